@@ -180,7 +180,8 @@ class Attempt:
         answer = replace(answer, measurements=tuple(measurements[check.id] for check in checks))
         if request.slices is not None and judge(plan, answer).verdict in ACCEPTING:
             with stopwatch.step("slice"):
-                answer = replace(answer, slices=backend.slices(AcceptedSlices.of(plan, request, source, rejected)))
+                written = backend.slices(AcceptedSlices.of(plan, request, source, rejected))
+                answer = replace(answer, slices=written, watermark=request.slices.watermark)
         return answer
 
 

@@ -96,6 +96,8 @@ class Decision:
     """The rules that failed or warned; empty too in rows of releases that did not store them."""
     offsets: tuple[int, int] | None = None
     """Of the first row of its slices, and after the last; None without slices."""
+    watermarks: tuple[str, str] = ("", "")
+    """Of its line, by which it was judged, and from its slices on; empty: none."""
     enforced: Enforced | None = None
     """What `mode: enforce` would have decided; None where it was the mode."""
 

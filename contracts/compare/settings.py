@@ -8,7 +8,7 @@ from lakegate.contracts.compare.change import Change
 from lakegate.contracts.compare.texts import text_of
 from lakegate.contracts.documents.extension import CSV, POLICY, STORAGE
 from lakegate.contracts.model.contract import Severity
-from lakegate.contracts.model.policy import Additional, Duplicates, Mode, OnReject
+from lakegate.contracts.model.policy import Additional, Duplicates, LateEvents, Mode, OnReject
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -23,6 +23,7 @@ STRICTNESS: dict[str, Callable[[Any], Decimal | int]] = {
     "maxRejectedShare": lambda share: -share,
     "additionalFields": lambda treatment: treatment is Additional.FORBID,
     "allowEmpty": lambda is_allowed: not is_allowed,
+    "lateEvents": lambda treatment: treatment is LateEvents.REJECT,
     "duplicates": lambda treatment: treatment is Duplicates.REFUSE,
     "critical": lambda is_critical: is_critical,
     "multiLine": lambda is_allowed: not is_allowed,

@@ -85,12 +85,12 @@ def count(place: Place) -> int:
     return int(place.number)
 
 
-def count_to(most: int, unit: str = "") -> Parser:
-    """A whole number from 1 to a largest one."""
+def count_to(most: int, unit: str = "", least: int = 1) -> Parser:
+    """A whole number from a least one to a largest one."""
 
     def parse(place: Place) -> int:
-        if place.number is None or not 1 <= place.number <= most or place.number % 1:
-            raise InvalidValueError(f"a whole number{unit} from 1 to {most:,}")
+        if place.number is None or not least <= place.number <= most or place.number % 1:
+            raise InvalidValueError(f"a whole number{unit} from {least} to {most:,}")
         return int(place.number)
 
     return parse

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lakegate.contracts.judge.faults import BLANK
 from lakegate.contracts.judge.outcomes import CheckOutcome, Status
-from lakegate.contracts.model.policy import Additional
+from lakegate.contracts.model.policy import Additional, LateEvents
 from lakegate.contracts.plan.result import Sample
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ RECORDS = "file/records"
 """The outcome of malformed records; each is a row that can be rejected alone."""
 
 _ADDITIONAL = {Additional.ALLOW: Status.PASS, Additional.WARN: Status.WARN, Additional.FORBID: Status.FAIL}
+_LATE = {LateEvents.ACCEPT: Status.PASS, LateEvents.WARN: Status.WARN, LateEvents.REJECT: Status.FAIL}
 _CUT_OFF = ("fields", "quotes", "json")
 _MALFORMED = {
     "fields": "have another number of values than the header",
@@ -45,6 +46,16 @@ def file_outcomes(plan: Plan, result: Result) -> Iterator[CheckOutcome]:
         yield _records_outcome(result)
     if result.columns is not None:
         yield from column_outcomes(plan, result.columns)
+    late = sum(each.late for each in result.slices)
+    if late:
+        yield _late_outcome(late, plan, result)
+
+
+def _late_outcome(late: int, plan: Plan, result: Result) -> CheckOutcome:
+    rows = f"{late:,} {'row is' if late == 1 else 'rows are'} late"
+    message = f"{rows}: of events before the watermark of the line, {result.watermark}"
+    outcome = _of_file("late-events", _LATE[plan.policy.late_events], "events from the watermark on", message)
+    return replace(outcome, failing_rows=late)
 
 
 def _records_outcome(result: Result) -> CheckOutcome:

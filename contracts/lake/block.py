@@ -42,6 +42,8 @@ WAIVED: Final = "lakegate-block/3"
 """That of a delivery which was accepted by waiver: its block has the member `waiver` besides."""
 SLICED: Final = "lakegate-block/4"
 """That of a delivery whose accepted rows are slices: its block has the member `slices` besides."""
+MARKED: Final = "lakegate-block/5"
+"""That of a delivery with slices, of a line that has a watermark: its block has the member `watermark` besides."""
 GENESIS: Final = "0" * 64
 """The previous digest of the first block of a chain."""
 
@@ -87,6 +89,8 @@ class Block:
 
     None: it is published as it arrived.
     """
+    watermark: str | None = None
+    """Of the line, from its slices on, as `system_time`; such a block has the format `MARKED`. None: the line has none."""
 
 
 AnyBlock: TypeAlias = Block | Record
@@ -131,14 +135,16 @@ def _has_exact_numbers(value: object) -> bool:
 
 
 def _document_of(block: Block) -> dict[str, object]:
-    form = WAIVED if block.waiver else FORMAT if block.slices is None else SLICED
+    form = WAIVED if block.waiver else MARKED if block.watermark else FORMAT if block.slices is None else SLICED
     document: dict[str, object] = {"format": form} | encode(block) | {"kind": block.kind}
     for field, holds in _FIELDS.items():
         if not holds(document[field]):
             raise InputError(f"a block cannot have this `{field}`")
     if block.slices is not None and not _are_among_objects(block, block.slices):
         raise InputError("a block has no `slices` but of its own published objects, one of each")
-    for optional in ("waiver", "slices"):
+    if block.watermark is not None and not block.slices:
+        raise InputError("a block has no `watermark` without slices")
+    for optional in ("waiver", "slices", "watermark"):
         if document[optional] is None:
             del document[optional]
     return document
@@ -205,5 +211,6 @@ _FIELDS: Final[Mapping[str, Holds]] = {
     "rejected_rows": is_measured,
     "event_time": is_span,
     "slices": lambda value: value is None or are_slices(value),
+    "watermark": lambda value: value is None or matches(_TIME)(value),
     "waiver": lambda value: value is None or (isinstance(value, dict) and all(map(is_name, value.values()))),
 }

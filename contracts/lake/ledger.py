@@ -6,12 +6,13 @@ import hashlib
 import json
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake import records
-from lakegate.contracts.lake.block import FORMAT, GENESIS, SLICED, WAIVED, Block, canonical_json, from_json
+from lakegate.contracts.lake.block import FORMAT, GENESIS, MARKED, SLICED, WAIVED, Block, canonical_json, from_json
 from lakegate.contracts.lake.signatures import SHORT
+from lakegate.contracts.lake.watermarks import NONE, watermark_fault
 from lakegate.contracts.schemas import validate
 from lakegate.contracts.words import shown
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from lakegate.contracts.lake.block import AnyBlock
     from lakegate.contracts.lake.signatures import Signature, Signatures, SignedText
 
-SCHEMAS: Final = {FORMAT: "block", WAIVED: "block", SLICED: "block", records.FORMAT: "record"}
+SCHEMAS: Final = {FORMAT: "block", WAIVED: "block", SLICED: "block", MARKED: "block", records.FORMAT: "record"}
 """The JSON Schema of each format; that of a record's content is `record-<kind>`."""
 
 
@@ -42,6 +43,8 @@ class Wrong(StrEnum):
     """The chain does not reach the anchored height."""
     OFFSETS = "offsets"
     """The slices of the block do not begin where those before it end."""
+    WATERMARK = "watermark"
+    """The watermark of the block is before one below it, or after every event of its slices."""
     HEAD = "head"
     """There are blocks above the head: the head was reset or removed."""
     UNSIGNED = "unsigned"
@@ -121,6 +124,27 @@ def _refused(text: bytes, reason: str) -> _Refused:
     return _Refused(Wrong.SCHEMA, reason)
 
 
+class _Following(NamedTuple):
+    """What the slices of a chain leave to those that follow them."""
+
+    offset: int = 0
+    watermark: str = NONE
+
+    @staticmethod
+    def after(block: Block) -> _Following:
+        assert block.slices
+        return _Following(block.slices[-1].end, block.watermark or NONE)
+
+    def faults(self, block: Block) -> Iterator[tuple[Wrong, str]]:
+        assert block.slices
+        if block.slices[0].offset != self.offset:
+            yield Wrong.OFFSETS, f"not from {self.offset} on"
+        latest = max(each.event_time[1] for each in block.slices)
+        why = watermark_fault(self.watermark, block.watermark or NONE, latest)
+        if why:
+            yield Wrong.WATERMARK, why
+
+
 def _faults(
     digested: Iterable[tuple[AnyBlock | _Refused, str, Signature | None]],
     chain: str,
@@ -129,7 +153,7 @@ def _faults(
     anchors: Mapping[int, str],
 ) -> tuple[ChainFault, ...]:
     faults: list[ChainFault] = []
-    top, last, following = GENESIS, -1, 0
+    top, last, following = GENESIS, -1, _Following()
     for height, (block, own, signature) in enumerate(digested):
         if isinstance(block, _Refused):
             faults.append(ChainFault(height, block.what, block.why))
@@ -138,9 +162,8 @@ def _faults(
             wrong = signatures.faults(height, block, own, signature)
             faults.extend(ChainFault(height, Wrong(what), why) for what, why in wrong)
             if isinstance(block, Block) and block.slices:
-                if block.slices[0].offset != following:
-                    faults.append(ChainFault(height, Wrong.OFFSETS, f"not from {following} on"))
-                following = block.slices[-1].end
+                faults.extend(ChainFault(height, what, why) for what, why in following.faults(block))
+                following = _Following.after(block)
         if anchors.get(height, own) != own:
             faults.append(ChainFault(height, Wrong.ALTERED))
         top, last = own, height

@@ -1,4 +1,4 @@
-"""Slices of Open Data Fabric: fields that none can have, and times of events that are none."""
+"""Slices of Open Data Fabric: fields that none can have, times of events that are none, and watermarks without an effect."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from lakegate.contracts.compile.rules.nested_fields import planned
 from lakegate.contracts.compile.slices import event_time_misfit, misfits
 from lakegate.contracts.lint.walk import extensions_of
-from lakegate.contracts.model.policy import PublishAs
+from lakegate.contracts.model.policy import LateEvents, PublishAs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,6 +36,19 @@ def no_event_time(contract: Contract, document: Document) -> Iterator[Finding]:
         wrong = wanted and event_time_misfit(planned(dataset.fields, with_inner=True), wanted)
         if wrong:
             yield named[-1].path, f"`eventTime` of {dataset.name}: {wrong}. Name a column with dates or timestamps."
+
+
+def idle_watermark(contract: Contract, document: Document) -> Iterator[Finding]:
+    """A watermark needs times of events, and late events need a watermark; else neither has an effect."""
+    places = extensions_of(document)
+    for dataset in contract.datasets:
+        policy = dataset.policy
+        if policy.watermark_minutes is not None and policy.event_time is None:
+            for each in [place["watermarkMinutes"] for place in places if place["watermarkMinutes"].number is not None]:
+                yield each.path, "`watermarkMinutes` has an effect only with `eventTime`: add that, or remove it."
+        if policy.late_events is not LateEvents.ACCEPT and policy.watermark_minutes is None:
+            for each in [place["lateEvents"] for place in places if place["lateEvents"].text]:
+                yield each.path, "`lateEvents` has an effect only with `watermarkMinutes`: add that, or remove it."
 
 
 def _published(contract: Contract) -> Iterator[Dataset]:

@@ -116,6 +116,7 @@ LINTS = {
     "unsplittable-rows": Lint(ERROR, storage.unsplittable_rows),
     "no-slice": Lint(ERROR, slices.no_slice),
     "no-event-time": Lint(ERROR, slices.no_event_time),
+    "idle-watermark": Lint(WARNING, slices.idle_watermark),
     "nested-fields": Lint(WARNING, storage.parts_in_csv),
     "server-format": Lint(WARNING, storage.format_left_open),
 }

@@ -11,6 +11,7 @@ MAX_BATCH_FILES = 250
 MAX_BATCH_BYTES = 1 << 30
 """One process judges them, one after the other."""
 MAX_BATCH_SECONDS = 3_600
+MAX_WATERMARK_MINUTES = 366 * 24 * 60
 QUARANTINE_DAYS = (7, 30, 90, 365)
 """How long quarantined data may be kept: a lifecycle rule of the lake bucket for each."""
 
@@ -54,6 +55,14 @@ class PublishAs(Enum):
     """Files as they arrived."""
     PARQUET = "parquet"
     """Slices of Open Data Fabric."""
+
+
+class LateEvents(Enum):
+    """The outcome of a delivery with rows whose event time is before the watermark of the line."""
+
+    ACCEPT = "accept"
+    WARN = "warn"
+    REJECT = "reject"
 
 
 class DeliveryUnit(Enum):
@@ -112,6 +121,9 @@ class Policy:
     publish_as: PublishAs = PublishAs.ORIGINAL
     event_time: str | None = None
     """With `publishAs: parquet`, the column with the time of each event; None: the judging time."""
+    watermark_minutes: int | None = None
+    """How far the watermark is behind the latest event time; None: deliveries do not move the watermark of their line."""
+    late_events: LateEvents = LateEvents.ACCEPT
     workflow: str = "push"
     """The workflow of its deliveries: `push`, or name and major number of a published one, e.g. `strict@1`."""
     pull: Pull | None = None

@@ -176,6 +176,8 @@ class Result(VersionedDocument):
     """Present only if the contract rejects single rows, and some were rejected."""
     slices: tuple[WrittenSlice, ...] = ()
     """The accepted rows as slices, in the order of their offsets, if the request wants them; none of a delivery without rows."""
+    watermark: str = ""
+    """Of the request: what late rows of slices were counted by; empty if the line has none."""
     engines: dict[str, str] = field(default_factory=dict)
     timings: dict[str, float] = field(default_factory=dict)
     """Seconds by step."""

@@ -13,6 +13,8 @@ class SliceOrder:
     """Of the first row."""
     event_time: str | None = None
     """The column with the time of the event (a date or a timestamp); None: the judging time."""
+    watermark: str = ""
+    """Of the line, with the slices before (RFC 3339, UTC, six decimals): rows of earlier events are late. Empty: none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,3 +33,5 @@ class WrittenSlice:
     logical: str
     """The hash of the rows, and below that of the bytes (docs/odf.md)."""
     physical: str
+    late: int = 0
+    """Rows with an event time before the watermark of the order."""

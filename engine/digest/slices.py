@@ -16,7 +16,6 @@ from lakegate.contracts.odf.columns import COMMON
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from datetime import timedelta
 
 OPERATIONS = ("append", "retract", "correctFrom", "correctTo")
 """By their number in the column `op`."""
@@ -35,11 +34,6 @@ class SliceStatistics:
     """The earliest and the latest, in UTC."""
     event_times: tuple[datetime, datetime]
     """The earliest and the latest, in UTC; a date is its midnight."""
-
-    def watermark(self, delay: timedelta, before: datetime | None = None) -> datetime:
-        """The latest event time minus a delay; never earlier than the watermark before."""
-        found = self.event_times[1] - delay
-        return found if before is None else max(found, before)
 
 
 def statistics_of(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> SliceStatistics:

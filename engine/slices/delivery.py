@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pyarrow as pa
 
-from lakegate.contracts.lake.lifecycle import moment
+from lakegate.contracts.lake.lifecycle import instant_of, moment
 from lakegate.contracts.model.policy import OnReject
 from lakegate.contracts.plan.slices import WrittenSlice
 from lakegate.engine.read.chunk import ROW
@@ -68,6 +68,7 @@ class SharesOfSlice:
             (moment(first), moment(last)),
             found.logical,
             found.physical,
+            found.late,
         )
 
     def _rows(self, columns: SliceColumns, connection: duckdb.DuckDBPyConnection) -> Iterator[pa.Table]:
@@ -92,6 +93,7 @@ class AcceptedSlices:
         order = request.slices
         assert order is not None
         now, offset = datetime.fromisoformat(request.judged_at), order.offset
+        watermark = instant_of(order.watermark) if order.watermark else None
         found: list[SharesOfSlice] = []
         held: list[tuple[int, NDArray[np.int64]]] = []
         for at, partial in enumerate(rejected.partials, start=1):
@@ -101,6 +103,6 @@ class AcceptedSlices:
             is_full = rows >= SLICE_ROWS or len(held) >= SLICE_SHARES or at == len(rejected.partials)
             if rows and is_full:
                 uri = f"{request.output_uri}/slices/part-{len(found):05}.parquet"
-                found.append(SharesOfSlice(uri, Begin(offset, now, order.event_time), tuple(held)))
+                found.append(SharesOfSlice(uri, Begin(offset, now, order.event_time, watermark), tuple(held)))
                 offset, held = offset + rows, []
         return AcceptedSlices(SliceColumns(plan, source), tuple(found))

@@ -40,6 +40,8 @@ class Begin:
     system_time: datetime
     event_time: str | None
     """The column with the times of events; where it has none, the system time is."""
+    watermark: datetime | None = None
+    """Events before it are late."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,8 @@ class SliceFile:
     size: int
     logical: str
     physical: str
+    late: int
+    """Rows with events before the watermark."""
 
 
 def write_slice(rows: Iterable[pa.Table], schema: pa.Schema, begin: Begin, target: Path) -> SliceFile:
@@ -59,8 +63,10 @@ def write_slice(rows: Iterable[pa.Table], schema: pa.Schema, begin: Begin, targe
     whole = schema_of(schema)
     fields = list(whole)[: len(COMMON)]
     logical = LogicalHash(whole)
+    late = 0
 
     def written() -> Iterator[pa.RecordBatch]:
+        nonlocal late
         offset = begin.offset
         with ParquetWriter(
             target,
@@ -74,6 +80,7 @@ def write_slice(rows: Iterable[pa.Table], schema: pa.Schema, begin: Begin, targe
                 batch = with_common(group, whole, begin, offset)
                 writer.write_batch(batch, row_group_size=len(batch))
                 logical.update(batch)
+                late += _late(batch, begin)
                 offset += len(batch)
                 yield batch
 
@@ -85,6 +92,7 @@ def write_slice(rows: Iterable[pa.Table], schema: pa.Schema, begin: Begin, targe
         target.stat().st_size,
         multihash(HashCode.ARROW0_SHA3_256, logical.digest()),
         multihash(HashCode.SHA3_256, physical),
+        late,
     )
 
 
@@ -116,6 +124,13 @@ def with_common(group: pa.Table, schema: pa.Schema, begin: Begin, offset: int) -
         now if begin.event_time is None else _event_times(_whole(group.column(begin.event_time)), now),
     ]
     return pa.RecordBatch.from_arrays([*common, *map(_whole, group.columns)], schema=schema)
+
+
+def _late(batch: pa.RecordBatch, begin: Begin) -> int:
+    if begin.watermark is None:
+        return 0
+    found: int = pc.sum(pc.less(batch.column(COMMON[3]), pa.scalar(begin.watermark, pa.timestamp("us", "UTC")))).as_py()
+    return found
 
 
 def _event_times(values: pa.Array, now: pa.Array) -> pa.Array:

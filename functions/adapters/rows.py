@@ -59,12 +59,13 @@ def _pin(references: Iterable[Mapping[str, Any]] = (), **part: Any) -> Pin:  # n
     return Pin(**part, references=tuple(Referred(**each) for each in references))
 
 
-def _decision(
+def _decision(  # noqa: PLR0913, PLR0917 - the members that are no plain values
     reasons: Iterable[str],
     counts: Mapping[str, Any] | None = None,
     broken: Iterable[Mapping[str, Any]] = (),
     enforced: Mapping[str, Any] | None = None,
     offsets: tuple[int, int] | None = None,
+    watermarks: tuple[str, str] = ("", ""),
     **part: Any,  # noqa: ANN401 - of JSON
 ) -> Decision:
     """A decision, of rows too that were written before decisions held counts and rules."""
@@ -75,6 +76,7 @@ def _decision(
         broken=tuple(BrokenRule(**each) for each in broken),
         enforced=Enforced(**enforced) if enforced else None,
         offsets=(offsets[0], offsets[1]) if offsets else None,
+        watermarks=(watermarks[0], watermarks[1]),
     )
 
 

@@ -1,13 +1,16 @@
-"""Turns: of each line with slices, the offset after the last decided row, and the delivery that is decided, not committed."""
+"""Turns: of each line with slices, what the next slice begins with, and the delivery that is decided, not committed."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.functions.adapters.tables import number, text
+from lakegate.functions.ports.workloads import NextSlice
 from lakegate.functions.workload import State
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from lakegate.functions.ports.workloads import Expected
     from lakegate.functions.workload import Workload
 
@@ -17,6 +20,13 @@ NAMES: Final = {"#writer": "writer"}
 def turn_key(line: str) -> dict[str, dict[str, str]]:
     """The key of the item of a line."""
     return {"id": text(f"slices#{line}")}
+
+
+def next_slice(item: Mapping[str, Any] | None) -> NextSlice:
+    """What an item leaves to the next slice."""
+    if item is None:
+        return NextSlice()
+    return NextSlice(int(item["following"]["N"]), item.get("watermark", {}).get("S", ""))
 
 
 def turn_taken(table: str, workload: Workload, expected: Expected) -> list[dict[str, Any]]:
@@ -30,15 +40,24 @@ def turn_taken(table: str, workload: Workload, expected: Expected) -> list[dict[
     ):
         return []
     assert pin is not None
-    first, end = decision.offsets
+    (first, end), (before, after) = decision.offsets, decision.watermarks
     start = "following = :first" if first else "(attribute_not_exists(following) OR following = :first)"
+    mark = "watermark = :before" if before else "attribute_not_exists(watermark)"
+    marks = {":before": text(before)} if before else {}
+    moves = {":after": text(after)} if after else {}
     update = {
         "TableName": table,
         "Key": turn_key(pin.chain),
-        "UpdateExpression": "SET #writer = :workload, following = :end",
-        "ConditionExpression": f"attribute_not_exists(#writer) AND {start}",
+        "UpdateExpression": f"SET #writer = :workload, following = :end{', watermark = :after' if after else ''}",
+        "ConditionExpression": f"attribute_not_exists(#writer) AND {start} AND {mark}",
         "ExpressionAttributeNames": NAMES,
-        "ExpressionAttributeValues": {":workload": text(workload.id), ":first": number(first), ":end": number(end)},
+        "ExpressionAttributeValues": {
+            ":workload": text(workload.id),
+            ":first": number(first),
+            ":end": number(end),
+            **marks,
+            **moves,
+        },
     }
     return [{"Update": update}]
 

@@ -17,7 +17,7 @@ from lakegate.functions.adapters.rows import (
     workload_of,
 )
 from lakegate.functions.adapters.tables import ALWAYS, instant, number, text
-from lakegate.functions.adapters.turns import turn_key, turn_taken
+from lakegate.functions.adapters.turns import next_slice, turn_key, turn_taken
 from lakegate.functions.ports.errors import ConditionFailed, NotFound
 from lakegate.functions.workload import producer_id
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-    from lakegate.functions.ports.workloads import Expected
+    from lakegate.functions.ports.workloads import Expected, NextSlice
     from lakegate.functions.workload import Message, Workload
 
 ABSENT = {"ConditionExpression": "attribute_not_exists(id)"}
@@ -84,10 +84,9 @@ class DynamoWorkloads:
             )
             raise ConditionFailed(state, "", content, pause or turn) from None
 
-    def next_offset(self, line: str) -> int:
+    def next_slice(self, line: str) -> NextSlice:
         """A strongly consistent read."""
-        item = self.table.get(turn_key(line))
-        return int(item["following"]["N"]) if item else 0
+        return next_slice(self.table.get(turn_key(line)))
 
     def lease(self, workload: Workload, until: datetime) -> None:
         """Move `at`, if it is still where this worker saw it."""

@@ -18,6 +18,15 @@ class Expected(NamedTuple):
     attempt: int
 
 
+class NextSlice(NamedTuple):
+    """What the slices of a line leave to the next one, with those of the delivery that is DECIDED."""
+
+    offset: int = 0
+    """The offset after the last row."""
+    watermark: str = ""
+    """Empty: the line has none."""
+
+
 class Workloads(Protocol):
     """The rows of workloads. `get` is strongly consistent."""
 
@@ -45,13 +54,14 @@ class Workloads(Protocol):
         order: `""` where it held, else `state`, `content` or `pause`. The pause of its line
         (`lakegate.functions.ports.pauses`) decides whether a row becomes HELD or PINNED.
 
-        A decision with slices (`Decision.offsets`) is written only at the next offset of its line, and while no other one is
-        DECIDED there; else the last reason is `turn`. `lakegate.functions.ports.ledger.Ledger.commit` lets the next one in.
+        A decision with slices (`Decision.offsets`) is written only at the next offset of its line and by its watermark
+        (`Decision.watermarks`), and while no other one is DECIDED there; else the last reason is `turn`.
+        `lakegate.functions.ports.ledger.Ledger.commit` lets the next one in.
         """
         ...
 
-    def next_offset(self, line: str) -> int:
-        """The offset that follows the slices of a line, with those of the delivery that is DECIDED; strongly consistent."""
+    def next_slice(self, line: str) -> NextSlice:
+        """What the next slice of a line begins with; strongly consistent."""
         ...
 
     def lease(self, workload: Workload, until: datetime) -> None:

@@ -12,6 +12,7 @@ from lakegate.contracts.errors import InputError
 from lakegate.contracts.judge.judgement import broken_rules, counts_of, judge, reason_texts
 from lakegate.contracts.judge.verdict import ACCEPTING, Verdict
 from lakegate.contracts.lake.lifecycle import warned
+from lakegate.contracts.lake.watermarks import watermark_after
 from lakegate.contracts.model.policy import Mode, PublishAs
 from lakegate.contracts.plan.plan import Plan
 from lakegate.contracts.plan.result import Result
@@ -58,8 +59,10 @@ def judged(plan: bytes, result: bytes, workload: Workload) -> DecisionAndCost:
         counts=counts_of(compiled, judgement),
         broken=broken_rules(judgement.outcomes),
         enforced=_enforced(compiled, measured),
-        offsets=_offsets(compiled, measured) if judgement.verdict in ACCEPTING else None,
     )
+    if judgement.verdict in ACCEPTING:
+        marks = (measured.watermark, watermark_after(compiled, measured))
+        decision = replace(decision, offsets=_offsets(compiled, measured), watermarks=marks)
     return DecisionAndCost(decision, measured.cost)
 
 

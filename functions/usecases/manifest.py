@@ -165,4 +165,5 @@ def _delivery(dependencies: Dependencies, block: Block, erasures: Erasures) -> d
         "objects": [{"key": o.key, "version": o.version, "size": o.size, "checksum": o.checksum} for o in left],
         **({"waiver": asdict(block.waiver)} if block.waiver else {}),
         **({"slices": [encode(each) for each in block.slices]} if block.slices is not None else {}),
+        **({"watermark": block.watermark} if block.watermark else {}),
     }

@@ -128,4 +128,5 @@ def _block(
         event_time=result.event_time if result else None,
         waiver=workload.waiver if workload.state is State.PUBLISHED else None,
         slices=None if slices is None else listed(workload, slices),
+        watermark=(decision.watermarks[1] or None) if slices else None,
     )

@@ -44,11 +44,14 @@ def write_request(dependencies: Dependencies, workload: Workload, attempt: int, 
 def job_request(dependencies: Dependencies, workload: Workload, attempt: int, batch: str = "") -> Request:
     """What `request.json` contains: made only of what is pinned and staged, so that a retry writes the same bytes.
 
-    Only the offset of slices is that of now: what is decided is the offset in the result, if it is still the next one then.
+    Only offset and watermark of slices are those of now: what is decided are those in the result, if they still hold then.
     """
     pin, lake, terms = workload.pin, dependencies.places.lake, dependencies.terms(workload)
     assert pin is not None
-    order = SliceOrder(dependencies.workloads.next_offset(pin.chain), terms.event_time) if terms.as_slices else None
+    order = None
+    if terms.as_slices:
+        offset, watermark = dependencies.workloads.next_slice(pin.chain)
+        order = SliceOrder(offset, terms.event_time, watermark)
     return Request(
         workload=workload.id,
         attempt=attempt,

@@ -9,7 +9,7 @@ import pytest
 
 from lakegate.contracts.lake.block import GENESIS, digest
 from lakegate.functions.ports.errors import ConditionFailed
-from lakegate.functions.ports.workloads import Expected
+from lakegate.functions.ports.workloads import Expected, NextSlice
 from lakegate.functions.workload import State
 from tests.contract.test_rows import CHAIN, DECIDED, DECISION, HERE, NEWS, block, committed
 
@@ -20,9 +20,12 @@ if TYPE_CHECKING:
 JUDGED = Expected(State.VALIDATING, 2)
 
 
-def judged(ports: Ports, name: str, first: int, end: int) -> Workload:
+MAY, JUNE = "2024-05-01T00:00:00.000000Z", "2024-06-01T00:00:00.000000Z"
+
+
+def judged(ports: Ports, name: str, first: int, end: int, marks: tuple[str, str] = ("", "")) -> Workload:
     """A judged delivery, as it is to be decided."""
-    decided = DECIDED._replace(id=name, decision=replace(DECISION, offsets=(first, end)))
+    decided = DECIDED._replace(id=name, decision=replace(DECISION, offsets=(first, end), watermarks=marks))
     ports.workloads.create(decided._replace(state=State.VALIDATING, decision=None))
     return decided
 
@@ -40,9 +43,25 @@ def test_a_decision_is_read_with_its_offsets(ports: Ports) -> None:
     """The line begins at 0, and the next offset is the one after the last row that is decided."""
     decided = judged(ports, "w1", 0, 6)
 
-    assert ports.workloads.next_offset(CHAIN) == 0
+    assert ports.workloads.next_slice(CHAIN) == NextSlice(0, "")
     assert refusals(ports, decided) == ()
-    assert (ports.workloads.get("w1"), ports.workloads.next_offset(CHAIN)) == (decided, 6)
+    assert (ports.workloads.get("w1"), ports.workloads.next_slice(CHAIN)) == (decided, NextSlice(6, ""))
+
+
+@pytest.mark.parametrize("before", ["", MAY])
+def test_a_decision_moves_the_watermark_by_which_it_was_judged(ports: Ports, before: str) -> None:
+    """The next slice is judged by the new watermark, and by no other; its decision is read with both."""
+    first = judged(ports, "w1", 0, 6, ("", before))
+    refusals(ports, first)
+    ports.ledger.commit(block(0, GENESIS, "w1"), committed(first), HERE, NEWS)
+    others = {"", MAY, JUNE} - {before}
+
+    assert [refusals(ports, judged(ports, f"{each}x", 6, 8, (each, JUNE))) for each in others] == [
+        ("", "", "", "turn")
+    ] * 2
+    second = judged(ports, "w2", 6, 8, (before, JUNE))
+    assert refusals(ports, second) == ()
+    assert (ports.workloads.get("w2"), ports.workloads.next_slice(CHAIN)) == (second, NextSlice(8, JUNE))
 
 
 @pytest.mark.parametrize(("first", "end"), [(0, 8), (6, 8), (7, 8)])
@@ -53,7 +72,7 @@ def test_nothing_is_decided_before_the_delivery_before_it_is_committed(ports: Po
 
     assert refusals(ports, second) == ("", "", "", "turn")
     assert ports.workloads.get("w2").state is State.VALIDATING
-    assert ports.workloads.next_offset(CHAIN) == 6
+    assert ports.workloads.next_slice(CHAIN) == NextSlice(6, "")
 
 
 @pytest.mark.parametrize(("first", "reasons"), [(6, ()), *((each, ("", "", "", "turn")) for each in (0, 3, 7))])

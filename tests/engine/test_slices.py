@@ -22,7 +22,7 @@ from lakegate.engine.read import csv as csv_source
 from lakegate.engine.read import json as json_source
 from lakegate.engine.read.local import path_of
 from lakegate.engine.slices import delivery, writer
-from tests.deliveries.delivery import plan_of, rule
+from tests.deliveries.delivery import measure_natively, plan_of, request_for, rule
 from tests.deliveries.sliced import COMMON, NOW, common, rows_of, slices
 from tests.deliveries.written import STORAGES, as_parquet, written
 from tests.engine.formats import FIELDS, TABLE, moment, stored
@@ -281,3 +281,23 @@ def test_numbers_of_every_width_become_the_declared_type(tmp_path: Path) -> None
         {"a": 1, "b": 1.5, "c": Decimal("1.25"), "d": 2.0},
         {"a": None, "b": None, "c": None, "d": None},
     ]
+
+
+@pytest.mark.parametrize(
+    ("watermark", "late"),
+    [
+        ("", [0]),
+        ("2023-11-01T00:00:00.000000Z", [0]),
+        ("2023-11-01T00:00:00.001000Z", [1]),
+        ("2023-11-02T00:00:00.000000Z", [1]),
+        ("9999-12-31T23:59:59.999000Z", [3]),
+    ],
+)
+def test_rows_of_events_before_the_watermark_are_counted(tmp_path: Path, watermark: str, late: list[int]) -> None:
+    """A row without a time of its own has the judging time; rejected rows are none; the result states the watermark."""
+    plan = plan_of({"id": "integer", "day": "date"}, rule("required", "id"), policy=Policy(on_reject=OnReject.ROWS))
+    delivered = b"id,day\n1,2023-11-01\n2,2023-11-02\n,2023-01-01\n4,\n"
+    request = replace(request_for(plan, tmp_path, delivered), slices=SliceOrder(0, "day", watermark))
+    found = measure_natively(request, plan)
+
+    assert ([each.late for each in found.slices], found.watermark) == (late, watermark)

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from lakegate.functions.ports.errors import ConditionFailed, NotFound
+from lakegate.functions.ports.workloads import NextSlice
 from lakegate.functions.workload import State
 
 if TYPE_CHECKING:
@@ -62,10 +63,11 @@ class MemoryBatches:
 
 
 class Turn(NamedTuple):
-    """The offset after the last decided row of a line, and the delivery that is decided and not committed."""
+    """Offset and watermark after the last decided row of a line, and the delivery that is decided and not committed."""
 
     following: int = 0
     writer: str = ""
+    watermark: str = ""
 
 
 class MemoryRows:
@@ -126,11 +128,11 @@ class MemoryRows:
         wanted, line, count = self._required(workload, expected)
         paused = "" if all(self._stands(*each) for each in wanted) else "pause"
         takes = self._takes_turn(workload, expected)
-        turn = "turn" if takes and self.turns.get(takes[0], Turn()) != Turn(takes[1]) else ""
+        turn = "turn" if takes and self.turns.get(takes[0], Turn()) != takes[1] else ""
         if changed or claimed or paused or turn:
             raise ConditionFailed(changed, "", claimed, paused or turn)
         if takes:
-            self.turns[takes[0]] = Turn(takes[2], workload.id)
+            self.turns[takes[0]] = takes[2]
         if count:
             self.pauses[line] = replace(self.pauses[line], held=self.pauses[line].held + count)
         self.write(workload)
@@ -143,8 +145,8 @@ class MemoryRows:
             self.producers.add((workload.pin.chain, workload.pin.prefix))
 
     @staticmethod
-    def _takes_turn(workload: Workload, expected: Expected) -> tuple[str, int, int] | None:
-        """Line and offsets of a decision with slices."""
+    def _takes_turn(workload: Workload, expected: Expected) -> tuple[str, Turn, Turn] | None:
+        """Of a decision with slices its line, and the turn before and after."""
         decision = workload.decision
         if (
             workload.state is not State.DECIDED
@@ -154,7 +156,8 @@ class MemoryRows:
         ):
             return None
         assert workload.pin is not None
-        return workload.pin.chain, *decision.offsets
+        (first, end), (before, after) = decision.offsets, decision.watermarks
+        return workload.pin.chain, Turn(first, "", before), Turn(end, workload.id, after)
 
     def end_turn(self, workload: Workload) -> None:
         """Let the next one in; refused to a delivery that has no turn."""
@@ -164,11 +167,12 @@ class MemoryRows:
         turn = self.turns.get(workload.pin.chain, Turn())
         if turn.writer != workload.id:
             raise ConditionFailed("", "", "turn")
-        self.turns[workload.pin.chain] = Turn(turn.following)
+        self.turns[workload.pin.chain] = turn._replace(writer="")
 
-    def next_offset(self, line: str) -> int:
+    def next_slice(self, line: str) -> NextSlice:
         """Of the turn."""
-        return self.turns.get(line, Turn()).following
+        turn = self.turns.get(line, Turn())
+        return NextSlice(turn.following, turn.watermark)
 
     def _required(self, workload: Workload, expected: Expected) -> tuple[list[tuple[str, str]], str, int]:
         """What the pauses of lines must be (`on`, `off`, `resumed`), and whose count changes by how much."""

@@ -113,6 +113,8 @@ def block_digest(block: Block) -> str:
         names = ("event_time", "key", "logical", "offset", "physical", "rows")
         listed = [{name: getattr(each, name) for name in names} for each in block.slices]
         document |= {"format": "lakegate-block/4", "slices": listed}
+    if block.watermark is not None:
+        document |= {"format": "lakegate-block/5", "watermark": block.watermark}
     if block.waiver is not None:
         names = ("actor", "expires", "reason", "rejected")
         document |= {"format": "lakegate-block/3", "waiver": {each: getattr(block.waiver, each) for each in names}}

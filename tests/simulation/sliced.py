@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from lakegate.contracts.lake.block import Block
-from lakegate.contracts.model.policy import PublishAs
+from lakegate.contracts.model.policy import LateEvents, PublishAs
 from lakegate.contracts.plan.result import Result
 from lakegate.contracts.plan.slices import WrittenSlice
 from lakegate.functions.ports.objects import Address
@@ -21,8 +21,16 @@ from lakegate.functions.workload import TERMINAL, State
 from tests.simulation.contract import kind, measurements_of, plan_version, read_json
 from tests.simulation.environment import LAKE, LANDING, LINE, PREFIX, Environment, key_of, request_of
 
+if TYPE_CHECKING:
+    from lakegate.contracts.plan.plan import Plan
+
 SIMPLE = plan_version("1.1.0", 1)
 PLAN = replace(SIMPLE, policy=replace(SIMPLE.policy, publish_as=PublishAs.PARQUET))
+
+
+def with_watermark(late: LateEvents = LateEvents.ACCEPT) -> Plan:
+    """Its watermark is a day behind the latest event."""
+    return replace(PLAN, policy=replace(PLAN.policy, watermark_minutes=24 * 60, late_events=late))
 
 
 @dataclass(slots=True)
@@ -32,9 +40,9 @@ class Line:
     env: Environment
 
     @staticmethod
-    def of(*bodies: bytes) -> Line:
+    def of(*bodies: bytes, plan: Plan = PLAN) -> Line:
         env = Environment()
-        env.publish("1.1.0", "active", PLAN)
+        env.publish("1.1.0", "active", plan)
         line = Line(env)
         for number, body in enumerate(bodies):
             env.upload(f"{PREFIX}{number}.csv", body)
@@ -52,13 +60,12 @@ class Line:
                 continue
             body = b"".join(memory.objects.read(Address(LAKE, key_of(each["uri"]))) for each in asked["parts"])
             key, rows, accepted = f"{prefix}/slices/part-00000.parquet", len(body), kind(body) == "good"
-            offset = asked["slices"]["offset"]
+            offset, watermark = asked["slices"]["offset"], asked["slices"]["watermark"]
             written = memory.objects.put(Address(LAKE, key), f"{offset}:".encode() + body)
-            times = ("2024-05-01T00:00:00.000000Z",) * 2
+            at = time_of(body)
             logical, physical = f"f9680c00120{len(body):064x}", f"f1620{len(body):064x}"
-            found = WrittenSlice(
-                f"s3://{LAKE}/{key}", written.size, written.etag, rows, offset, times, logical, physical
-            )
+            uri, late = f"s3://{LAKE}/{key}", rows * (at < watermark)
+            found = WrittenSlice(uri, written.size, written.etag, rows, offset, (at, at), logical, physical, late)
             result = Result(
                 workload=asked["workload"],
                 attempt=asked["attempt"],
@@ -67,6 +74,7 @@ class Line:
                 rows=rows,
                 measurements=measurements_of(body),
                 slices=(found,) if accepted else (),
+                watermark=watermark if accepted else "",
             )
             memory.objects.put(Address(LAKE, f"{prefix}/result.json"), result.to_bytes())
 
@@ -82,13 +90,20 @@ class Line:
         assert all(low.offset + low.rows == high.offset for low, high in pairwise(slices))
         for each in slices:
             assert self.env.memory.objects.read(Address(LAKE, each.key)).startswith(f"{each.offset}:".encode())
+        marks = [block.watermark or "" for block in blocks if block.slices]
+        assert marks == sorted(marks)
         decided = [each for each in self.env.memory.rows.rows.values() if each.state is State.DECIDED]
         assert len([each for each in decided if each.decision.offsets]) <= 1
 
 
-def judged(*bodies: bytes) -> Line:
+def time_of(body: bytes) -> str:
+    """The time of all events of a file: the day behind its `@`, else the first one."""
+    return f"2024-05-{int(body.partition(b'@')[2] or 1):02}T00:00:00.000000Z"
+
+
+def judged(*bodies: bytes, plan: Plan = PLAN) -> Line:
     """A line whose deliveries were all judged from its first offset."""
-    line = Line.of(*bodies)
+    line = Line.of(*bodies, plan=plan)
     env = line.env
     while env.inbox:
         what, key = env.inbox.pop(0)

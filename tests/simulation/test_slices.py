@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lakegate.contracts.errors import LakegateError
+from lakegate.contracts.lake.block import Block
+from lakegate.contracts.model.policy import LateEvents
 from lakegate.functions.ports.errors import Unanswered
 from lakegate.functions.usecases.advance import advance
 from lakegate.functions.usecases.steps import Effect
 from lakegate.functions.workload import FailureCause, State
-from tests.simulation.sliced import Line, judged, settled
+from tests.simulation.environment import LINE
+from tests.simulation.sliced import Line, judged, settled, with_watermark
 from tests.simulation.stage import Fault
 
 if TYPE_CHECKING:
@@ -111,6 +114,29 @@ def test_slices_follow_one_another_whatever_happens() -> None:
         assert [each.cause for row in line.rows() for each in row.failed] in ([], [FailureCause.OVERTAKEN])
 
     assert ends == {((0, 6), (6, 14)), ((0, 8), (8, 14))}
+
+
+@pytest.mark.simulation
+def test_late_events_are_judged_by_the_watermark_of_the_deliveries_before() -> None:
+    """Two deliveries are judged by one watermark: the later one in the chain is judged again by that of the earlier one."""
+    ends = set()
+    for order, faults in schedules():
+        line = judged(b"good:1@20", b"good:333@07", plan=with_watermark(LateEvents.WARN))
+        workers = [Worker(line, at, fault) for at, fault in enumerate(faults)]
+        for each in (*order, *(0, 1) * 6):
+            workers[each].turn()
+            line.hold()
+            line.results()
+        settled(line)
+
+        blocks = [each for each in line.env.dependencies.ledger.blocks(LINE) if isinstance(each, Block)]
+        ends.add(tuple((each.rows, each.verdict, each.watermark) for each in blocks))
+
+    low, high = "2024-05-06T00:00:00.000000Z", "2024-05-19T00:00:00.000000Z"
+    assert ends == {
+        ((9, "accepted", high), (11, "accepted_with_warnings", high)),
+        ((11, "accepted", low), (9, "accepted", high)),
+    }
 
 
 @pytest.mark.simulation

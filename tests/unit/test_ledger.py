@@ -20,6 +20,7 @@ from lakegate.contracts.lake import ledger
 from lakegate.contracts.lake.block import (
     FORMAT,
     GENESIS,
+    MARKED,
     SLICED,
     WAIVED,
     Block,
@@ -95,8 +96,11 @@ def test_the_schema_names_the_fields_of_the_block() -> None:
     """The JSON Schema cannot drift: it requires and allows exactly the fields of the code."""
     expected = sorted([field.name for field in fields(Block)] + ["format"])
 
-    assert (expected, expected) == (sorted([*SCHEMA["required"], "slices", "waiver"]), sorted(SCHEMA["properties"]))
-    assert SCHEMA["properties"]["format"]["enum"] == [FORMAT, WAIVED, SLICED]
+    assert (expected, expected) == (
+        sorted([*SCHEMA["required"], "slices", "waiver", "watermark"]),
+        sorted(SCHEMA["properties"]),
+    )
+    assert SCHEMA["properties"]["format"]["enum"] == [FORMAT, WAIVED, SLICED, MARKED]
 
 
 @given(waivers)

@@ -12,8 +12,10 @@ from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.block import Block, BlockKind, digest, from_json, to_json
 from lakegate.contracts.lake.block_parts import LedgerObject, LedgerSlice
 from lakegate.contracts.lake.ledger import ChainFault, Wrong
+from lakegate.contracts.model.policy import LateEvents
 from lakegate.contracts.schemas import validate
 from lakegate.functions.ports.objects import Address
+from lakegate.functions.ports.workloads import NextSlice
 from lakegate.functions.usecases.advance import advance
 from lakegate.functions.usecases.erasure import Why, erase
 from lakegate.functions.usecases.layout import destination_key, manifest_key
@@ -22,18 +24,19 @@ from lakegate.functions.usecases.waive import waive
 from lakegate.functions.workload import FailureCause, State
 from tests.fakes.rows import Turn
 from tests.simulation.contract import block_digest
-from tests.simulation.environment import LAKE, LINE
+from tests.simulation.environment import LAKE, LINE, PREFIX
 from tests.simulation.promises import manifest_deliveries
-from tests.simulation.sliced import Line, judged, settled
+from tests.simulation.sliced import PLAN, Line, judged, settled, with_watermark
 from tests.unit.ledger_chain import a_block, verify, verify_stored
 from tests.unit.usecases.scenarios import alarm_of, drive, swapped
 
 if TYPE_CHECKING:
+    from lakegate.contracts.plan.plan import Plan
     from lakegate.functions.workload import Workload
 
 
-def published(*bodies: bytes) -> Line:
-    line = judged(*bodies)
+def published(*bodies: bytes, plan: Plan = PLAN) -> Line:
+    line = judged(*bodies, plan=plan)
     settled(line)
     return line
 
@@ -79,6 +82,48 @@ def test_slices_are_published_beside_what_arrived() -> None:
     assert [each for each in line.env.memory.objects.current(LAKE, "runs/") if "/slices/" in each] == []
 
 
+def test_a_block_and_the_manifest_have_the_watermark() -> None:
+    """It is the latest event time minus the delay, and stays where later deliveries have earlier events."""
+    line = published(b"good:1@20", plan=with_watermark())
+    line.env.upload(f"{PREFIX}late.csv", b"good:333@07")
+    settled(line)
+    blocks = [each for each in line.env.dependencies.ledger.blocks(LINE) if isinstance(each, Block)]
+    mark = "2024-05-19T00:00:00.000000Z"
+
+    assert [each.watermark for each in blocks] == [mark] * 2
+    assert [(from_json(to_json(each)), digest(each)) for each in blocks] == [
+        (each, block_digest(each)) for each in blocks
+    ]
+    listed = manifest_deliveries(line.env.lake, manifest_key(LINE)) or []
+    assert [each["watermark"] for each in listed] == [mark] * 2
+    validate("manifest", json.loads(line.env.memory.objects.read(Address(LAKE, manifest_key(LINE)))))
+    assert line.env.dependencies.workloads.next_slice(LINE) == NextSlice(20, mark)
+
+
+@pytest.mark.parametrize(
+    ("late", "verdict", "end"),
+    [
+        (LateEvents.ACCEPT, "accepted", State.PUBLISHED),
+        (LateEvents.WARN, "accepted_with_warnings", State.PUBLISHED),
+        (LateEvents.REJECT, "rejected", State.QUARANTINED),
+    ],
+)
+def test_late_events_have_the_outcome_that_the_contract_names(late: LateEvents, verdict: str, end: State) -> None:
+    """The rows before the watermark are counted; a rejected delivery has no offset, and its slices are deleted."""
+    line = published(b"good:1@20", plan=with_watermark(late))
+    line.env.upload(f"{PREFIX}late.csv", b"good:333@07")
+    settled(line)
+    row = line.rows()[1]
+
+    assert (row.state, row.decision.verdict) == (end, verdict)
+    message = (
+        "file/late-events: 11 rows are late: of events before the watermark of the line, 2024-05-19T00:00:00.000000Z"
+    )
+    assert row.decision.reasons == (() if late is LateEvents.ACCEPT else (message,))
+    assert (row.decision.offsets is None) is (end is State.QUARANTINED)
+    assert [each for each in line.env.memory.objects.current(LAKE, "runs/") if "/slices/" in each] == []
+
+
 def test_a_delivery_that_is_overtaken_is_judged_again_by_the_same_means() -> None:
     """The second of two is judged from the offset after the first; both attempts are in its row."""
     line = published(b"good:1", b"good:333")
@@ -86,7 +131,7 @@ def test_a_delivery_that_is_overtaken_is_judged_again_by_the_same_means() -> Non
 
     assert sorted(row.decision.offsets[0] > 0 for row in line.rows()) == [False, True]
     assert [each.cause for each in later.failed] == [FailureCause.OVERTAKEN]
-    assert line.env.dependencies.workloads.next_offset(LINE) == 14
+    assert line.env.dependencies.workloads.next_slice(LINE) == NextSlice(14, "")
 
 
 def test_a_delivery_waits_for_the_commit_of_the_one_before_it() -> None:
@@ -174,6 +219,50 @@ def test_offsets_follow_one_another_over_the_chain(first: int, faults: tuple[int
 
     wrong = [each for each in verify([low, high, top]) if each.what is Wrong.OFFSETS]
     assert wrong == [ChainFault(height, Wrong.OFFSETS, "not from 5 on") for height in faults]
+
+
+def marked(*watermarks: str | None) -> list[Block]:
+    """A chain of slices with these watermarks, each of events of the first day."""
+    found: list[Block] = []
+    for height, mark in enumerate(watermarks):
+        block = sliced(height, digest(found[-1]) if found else "0" * 64, (height, 1))
+        found.append(replace(block, watermark=mark and f"2024-{mark}T00:00:00.000000Z"))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("marks", "faults"),
+    [
+        ((None, None), []),
+        ((None, "04-30", "04-30", "05-01"), []),
+        (("04-30", "04-29"), [(1, "2024-04-29T00:00:00.000000Z after 2024-04-30T00:00:00.000000Z")]),
+        (("04-30", None), [(1, "none after 2024-04-30T00:00:00.000000Z")]),
+        (("05-02",), [(0, "2024-05-02T00:00:00.000000Z is after the latest event, 2024-05-01T00:00:00.000000Z")]),
+    ],
+)
+def test_watermarks_never_move_back_over_the_chain(
+    marks: tuple[str | None, ...], faults: list[tuple[int, str]]
+) -> None:
+    """`verify` reports a block with an earlier one than before, without one after it, and with one beyond its events."""
+    assert list(verify(marked(*marks))) == [ChainFault(height, Wrong.WATERMARK, why) for height, why in faults]
+
+
+def test_a_block_without_slices_has_no_watermark() -> None:
+    """Neither canonical form nor schema."""
+    text = to_json(marked("04-30")[0])
+    wrong = text.partition('"slices":[')[0] + '"slices":[]' + text[text.index(',"system_time"') :]
+
+    assert from_json(text) == marked("04-30")[0]
+    with pytest.raises(InputError, match="no `watermark` without slices"):
+        to_json(replace(a_block(), watermark="2024-05-01T00:00:00.000000Z"))
+    assert [each.what for each in verify_stored([wrong.encode()])] == [Wrong.SCHEMA]
+
+
+@pytest.mark.parametrize("mark", ["", "2024-05-01", "2024-05-01T00:00:00Z"])
+def test_a_watermark_has_the_form_of_every_time(mark: str) -> None:
+    """Six decimals, UTC: times are compared as texts."""
+    with pytest.raises(InputError, match="`watermark`"):
+        to_json(replace(sliced(0, "0" * 64, (0, 1)), watermark=mark))
 
 
 def test_slices_of_a_block_are_contiguous() -> None:

@@ -55,13 +55,6 @@ def test_event_times_may_be_dates() -> None:
     assert statistics(batch(event_time=days), 1).event_times == bounds
 
 
-def test_a_watermark_never_moves_back() -> None:
-    """It is the latest event time minus the delay, unless the one before is later."""
-    marks = [FOUND.watermark(HOUR), FOUND.watermark(HOUR, NOW - 2 * HOUR), FOUND.watermark(HOUR, NOW)]
-
-    assert marks == [NOW - HOUR, NOW - HOUR, NOW]
-
-
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [

@@ -1,0 +1,74 @@
+"""The watermark of a line: the latest event time minus a delay, never earlier than before."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lakegate.contracts.errors import InputError
+from lakegate.contracts.lake.lifecycle import moment
+from lakegate.contracts.lake.watermarks import watermark_after
+from lakegate.contracts.model.policy import LateEvents, Mode, Policy
+from lakegate.contracts.plan.result import Result
+from lakegate.contracts.plan.slices import WrittenSlice
+from tests.unit.test_verdict import CLEAN, answer, check, measured, plan, statuses, verdict
+
+MAY = "2026-05-01T00:00:00.000000Z"
+times = st.datetimes().map(lambda at: at.replace(tzinfo=UTC))
+
+
+def a_slice(latest: str = MAY, late: int = 0) -> WrittenSlice:
+    return WrittenSlice("file:/s", 9, "e", 1, 0, (latest, latest), f"f9680c00120{'0' * 64}", f"f1620{'0' * 64}", late)
+
+
+@given(st.lists(times, min_size=1, max_size=4), st.integers(0, 527_040), st.none() | times)
+def test_a_watermark_never_moves_back(events: list[datetime], minutes: int, before: datetime | None) -> None:
+    """It is the latest event time minus the delay, unless the one before is later; not before the year 1."""
+    found = answer(slices=tuple(a_slice(moment(each)) for each in events), watermark=moment(before) if before else "")
+    first = datetime(1, 1, 1, tzinfo=UTC)
+    behind = max(events) - first
+    expected = max(events) - timedelta(minutes=minutes) if behind > timedelta(minutes=minutes) else first
+
+    assert watermark_after(plan(policy=Policy(watermark_minutes=minutes)), found) == moment(
+        max(expected, before) if before else expected
+    )
+
+
+@pytest.mark.parametrize("before", ["", MAY])
+@pytest.mark.parametrize("found", [answer(slices=()), answer(slices=(a_slice("2027-01-01T00:00:00.000000Z"),))])
+def test_a_watermark_stays_without_a_delay_or_without_rows(before: str, found: Result) -> None:
+    """A contract that declares no delay moves none; neither does a delivery without slices."""
+    minutes = None if found.slices else 5
+
+    assert watermark_after(plan(policy=Policy(watermark_minutes=minutes)), replace(found, watermark=before)) == before
+
+
+@pytest.mark.parametrize(
+    ("policy", "status", "decided"),
+    [
+        (Policy(), "pass", "accepted"),
+        (Policy(late_events=LateEvents.WARN), "warn", "accepted_with_warnings"),
+        (Policy(late_events=LateEvents.REJECT), "fail", "rejected"),
+        (Policy(late_events=LateEvents.REJECT, mode=Mode.OBSERVE), "fail", "accepted_with_warnings"),
+    ],
+)
+def test_late_events_are_an_outcome_of_the_file(policy: Policy, status: str, decided: str) -> None:
+    """Counted over all slices; the contract grades it, and `mode: observe` rejects nothing."""
+    found = answer(measured(CLEAN), slices=(a_slice(late=1), a_slice(late=2)), watermark=MAY)
+
+    assert statuses(plan(check(), policy=policy), found) == {"r/n": "pass", "file/late-events": status}
+    assert verdict(plan(check(), policy=policy), found).value == decided
+    assert statuses(plan(check()), answer(measured(CLEAN), slices=(a_slice(),))) == {"r/n": "pass"}
+
+
+@pytest.mark.parametrize("mark", ["2026-05-01", None])
+def test_a_result_has_a_time_as_watermark(mark: object) -> None:
+    """A result with another text is none."""
+    document = answer().to_json() | {"watermark": mark}
+
+    with pytest.raises(InputError, match="watermark"):
+        Result.from_json(document)
