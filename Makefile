@@ -44,14 +44,14 @@ PROGRAMS := (spark or tools or service or simulation or e2e)
 # tests without programs: those that decide the coverage of contracts/ and functions/, and those that run without it, which is two to four times as
 # fast. A run gets its folders, because collecting all tests takes ten seconds; a test compares the lists with the files (decision 47).
 # BESIDE: expensive files that cover no line of which there is no other test
-BESIDE := $(addprefix tests/unit/,test_architecture.py test_cli_lint.py test_modules_page.py compare/test_properties.py lint/test_page.py \
-  documents/test_conversions.py documents/test_dcs_references.py) \
-  $(addprefix tests/unit/cli/,doctor $(patsubst %,test_%.py,anchored answer approve aws completion consumer_page console_blocks convert \
-  counts_shown data_folder dataset_read definition_files diff erase explain inheriting ledger_commands messages parents pause publish redrive remote \
-  replay replay_many restore_page slice_replay status upload verify waive)) \
+BESIDE := $(addprefix tests/unit/,test_architecture.py test_cli_lint.py test_cli_plan.py test_docs.py test_modules_page.py compare/test_properties.py \
+  lint/test_page.py adapters/test_delivery.py documents/test_conversions.py documents/test_dcs_references.py) \
+  $(addprefix tests/unit/cli/,doctor $(patsubst %,test_%.py,anchored answer approve aws check_formats checksums completion consumer_page console_blocks \
+  convert counts_shown data_folder dataset_read definition_files deliver diff docs erase events_page explain inheriting init ledger_commands messages \
+  notifications parents pause publish redrive remote replay replay_many restore_page slice_replay slicing status upload verify waive workflow)) \
   $(addprefix tests/unit/engine/,digest query type $(patsubst %,read/test_%.py,avro json refused streams tables)) \
   $(addprefix tests/security/test_,definition_files.py exploding.py native_patterns.py native_queries.py) \
-  $(addprefix tests/golden/test_,fuzz.py golden.py)
+  $(addprefix tests/contract/test_,jobs.py objects.py pulls.py) $(addprefix tests/golden/test_,fuzz.py golden.py)
 MEASURED := $(addprefix tests/,contract golden security unit) $(addprefix --ignore=,$(BESIDE))
 PROPERTIES = $(filter-out $(BESIDE) $(addsuffix /%,$(BESIDE)), \
   $(sort $(shell grep -rl --include='test_*.py' hypothesis $(addprefix tests/,contract golden security unit))))
