@@ -20,5 +20,10 @@ CAUSES = {
     FailureCause.BATCH_FAILED: "its batch ended without its result, so a smaller batch follows (this does not count)",
     FailureCause.NO_FUNCTION: "its judge function does not exist any more, so Spark follows (this does not count)",
     FailureCause.OVERTAKEN: "its offset was taken by another delivery, so it is judged again (this does not count)",
+    FailureCause.VALIDATOR_UNREACHABLE: "its validator did not answer (lakegate validator list)",
+    FailureCause.VALIDATOR_REFUSED: "its validator refused the rules, or could not measure them",
+    FailureCause.VALIDATOR_LATE: "its validator had not finished at the deadline",
+    FailureCause.WRONG_ANSWER: "its validator answered something else than what was asked",
+    FailureCause.NO_VALIDATOR: "its validator is not registered any more: lakegate validator add, or publish the contract again",
 }
 """Why an attempt came to nothing."""

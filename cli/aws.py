@@ -100,6 +100,8 @@ class DeployedStack:
                 batch_seconds=1,
                 pull_hosts="",
                 pull_secrets="",
+                validator_hosts="",
+                validator_secrets="",
                 landed_queue="",
                 bus=self.output("EventBusName"),
                 unrouted="quarantine",

@@ -16,8 +16,9 @@ from lakegate.contracts.lint.examine import Examined
 from lakegate.functions.usecases.workflows import ReferredDocuments, referred_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
+    from lakegate.contracts.compile.external import AnsweredTechnology
     from lakegate.contracts.errors import Problem
     from lakegate.contracts.inherit.resolve import ParentDocument
     from lakegate.contracts.model.contract import Contract, Dataset
@@ -40,7 +41,11 @@ def registry_documents(stack: str, body: bytes, *, local: bool) -> ReferredDocum
         with opened(stack, local=local) as there:
             return referred_of(there.dependencies(), body).workflows(dataset, name)
 
-    return ReferredDocuments(parent, workflow)
+    def answered(dataset: str) -> Mapping[str, AnsweredTechnology]:
+        with opened(stack, local=local) as there:
+            return referred_of(there.dependencies(), body).validators(dataset)
+
+    return ReferredDocuments(parent, workflow, answered)
 
 
 def print_broken(refused: BreaksChildren, *, as_json: bool) -> None:

@@ -39,6 +39,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "show": "lakegate.cli.published:show",
     "route": "lakegate.cli.route:app",
     "workflow": "lakegate.cli.workflow:app",
+    "validator": "lakegate.cli.validator:app",
     "deprecate": "lakegate.cli.lifecycle:deprecate",
     "sunset": "lakegate.cli.lifecycle:sunset",
     "retire": "lakegate.cli.lifecycle:retire",

@@ -10,7 +10,7 @@ from lakegate.functions.adapters.announcements import DynamoAnnouncements
 from lakegate.functions.adapters.batches import DynamoBatches
 from lakegate.functions.adapters.callbacks import DynamoCallbacks
 from lakegate.functions.adapters.channels import channels
-from lakegate.functions.adapters.clients import client, signer
+from lakegate.functions.adapters.clients import client, signed, signer
 from lakegate.functions.adapters.clock import SystemClock
 from lakegate.functions.adapters.dynamodb import DynamoTable
 from lakegate.functions.adapters.emr import EmrServerless
@@ -35,6 +35,7 @@ from lakegate.functions.adapters.transfers import S3Source, TransferByScheme
 from lakegate.functions.adapters.upload_notes import Uploads
 from lakegate.functions.adapters.uploads import PresignedUploads
 from lakegate.functions.adapters.validations import DynamoValidations
+from lakegate.functions.adapters.validators import HttpsValidators
 from lakegate.functions.adapters.web import Web
 from lakegate.functions.adapters.workloads import DynamoAgenda, DynamoOutbox, DynamoWorkloads
 from lakegate.functions.usecases.dependencies import Dependencies, JobSettings, Places
@@ -78,6 +79,7 @@ def bootstrap(settings: Settings, remaining: Callable[[], float] = lambda: float
         requests=DynamoRequestKeys(workloads),
         validations=DynamoValidations(workloads),
         callbacks=DynamoCallbacks(workloads),
+        validators=_validators(settings),
         places=_places(settings),
         signing=signing,
         remaining=remaining,
@@ -99,6 +101,13 @@ def pull_adapters(
         "sftp": SftpSource(Web(is_local=is_local, ports=PORTS), access),
     }
     return TransferByScheme(adapters), S3LandingParts(client("s3"), settings.landing, settings.account)
+
+
+def _validators(settings: Settings) -> HttpsValidators:
+    """Services that measure rules, on the hosts that the stack's operator lists."""
+    secrets, hosts = Secrets(client("secretsmanager")), frozenset(settings.validator_hosts.lower().split(",")) - {""}
+    web = Web(is_local=secrets.are_local)
+    return HttpsValidators(web, secrets, hosts, settings.validator_secrets, signer(), signed)
 
 
 def most_executors(vcpu: int, runs: int) -> int:

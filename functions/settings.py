@@ -75,6 +75,10 @@ class Settings:
     """Hosts, separated by commas, that sources may be fetched from over HTTPS; empty: none."""
     pull_secrets: str
     """How the names of secrets of sources begin."""
+    validator_hosts: str
+    """Hosts, separated by commas, of validators; empty: none."""
+    validator_secrets: str
+    """How the names of secrets of validators begin."""
     ignored: str
     """Patterns, separated by commas, of names of keys that are not deliveries."""
 
@@ -110,6 +114,8 @@ PATTERNS: Final[Mapping[str, str]] = {
     "anchor_days": r"\d{1,5}",
     "pull_hosts": r"([A-Za-z0-9.-]{1,253}(,(?!$)|$))*",
     "pull_secrets": r"[\w-]{0,64}",
+    "validator_hosts": r"([A-Za-z0-9.-]{1,253}(,(?!$)|$))*",
+    "validator_secrets": r"[\w-]{0,64}",
     "ignored": r"[^,\s/]+(,[^,\s/]+)*",
 }
 NUMBERS: Final = (
@@ -143,6 +149,8 @@ DEFAULTS: Final[Mapping[str, str]] = {
     "anchor_days": "0",
     "pull_hosts": "",
     "pull_secrets": "lakegate-source-",
+    "validator_hosts": "",
+    "validator_secrets": "lakegate-validator-",
     "ignored": ",".join(IGNORED),
 }
 

@@ -82,6 +82,10 @@ RIGHTS: Final = {
     ),
 }
 """What the role of each function must be allowed, on a resource of each kind; the job's is below."""
+CALLS: Final = (
+    ("secretsmanager:GetSecretValue", "arn:{partition}:secretsmanager:{region}:{account}:secret:{validator_secrets}a"),
+)
+"""Likewise, where validators may be called."""
 SIGNS: Final = (("kms:Sign", "{signing_key}"), ("kms:GetPublicKey", "{signing_key}"))
 """What the functions that commit must be allowed besides, where the ledger is signed."""
 SIGNED_AS: Final = {"kms:SigningAlgorithm": ALGORITHM, "kms:MessageType": MESSAGE_TYPE}
@@ -192,8 +196,9 @@ def rights(examined: ExaminedStack) -> Iterator[CauseFinding]:
     for part in functions(examined):
         wanted = RIGHTS[part]
         found = examined.ask("lambda", "get_function_configuration", FunctionName=examined.name(part))
-        signs = SIGNS if settings.signing_key and part in SIGNERS else ()
-        yield from _denied(examined, found["Role"], examined.name(part), (*wanted, *signs))
+        signs, calls = SIGNS if settings.signing_key else (), CALLS if settings.validator_hosts else ()
+        more = (*signs, *calls) if part in SIGNERS else ()
+        yield from _denied(examined, found["Role"], examined.name(part), (*wanted, *more))
     yield from _denied(examined, settings.job_role, "the job", JOB)
 
 

@@ -11,6 +11,7 @@ from lakegate.cli.probes.causes import CAUSES
 from lakegate.cli.probes.people import asked, is_asked, paused
 from lakegate.cli.probes.routed import is_part, route_of
 from lakegate.contracts.door.ignored import is_ignored
+from lakegate.contracts.lake.failures import OF_VALIDATORS
 from lakegate.contracts.lake.states import END_STATES, State
 from lakegate.functions.ports.errors import NotFound
 from lakegate.functions.ports.jobs import names_invocation
@@ -38,6 +39,7 @@ BY_FAILURE: Final = {
     FailureCause.UNDECIDED: "rule-unmeasured",
     FailureCause.ACCESS_DENIED: "object-denied",
     FailureCause.ARCHIVED: "object-archived",
+    **dict.fromkeys(OF_VALIDATORS, "validator-failed"),
 }
 """Causes that need no look at a job run."""
 BY_STATUS: Final = ("contract-draft", "contract-sunset", "contract-retired")
@@ -151,7 +153,8 @@ def _refused(examined: ExaminedStack, row: Workload) -> Iterator[CauseFinding]:
 def _failed(examined: ExaminedStack, row: Workload) -> Iterator[CauseFinding]:
     last = row.failed[-1] if row.failed else None
     if last is not None and last.cause in BY_FAILURE:
-        yield CAUSES[BY_FAILURE[last.cause]].found(row.id, contract=_contract(row), short=row.id[:SHORT])
+        found = {"contract": _contract(row), "short": row.id[:SHORT], "why": last.cause.value}
+        yield CAUSES[BY_FAILURE[last.cause]].found(row.id, **found)
         return
     run = (last.run if last else "") or row.run
     yield from _by_run(examined, row, run, last.cause.value if last else "no result")

@@ -66,6 +66,8 @@ class Terms:
     """Whether accepted rows are published as slices of Open Data Fabric."""
     event_time: str | None = None
     """The column with the times of their events."""
+    has_external: bool = False
+    """Whether registered validators measure some of its rules."""
     notify_producers: bool = False
     """Whether producers are notified of their deliveries."""
     dialect: Mapping[str, object] = field(default_factory=dict)
@@ -100,6 +102,7 @@ def terms_of(plan: bytes) -> Terms:
         promises=tuple(Promise(**each) for each in document.get("promises", ())),
         quarantine_days=policy.get("quarantine_days"),
         notify_producers=policy.get("notify_producers", False),
+        has_external=bool(document.get("external")),
         as_slices=as_slices,
         event_time=policy.get("event_time"),
         dialect={"format": read.format.value, "compression": read.compression.value, "csv": csv},

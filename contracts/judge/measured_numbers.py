@@ -69,7 +69,8 @@ def measured(check: Check, found: Measured) -> str:
         return lasting(number)
     if spec.noun:
         return f"{int(number):,} {spec.noun}"
-    return _counts(spec.text or _failing(check), found) if found.of else "0 values measured"
+    metric = f" (its metric: {found.number:.6g})" if check.metric.is_external and found.number is not None else ""
+    return _counts(spec.text or _failing(check), found) + metric if found.of else "0 values measured"
 
 
 def briefly(check: Check, found: Measured) -> str:

@@ -94,9 +94,14 @@ def _status_of(check: Check, result: Result, answer: Measurement | None) -> tupl
     if answer is not None and answer.skip is not None:
         return Status.SKIP, answer.skip
     if answer is None or answer.accept is None:
-        return Status.ERROR, (answer.error if answer else None) or "the job gave no answer to this check"
+        return Status.ERROR, (answer.error if answer else None) or _no_answer(check)
     status, message = _tiers_status(check, answer.accept, answer.tolerate)
     return status, message + _foreign(check, result)
+
+
+def _no_answer(check: Check) -> str:
+    who = "the validator" if check.metric.is_external else "the job"
+    return f"{who} gave no answer to this check"
 
 
 def _foreign(check: Check, result: Result) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from lakegate.contracts.judge.validations import ENGINE
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -32,8 +34,12 @@ def technologies(plan: Plan, judgement: Judgement, result: Result) -> dict[str, 
 def _technologies(plan: Plan, judgement: Judgement, result: Result) -> Iterator[tuple[str, Technology]]:
     measured = {each.id for each in judgement.outcomes if each.numbers is not None}
     answers = {each.check: each for each in result.measurements}
+    external = {each.check: each.technology for each in plan.external}
     for check in plan.checks:
-        if check.id in measured:
+        if check.id in measured and check.id in external:
+            name = external[check.id]
+            yield check.id, Technology(name, result.engines.get(f"{ENGINE}{name}"))
+        elif check.id in measured:
             engine = _engine(check, answers.get(check.id), is_job="spark" in result.engines)
             yield check.id, Technology(NAMES[engine], result.engines.get(engine))
 

@@ -159,4 +159,4 @@ class Check:
     @property
     def needs_rows(self) -> bool:
         """Whether an engine must read rows to measure it."""
-        return self.skip is None and not self.metric.of_header
+        return self.skip is None and not self.metric.of_header and not self.metric.is_external

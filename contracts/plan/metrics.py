@@ -48,6 +48,8 @@ class Metric(Enum):
     """Columns of the file."""
     COLUMNS = "columns"
     """Columns that violate the check's requirement of the header."""
+    EXTERNAL = "external"
+    """Answers of another service that say that the rule is broken (`lakegate.contracts.plan.external`)."""
 
     @property
     def spec(self) -> MetricSpec:
@@ -80,6 +82,11 @@ class Metric(Enum):
         return self.spec.source is MetricSource.HEADER
 
     @property
+    def is_external(self) -> bool:
+        """Whether another service measures it, and no engine."""
+        return self.spec.source is MetricSource.VALIDATOR
+
+    @property
     def of_rows(self) -> bool:
         """Whether the metric is a number of bad rows."""
         return self.spec.counts_bad_rows
@@ -92,6 +99,7 @@ class MetricSource(Enum):
     KEYS = "keys"
     QUERY = "query"
     HEADER = "header"
+    VALIDATOR = "validator"
 
 
 class Number(Enum):
@@ -161,4 +169,10 @@ METRICS: dict[Metric, MetricSpec] = {
     Metric.DELAY: MetricSpec(Number.SECONDS),
     Metric.COLUMN_COUNT: MetricSpec(Number.TOTAL, MetricSource.HEADER, unit="columns", noun="columns"),
     Metric.COLUMNS: MetricSpec(Number.FAILING, MetricSource.HEADER, unit="columns", noun="columns otherwise"),
+    Metric.EXTERNAL: MetricSpec(
+        Number.FAILING,
+        MetricSource.VALIDATOR,
+        unit="answers",
+        text="{failing:,} of {of:,} answers of the validator say that it is broken",
+    ),
 }

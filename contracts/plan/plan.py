@@ -16,6 +16,7 @@ from lakegate.contracts.model.storage import Csv, Format, Storage
 from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.plan.check import Check
 from lakegate.contracts.plan.document import VersionedDocument
+from lakegate.contracts.plan.external import ExternalRule
 from lakegate.contracts.plan.promise import Promise
 from lakegate.contracts.plan.serialization import digest
 from lakegate.contracts.plan.workflow import PlannedWorkflow
@@ -86,6 +87,8 @@ class Plan(VersionedDocument):
     """Of the fields whose lineage the contract declares."""
     workflow: PlannedWorkflow | None = None
     """The published workflow that the policy names, pinned when the contract is published; None: that of every delivery."""
+    external: tuple[ExternalRule, ...] = ()
+    """The rules that registered validators measure, one for each check of `Metric.EXTERNAL`; bound when it is published."""
 
     @property
     def digest(self) -> str:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
 
 import botocore.session
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
 from botocore.config import Config
 from botocore.loaders import create_loader
 
@@ -40,6 +43,19 @@ def signer() -> Any:  # noqa: ANN401 - an S3Client
     """A client of S3 that only signs URLs: version 4, with the address of the bucket in its region."""
     settings = Config(signature_version="s3v4", s3={"addressing_style": "virtual"})
     return Lazy(cache(lambda: session().create_client("s3", config=settings)))
+
+
+def signed(method: str, url: str, body: bytes, headers: Mapping[str, str]) -> dict[str, str]:
+    """The headers of a request to an API of API Gateway, signed by this function's credentials (SigV4).
+
+    They have the name of the host as it is signed: `http.client` adds the port 443, which nobody signs.
+    """
+    own: Any = session()  # a function always has credentials
+    host = urlsplit(url).netloc.removesuffix(":443")
+    request = AWSRequest(method, url, {"Host": host, **headers}, body)
+    region = own.get_config_variable("region")
+    SigV4Auth(own.get_credentials().get_frozen_credentials(), "execute-api", region).add_auth(request)
+    return dict(request.headers.items())
 
 
 def session() -> Session:

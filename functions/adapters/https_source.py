@@ -5,7 +5,6 @@ What a server answers is hostile text: of its headers only those are kept that h
 
 from __future__ import annotations
 
-import base64
 import re
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin
 
 from lakegate.contracts.lake.pulls import SourceIdentity
+from lakegate.functions.adapters.credentials import KEYS, header_of
 from lakegate.functions.adapters.pull_access import MAX_IDLE
 from lakegate.functions.adapters.transfers import read_whole
 from lakegate.functions.adapters.web import split
@@ -31,17 +31,9 @@ if TYPE_CHECKING:
 MAX_REDIRECTS: Final = 5
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 OK, PARTIAL, NOT_MODIFIED, FAILED, UNSATISFIABLE, TOO_MANY, SERVER_ERROR = 200, 206, 304, 412, 416, 429, 500
-KEYS: Final = frozenset({"user", "password", "token", "header", "key"})
-"""Of a secret: user and password (Basic), a token (Bearer), or the name of a header and its value."""
-OWN: Final = frozenset(
-    {"host", "range", "if-range", "if-none-match", "if-modified-since", "connection", "content-length"}
-)
-"""Headers that a secret cannot name."""
 _ETAG: Final = re.compile(r'(W/)?"[!#-~]{0,200}"')
 _DATE: Final = re.compile(r"[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9:]{8} GMT")
 _RANGE: Final = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18})")
-_HEADER: Final = re.compile(r"[A-Za-z0-9-]{1,64}")
-_VALUE: Final = re.compile(r"[!-~]([ -~]{0,2000}[!-~])?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,20 +82,7 @@ class HttpsSource:
         """The header of a secret."""
         if not name:
             return {}
-        content = self.access.secret(contract, name, host, KEYS)
-        match sorted(content):
-            case ["token"]:
-                header, value = "Authorization", f"Bearer {content['token']}"
-            case ["password", "user"]:
-                pair = f"{content['user']}:{content['password']}".encode()
-                header, value = "Authorization", f"Basic {base64.b64encode(pair).decode()}"
-            case ["header", "key"]:
-                header, value = content["header"], content["key"]
-            case _:
-                raise PortError("secret-malformed")
-        if not _HEADER.fullmatch(header) or header.lower() in OWN or not _VALUE.fullmatch(value):
-            raise PortError("secret-malformed")
-        return {header: value}
+        return header_of(self.access.secret(contract, name, host, KEYS))
 
 
 def _followed(url: str, location: str) -> str:

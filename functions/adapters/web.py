@@ -78,23 +78,19 @@ class Web:
         """
         if len(body) > self.most:
             raise PortError("too-large")
-        with self._answer("POST", url, body, headers) as answer:
+        with self.request("POST", url, body, headers) as answer:
             status = answer.status
-        if status == TOO_MANY:
-            raise Throttled("http-429")
-        if status >= SERVER_ERROR:
-            raise Unanswered(f"http-{status}")
-        if not OK <= status < MULTIPLE:
-            raise PortError(f"http-{status}")
+        refuse_status(status)
 
     @contextmanager
     def get(self, url: str, headers: Mapping[str, str]) -> Iterator[HTTPResponse]:
         """The answer to one GET request, whose body may be read within the deadline. Raises as `post`, but for no status."""
-        with self._answer("GET", url, None, headers) as answer:
+        with self.request("GET", url, None, headers) as answer:
             yield answer
 
     @contextmanager
-    def _answer(self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]) -> Iterator[HTTPResponse]:
+    def request(self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]) -> Iterator[HTTPResponse]:
+        """The answer to one request, whatever its status. Raises as `get`."""
         parts, until = split(url), time.monotonic() + self.seconds
         host, port = parts.hostname or "", parts.port or 443
         target = f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}"
@@ -171,6 +167,16 @@ def _send(connection: HTTPConnection, method: str, target: str, body: bytes | No
         connection.request(method, target, body, dict(headers))
     except ValueError:  # of http.client: signs that a request line or a header cannot have
         raise PortError("address-refused") from None
+
+
+def refuse_status(status: int) -> None:
+    """Raise the error of a status that is no success."""
+    if status == TOO_MANY:
+        raise Throttled("http-429")
+    if status >= SERVER_ERROR:
+        raise Unanswered(f"http-{status}")
+    if not OK <= status < MULTIPLE:
+        raise PortError(f"http-{status}")
 
 
 def split(url: str) -> SplitResult:

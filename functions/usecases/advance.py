@@ -33,6 +33,11 @@ def advance(dependencies: Dependencies, workload: Workload) -> Steps[Workload]:
             found = observe(dependencies, workload)
             if found is None:
                 return workload
+            if found.unkept is not None:
+                from lakegate.functions.usecases.external_answers import keep  # noqa: PLC0415 - as the judgement
+
+                yield from keep(dependencies, workload, found.unkept)
+                continue
             workload = yield from take(dependencies, workload, found)
         if workload.state in TERMINAL:
             workload = yield from tidy(dependencies, workload)

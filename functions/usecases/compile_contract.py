@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.compile.dataset import compile_plan
+from lakegate.contracts.compile.external import bound_rules, with_validators
 from lakegate.contracts.errors import ContractError, LakegateError, Problem
 from lakegate.contracts.inherit.resolve import resolve
 from lakegate.contracts.lake.lifecycle import LONGEST_TEXT, Ending, LineStatus
@@ -18,12 +19,14 @@ from lakegate.functions.usecases.names import refuse_unusable
 from lakegate.functions.usecases.publish_contract import RETIRED, CompiledContract
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
+    from lakegate.contracts.compile.external import AnsweredTechnology
     from lakegate.contracts.lint.examine import Examined
     from lakegate.contracts.model.contract import Contract, Dataset
     from lakegate.contracts.plan.workflow import PlannedWorkflow
     from lakegate.functions.usecases.publish_contract import PlannedChange
+    from lakegate.functions.usecases.registering import Validators
     from lakegate.functions.usecases.workflows import ReferredDocuments, Workflows
 
 ACTIVE = "active"
@@ -52,18 +55,17 @@ def compile_document(body: bytes, referred: ReferredDocuments, *, allow_unmeasur
     examined = resolved.examined
     if examined.contract is None or examined.errors:
         raise DocumentRefused(examined)
-    if examined.unmeasured and not allow_unmeasured:
-        others = tuple(each for each in examined.warnings if each not in examined.unmeasured)
-        raise DocumentRefused(
-            replace(examined, errors=examined.unmeasured, warnings=others), unmeasured=len(examined.unmeasured)
-        )
+    unmeasured = _unmeasured(examined, examined.contract, referred.validators)
+    if unmeasured and not allow_unmeasured:
+        others = tuple(each for each in examined.warnings if each not in unmeasured)
+        raise DocumentRefused(replace(examined, errors=unmeasured, warnings=others), unmeasured=len(unmeasured))
     for name in (examined.contract.id, *(each.name for each in examined.contract.datasets)):
         refuse_unusable(name)
     try:
-        compiled = _compiled(examined.contract, body, referred.workflows)
+        compiled = _compiled(examined.contract, body, referred)
     except ContractError as error:
         raise DocumentRefused(replace(examined, errors=error.problems)) from None
-    return replace(compiled, unmeasured_rules=len(examined.unmeasured), needs=resolved.needs)
+    return replace(compiled, unmeasured_rules=len(unmeasured), needs=resolved.needs)
 
 
 def status_of(written: str | None) -> str:
@@ -87,11 +89,25 @@ def effects_of(compiled: CompiledContract, change: PlannedChange) -> Iterator[st
         yield f"{name} is retired: every delivery below {listed(change.closed)} would be refused"
 
 
-def _compiled(contract: Contract, body: bytes, workflows: Workflows) -> CompiledContract:
-    plans = {
-        each.name: replace(compile_plan(contract, each), workflow=_workflow(each, workflows)).to_bytes()
-        for each in contract.datasets
-    }
+def _unmeasured(examined: Examined, contract: Contract, validators: Validators) -> tuple[Problem, ...]:
+    """The problems of rules that nobody can ever measure, neither an engine nor a registered validator."""
+    bound = {path for each in contract.datasets for path in bound_rules(contract, each, _answered(each, validators))}
+    return tuple(each for each in examined.unmeasured if each.path not in bound)
+
+
+def _answered(dataset: Dataset, validators: Validators) -> Mapping[str, AnsweredTechnology]:
+    """Who answers rules of the dataset; nobody is looked up for one without rules of other engines."""
+    return validators(dataset.name) if any(rule.kind == "custom" for rule in dataset.rules) else {}
+
+
+def _plan(contract: Contract, dataset: Dataset, referred: ReferredDocuments) -> bytes:
+    answered = _answered(dataset, referred.validators)
+    plan = with_validators(contract, dataset, compile_plan(contract, dataset), answered)
+    return replace(plan, workflow=_workflow(dataset, referred.workflows)).to_bytes()
+
+
+def _compiled(contract: Contract, body: bytes, referred: ReferredDocuments) -> CompiledContract:
+    plans = {each.name: _plan(contract, each, referred) for each in contract.datasets}
     return CompiledContract(
         contract.id,
         contract.version,

@@ -9,11 +9,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from lakegate.functions.ports.errors import NotFound
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.usecases import layout
 from lakegate.functions.usecases.source import content
 from lakegate.functions.usecases.steps import Alarm
-from lakegate.functions.usecases.waived import measured_row
+from lakegate.functions.usecases.waived import measured_at, measured_row
 
 if TYPE_CHECKING:
     from lakegate.contracts.lake.block import Block
@@ -57,9 +55,8 @@ def result_of(dependencies: Dependencies, row: Workload) -> bytes | None:
     of = measured_row(dependencies, row)
     if not of.attempt or (row.decision is not None and not row.decision.result):
         return None
-    where = Address(dependencies.places.lake, f"{layout.attempt_prefix(of.id, of.attempt, of.batch)}/result.json")
     try:
-        body = dependencies.objects.read(where)
+        body = dependencies.objects.read(measured_at(dependencies, of))
     except NotFound:
         return None
     if row.decision is not None and hashlib.sha256(body).hexdigest() != row.decision.result:

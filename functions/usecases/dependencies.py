@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from lakegate.functions.ports.transfers import Pulls
     from lakegate.functions.ports.uploads import UploadGate
     from lakegate.functions.ports.validations import Validations
+    from lakegate.functions.ports.validators import Validators
     from lakegate.functions.ports.workloads import Workloads
     from lakegate.functions.workload import Workload
 
@@ -108,6 +109,8 @@ class Timing:
     """Attempts of one round whose batch failed and that are not counted: after so many halves, a batch has one member."""
     invocation: timedelta = timedelta(minutes=10)
     """How long the judge function may take: more than the age of its events and its time limit together (template.yaml)."""
+    validation: timedelta = timedelta(hours=1)
+    """How long a validator may take, and read what it validates."""
     grace: timedelta = timedelta(minutes=15)
     """Beyond the job's own time limit, before it counts as hung: it may start slowly. Waiting for its turn does not count."""
 
@@ -139,6 +142,7 @@ class Dependencies:
     requests: RequestKeys
     validations: Validations
     callbacks: Callbacks
+    validators: Validators
     places: Places
     signing: SigningKeys = UNSIGNED
     timing: Timing = field(default_factory=Timing)

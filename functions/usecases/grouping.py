@@ -25,11 +25,14 @@ def staging_key(dependencies: Dependencies, workload: Workload) -> str:
 def group_of(dependencies: Dependencies, workload: Workload) -> str:
     """What deliveries share that may be judged together, line and plan; empty: this one is judged alone.
 
-    So is one of several objects, and one that becomes slices: of a group only the first could have the next offset.
+    So is one of several objects, one that becomes slices (of a group only the first could have the next offset), and one with
+    rules of validators, whose validations are started before its own run.
     """
     limits, job = limits_of(dependencies, workload), dependencies.places.job
-    pin, size = workload.pin, workload.source.size
-    if pin is None or not pin.plan or workload.parts is not None or dependencies.terms(workload).as_slices:
+    pin, size, terms = workload.pin, workload.source.size, dependencies.terms(workload)
+    if pin is None or not pin.plan or workload.parts is not None or terms.as_slices:
+        return ""
+    if terms.has_external:
         return ""
     invoked = bool(job.judge) and size < job.small
     if limits.files == 1 or size >= (limits.bytes or 0) or invoked:

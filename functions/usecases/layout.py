@@ -43,6 +43,11 @@ def attempt_prefix(workload: str, attempt: int, batch: str = "") -> str:
     return f"{batch_prefix(batch)}{workload}/attempt={attempt}"
 
 
+def answers_key(workload: str, attempt: int) -> str:
+    """The result of an attempt with what validators answered; outside of the folders that a job run may write to."""
+    return f"runs/{workload}/merged/attempt={attempt}/result.json"
+
+
 def batch_prefix(batch: str) -> str:
     """The folder of a batch, which its run may write to; without one, that of all runs."""
     return f"runs/{batch}/" if batch else "runs/"

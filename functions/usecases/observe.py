@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from lakegate.contracts.door.refusals import refused_rules
@@ -12,13 +11,13 @@ from lakegate.contracts.judge.verdict import ACCEPTING, Verdict
 from lakegate.contracts.lake.states import Outcome, State
 from lakegate.contracts.plan.billing import cost_of_job
 from lakegate.functions.ports.errors import NotFound
-from lakegate.functions.ports.jobs import JobState
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases import layout
 from lakegate.functions.usecases.admission import refused_object, refused_parts
 from lakegate.functions.usecases.batching import cause_of_member, is_to_start, share_of
 from lakegate.functions.usecases.collecting import collected
 from lakegate.functions.usecases.deciding import decision_of_answer, decision_of_silence
+from lakegate.functions.usecases.lost_runs import UNANSWERED, cause_of_run, described_run
 from lakegate.functions.usecases.pinning import pin_of, route_of, with_references
 from lakegate.functions.usecases.source import UnreadableSource, data_of, described
 from lakegate.functions.usecases.waived import decision_on_waived
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from lakegate.contracts.lake.routes import Route
     from lakegate.contracts.lake.versions import ChosenVersion
     from lakegate.contracts.plan.billing import BilledCost
-    from lakegate.functions.ports.jobs import JobRun
     from lakegate.functions.usecases.dependencies import Dependencies
     from lakegate.functions.usecases.parts import PartList
     from lakegate.functions.workload import Workload
@@ -57,6 +55,8 @@ class Observation(NamedTuple):
     """Of the attempt: what its run was billed, else what its result records; None where neither is known."""
     parts: PartList | None = None
     """Of a delivery that is complete."""
+    unkept: bytes | None = None
+    """The result of the attempt with what validators answered, which has to be kept before anything follows from it."""
 
     @property
     def answered(self) -> bool:
@@ -68,19 +68,6 @@ Observer: TypeAlias = "Callable[[Dependencies, Workload], Observation | None]"
 """None: nothing to do but wait."""
 
 VANISHED = Observation(Outcome.VANISHED)
-CAUSES = {
-    JobState.FAILED: FailureCause.RUN_FAILED,
-    JobState.CANCELLED: FailureCause.RUN_CANCELLED,
-    JobState.RUNNING: FailureCause.RUN_HUNG,
-    JobState.SUCCESS: FailureCause.NO_RESULT,
-    JobState.INVOKED: FailureCause.NO_ANSWER,
-}
-"""Why a run that may not answer any more has no result, by its state."""
-UNANSWERED = frozenset({*CAUSES.values(), FailureCause.NOT_STARTED, FailureCause.BATCH_FAILED})
-SHORTEST_QUEUE_TIMEOUT = timedelta(minutes=15)
-"""Of EMR Serverless. Its documentation leaves open whether a run ends FAILED or CANCELLED when its time in the queue is over."""
-ENDLESS = frozenset({JobState.RUNNING, JobState.INVOKED})
-"""States in which a run may still answer, until its deadline."""
 
 
 def observe(dependencies: Dependencies, workload: Workload) -> Observation | None:
@@ -155,11 +142,14 @@ def _submitting(dependencies: Dependencies, workload: Workload) -> Observation |
 
 def _validating(dependencies: Dependencies, workload: Workload) -> Observation | None:
     # The run's state is read before the result: a job that ends between the two reads is then seen with its result.
-    run = _described_run(dependencies, workload)
-    cause = _cause(dependencies, workload, run)
+    run = described_run(dependencies, workload)
+    cause = cause_of_run(dependencies, workload, run)
     result = result_of(dependencies, workload)
     if result is not None:
-        found = _judged(dependencies, workload, result)
+        judged = _judged(dependencies, workload, result)
+        if judged is None:
+            return None
+        found = judged
     elif cause:
         found = Observation(Outcome.LOST, cause=cause_of_member(dependencies, workload, cause))
     else:
@@ -168,28 +158,6 @@ def _validating(dependencies: Dependencies, workload: Workload) -> Observation |
         return found
     share = share_of(dependencies, workload)
     return found._replace(cost=cost_of_job(dependencies.places.prices, *(share * each for each in run.billed)))
-
-
-def _described_run(dependencies: Dependencies, workload: Workload) -> JobRun | None:
-    try:
-        return dependencies.jobs.describe(workload.run)
-    except NotFound:
-        return None
-
-
-def _cause(dependencies: Dependencies, workload: Workload, run: JobRun | None) -> FailureCause | None:
-    """Why the run will write no result any more; None: it may. Time in the queue counts as none: a burst hangs no job."""
-    if run is None:
-        return FailureCause.NO_RESULT
-    in_time = workload.deadline is None or dependencies.clock.now() < workload.deadline + run.queued
-    if run.state is JobState.QUEUED or (run.state in ENDLESS and in_time):
-        return None
-    return FailureCause.NOT_STARTED if _only_waited(run) else CAUSES[run.state]
-
-
-def _only_waited(run: JobRun) -> bool:
-    """Whether a run ended, or has to be ended, without having begun; one that FAILED at once had another reason."""
-    return not run.started and (run.state is not JobState.FAILED or run.queued >= SHORTEST_QUEUE_TIMEOUT)
 
 
 def result_of(dependencies: Dependencies, workload: Workload) -> bytes | None:
@@ -201,15 +169,25 @@ def result_of(dependencies: Dependencies, workload: Workload) -> bytes | None:
         return None
 
 
-def _judged(dependencies: Dependencies, workload: Workload, result: bytes) -> Observation:
+def _judged(dependencies: Dependencies, workload: Workload, result: bytes) -> Observation | None:
+    """What follows from a result; None: a validator has not answered yet."""
+    from lakegate.functions.usecases.external_answers import Lost, answered, kept  # noqa: PLC0415 - as below
     from lakegate.functions.usecases.judging import judged  # noqa: PLC0415 - intake starts without the judgement
 
     plan = dependencies.plan(workload)
     try:
         decision, cost = judged(plan, result, workload)
+        if decision is not None and dependencies.terms(workload).has_external:
+            merged = kept(dependencies, workload)
+            if merged is None:
+                unkept = answered(dependencies, workload, result)
+                return None if unkept is None else Observation(Outcome.READY, unkept=unkept)
+            decision, _ = judged(plan, merged, workload)
     except InputError:
         # A result that is not a result is the job's failure, not the data's.
         return Observation(Outcome.LOST, cause=FailureCause.WRONG_RESULT)
+    except Lost as lost:
+        return Observation(Outcome.LOST, cause=lost.cause, cost=cost)
     if decision is None:
         return Observation(Outcome.LOST, cause=FailureCause.DOES_NOT_FIT, cost=cost)
     cause = FailureCause.UNDECIDED if decision.verdict == Verdict.UNDECIDED else None

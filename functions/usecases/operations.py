@@ -15,6 +15,7 @@ from lakegate.functions.usecases import layout, parts
 from lakegate.functions.usecases.admission import TAKEN, duplicate
 from lakegate.functions.usecases.batching import join
 from lakegate.functions.usecases.deciding import answer, ask, decide, schedule, spent
+from lakegate.functions.usecases.external import start_validations
 from lakegate.functions.usecases.grouping import staging_key
 from lakegate.functions.usecases.moves import OutcomeChanged, message, move
 from lakegate.functions.usecases.observe import result_of
@@ -167,6 +168,7 @@ def _prepare(dependencies: Dependencies, workload: Workload, to: State, found: O
 def _start(dependencies: Dependencies, workload: Workload, to: State, _found: Observation) -> Steps[Workload]:
     if workload.batch:
         return (yield from start_in_batch(dependencies, workload, to))
+    yield from start_validations(dependencies, workload)
     request = json.loads(workload.request)
     try:
         run = yield from perform(Effect.START_JOB, partial(dependencies.jobs.start, request))

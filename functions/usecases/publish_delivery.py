@@ -20,13 +20,12 @@ from lakegate.contracts.plan.result import Result
 from lakegate.functions.ports.errors import ConditionFailed, TransactionConflict
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.ports.workloads import Expected
-from lakegate.functions.usecases import layout
 from lakegate.functions.usecases.addressing import addressed
 from lakegate.functions.usecases.copies import copied, copies_of, listed, slices_of
 from lakegate.functions.usecases.moves import OutcomeChanged, is_same_write, message
 from lakegate.functions.usecases.signing import names_key
 from lakegate.functions.usecases.steps import Alarm, ConcurrentUpdate, Effect, perform
-from lakegate.functions.usecases.waived import measured_row
+from lakegate.functions.usecases.waived import measured_at, measured_row
 
 if TYPE_CHECKING:
     from lakegate.functions.ports.ledger import Head
@@ -62,9 +61,7 @@ def _result(dependencies: Dependencies, workload: Workload) -> Result | None:
     assert decision is not None
     if not decision.result:
         return None
-    measured = measured_row(dependencies, workload)
-    prefix = layout.attempt_prefix(measured.id, measured.attempt, measured.batch)
-    body = dependencies.objects.read(Address(dependencies.places.lake, f"{prefix}/result.json"))
+    body = dependencies.objects.read(measured_at(dependencies, measured_row(dependencies, workload)))
     if hashlib.sha256(body).hexdigest() != decision.result:
         raise Alarm("result-differs", workload.id)
     return Result.from_validated(body)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lakegate.contracts.lake.block import BlockKind, deliveries
 from lakegate.contracts.lake.erasures import erasures_of
+from lakegate.contracts.lake.failures import OF_VALIDATORS
 from lakegate.contracts.plan.request import AcceptedPart, Reference, Request, StagedPart
 from lakegate.contracts.plan.slices import SliceOrder
 from lakegate.functions.ports.objects import Address
@@ -99,7 +100,7 @@ def start_request(dependencies: Dependencies, workload: Workload, request: Reque
     """
     job, size = dependencies.places.job, sum(part.size for part in request.parts)
     earlier = {each.cause for each in workload.failed if each.number > workload.first}
-    if not job.judge or size >= job.small or earlier - {FailureCause.OVERTAKEN}:
+    if not job.judge or size >= job.small or earlier - {FailureCause.OVERTAKEN, *OF_VALIDATORS}:
         policy = run_policy(job, dependencies.places.lake, request)
         arguments = ["--request", f"{request.output_uri}/request.json"]
         run = RunParameters(
@@ -165,6 +166,8 @@ def back_off(timing: Timing, now: datetime, workload: Workload, cause: FailureCa
     ordinal: int = (
         0 if cause in {*FREE, FailureCause.BATCH_FAILED, FailureCause.OVERTAKEN} else workload.attempt - workload.first
     )
+    if ordinal and cause in OF_VALIDATORS:  # a service may be away for some minutes
+        return now + timing.poll
     return None if ordinal == 0 else now + min(timing.backoff * 2 ** (ordinal - 1), timing.longest_backoff)
 
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from lakegate.contracts.judge.codes import WAIVER_EXPIRED
 from lakegate.contracts.judge.verdict import Verdict
 from lakegate.contracts.lake.lifecycle import warned
+from lakegate.functions.ports.objects import Address
+from lakegate.functions.usecases import layout
 from lakegate.functions.workload import Decision
 
 if TYPE_CHECKING:
@@ -18,6 +20,15 @@ if TYPE_CHECKING:
 def measured_row(dependencies: Dependencies, workload: Workload) -> Workload:
     """The workload whose attempt measured the delivery: of a waived one, the rejected workload."""
     return dependencies.workloads.get(workload.waiver.rejected) if workload.waiver else workload
+
+
+def measured_at(dependencies: Dependencies, measured: Workload) -> Address:
+    """The result of the last attempt; of a decision of which validators have a part, the one with their answers."""
+    if measured.decision is not None and dependencies.terms(measured).has_external:
+        key = layout.answers_key(measured.id, measured.attempt)
+    else:
+        key = f"{layout.attempt_prefix(measured.id, measured.attempt, measured.batch)}/result.json"
+    return Address(dependencies.places.lake, key)
 
 
 def decision_on_waived(dependencies: Dependencies, workload: Workload) -> Decision:

@@ -22,6 +22,7 @@ from lakegate.functions.usecases.contract_files import store_document
 from lakegate.functions.usecases.parents import document_key, newest_release, parents_of, published_before
 from lakegate.functions.usecases.publish_contract import ANOTHER_CONTENT, write
 from lakegate.functions.usecases.recording import published_by
+from lakegate.functions.usecases.registering import Validators, validators_of
 
 if TYPE_CHECKING:
     from lakegate.functions.ports.registry import RegistrySnapshot
@@ -35,16 +36,19 @@ Workflows: TypeAlias = Callable[[str, str], PlannedWorkflow | None]
 
 
 class ReferredDocuments(NamedTuple):
-    """Finds the documents that a contract refers to."""
+    """Finds the documents that a contract refers to, and who answers its rules."""
 
     parents: Parents
     workflows: Workflows
+    validators: Validators
 
 
 def referred_of(dependencies: Dependencies, text: bytes) -> ReferredDocuments:
     """Finds in the registry what a document to publish refers to: the newest, or what it was published with."""
     before = published_before(dependencies, text)
-    return ReferredDocuments(parents_of(dependencies, before), _workflows_of(dependencies, before))
+    return ReferredDocuments(
+        parents_of(dependencies, before), _workflows_of(dependencies, before), validators_of(dependencies, before)
+    )
 
 
 def publish_workflow(dependencies: Dependencies, text: bytes) -> Steps[Publication]:

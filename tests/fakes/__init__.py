@@ -26,6 +26,7 @@ from tests.fakes.notices import MemoryChannels, MemoryLineRows, MemoryNotices
 from tests.fakes.objects import MemoryObjects
 from tests.fakes.registry import MemoryRegistry
 from tests.fakes.rows import MemoryRows
+from tests.fakes.validators import MemoryValidators
 
 __all__ = [
     "FaultInjector",
@@ -46,6 +47,7 @@ __all__ = [
     "MemoryRows",
     "MemoryUploads",
     "MemoryValidations",
+    "MemoryValidators",
     "VirtualClock",
 ]
 
@@ -72,6 +74,7 @@ class Memory:
     requests: MemoryRequestKeys
     validations: MemoryValidations
     callbacks: MemoryCallbacks
+    validators: MemoryValidators
 
     @staticmethod
     def of(*buckets: str, lag: float = 0.0) -> Memory:
@@ -98,4 +101,5 @@ class Memory:
             MemoryRequestKeys(faults),
             MemoryValidations(faults),
             MemoryCallbacks(faults),
+            MemoryValidators(faults),
         )

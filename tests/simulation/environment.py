@@ -164,6 +164,7 @@ class Environment:
             m.requests,
             m.validations,
             m.callbacks,
+            m.validators,
             places,
             self.signing,
             TIMING,

@@ -45,11 +45,13 @@ OF_PULLS = {
     *(Effect.WRITE_PULL, Effect.BEGIN_UPLOAD, Effect.LAND_PART, Effect.LAND, Effect.END_UPLOAD, Effect.REPORT_PULL),
 }
 """Effects before an object has landed, which tests/simulation/test_pulls.py plays."""
+OF_VALIDATORS = {Effect.START_VALIDATION, Effect.KEEP_ANSWERS}
+"""Effects of rules that other services measure, which tests/simulation/test_validators.py plays."""
 OF_ERASURE = {Effect.REPLACE, Effect.ERASE}
 """Effects of an erasure, which tests/simulation/test_erasures.py plays."""
 NOT_PLAYED = {
     *(Effect.KEEP_CURSOR, Effect.REPORT_DRIFT, Effect.ANCHOR),
-    *(*OF_PEOPLE, *OF_PARTS, *OF_NOTIFICATIONS, *OF_ANNOUNCEMENTS, *OF_ERASURE, *OF_PULLS, *PUBLISHING),
+    *(*OF_PEOPLE, *OF_PARTS, *OF_NOTIFICATIONS, *OF_ANNOUNCEMENTS, *OF_ERASURE, *OF_PULLS, *OF_VALIDATORS, *PUBLISHING),
 }
 """Effects of a person, of long listings, of parts, erasures and reports: the random schedules and unit tests have them."""
 Planned = tuple[Effect, Fault]

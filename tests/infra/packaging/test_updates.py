@@ -29,6 +29,8 @@ TOGETHER = {
     "JwtIssuer": "JwtAudience",
     "ReplacedSigningKey": "SigningKey",
     "PullSecretPrefix": "PullHosts",
+    "ValidatorApis": "ValidatorHosts",
+    "ValidatorSecretPrefix": "ValidatorHosts",
 }
 """Parameters that only have an effect together."""
 EXPECTED = {
@@ -95,6 +97,9 @@ EXPECTED = {
     "SweepSchedule": "SweepEvery",
     "Unrouted": "Functions",
     "UploadKeys": "+KeyPolicy ApiRole CompletionRole IntakeRole JobRole NotifyRole SweepRole",
+    "ValidatorApis": "+ValidatorPolicy CompletionRole Functions IntakeRole SweepRole",
+    "ValidatorHosts": "+ValidatorPolicy CompletionRole Functions IntakeRole SweepRole",
+    "ValidatorSecretPrefix": "+ValidatorPolicy CompletionRole Functions IntakeRole SweepRole",
     "WarmWorkers": "Application",
 }
 """By parameter: the resources that it changes, makes (+) and removes (-); a type stands for all resources of it.

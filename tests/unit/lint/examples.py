@@ -96,7 +96,7 @@ def examined(case: dict[str, Any], side: str) -> Examined:
             for each in case["workflows"]
         }
         try:
-            compile_document(text, ReferredDocuments(parents, lambda _, name: named.get(name)))
+            compile_document(text, ReferredDocuments(parents, lambda _, name: named.get(name), lambda _: {}))
         except DocumentRefused as refused:
             return refused.examined
     return resolve(text, parents).examined

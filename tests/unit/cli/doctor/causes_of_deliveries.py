@@ -234,4 +234,5 @@ CASES: tuple[Case, ...] = (
         name="in a run",
     ),
     Case("rule-unmeasured", failed("undecided"), "lakegate reasons"),
+    Case("validator-failed", failed("validator-late"), "lakegate validator list"),
 )

@@ -1,0 +1,96 @@
+"""Validators over HTTPS: only hosts that the stack's operator lists, with a secret of that host or signed by IAM (SigV4).
+
+The address of the data is signed here and goes into the request alone: it is a right to read, so nothing else has it.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from lakegate.functions.adapters.credentials import KEYS, header_of
+from lakegate.functions.adapters.transfers import read_whole
+from lakegate.functions.adapters.web import refuse_status, split
+from lakegate.functions.ports.errors import NotFound, PortError, Unanswered
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from mypy_boto3_s3 import S3Client
+
+    from lakegate.contracts.lake.validators import ValidatorService
+    from lakegate.functions.adapters.secrets import Secrets
+    from lakegate.functions.adapters.web import Web
+    from lakegate.functions.ports.validators import ExternalValidation
+
+MAX_ANSWER: Final = 1 << 20
+"""Bytes."""
+NOT_FOUND, CONFLICT = 404, 409
+SCOPE: Final = frozenset({"host"})
+"""Of every secret: the only host that it is sent to, so that an address cannot be registered with the secret of another one."""
+
+
+@dataclass(frozen=True, slots=True)
+class HttpsValidators:
+    """Validators."""
+
+    web: Web
+    secrets: Secrets
+    hosts: frozenset[str]
+    """In lower case; no other one is asked."""
+    prefix: str
+    """Of the names of secrets."""
+    s3: S3Client
+    """It signs addresses of data."""
+    sign: Callable[[str, str, bytes, Mapping[str, str]], dict[str, str]]
+    """The headers of a request (method, URL, body, headers) signed by IAM."""
+
+    def start(self, service: ValidatorService, validation: ExternalValidation) -> None:
+        """POST /v1/validation/start. A validator that knows the id and compares requests (409) has started it before."""
+        data = {"Bucket": validation.data.bucket, "Key": validation.data.key, "VersionId": validation.data.version}
+        url = self.s3.generate_presigned_url("get_object", Params=data, ExpiresIn=validation.seconds, HttpMethod="GET")
+        document = {
+            "workloadId": validation.name,
+            "validations": [json.loads(each) for each in validation.rules],
+            "access": {"path": url, **validation.format},
+        }
+        body, to = json.dumps(document).encode(), f"{service.url}/v1/validation/start"
+        if len(body) > self.web.most:
+            raise PortError("too-large")
+        headers = self._headers(service, "POST", to, body, {"Content-Type": "application/json"})
+        with self.web.request("POST", to, body, headers) as answer:
+            status = answer.status
+        if status != CONFLICT:
+            refuse_status(status)
+
+    def poll(self, service: ValidatorService, name: str) -> bytes:
+        """GET /v1/validation/{name}."""
+        url = f"{service.url}/v1/validation/{name}"
+        headers = self._headers(service, "GET", url, b"", {"Accept": "application/json", "Accept-Encoding": "identity"})
+        with self.web.request("GET", url, None, headers) as answer:
+            if answer.status == NOT_FOUND:
+                raise NotFound("http-404")
+            refuse_status(answer.status)
+            body = read_whole(answer.read, MAX_ANSWER + 1)
+            is_whole = not answer.length
+        if len(body) > MAX_ANSWER:
+            raise PortError("too-large")
+        if not is_whole:
+            raise Unanswered("IncompleteRead")
+        return body
+
+    def _headers(
+        self, service: ValidatorService, method: str, url: str, body: bytes, headers: dict[str, str]
+    ) -> Mapping[str, str]:
+        """Headers with the credentials that the service was registered with. Raises PortError."""
+        host = split(url).hostname or ""
+        if host not in self.hosts:
+            raise PortError("host-refused")
+        own: dict[str, str] = {"User-Agent": "lakegate", **headers}
+        if not service.secret:
+            return self.sign(method, url, body, own)
+        content: dict[str, Any] = dict(self.secrets.content(f"{self.prefix}{service.secret}", SCOPE | KEYS))
+        if content.pop("host", "").lower() != host:
+            raise PortError("secret-of-another")
+        return own | header_of(content)

@@ -1,0 +1,53 @@
+"""`lakegate validator`: register, list and remove services, and publish a contract whose rules they measure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tests.unit.cli.conftest import Lakegate
+
+GX = {"name": "gx", "url": "https://gx.example.com", "technologies": ["GreatExpectations"], "secret": "gx"}
+ADD = ("validator", "add", "gx", "https://gx.example.com/", "--technology", "GreatExpectations", "--secret", "gx")
+
+
+def test_validators_are_registered_listed_and_removed(lakegate: Lakegate) -> None:
+    """In words and as JSON; each act is a record of the ledger with who did it."""
+    nobody = lakegate.ok("validator", "list")
+    first = lakegate.ok(*ADD)
+    again = lakegate.json(*ADD)
+    signed = lakegate.json("validator", "add", "soda", "https://soda.example.com", "-t", "Soda", "-t", "SodaCL")
+    listed, found = lakegate.ok("validator", "list"), lakegate.json("validator", "list")
+    removed = lakegate.ok("validator", "remove", "soda")
+    gone = lakegate.json("validator", "remove", "gx")
+    records = lakegate.json("log", "_contracts/_validator:gx")["blocks"]
+
+    assert nobody == "No validator is registered: rules that the gate does not measure are skipped.\n"
+    assert first == (
+        "gx answers rules of GreatExpectations.\n  Publish contracts to have their rules measured by it.\n"
+    )
+    assert (again, found) == (GX, {"validators": [GX, signed]})
+    assert listed == (
+        "gx: GreatExpectations at https://gx.example.com, secret gx\nsoda: Soda, SodaCL at https://soda.example.com, SigV4\n"
+    )
+    assert (removed, gone) == ("soda is removed.\n", {"removed": "gx"})
+    assert [(each["kind"], each["content"]["status"]) for each in records] == [
+        ("publication", "retired"),
+        ("publication", "active"),
+    ]
+    assert lakegate.json("validator", "list") == {"validators": []}
+
+
+def test_what_cannot_be_registered_is_refused(lakegate: Lakegate) -> None:
+    """The error states the form, and nothing is registered."""
+    for words in (
+        ("gx", "http://gx.example.com", "-t", "GX"),
+        ("GX", "https://gx.example.com", "-t", "GX"),
+        ("gx", "https://gx.example.com", "-t", ""),
+    ):
+        refused = lakegate("validator", "add", *words)
+        assert (refused.exit_code, refused.stdout) != (0, "")
+        assert refused.exception is not None
+
+    assert "no validator gx is registered" in str(lakegate("validator", "remove", "gx").exception)
+    assert lakegate.json("validator", "list") == {"validators": []}

@@ -1,0 +1,163 @@
+"""Rules that registered validators measure: bound when a contract is published, in the form of DCM."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lakegate.contracts.compile.dataset import compile_plan
+from lakegate.contracts.compile.external import LONGEST_RULE, AnsweredTechnology, bound_rules, with_validators
+from lakegate.contracts.errors import InputError
+from lakegate.contracts.lake.validators import ValidatorService, read_service, service_of
+from lakegate.contracts.lint.examine import read
+from lakegate.contracts.plan.check import NONE, Metric, Tier, Unit
+from lakegate.contracts.plan.external import ExternalRule
+from lakegate.contracts.plan.plan import Plan
+
+if TYPE_CHECKING:
+    from lakegate.contracts.model.contract import Contract
+
+ANSWERED = {"greatexpectations": AnsweredTechnology("GreatExpectations", "gx")}
+INCREASING = "expect_column_values_to_be_increasing"
+
+
+def contract(*rules: str, settings: str = "") -> Contract:
+    """ODCS with rules of other engines, each as `engine: implementation`."""
+    head = "apiVersion: v3.0.2\nkind: DataContract\nid: shop\nname: shop\nversion: 1.0.0\nstatus: active\n"
+    columns = "properties: [{name: n, logicalType: integer}, {name: s, logicalType: string}]"
+    pairs = (each.split(": ", 1) for each in rules)
+    listed = "".join(f"\n      - {{type: custom, engine: {one}, implementation: {other}}}" for one, other in pairs)
+    extension = f"customProperties: [{{property: lakegate, value: {{{settings}}}}}]\n" if settings else ""
+    return read(f"{head}{extension}schema:\n  - name: orders\n    {columns}\n    quality:{listed}\n".encode())
+
+
+def expectation(call: str, args: str = "column: n", engine: str = "great-expectations") -> str:
+    return f"{engine}: {{expectation_type: {call}, kwargs: {{{args}}}}}"
+
+
+def bound(found: Contract) -> Plan:
+    (dataset,) = found.datasets
+    plan = with_validators(found, dataset, compile_plan(found, dataset), ANSWERED)
+    assert Plan.from_bytes(plan.to_bytes()) == plan
+    return plan
+
+
+def test_a_rule_that_is_not_measured_here_is_bound() -> None:
+    """Its check asks the validator; what the engines measure, and other technologies, stay as they are."""
+    found = contract(
+        expectation(INCREASING, "column: n, strictly: true, mostly: 0.5, ids: [1, 2.0, x], at: {of: null}"),
+        expectation("expect_column_values_to_not_be_null"),
+        "montecarlo: {expectation_type: anything}",
+    )
+    plan, alone = bound(found), compile_plan(found, found.datasets[0])
+    at = next(number for number, each in enumerate(plan.checks) if each.metric is Metric.EXTERNAL)
+    check = plan.checks[at]
+    (rule,) = plan.external
+
+    assert [each for each in plan.checks if each is not check] == [each for each in alone.checks if each.id != check.id]
+    assert (check.id, check.fields, check.unit, check.accept, check.tolerate, check.skip, check.needs_rows) == (
+        *("orders:custom:1/n", ("n",), Unit.VALUE, Tier(NONE), Tier(NONE), None),
+        False,
+    )
+    assert check.wanted == f"{INCREASING} (measured by GreatExpectations)"
+    assert (rule.check, rule.technology, rule.validator) == (check.id, "GreatExpectations", "gx")
+    assert json.loads(rule.rule) == {
+        "id": check.id,
+        "ruleType": "custom",
+        "technology": "GreatExpectations",
+        "columns": ["n"],
+        "call": INCREASING,
+        "args": {"column": "n", "strictly": True, "mostly": 0.5, "ids": [1, 2, "x"], "at": {"of": None}},
+    }
+    assert bound_rules(found, found.datasets[0], ANSWERED) == {"$.schema[0].quality[0]"}
+
+
+def test_a_rule_of_dcm_keeps_its_name_and_dimension() -> None:
+    """Columns are those of the rule."""
+    text = """{specVersion: 0.1.3, id: shop, name: shop, kind: DataContract, version: 1.0.0, producer: {name: a, group: b},
+      access: {eventType: push, protocol: HTTP, location: x, accessConfiguration: {}},
+      dataset: {name: orders, schema: [{name: a, dataType: integer}, {name: b, dataType: integer}]},
+      quality: [{id: sums, name: All sums, columns: [a, b], dimension: validity, type: custom,
+                 technology: GreatExpectations, call: expect_sums, args: {total: 1e400, big: 1.0e30}}]}"""
+    plan = bound(read(text.encode()))
+
+    assert [json.loads(each.rule) for each in plan.external] == [
+        {
+            "id": "sums/a+b",
+            "name": "All sums",
+            "dimension": "validity",
+            "ruleType": "custom",
+            "technology": "GreatExpectations",
+            "columns": ["a", "b"],
+            "call": "expect_sums",
+            "args": {"total": "1E+400", "big": 1e30},
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rules", "settings"),
+    [
+        ([expectation(INCREASING)], "publishAs: parquet"),
+        ([expectation(INCREASING)], "delivery: success"),
+        ([expectation(INCREASING, "column: missing")], ""),
+        ([expectation(INCREASING, f"column: n, text: {'x' * LONGEST_RULE}")], ""),
+        ([expectation(INCREASING, engine="soda")], ""),
+        (["great-expectations: {expectation_type: '', kwargs: {}}"], ""),
+    ],
+)
+def test_what_no_service_can_measure_stays_skipped(rules: list[str], settings: str) -> None:
+    """Deliveries of several objects, slices, columns that are not declared, rules without a call, and those that are too long."""
+    found = contract(*rules, settings=settings)
+    plan = bound(found)
+
+    assert plan == compile_plan(found, found.datasets[0])
+    assert any(each.skip for each in plan.checks)
+    assert plan.external == ()
+
+
+def test_a_validator_is_kept_as_it_is_registered() -> None:
+    """Its document has every part; a slash behind the address is none."""
+    service = service_of("gx-1", "https://gx.example.com:8443/base/", ["GreatExpectations", "gx 2.0"], "gx")
+
+    assert service == ValidatorService(
+        "gx-1", "https://gx.example.com:8443/base", ("GreatExpectations", "gx 2.0"), "gx"
+    )
+    assert read_service(service.document) == service
+
+
+@pytest.mark.parametrize(
+    ("name", "url", "technologies", "secret"),
+    [
+        *((each, "https://a", ["T"], "") for each in ("", "A", "1a", "a b", "a" * 41, "a/b")),
+        *(
+            ("a", each, ["T"], "")
+            for each in (
+                *("http://a", "https://", "https://u:p@a", "https://a?b", "https://a#b", "https://a b", "https://a:0"),
+                *("https://a:x", "https://a\n", "https://ä", f"https://a/{'x' * 500}", "a", "https://[a"),
+            )
+        ),
+        *(("a", "https://a", each, "") for each in ([], [""], ["a" * 41], ["-a"], ["a\n"], ["GX", "g-x"])),
+        *(("a", "https://a", ["T"], each) for each in ("a/b", "a b", "a" * 65)),
+    ],
+)
+def test_what_cannot_be_a_validator_is_refused(name: str, url: str, technologies: list[str], secret: str) -> None:
+    """Names, addresses, technologies and secrets have a form."""
+    with pytest.raises(InputError):
+        service_of(name, url, technologies, secret)
+
+
+def test_the_rule_of_a_check_is_pinned_with_the_plan() -> None:
+    """Another rule, validator or technology is another plan."""
+    plan = bound(contract(expectation(INCREASING)))
+    (rule,) = plan.external
+    others = [
+        ExternalRule(rule.check, "other", rule.validator, rule.rule),
+        ExternalRule(rule.check, rule.technology, "other", rule.rule),
+        ExternalRule(rule.check, rule.technology, rule.validator, "{}"),
+    ]
+    digests = {Plan(**{**vars(plan), "external": (each,)}).digest for each in others}
+
+    assert len(digests | {plan.digest}) == 4

@@ -1,0 +1,259 @@
+"""Deliveries with rules that other services measure, step by step; tests/simulation/test_validators.py has the faults."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lakegate.contracts.door.terms import BatchLimits
+from lakegate.contracts.lake.failures import FailureCause
+from lakegate.contracts.lake.states import Outcome
+from lakegate.contracts.plan.result import Result, Unreadable
+from lakegate.functions.ports.errors import NotFound, PortError, Throttled, Unanswered
+from lakegate.functions.ports.jobs import names_invocation
+from lakegate.functions.ports.objects import Address
+from lakegate.functions.usecases.advance import advance
+from lakegate.functions.usecases.delivery import result_of
+from lakegate.functions.usecases.external_answers import keep
+from lakegate.functions.usecases.grouping import group_of
+from lakegate.functions.usecases.judged import judged
+from lakegate.functions.usecases.observe import observe
+from lakegate.functions.usecases.registering import remove_validator
+from lakegate.functions.usecases.replay import replay
+from lakegate.functions.usecases.steps import run
+from lakegate.functions.workload import State
+from tests.fakes.jobs import Ending
+from tests.fakes.validators import answer_of, results_of
+from tests.simulation.environment import LAKE
+from tests.simulation.validated import KEY, PLAN, SERVICE, Line, broken
+
+if TYPE_CHECKING:
+    from lakegate.contracts.plan.plan import Plan
+    from lakegate.functions.ports.validators import ExternalValidation
+    from tests.simulation.validated import Answer
+
+C = FailureCause
+
+
+def begun(line: Line) -> Line:
+    """Taken in, with the run of its first attempt answered."""
+    run(line.intake(), line.env.memory.clock)
+    line.answer_jobs()
+    return line
+
+
+def proceeded(line: Line) -> Line:
+    run(advance(line.env.dependencies, line.row), line.env.memory.clock)
+    return line
+
+
+def running(validation: ExternalValidation) -> bytes:
+    return answer_of(validation, status="Running", result=[])
+
+
+def test_a_validation_is_started_with_the_staged_version() -> None:
+    """Its id is of workload, attempt and technology; it may read the copy that is judged, for as long as the attempt lasts."""
+    line = begun(Line.of())
+    ((name, validation),) = line.env.memory.validators.started.items()
+    staged = line.row.staged
+    assert staged is not None
+
+    assert name == validation.name == hashlib.sha256(f"{line.row.id}:1:Probe".encode()).hexdigest()
+    assert validation.data == Address(LAKE, staged.key, staged.version)
+    assert validation.rules == (PLAN.external[0].rule,)
+    assert (validation.format["format"], validation.seconds) == ("csv", 3600)
+    assert line.env.memory.validators.asked == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "state", "verdict"), [(answer_of, State.PUBLISHED, "accepted"), (broken, State.QUARANTINED, "rejected")]
+)
+def test_the_verdict_follows_from_all_answers(answer: Answer, state: State, verdict: str) -> None:
+    """The document with all answers is kept; its digest is decided on, and reports show who measured what."""
+    line = proceeded(begun(Line.of(answer)))
+    body = line.env.memory.objects.read(Address(LAKE, f"runs/{line.row.id}/merged/attempt=1/result.json"))
+    report = judged(line.env.dependencies, line.row)
+    decision = line.row.decision
+    assert decision is not None
+    assert report is not None
+
+    assert (line.row.state, decision.verdict, decision.result) == (state, verdict, hashlib.sha256(body).hexdigest())
+    assert result_of(line.env.dependencies, line.row) == body
+    assert report.result.engines["external:Probe"] == "1.2.3"
+    assert [(each.id, each.status.value) for each in report.judgement.outcomes if each.id == "order"] == [
+        ("order", "pass" if state is State.PUBLISHED else "fail")
+    ]
+
+
+def test_nothing_is_decided_before_all_have_answered() -> None:
+    """As long as a service works the delivery waits, and sweeps ask again."""
+    line = proceeded(begun(Line.of(running)))
+    waiting = line.row.state, len(line.env.memory.validators.asked)
+    line.env.memory.validators.answer = answer_of
+    line.settled()
+
+    assert (waiting, line.row.state) == ((State.VALIDATING, 1), State.PUBLISHED)
+
+
+@pytest.mark.parametrize(
+    ("answer", "cause"),
+    [
+        (running, C.VALIDATOR_LATE),
+        (lambda _: Unanswered("x"), C.VALIDATOR_UNREACHABLE),
+        (lambda _: Throttled("x"), C.VALIDATOR_UNREACHABLE),
+        (lambda _: NotFound("x"), C.VALIDATOR_REFUSED),
+        (lambda asked: answer_of(asked, status="NOK"), C.VALIDATOR_REFUSED),
+        (lambda asked: answer_of(asked, workloadId="another"), C.WRONG_ANSWER),
+    ],
+)
+def test_what_is_no_answer_costs_attempts(answer: Answer, cause: FailureCause) -> None:
+    """Each of them, and then the delivery is FAILED: a service that is silent decides nothing."""
+    line = Line.of(answer).settled()
+
+    assert (line.row.state, [each.cause for each in line.row.failed]) == (State.FAILED, [cause] * 3)
+    assert line.row.decision is None
+
+
+@pytest.mark.parametrize(
+    ("refusal", "cause"),
+    [(Unanswered("x"), C.VALIDATOR_UNREACHABLE), (PortError("http-400"), C.VALIDATOR_REFUSED)],
+)
+def test_no_run_is_started_for_rules_that_nobody_measures(refusal: PortError, cause: FailureCause) -> None:
+    """The attempt is lost before it costs a run; the next one follows some minutes later."""
+    line = Line.of()
+    line.env.memory.validators.refusal = refusal
+    run(line.intake(), line.env.memory.clock)
+    now, row = line.env.memory.clock.now(), line.row
+    later = row.not_before
+    assert later is not None
+
+    assert (row.state, row.attempt, [each.cause for each in row.failed]) == (State.SUBMITTING, 2, [cause])
+    assert later - now == line.env.dependencies.timing.poll
+    assert list(line.env.memory.jobs.runs) == [line.env.stranger]
+
+
+def test_a_removed_validator_is_neither_started_nor_asked() -> None:
+    """Its name in a plan gives it no right to data."""
+    never = Line.of(registered=False).settled()
+    removed = begun(Line.of())
+    run(remove_validator(removed.env.dependencies, SERVICE.name), removed.env.memory.clock)
+    removed.settled()
+
+    assert [each.cause for line in (never, removed) for each in line.row.failed] == [C.NO_VALIDATOR] * 6
+    assert (never.env.memory.validators.started, removed.env.memory.validators.asked) == ({}, [])
+
+
+def test_a_delivery_that_cannot_be_read_is_not_asked_about() -> None:
+    """It is refused as without validators, whatever these would say."""
+    line = Line.of(lambda _: PortError("http-403"))
+    run(line.intake(), line.env.memory.clock)
+    row = line.row
+    assert row.pin is not None
+    result = Result(
+        row.id, 1, row.pin.plan, row.source.version, 0, unreadable=Unreadable("gzip", "It is no gzip file.")
+    )
+    line.env.memory.objects.put(Address(LAKE, f"runs/{row.id}/attempt=1/result.json"), result.to_bytes())
+    proceeded(line)
+
+    assert (line.row.state, line.env.memory.validators.asked) == (State.QUARANTINED, [])
+
+
+def test_the_first_document_with_answers_counts() -> None:
+    """Whoever writes one later, with other answers, decides by the first one."""
+    line = begun(Line.of())
+    found = observe(line.env.dependencies, line.row)
+    line.env.memory.validators.answer = broken
+    other = observe(line.env.dependencies, line.row)
+    assert found is not None
+    assert other is not None
+    assert found.unkept is not None
+    assert other.unkept is not None
+    for each in (found.unkept, other.unkept):
+        run(keep(line.env.dependencies, line.row, each), line.env.memory.clock)
+
+    assert found.unkept != other.unkept
+    assert (kept := observe(line.env.dependencies, line.row)) is not None
+    assert kept.on is Outcome.ACCEPTED
+
+
+def test_a_document_of_another_attempt_is_none() -> None:
+    """What lies where the answers are kept has to be of this attempt."""
+    line = begun(Line.of())
+    found = observe(line.env.dependencies, line.row)
+    assert found is not None
+    assert found.unkept is not None
+    other = replace(Result.from_bytes(found.unkept), attempt=2)
+    run(keep(line.env.dependencies, line.row, other.to_bytes()), line.env.memory.clock)
+    again = observe(line.env.dependencies, line.row)
+
+    assert (again and again.on, again and again.cause) == (Outcome.LOST, C.WRONG_RESULT)
+
+
+def test_a_small_delivery_is_invoked_again_after_a_validator_failed() -> None:
+    """What a validator does says nothing about the judge function; the deadline is that of validators, which take longer."""
+    line = Line.of(lambda asked: answer_of(asked, status="NOK"), judge=True)
+    begun(line)
+    first = line.row
+    proceeded(line)
+    line.env.memory.clock.sleep(600)
+    proceeded(line)
+    assert (first.run, line.row.run) == (f"lambda/{first.id}/1", f"lambda/{first.id}/2")
+    assert names_invocation(line.row.run)
+    assert line.row.deadline == line.env.memory.clock.now() + line.env.dependencies.timing.validation
+
+
+def test_a_delivery_that_does_not_fit_is_not_asked_about_before_spark_has_judged_it() -> None:
+    """The judge function's answer that it cannot hold it is no result of the rules."""
+    line = Line.of(judge=True)
+    line.env.endings = [Ending.UNFIT]
+    proceeded(begun(line))
+
+    assert ([each.cause for each in line.row.failed], line.env.memory.validators.asked) == ([C.DOES_NOT_FIT], [])
+
+
+def test_a_delivery_with_external_rules_is_judged_alone() -> None:
+    """Its validations are started before its own run."""
+    line = begun(Line.of())
+    places = line.env.dependencies.places
+    shared = replace(places, job=replace(places.job, batch=BatchLimits(10, 1 << 20, 300)))
+
+    assert group_of(replace(line.env.dependencies, places=shared), line.row) == ""
+
+
+def test_each_technology_is_a_validation_of_its_own() -> None:
+    """Two technologies of one validator are started, asked and merged apart."""
+    rule = replace(PLAN.external[0], check="amount2", technology="Other", rule=json.dumps({"id": "amount2"}))
+    checks = (*PLAN.checks, replace(PLAN.checks[-1], id="amount2", rule="amount2"))
+    plan: Plan = replace(PLAN, checks=checks, external=(*PLAN.external, rule))
+    line = Line.of(lambda asked: answer_of(asked, result=results_of(asked)), registered=False)
+    line.register(replace(SERVICE, technologies=("Probe", "Other")))
+    line.env.publish("1.1.0", "active", plan)
+    proceeded(begun(line))
+    report = judged(line.env.dependencies, line.row)
+    assert report is not None
+
+    assert {name: version for name, version in report.result.engines.items() if name.startswith("external:")} == {
+        "external:Other": "unknown",
+        "external:Probe": "unknown",
+    }
+    assert [each.rules for each in line.env.memory.validators.started.values()] == [
+        (rule.rule,),
+        (PLAN.external[0].rule,),
+    ]
+    assert line.row.state is State.PUBLISHED
+
+
+def test_a_replay_validates_again() -> None:
+    """A FAILED delivery is judged by further attempts, with validations of their own."""
+    line = Line.of(lambda asked: answer_of(asked, status="NOK")).settled()
+    line.env.memory.validators.answer = answer_of
+    run(replay(line.env.dependencies, line.row.id), line.env.memory.clock)
+    line.settled()
+
+    assert (line.row.state, line.row.attempt, len(line.env.memory.validators.started)) == (State.PUBLISHED, 4, 4)
+    assert line.env.memory.registry.contract("_validator:probe").revision == 1
+    assert line.upload.version.key == KEY
