@@ -32,8 +32,13 @@ class DatasetId:
 
     public_key: bytes
 
+    @property
+    def data(self) -> bytes:
+        """As blocks contain it."""
+        return ED25519 + self.public_key
+
     def __str__(self) -> str:
-        return DID + base16(ED25519 + self.public_key)
+        return DID + base16(self.data)
 
     @property
     def key(self) -> str:
@@ -109,7 +114,11 @@ def dataset_id(text: str) -> DatasetId:
     """`DatasetId`: `did:odf:` and a key in any encoding of multibase."""
     if not text.startswith(DID):
         raise InputError(f"the identity of a dataset begins with {DID}")
-    data = decoded(text.removeprefix(DID))
+    return dataset_id_of(decoded(text.removeprefix(DID)))
+
+
+def dataset_id_of(data: bytes) -> DatasetId:
+    """The identity in a block."""
     if not data.startswith(ED25519) or len(data) != len(ED25519) + KEY_SIZE:
         raise InputError("the identity of a dataset is a public key of Ed25519, 32 bytes")
     return DatasetId(data.removeprefix(ED25519))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 CONTRACT = ROOT / "contracts/examples/weather.dcm.yaml"
-PLAIN = ("duckdb", "jsonschema", "numpy", "pyarrow", "pyyaml", "rich", "sqlglot", "typer")
+PLAIN = ("duckdb", "flatbuffers", "jsonschema", "numpy", "pyarrow", "pyyaml", "rich", "sqlglot", "typer")
 """The libraries of the plain package, as pyproject.toml names them."""
 
 

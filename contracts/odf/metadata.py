@@ -1,0 +1,204 @@
+"""Blocks of an ODF dataset: what each event says, and the bytes by whose hash a block is named (specification, *Metadata Chain*).
+
+A block is a buffer in an envelope that names its kind and version. Times are numbers, as in the schema: they may be finer than
+any of Python's, and compare as tuples.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+
+from lakegate.contracts.errors import InputError
+from lakegate.contracts.odf.flat_reading import NotOdfError, decoded
+from lakegate.contracts.odf.multibase import base16
+from lakegate.contracts.odf.multihash import HashCode, hash_in, multihash
+from lakegate.contracts.odf.names import DatasetId, dataset_id_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+KIND: Final = 0x400000
+"""The multicodec of a block."""
+VERSIONS: Final = (2, 3)
+"""Of blocks that are read; the last one is written."""
+DAY: Final = 86_400
+
+
+class Moment(NamedTuple):
+    """A time in UTC."""
+
+    year: int
+    ordinal: int
+    """Day of the year, from 1."""
+    seconds_from_midnight: int
+    nanoseconds: int
+
+    @property
+    def time(self) -> datetime:
+        """In whole microseconds, rounded down; InputError for a time that Python does not have."""
+        try:
+            day = datetime(self.year, 1, 1, tzinfo=UTC) + timedelta(self.ordinal - 1)
+            found = day + timedelta(seconds=self.seconds_from_midnight, microseconds=self.nanoseconds // 1000)
+        except (ValueError, OverflowError):
+            found = None
+        if found is None or found.year != self.year or self.seconds_from_midnight >= DAY:
+            raise InputError("a time is none: its year, day or second does not exist")
+        return found
+
+
+def moment_of(time: datetime) -> Moment:
+    """A time as ODF writes it."""
+    found = time.astimezone(UTC)
+    seconds = found.hour * 3600 + found.minute * 60 + found.second
+    return Moment(found.year, found.timetuple().tm_yday, seconds, found.microsecond * 1000)
+
+
+@dataclass(frozen=True, slots=True)
+class Seed:
+    """The first event: whose blocks these are. Only datasets that get their data from outside (root) are known."""
+
+    id: DatasetId
+
+
+@dataclass(frozen=True, slots=True)
+class SetDataSchema:
+    """The columns of all data from here on, as `DataField` of `lakegate.contracts.odf.tables`."""
+
+    fields: tuple[Mapping[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SetAttachments:
+    """Texts beside the data, by their paths."""
+
+    items: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DataSlice:
+    """One file of data; hashes as texts, in base16."""
+
+    logical: str
+    physical: str
+    start: int
+    """The offset of its first row, and below that of its last."""
+    end: int
+    size: int
+
+    @property
+    def rows(self) -> int:
+        """How many rows it has."""
+        return self.end - self.start + 1
+
+
+@dataclass(frozen=True, slots=True)
+class AddData:
+    """New data, or a later watermark, or both."""
+
+    prev_offset: int | None
+    """The offset of the last row before."""
+    data: DataSlice | None
+    watermark: Moment | None
+
+
+@dataclass(frozen=True, slots=True)
+class OtherEvent:
+    """An event that changes neither data nor how it is read."""
+
+    kind: str
+
+
+Event: TypeAlias = Seed | SetDataSchema | SetAttachments | AddData | OtherEvent
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataBlock:
+    """One event in the chain of a dataset."""
+
+    system_time: Moment
+    previous: str | None
+    """The hash of the block before; None of the first."""
+    sequence: int
+    """From 0, without gaps."""
+    event: Event
+
+
+def block_hash(body: bytes) -> str:
+    """The name of a block."""
+    return multihash(HashCode.SHA3_256, hashlib.sha3_256(body).digest())
+
+
+def block_in(body: bytes) -> MetadataBlock:
+    """The block of an envelope. InputError where it is none, or has an event that Lakegate cannot follow."""
+    manifest = decoded("Manifest", body)
+    if manifest["kind"] != KIND or manifest["version"] not in VERSIONS:
+        raise NotOdfError("it is no block, or one of a version that this release does not know")
+    found = decoded("MetadataBlock", _there(manifest, "content"))
+    previous = found.get("prev_block_hash")
+    return MetadataBlock(
+        Moment(**_there(found, "system_time")),
+        None if previous is None else _hash(previous, HashCode.SHA3_256),
+        found["sequence_number"],
+        _event(_there(found, "event_type"), found["event"]),
+    )
+
+
+def _event(kind: str, value: Mapping[str, Any]) -> Event:
+    match kind:
+        case "Seed":
+            if value["dataset_kind"] != "Root":
+                raise InputError("the dataset is derived from others: only root datasets are read")
+            return Seed(dataset_id_of(_there(value, "dataset_id")))
+        case "AddData":
+            return _data(value)
+        case "SetDataSchema":
+            if "schema" not in value:
+                raise InputError("the schema has an older form (Arrow): write the dataset's schema again in ODF's form")
+            return SetDataSchema(tuple(value["schema"].get("fields", ())))
+        case "SetAttachments":
+            items = _there(value, "attachments").get("items", ())
+            return SetAttachments(tuple((each.get("path", ""), each.get("content", "")) for each in items))
+        case "SetVocab":
+            if any(value.get(key, name) != name for key, name in VOCABULARY.items()):
+                raise InputError(f"the common columns have other names than {', '.join(VOCABULARY.values())}")
+        case "ExecuteTransform" | "SetTransform":
+            raise InputError("the dataset is derived from others: only root datasets are read")
+    return OtherEvent(kind)
+
+
+def _data(value: Mapping[str, Any]) -> AddData:
+    if "prev_checkpoint" in value or "new_checkpoint" in value:
+        raise InputError("the dataset has checkpoints: only data is read")
+    watermark, data = value.get("new_watermark"), value.get("new_data")
+    found = None
+    if data is not None:
+        interval = _there(data, "offset_interval")
+        logical = _hash(_there(data, "logical_hash"), HashCode.ARROW0_SHA3_256)
+        physical = _hash(_there(data, "physical_hash"), HashCode.SHA3_256)
+        found = DataSlice(logical, physical, interval["start"], interval["end"], data["size"])
+    return AddData(value.get("prev_offset"), found, None if watermark is None else Moment(**watermark))
+
+
+VOCABULARY: Final = {
+    "offset_column": "offset",
+    "operation_type_column": "op",
+    "system_time_column": "system_time",
+    "event_time_column": "event_time",
+}
+"""The default names of ODF, which are those of Lakegate."""
+
+
+def _there(value: Mapping[str, Any], name: str) -> Any:  # noqa: ANN401 - the value of any field
+    if name not in value:
+        raise NotOdfError(f"{name} is missing")
+    return value[name]
+
+
+def _hash(data: bytes, code: HashCode) -> str:
+    found, digest = hash_in(base16(data))
+    if found is not code:
+        raise NotOdfError(f"a hash has another function than {code.name}")
+    return multihash(found, digest)
