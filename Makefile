@@ -48,7 +48,7 @@ BESIDE := $(addprefix tests/unit/,test_architecture.py test_cli_lint.py test_cli
   lint/test_page.py adapters/test_delivery.py documents/test_conversions.py documents/test_dcs_references.py) \
   $(addprefix tests/unit/cli/,doctor $(patsubst %,test_%.py,anchored answer approve aws check_formats checksums completion consumer_page console_blocks \
   convert counts_shown data_folder dataset_read definition_files deliver diff docs erase events_page explain inheriting init ledger_commands messages \
-  notifications parents pause publish redrive remote replay replay_many restore_page slice_replay slicing status upload verify waive workflow)) \
+  notifications parents pause publish redrive remote replay replay_many restore_page sharing sharing_rewritten slice_replay slicing status upload verify waive workflow)) \
   $(addprefix tests/unit/engine/,digest query type $(patsubst %,read/test_%.py,avro json refused streams tables)) \
   $(addprefix tests/security/test_,definition_files.py exploding.py native_patterns.py native_queries.py) \
   $(addprefix tests/contract/test_,jobs.py objects.py pulls.py) $(addprefix tests/golden/test_,fuzz.py golden.py)

@@ -11,7 +11,7 @@ import typer
 from lakegate.cli import terminal
 from lakegate.cli.engine import EngineName
 from lakegate.cli.escape import escaped
-from lakegate.cli.options import DEFAULT_STACK, LINE, AsJson, Local, StackName
+from lakegate.cli.options import DEFAULT_STACK, LINE, AsJson, Line, Local, StackName
 from lakegate.cli.parents import ParentPaths  # noqa: TC001 - likewise
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.projection import NOTHING, Projection, time_of
@@ -116,7 +116,11 @@ def slice_(  # noqa: PLR0913, PLR0917 - every option of the command is one
 @app.command()
 def read(  # noqa: PLR0913 - a command has these options
     source: Annotated[
-        str, typer.Argument(help=f"A line, or a folder that `lakegate get` filled. {LINE}", show_default=False)
+        str,
+        typer.Argument(
+            help=f"A line, or a folder that `lakegate get` or `lakegate dataset import` filled. {LINE}",
+            show_default=False,
+        ),
     ],
     *,
     as_at: Annotated[
@@ -144,6 +148,54 @@ def read(  # noqa: PLR0913 - a command has these options
     times = [time_of(each) if each is not None else None for each in (as_at, as_of)]
     wanted = Projection(times[0], times[1], changes_since)
     read_rows(Reading(source, wanted, output, limit, stack, local), as_json=as_json)
+
+
+@app.command("export")
+def export_(
+    line: Line,
+    destination: Annotated[str, typer.Argument(help="A folder, or s3://BUCKET/PREFIX.", show_default=False)],
+    stack: StackName = DEFAULT_STACK,
+    local: Local = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write a line of slices as a dataset of Open Data Fabric, with verdicts and the ledger as attachments.
+
+    A web server in front of the destination makes it a repository of ODF. What is there already is not written again.
+
+    Example: lakegate dataset export sales_v1 s3://shared-data/sales
+    """
+    from lakegate.cli.dataset_export import export_dataset  # noqa: PLC0415 - the engine is for this command alone
+
+    export_dataset(line, destination, stack, local=local, as_json=as_json)
+
+
+@app.command("import")
+def import_(  # noqa: PLR0913 - a command has these options
+    source: Annotated[
+        str, typer.Argument(help="A folder, s3://BUCKET/PREFIX, or the address of a web server.", show_default=False)
+    ],
+    folder: Annotated[Path, typer.Argument(help="The target folder; created if missing.", show_default=False)],
+    *,
+    key: Annotated[
+        Path | None,
+        typer.Option(
+            help="The public key that must have signed: a PEM file, known from elsewhere.", show_default=False
+        ),
+    ] = None,
+    stack: StackName = DEFAULT_STACK,
+    local: Local = False,
+    as_json: AsJson = False,
+) -> None:
+    """Bring a dataset of Open Data Fabric into a folder: what is new, and only when all of it is verified.
+
+    Blocks, hashes, offsets, times, columns and rows are compared; of a dataset that Lakegate wrote also the ledger in its
+    attachments. `lakegate dataset read` reads the folder. An interrupted command goes on when it is repeated.
+
+    Example: lakegate dataset import https://data.example.com/sales sales/
+    """
+    from lakegate.cli.dataset_import import import_dataset  # noqa: PLC0415 - likewise
+
+    import_dataset(source, folder, key, stack if local else None, as_json=as_json)
 
 
 def _named(path: Path, read: Callable[[Path], Read]) -> Read:

@@ -18,6 +18,8 @@ from lakegate.cli.aws import opened
 from lakegate.cli.download import MANIFEST, Folder, ListedDelivery, deliveries, fetched
 from lakegate.cli.escape import escaped
 from lakegate.cli.get import head_of
+from lakegate.cli.odf_places import FolderPlace
+from lakegate.cli.odf_reading import dataset_in
 from lakegate.cli.outputs import usable
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.projection import NOTHING, Projection, Selected, select
@@ -67,9 +69,12 @@ def read(given: Reading, *, as_json: bool) -> None:
     """Print or write the rows of a line, or of a folder that `lakegate get` filled."""
     folder = Path(given.source)
     known = Folder(folder).manifest()
-    _check(given, folder, is_folder=known is not None)
+    dataset = dataset_in(folder) if known is None and folder.is_dir() else None
+    _check(given, folder, is_folder=bool(known or dataset))
     with TemporaryDirectory(prefix="lakegate-read-") as name:
-        if known is not None:
+        if dataset is not None:
+            found = _imported(given, dataset, folder)
+        elif known is not None:
             found = _files(given, known, Path(name), folder)
         else:
             with opened(given.stack, local=given.local) as there:
@@ -86,7 +91,8 @@ def read(given: Reading, *, as_json: bool) -> None:
 def _check(given: Reading, folder: Path, *, is_folder: bool) -> None:
     """InputError for a folder of something else, and for an output that cannot be written, before anything is read."""
     if folder.is_dir() and not is_folder:
-        raise InputError(f"{folder} is a folder without {MANIFEST}: `lakegate get LINE {folder}` fills one")
+        text = f"`lakegate get LINE {folder}` or `lakegate dataset import SOURCE {folder}` fills one"
+        raise InputError(f"{folder} is a folder without {MANIFEST} or refs/head: {text}")
     if given.output is None:
         return
     usable("--output", given.output, (*FORMS, VIEW), ())
@@ -122,6 +128,20 @@ def _files(
     reached = selected.height if given.wanted.as_at else manifest["height"]
     answer = RowsRead(line, selected, max(reached, given.wanted.since), size)
     return answer, [folder / files[key].place for key in selected.keys]
+
+
+def _imported(given: Reading, dataset: dict[str, Any], folder: Path) -> tuple[RowsRead, list[Path]]:
+    """The files to read of a dataset of ODF, in the order of their offsets."""
+    selected = select(dataset["deliveries"], given.wanted)
+    sizes = {each["key"]: each["size"] for one in dataset["deliveries"] for each in one["objects"]}
+    for key in selected.keys:
+        if FolderPlace(folder).size(key) != sizes[key]:
+            text = f"run `lakegate dataset import SOURCE {folder}` again, into an empty folder"
+            raise InputError(f"{folder / key} is missing, or has another size than its block states: {text}")
+    reached = selected.height if given.wanted.as_at else dataset["height"]
+    size = sum(sizes[key] for key in selected.keys)
+    answer = RowsRead(dataset["line"], selected, max(reached, given.wanted.since), size)
+    return answer, [folder / key for key in selected.keys]
 
 
 def _check_files(folder: Path, line: str, files: Iterable[File]) -> None:

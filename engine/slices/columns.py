@@ -47,22 +47,15 @@ _LAST_INDEX = r"\[[0-9]+\]$"
 
 
 @dataclass(frozen=True)
-class SliceColumns:
-    """The plan's columns in the chunks of a source."""
+class PlanColumns:
+    """The types of the plan's columns."""
 
     plan: Plan
-    source: Source
 
     @cached_property
     def schema(self) -> pa.Schema:
         """The columns of a slice after the common ones."""
         return pa.schema([(each.name, self._type(each)) for each in self.plan.columns])
-
-    def table(self, chunk: Chunk, connection: duckdb.DuckDBPyConnection) -> pa.Table:
-        """All records of a chunk."""
-        levels = {(): chunk.records, **chunk.levels}
-        values = {level: self._values(level, levels[level], connection) for level in self._queries}
-        return pa.table([_array(each, self, values) for each in self.plan.columns], schema=self.schema)
 
     def parts(self, field: PlanField) -> list[PlanField]:
         """The fields of a record, or what a list consists of."""
@@ -81,6 +74,19 @@ class SliceColumns:
             return _TYPES[field.type][0]
         inner = [(each.place[-1][1:], self._type(each)) for each in self.parts(field)]
         return pa.struct(inner) if field.shape is Shape.RECORD else pa.list_(inner[0][1])
+
+
+@dataclass(frozen=True)
+class SliceColumns(PlanColumns):
+    """The plan's columns in the chunks of a source."""
+
+    source: Source
+
+    def table(self, chunk: Chunk, connection: duckdb.DuckDBPyConnection) -> pa.Table:
+        """All records of a chunk."""
+        levels = {(): chunk.records, **chunk.levels}
+        values = {level: self._values(level, levels[level], connection) for level in self._queries}
+        return pa.table([_array(each, self, values) for each in self.plan.columns], schema=self.schema)
 
     @cached_property
     def _queries(self) -> dict[Level, str]:

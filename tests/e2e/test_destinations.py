@@ -151,3 +151,10 @@ def test_accepted_rows_become_slices_one_delivery_after_another(stack: Deployed,
     read, _, *verified = (json.loads(CliRunner().invoke(app, [*each, "--local", "--json"]).stdout) for each in commands)
     assert [each["offset"] for each in read["records"]] == [0, 1, 2]
     assert [(each["intact"], each["objects"]["compared"]) for each in verified] == [(True, 2)] * 2
+    shared, copy = str(tmp_path / "shared"), str(tmp_path / "imported")
+    commands = [["export", line, shared, "--local"], ["import", shared, copy], ["read", copy]]
+    exported, imported, again = (
+        json.loads(CliRunner().invoke(app, ["dataset", *each, "--json"]).stdout) for each in commands
+    )
+    assert (exported["slices"], imported["head"], imported["ledger"]["line"]) == (2, exported["head"], line)
+    assert again["records"] == read["records"]

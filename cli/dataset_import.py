@@ -1,0 +1,179 @@
+"""`lakegate dataset import`: a dataset of Open Data Fabric from a folder, S3 or a web server, verified before it is visible.
+
+1. Blocks that are new come from the head downwards; each has the hash by which the one above names it. They have to continue the
+   chain in the folder: a fork, and an older chain, are refused.
+2. The chain is checked, and the chain of the ledger in its attachments, if Lakegate wrote it.
+3. Data comes next: each file is compared with its block, and read whole, before it gets its name.
+4. The head is replaced last. Until then the folder has the dataset that it had before; a repeated command goes on.
+"""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lakegate.cli import terminal
+from lakegate.cli.aws import entered, readable_errors
+from lakegate.cli.escape import escaped
+from lakegate.cli.odf_dataset import check_file, followed, head_of, names, walked
+from lakegate.cli.odf_ledger import ledger_of
+from lakegate.cli.odf_places import FolderPlace, source_of
+from lakegate.cli.signing import as_document, in_words, signatures_by
+from lakegate.contracts.errors import InputError
+from lakegate.functions.ports.errors import NotFound
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from lakegate.cli.odf_dataset import Added
+    from lakegate.cli.odf_ledger import CheckedLedger
+    from lakegate.cli.odf_places import OdfSource
+    from lakegate.contracts.lake.signatures import Signatures
+    from lakegate.contracts.odf.chain import ChainState
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What a run brought."""
+
+    state: ChainState
+    blocks: int
+    """That are new, as are those below."""
+    added: tuple[Added, ...]
+    ledger: CheckedLedger | None
+    """None: another tool wrote the dataset."""
+
+    @property
+    def name(self) -> str:
+        """The line, or the identity of the dataset."""
+        return self.ledger.line if self.ledger else str(self.state.id)
+
+
+def import_dataset(source: str, folder: Path, key: Path | None, stack: str | None, *, as_json: bool) -> None:
+    """Bring what is new of a dataset into a folder, and print what it is. `stack`: the local one, whose S3 is asked."""
+    signatures = signatures_by(key)
+    if stack is not None:
+        entered(stack, local=True)
+    with readable_errors():
+        found = imported(source_of(source), FolderPlace(folder), signatures)
+    if as_json:
+        terminal.print_json(_as_document(found, folder, signatures))
+        return
+    for text in _in_words(found, folder, signatures):
+        terminal.answers().print(escaped(text), markup=False, soft_wrap=True)
+
+
+def imported(source: OdfSource, folder: FolderPlace, signatures: Signatures) -> Imported:
+    """Bring what is new into a folder. InputError, and nothing visible, where anything is not as it has to be."""
+    _check_folder(folder.path)
+    before, head = folder.head(), head_of(source)
+    if head is None:
+        raise InputError("there is no dataset: refs/head is missing")
+    own = head_of(folder)
+    there = walked(folder, own) if own else []
+    state, known = followed(None, there)
+    new = walked(source, head, names(there), folder)
+    _check_continues(own, head, new[0].block.previous if new else head)
+    after, added = followed(state, new)
+    assert after is not None
+    ledger = ledger_of([*there, *new], [*known, *added], signatures)
+    _bring(source, folder, added, ledger)
+    if new:
+        folder.set_head(head, before)
+    return Imported(after, len(new), tuple(added), ledger)
+
+
+def _check_folder(path: Path) -> None:
+    if path.exists() and not path.is_dir():
+        raise InputError(f"{path} is not a folder")
+    if path.is_dir() and (extra := sorted({each.name for each in path.iterdir()} - {"refs", "blocks", "data"})):
+        raise InputError(f"{path} has {extra[0]}, which is no part of a dataset: give another folder")
+
+
+def _check_continues(own: str | None, head: str, joint: str | None) -> None:
+    """Whether the new blocks begin where the chain of the folder ends. `joint`: the block before them."""
+    if own is None or joint == own:
+        return
+    if joint == head:
+        raise InputError("the dataset is older than the one in the folder: nothing was changed")
+    where = "is another one from its first block on" if joint is None else f"is another one above the block {joint}"
+    raise InputError(f"the dataset {where}: it is no continuation of the one in the folder, nothing was changed")
+
+
+def _bring(source: OdfSource, folder: FolderPlace, added: Sequence[Added], ledger: CheckedLedger | None) -> None:
+    """Files of data that are new, each whole and verified."""
+    size = sum(each.data.size for each in added)
+    free = shutil.disk_usage(_existing(folder.path)).free
+    if size > free:
+        raise InputError(f"the data has {size:,} bytes, and {free:,} are free")
+    times = ledger.event_times if ledger else {}
+    with terminal.bytes_arriving("data", size) as arrived:
+        for each in added:
+            _bring_slice(source, folder, each, times.get(each.data.start), arrived)
+
+
+def _existing(path: Path) -> Path:
+    return next(each for each in (path.absolute(), *path.absolute().parents) if each.exists())
+
+
+def _bring_slice(
+    source: OdfSource, folder: FolderPlace, each: Added, times: tuple[str, str] | None, arrived: Callable[[int], object]
+) -> None:
+    name = f"data/{each.data.physical}"
+    if folder.size(name) == each.data.size:  # of an interrupted run; fetched again if it was damaged since
+        with suppress(InputError):
+            check_file(folder.path / name, each.data, each.fields, times)
+            arrived(each.data.size)
+            return
+    try:
+        with folder.new(name) as part:
+            _fetch(source, name, each.data.size, part, arrived)
+            check_file(part, each.data, each.fields, times)
+    except NotFound:
+        raise InputError(f"block {each.sequence}: {name} is missing") from None
+    except InputError as error:
+        raise InputError(f"block {each.sequence}: {name} is not as stated: {error}") from None
+
+
+def _fetch(source: OdfSource, name: str, size: int, target: Path, arrived: Callable[[int], object]) -> None:
+    with target.open("wb") as file:
+        for piece in source.pieces(name):
+            file.write(piece)
+            arrived(len(piece))
+            if file.tell() > size:
+                raise InputError(f"it has more than {size:,} bytes")
+
+
+def _as_document(found: Imported, folder: Path, signatures: Signatures) -> dict[str, object]:
+    ledger = found.ledger
+    return {
+        "dataset": found.name,
+        "id": str(found.state.id),
+        "folder": str(folder),
+        "head": found.state.head,
+        "blocks": found.blocks,
+        "slices": len(found.added),
+        "rows": sum(each.data.rows for each in found.added),
+        "bytes": sum(each.data.size for each in found.added),
+        "ledger": ledger and {"line": ledger.line, "height": ledger.height, "digest": ledger.digest},
+        "signatures": ledger and as_document(signatures, ()),
+    }
+
+
+def _in_words(found: Imported, folder: Path, signatures: Signatures) -> Iterator[str]:
+    rows, size = (sum(getattr(each.data, name) for each in found.added) for name in ("rows", "size"))
+    slices = "1 slice" if len(found.added) == 1 else f"{len(found.added):,} slices"
+    yield f"{found.name}: {found.blocks:,} new {'block' if found.blocks == 1 else 'blocks'}"
+    yield f"  {slices}, each as its block states: {rows:,} rows, {size:,} bytes"
+    yield f"  identity  {found.state.id}"
+    yield f"  head      {found.state.head}"
+    if found.ledger is None:
+        yield "Another tool wrote this dataset: it has no verdicts of Lakegate."
+    else:
+        yield "The ledger in its attachments is intact, and gives this dataset."
+        yield f"  height and digest  {found.ledger.height}={found.ledger.digest}"
+        yield from in_words(signatures, found.ledger.height, ())
+    yield f"Read its rows: lakegate dataset read {folder}"

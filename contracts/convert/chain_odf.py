@@ -1,0 +1,170 @@
+"""The chain of a line that publishes slices as the blocks of an ODF dataset, and back.
+
+Each block of the ledger becomes one `SetAttachments` with its canonical text and its signature, followed by one `AddData` for
+each of its slices, and before the first of these a `SetDataSchema` where the columns are others than before. What a longer
+chain becomes begins with what a shorter one becomes: an importer takes only what is new.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from lakegate.contracts.errors import InputError
+from lakegate.contracts.lake.block import Block, canonical_json, from_json
+from lakegate.contracts.lake.signatures import SignedText, signature_document, signature_from
+from lakegate.contracts.odf.block_writing import block_bytes
+from lakegate.contracts.odf.chain import follow
+from lakegate.contracts.odf.metadata import (
+    AddData,
+    DataSlice,
+    MetadataBlock,
+    Seed,
+    SetAttachments,
+    SetDataSchema,
+    block_hash,
+    moment_of,
+)
+from lakegate.contracts.odf.points import point_of
+from lakegate.contracts.words import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from lakegate.contracts.lake.block import AnyBlock
+    from lakegate.contracts.lake.block_parts import LedgerObject, LedgerSlice
+    from lakegate.contracts.odf.chain import ChainState
+    from lakegate.contracts.odf.metadata import Event, Moment
+    from lakegate.contracts.odf.names import DatasetId
+
+IDENTITY: Final = b"lakegate-dataset/1\n"
+"""What the text begins with whose hash is the identity of a dataset."""
+_PATH: Final = "lakegate/ledger/{:012}{}.json"
+_ATTACHED: Final = re.compile(r"lakegate/ledger/([0-9]{12})(\.signature)?\.json")
+
+Fields = tuple[dict[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OdfBlock:
+    """A block of a dataset."""
+
+    name: str
+    body: bytes
+    fields: Fields
+    """The columns from here on."""
+    added: AddedSlice | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AddedSlice:
+    """A slice in the event that adds it, in the block of the ledger that states it, and its file in the lake."""
+
+    data: DataSlice
+    stated: LedgerSlice
+    file: LedgerObject
+
+
+def dataset_of(genesis: bytes) -> DatasetId:
+    """The identity of the dataset of a line, by the text of its first block: the same in every export.
+
+    It is a public key whose private key nobody knows: nobody can sign as the dataset, neither can Lakegate.
+    """
+    return point_of(IDENTITY + hashlib.sha3_256(genesis).hexdigest().encode())
+
+
+def odf_blocks(stored: Iterable[SignedText], fields_of: Callable[[Block], Fields]) -> Iterator[OdfBlock]:
+    """The blocks of the dataset of a verified chain, the first one first. `fields_of`: the columns of a delivery's slices."""
+    writer: _Writer | None = None
+    for each in stored:
+        block = from_json(each.text.decode())
+        if writer is None:
+            writer = _Writer()
+            yield writer.write(block, Seed(dataset_of(each.text)))
+        yield writer.write(block, SetAttachments(tuple(_attached(block, each))))
+        slices = (block.slices or ()) if isinstance(block, Block) else ()
+        if isinstance(block, Block) and slices:
+            fields = fields_of(block)
+            if fields != writer.fields:
+                writer.fields = fields
+                yield writer.write(block, SetDataSchema(fields))
+            files = {one.key: one for one in block.objects}
+            for number, one in enumerate(slices, 1):
+                yield writer.add(block, one, files[one.key], is_last=number == len(slices))
+
+
+@dataclass(slots=True)
+class _Writer:
+    """Writes one block after the other."""
+
+    state: ChainState | None = None
+    fields: Fields = ()
+
+    def write(self, at: AnyBlock, event: Event, added: AddedSlice | None = None) -> OdfBlock:
+        """The next block."""
+        time, before = _moment(at.system_time), self.state
+        if before is None:
+            block = MetadataBlock(time, None, 0, event)
+        else:  # clocks of Lambdas differ by milliseconds; ODF's times do not go back
+            block = MetadataBlock(max(time, before.system_time), before.head, before.sequence + 1, event)
+        body = block_bytes(block)
+        name = block_hash(body)
+        self.state = follow(before, name, block)
+        return OdfBlock(name, body, self.fields, added)
+
+    def add(self, at: Block, stated: LedgerSlice, file: LedgerObject, *, is_last: bool) -> OdfBlock:
+        """The block of a slice. A watermark is that of a whole delivery, so its last slice has it."""
+        assert self.state is not None
+        data = DataSlice(stated.logical, stated.physical, stated.offset, stated.end - 1, file.size)
+        watermark = _moment(at.watermark) if is_last and at.watermark else self.state.watermark
+        return self.write(at, AddData(self.state.last_offset, data, watermark), AddedSlice(data, stated, file))
+
+
+def _moment(text: str) -> Moment:
+    try:
+        return moment_of(datetime.fromisoformat(text))
+    except ValueError:
+        raise InputError(f"a block has a time that is none: {shown(text)}") from None
+
+
+def _attached(block: AnyBlock, stored: SignedText) -> Iterator[tuple[str, str]]:
+    yield _PATH.format(block.height, ""), stored.text.decode()
+    if stored.signature is not None:
+        yield _PATH.format(block.height, ".signature"), canonical_json(signature_document(stored.signature)).decode()
+
+
+def ledger_in(attachments: Iterable[SetAttachments]) -> list[SignedText]:
+    """The blocks of the ledger in the attachments of a dataset, the lowest first; none of a dataset of another tool.
+
+    InputError where one is missing, or there twice.
+    """
+    texts: list[bytes] = []
+    signatures: dict[int, str] = {}
+    for path, content in (item for each in attachments for item in each.items):
+        found = _ATTACHED.fullmatch(path)
+        if found is None:
+            continue
+        height = int(found[1])
+        if found[2] and height not in signatures:
+            signatures[height] = content
+        elif not found[2] and height == len(texts):
+            texts.append(content.encode())
+        else:
+            raise InputError(f"the ledger in the attachments is not in its order: {path}")
+    if any(height >= len(texts) for height in signatures):
+        raise InputError("the ledger in the attachments has a signature of no block")
+    return [
+        SignedText(text, signature_from(_json(signatures[height])) if height in signatures else None)
+        for height, text in enumerate(texts)
+    ]
+
+
+def _json(text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise InputError("a signature in the attachments is not JSON") from None

@@ -1,0 +1,224 @@
+"""A repository that writes the blocks of a dataset again, with the right hashes: what an import finds of it."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lakegate.cli.dataset_import import imported
+from lakegate.cli.odf_places import FolderPlace
+from lakegate.cli.signing import signatures_by
+from lakegate.contracts.convert.chain_odf import odf_blocks
+from lakegate.contracts.errors import InputError
+from lakegate.contracts.lake.block import Block, from_json
+from lakegate.contracts.odf.block_writing import block_bytes
+from lakegate.contracts.odf.metadata import (
+    AddData,
+    MetadataBlock,
+    Moment,
+    Seed,
+    SetAttachments,
+    SetDataSchema,
+    block_hash,
+    block_in,
+)
+from lakegate.contracts.odf.points import point_of
+from lakegate.contracts.plan.plan import Plan
+from lakegate.engine.slices.fields import plan_fields
+from tests.unit.cli.shared_line import a_line
+from tests.unit.signing import FORGER, ONE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+Blocks = list[MetadataBlock]
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A signed line as a dataset."""
+    folder = tmp_path_factory.mktemp("shared")
+    a_line(folder / "line").export(folder / "dataset")
+    (folder / "key.pem").write_bytes(ONE.pem)
+    return folder
+
+
+def blocks_of(folder: Path) -> Blocks:
+    found = [block_in(each.read_bytes()) for each in (folder / "blocks").iterdir()]
+    return sorted(found, key=lambda each: each.sequence)
+
+
+def rewritten(shared: Path, folder: Path, blocks: Blocks, *, renumbered: bool = True) -> FolderPlace:
+    """The blocks, each with the hash of the one before it, and the data as it was."""
+    place, previous = FolderPlace(folder), None
+    for number, each in enumerate(blocks):
+        block = replace(each, previous=previous, sequence=number if renumbered else each.sequence)
+        body = block_bytes(block)
+        previous = block_hash(body)
+        place.put(f"blocks/{previous}", body)
+    place.put("refs/head", str(previous).encode())
+    (folder / "data").symlink_to(shared / "dataset/data")
+    return place
+
+
+def refused(shared: Path, place: FolderPlace, folder: Path) -> str:
+    """Why a dataset is refused where the key of the line is known."""
+    with pytest.raises(InputError) as found:
+        imported(place, FolderPlace(folder), signatures_by(shared / "key.pem"))
+    assert not (folder / "refs").exists()
+    return str(found.value)
+
+
+def test_the_blocks_as_they_were_are_imported(shared: Path, tmp_path: Path) -> None:
+    """What the other tests change is imported without their change, byte for byte."""
+    place = rewritten(shared, tmp_path / "same", blocks_of(shared / "dataset"))
+
+    assert imported(place, FolderPlace(tmp_path / "copy"), signatures_by(shared / "key.pem")).blocks == 11
+    assert place.head() == FolderPlace(shared / "dataset").head()
+
+
+@pytest.mark.parametrize("renumbered", [True, False])
+def test_blocks_that_are_left_out_repeated_or_exchanged_are_found(
+    shared: Path, tmp_path: Path, *, renumbered: bool
+) -> None:
+    """Any block of the chain. Without the last ones, a dataset is a shorter one: the next test."""
+    blocks = blocks_of(shared / "dataset")
+    changes = {f"without {at}": blocks[:at] + blocks[at + 1 :] for at in range(len(blocks) - 1)}
+    changes |= {f"twice {at}": blocks[: at + 1] + blocks[at:] for at in range(len(blocks))}
+    changes |= {
+        f"swapped {at}": [*blocks[:at], blocks[at + 1], blocks[at], *blocks[at + 2 :]] for at in range(len(blocks) - 1)
+    }
+    for name, each in changes.items():
+        place = rewritten(shared, tmp_path / name, each, renumbered=renumbered)
+        assert refused(shared, place, tmp_path / f"copy {name}")
+
+
+def test_a_shorter_dataset_is_one_that_was_there_earlier(shared: Path, tmp_path: Path) -> None:
+    """It ends with a whole delivery; only a folder that has more refuses it, or a digest that is kept elsewhere."""
+    blocks, accepted = blocks_of(shared / "dataset"), []
+    whole = FolderPlace(tmp_path / "whole")
+    imported(FolderPlace(shared / "dataset"), whole, signatures_by(None))
+    for length in range(1, len(blocks)):
+        place = rewritten(shared, tmp_path / str(length), blocks[:length])
+        with pytest.raises(InputError, match="older than the one in the folder"):
+            imported(place, whole, signatures_by(None))
+        with suppress(InputError):
+            imported(place, FolderPlace(tmp_path / f"copy {length}"), signatures_by(None))
+            accepted.append(length)
+
+    assert accepted == [1, 2, 5, 6, 8]
+
+
+def at(kind: type, change: Callable[[Any], Any]) -> Callable[[Blocks], Blocks]:
+    """The last event of a kind is another one."""
+
+    def changed(blocks: Blocks) -> Blocks:
+        (*_, last) = [number for number, each in enumerate(blocks) if isinstance(each.event, kind)]
+        blocks[last] = replace(blocks[last], event=change(blocks[last].event))
+        return blocks
+
+    return changed
+
+
+def data(**more: Any) -> Callable[[Blocks], Blocks]:
+    return at(AddData, lambda event: replace(event, data=replace(event.data, **more)))
+
+
+def later(blocks: Blocks) -> Blocks:
+    return [*blocks[:-1], replace(blocks[-1], system_time=Moment(2030, 1, 0, 0))]
+
+
+def verdict(event: SetAttachments) -> SetAttachments:
+    (path, text), *others = event.items
+    return SetAttachments(((path, text.replace('"rejected_rows":0', '"rejected_rows":1')), *others))
+
+
+def without_signature(event: SetAttachments) -> SetAttachments:
+    return SetAttachments(event.items[:1])
+
+
+def by_somebody_else(event: SetAttachments) -> SetAttachments:
+    text, (path, signature) = event.items
+    return SetAttachments((text, (path, signature.replace(ONE.name, FORGER.name))))
+
+
+def renamed(event: SetDataSchema) -> SetDataSchema:
+    return SetDataSchema((*event.fields[:-1], {**event.fields[-1], "name": "other"}))
+
+
+def nothing_attached(blocks: Blocks) -> Blocks:
+    return [each for each in blocks if not isinstance(each.event, SetAttachments)]
+
+
+LOGICAL = "f9680c00120" + "ab" * 32
+PHYSICAL = "f1620" + "ab" * 32
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (data(start=4), "the offsets 4 to 3 do not begin at 3"),
+        (data(end=4), "gives another dataset"),
+        (data(logical=LOGICAL), "gives another dataset"),
+        (data(physical=PHYSICAL), "gives another dataset"),
+        (data(size=10), "gives another dataset"),
+        (at(AddData, lambda event: replace(event, watermark=Moment(2030, 1, 0, 0))), "gives another dataset"),
+        (at(AddData, lambda event: replace(event, watermark=Moment(2020, 1, 0, 0))), "the watermark moves back"),
+        (at(AddData, lambda event: replace(event, data=None)), "gives another dataset"),
+        (later, "gives another dataset"),
+        (at(Seed, lambda _: Seed(point_of(b"another"))), "gives another dataset"),
+        (at(SetDataSchema, renamed), "its columns are others than those of the schema"),
+        (at(SetAttachments, verdict), "broken: signature at block 4"),
+        (at(SetAttachments, without_signature), "broken: unsigned at block 4"),
+        (at(SetAttachments, by_somebody_else), "broken: unknown-key at block 4"),
+        (at(SetAttachments, lambda _: SetAttachments(())), "gives another dataset"),
+        (nothing_attached, "has no blocks of Lakegate, so nothing is signed"),
+    ],
+)
+def test_what_somebody_wrote_otherwise_is_found(
+    shared: Path, tmp_path: Path, change: Callable[[Blocks], Blocks], reason: str
+) -> None:
+    """With right hashes, links and numbers: the ledger does not give these blocks, or the data is not theirs."""
+    place = rewritten(shared, tmp_path / "rewritten", change(blocks_of(shared / "dataset")))
+
+    assert reason in refused(shared, place, tmp_path / "copy")
+
+
+def test_a_line_that_somebody_else_signed_is_found(shared: Path, tmp_path: Path) -> None:
+    """A whole line by another key is one without fault; only the key that is known shows it."""
+    line = a_line(tmp_path / "line")
+    forged = replace(line, folder=tmp_path / "by another", stored=[], offset=0, watermark=None, by=FORGER)
+    forged.name_key()
+    forged.publish("id,at\n1,2026-11-20T10:00:00Z\n")
+    forged.export(tmp_path / "forged")
+
+    assert imported(FolderPlace(tmp_path / "forged"), FolderPlace(tmp_path / "copy"), signatures_by(None)).blocks == 5
+    assert "no block is signed by the given key" in refused(
+        shared, FolderPlace(tmp_path / "forged"), tmp_path / "other"
+    )
+
+
+def test_event_times_that_the_ledger_states_wrongly_are_found(shared: Path, tmp_path: Path) -> None:
+    """Slices are chosen by them when a time is asked for; so a line that states other ones is refused."""
+    line = a_line(tmp_path / "line")
+    block = from_json(line.stored.pop().text.decode())
+    assert isinstance(block, Block)
+    assert block.slices is not None
+    line.append(replace(block, slices=(replace(block.slices[0], event_time=("x", "2026-11-21T10:00:00Z")),)))
+    written = odf_blocks(line.stored, lambda each: plan_fields(Plan.from_bytes(line.plans[each.plan])))
+    place = rewritten(shared, tmp_path / "stated", [block_in(each.body) for each in written])
+
+    assert "its event times are others than the ledger states" in refused(shared, place, tmp_path / "copy")
+
+
+def test_a_dataset_of_another_tool_is_imported(shared: Path, tmp_path: Path) -> None:
+    """Without a ledger it is a dataset all the same, under its own identity."""
+    blocks = at(Seed, lambda _: Seed(point_of(b"another")))(nothing_attached(blocks_of(shared / "dataset")))
+    place = rewritten(shared, tmp_path / "foreign", blocks)
+    found = imported(place, FolderPlace(tmp_path / "copy"), signatures_by(None))
+
+    assert (found.name, found.ledger, found.blocks) == (str(point_of(b"another")), None, 6)
