@@ -61,7 +61,9 @@ def test_a_row_is_read_as_it_was_written(ports: Ports) -> None:
         FailedAttempt(1, "r0", FailureCause.RUN_FAILED, NOW),
         FailedAttempt(2, "", FailureCause.TOKEN_TAKEN, SOON),
     )
-    full = DECIDED._replace(not_before=NOW, deadline=SOON, replay_of="w0", landed=SOURCE, parts=SOURCE, run="r", first=1, limit=4)
+    full = DECIDED._replace(
+        not_before=NOW, deadline=SOON, replay_of="w0", landed=SOURCE, parts=SOURCE, run="r", first=1, limit=4
+    )
     answer = ApprovalAnswer("arn", approved=False, reason="a reason", at="2026-11-21T11:30:00.000000Z")
     full = full._replace(failed=failed, batch="b" * 64, candidate=DECISION, answer=answer)
     ports.workloads.create(full)
