@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from lakegate.contracts.lake.block import AnyBlock
     from lakegate.contracts.lake.block_parts import LedgerObject, LedgerSlice
+    from lakegate.engine.slices.replay import KeysBefore
     from lakegate.functions.usecases.dependencies import Dependencies
 
 DATA: Final = re.compile(r"part-[0-9]{5}[A-Za-z0-9._-]*", re.ASCII)
@@ -34,10 +36,12 @@ DATA: Final = re.compile(r"part-[0-9]{5}[A-Za-z0-9._-]*", re.ASCII)
 def replayed_slices(dependencies: Dependencies, chain: str, blocks: Sequence[AnyBlock]) -> Compared:
     """Every slice of the chain: the file is what its block states, and its rows are those of what arrived."""
     damaged: list[DamagedObject] = []
-    count = 0
+    from lakegate.engine.slices.replay import KeysBefore  # noqa: PLC0415 - the engine is for this option alone
+
+    count, before = 0, KeysBefore()
     with terminal.working("building slices again") as progress:
         for block in deliveries(blocks):
-            for each, damage in _replayed(dependencies, chain, block) if block.slices else ():
+            for each, damage in _replayed(dependencies, chain, block, before) if block.slices else ():
                 count += 1
                 progress(f"building slices again: {count:,}")
                 if damage is not None:
@@ -45,7 +49,9 @@ def replayed_slices(dependencies: Dependencies, chain: str, blocks: Sequence[Any
     return Compared(count, 0, tuple(damaged))
 
 
-def _replayed(dependencies: Dependencies, chain: str, block: Block) -> Iterator[tuple[LedgerSlice, Damage | None]]:
+def _replayed(
+    dependencies: Dependencies, chain: str, block: Block, before: KeysBefore
+) -> Iterator[tuple[LedgerSlice, Damage | None]]:
     """Each slice of a delivery, and what is wrong with it."""
     slices, objects = block.slices or (), {each.key: each for each in block.objects}
     originals = sorted((key for key in objects if _is_original(block, chain, key)), key=lambda key: (len(key), key))
@@ -58,7 +64,7 @@ def _replayed(dependencies: Dependencies, chain: str, block: Block) -> Iterator[
         arrived = [path for key in originals if (path := paths[key])]
         present = [path for each in slices if (path := paths[each.key])]
         is_whole = len(arrived) == len(originals)
-        hashes = _hashes(dependencies, folder, block, arrived, present[0]) if is_whole and present else ()
+        hashes = _hashes(dependencies, folder, block, before, arrived, present[0]) if is_whole and present else ()
         for at, each in enumerate(slices):
             path = paths[each.key]
             if path is None or not is_whole:
@@ -69,6 +75,15 @@ def _replayed(dependencies: Dependencies, chain: str, block: Block) -> Iterator[
                 yield each, Damage.IRREPRODUCIBLE
             else:
                 yield each, None
+        _remember(dependencies, block, before, present)
+
+
+def _remember(dependencies: Dependencies, block: Block, before: KeysBefore, slices: list[Path]) -> None:
+    """Add the keys of a delivery whose rows were merged: they tell which rows of later ones are new."""
+    with suppress(Alarm, InputError):  # without its plan, or a slice that can be read, its own slices are damaged
+        key = terms_of(dependencies.plan_at(block.plan, block.workload)).merge_key
+        if key:
+            before.add(slices, key)
 
 
 def _is_original(block: Block, chain: str, key: str) -> bool:
@@ -87,8 +102,8 @@ def _fetched(dependencies: Dependencies, folder: Path, judged: LedgerObject) -> 
     return folder / file.place
 
 
-def _hashes(
-    dependencies: Dependencies, folder: Path, block: Block, originals: list[Path], a_slice: Path
+def _hashes(  # noqa: PLR0913, PLR0917 - a delivery as it arrived, and what is known of its slices
+    dependencies: Dependencies, folder: Path, block: Block, before: KeysBefore, originals: list[Path], a_slice: Path
 ) -> tuple[str, ...]:
     """The logical hashes that the slices of a delivery must have; none where they cannot be built."""
     from lakegate.engine.digest.files import slice_in  # noqa: PLC0415 - the engine is for this option alone
@@ -104,7 +119,7 @@ def _hashes(
     try:
         body = dependencies.plan_at(block.plan, block.workload)
         begin = Begin(slices[0].offset, slice_in(a_slice).system_times[0], terms_of(body).event_time)
-        return logical_hashes(Plan.from_bytes(body), parts, LocalStore(), begin, counts, folder)
+        return logical_hashes(Plan.from_bytes(body), parts, LocalStore(), begin, counts, folder, before)
     except (Alarm, InputError):  # the plan is missing or another one, or an original cannot be read by it
         return ()
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from lakegate.contracts.door.file_signatures import UnreadableError
 from lakegate.contracts.errors import InputError
@@ -22,8 +22,9 @@ from lakegate.contracts.judge.judgement import judge, row_rules
 from lakegate.contracts.judge.outcomes import Status
 from lakegate.contracts.judge.verdict import ACCEPTING
 from lakegate.contracts.model.policy import OnReject
-from lakegate.contracts.plan.result import MalformedRecords, Result
+from lakegate.contracts.plan.result import Result
 from lakegate.engine.evaluate.program import program
+from lakegate.engine.explain.malformed import lines_before, malformed_records
 from lakegate.engine.explain.samples import Samples
 from lakegate.engine.explain.undeclared import undeclared
 from lakegate.engine.measure.metrics import event_time
@@ -31,6 +32,7 @@ from lakegate.engine.measure.partial import LevelCounts, Partial
 from lakegate.engine.measure.shares import Evaluation
 from lakegate.engine.read.open import open_source
 from lakegate.engine.slices.delivery import AcceptedSlices
+from lakegate.engine.slices.merging import MergedDelivery
 from lakegate.engine.split.rejected import Rejected
 
 if TYPE_CHECKING:
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
     from lakegate.contracts.plan.population import Keys
     from lakegate.contracts.plan.request import Request
     from lakegate.contracts.plan.result import Measurement, Shares
-    from lakegate.contracts.plan.slices import WrittenSlice
+    from lakegate.contracts.plan.slices import Merged, SliceOrder, WrittenSlice
     from lakegate.engine.evaluate.program import Program
     from lakegate.engine.read.chunk import Level, Source, Store
 
@@ -88,6 +90,10 @@ class Backend(Protocol):
 
     def slices(self, accepted: AcceptedSlices) -> tuple[WrittenSlice, ...]:
         """Write the accepted rows as slices below the folder of the attempt."""
+        ...
+
+    def merge(self, delivery: MergedDelivery) -> tuple[tuple[WrittenSlice, ...], Merged]:
+        """Write the rows that are new to the line, and its state; in this process."""
         ...
 
 
@@ -143,7 +149,7 @@ class Attempt:
         with stopwatch.step("measure"):
             counts = {level: _added(partials, level) for level in programs}
             measurements = {each.check: each for each in backend.measure(programs, counts, partials)}
-            judged, malformed = counts[()].rows, _malformed(source, partials)
+            judged, malformed = counts[()].rows, malformed_records(source, partials)
             extra = undeclared(key for partial in partials for key in partial.extra)
             answer = replace(
                 answer,
@@ -164,7 +170,7 @@ class Attempt:
                 backend.database(),
                 backend.sharing,
                 self.samples,
-                _lines_before(source, partials),
+                lines_before(source, partials),
             )
             answer = replace(answer, malformed=explain.with_first_records(malformed))
             measurements = {
@@ -180,9 +186,17 @@ class Attempt:
         answer = replace(answer, measurements=tuple(measurements[check.id] for check in checks))
         if request.slices is not None and judge(plan, answer).verdict in ACCEPTING:
             with stopwatch.step("slice"):
-                written = backend.slices(AcceptedSlices.of(plan, request, source, rejected))
-                answer = replace(answer, slices=written, watermark=request.slices.watermark)
+                accepted = AcceptedSlices.of(plan, request, source, rejected)
+                answer = replace(answer, watermark=request.slices.watermark, **self._written(request.slices, accepted))
         return answer
+
+    def _written(self, order: SliceOrder, accepted: AcceptedSlices) -> dict[str, Any]:
+        """Slices, and what became of rows that are merged: as the fields of a result."""
+        if order.merge is None:
+            return {"slices": self.backend.slices(accepted)}
+        merging = MergedDelivery(accepted, order.merge, accepted.begin, f"{self.request.output_uri}/slices")
+        slices, merged = self.backend.merge(merging)
+        return {"slices": slices, "merge": merged}
 
 
 def _bad(plan: Plan, answer: Result, programs: Mapping[Level, Program]) -> tuple[Check, ...]:
@@ -220,31 +234,3 @@ def _added(partials: list[Partial], level: Level) -> LevelCounts:
     for partial in partials:
         total.add(partial.levels.get(level, LevelCounts()))
     return total
-
-
-def _lines_before(source: Source, partials: list[Partial]) -> list[int]:
-    """Lines of the same object before each share."""
-    before, lines = [], dict.fromkeys((share.part for share in source.shares), 0)
-    for share, partial in zip(source.shares, partials, strict=True):
-        before.append(lines[share.part])
-        lines[share.part] += partial.lines
-    return before
-
-
-def _malformed(source: Source, partials: list[Partial]) -> tuple[tuple[MalformedRecords, int, int], ...]:
-    """By reason, with line (from 1) and object of the first one in the delivery; each comes with its share and its line there."""
-    found: dict[str, tuple[MalformedRecords, int, int]] = {}
-    lines = dict.fromkeys((share.part for share in source.shares), 0)
-    for share, partial in zip(source.shares, partials, strict=True):
-        lines[share.part] += partial.lines
-    for before, partial in zip(_lines_before(source, partials), partials, strict=True):
-        part = source.shares[partial.number].part
-        for each in partial.malformed:
-            if each.reason in found:
-                known, number, line = found[each.reason]
-                found[each.reason] = replace(known, rows=known.rows + each.rows), number, line
-            else:
-                row = before + each.first_row + 1
-                first = replace(each, first_row=row, part=part, is_last=row == lines[part])
-                found[each.reason] = first, partial.number, each.first_row
-    return tuple(found[reason] for reason in sorted(found))

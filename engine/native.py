@@ -38,11 +38,12 @@ if TYPE_CHECKING:
     from lakegate.contracts.plan.query import QueryColumn
     from lakegate.contracts.plan.request import Request
     from lakegate.contracts.plan.result import Measurement, Result, Shares
-    from lakegate.contracts.plan.slices import WrittenSlice
+    from lakegate.contracts.plan.slices import Merged, WrittenSlice
     from lakegate.engine.evaluate.program import Program
     from lakegate.engine.measure.partial import LevelCounts, Partial
     from lakegate.engine.read.chunk import Level, Source, Store
     from lakegate.engine.slices.delivery import AcceptedSlices, Keep
+    from lakegate.engine.slices.merging import MergedDelivery
     from lakegate.engine.split.rejected import Rejected
 
 
@@ -170,6 +171,13 @@ class Process:
         assert keep is not None
         with tempfile.TemporaryDirectory() as folder, database(Path(folder)) as connection:
             return tuple(each.write(accepted.columns, connection, Path(folder), keep) for each in accepted.slices)
+
+    def merge(self, delivery: MergedDelivery) -> tuple[tuple[WrittenSlice, ...], Merged]:
+        """See `Backend`; likewise."""
+        keep = self.keep
+        assert keep is not None
+        with tempfile.TemporaryDirectory() as folder, database(Path(folder)) as connection:
+            return delivery.write(self.store, connection, Path(folder), keep)
 
     def _accepted(self, line: str, columns: tuple[QueryColumn, ...]) -> str:
         """A table of the accepted rows of a line, read by the plans that accepted them."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from lakegate.contracts.lake.versions import ChosenVersion
     from lakegate.contracts.lake.waiver import Waiver
     from lakegate.contracts.plan.billing import BilledCost
+    from lakegate.contracts.plan.slices import StateRun
 
 
 TERMINAL = frozenset({State.PUBLISHED, State.QUARANTINED})
@@ -98,6 +99,8 @@ class Decision:
     """Of the first row of its slices, and after the last; None without slices."""
     watermarks: tuple[str, str] = ("", "")
     """Of its line, by which it was judged, and from its slices on; empty: none."""
+    runs: tuple[StateRun, ...] = ()
+    """The merge state of its line from its slices on."""
     enforced: Enforced | None = None
     """What `mode: enforce` would have decided; None where it was the mode."""
 

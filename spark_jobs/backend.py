@@ -23,7 +23,7 @@ from lakegate.spark_jobs.keys import sharing
 from lakegate.spark_jobs.queries import SparkTables, answer_queries
 from lakegate.spark_jobs.references import AcceptedRecords
 from lakegate.spark_jobs.session import FEW_ROWS, settings, start
-from lakegate.spark_jobs.slices import write_slices
+from lakegate.spark_jobs.slices import merge_slices, write_slices
 from lakegate.spark_jobs.split import split
 from lakegate.spark_jobs.tasks import run
 
@@ -38,12 +38,13 @@ if TYPE_CHECKING:
     from lakegate.contracts.plan.population import Keys
     from lakegate.contracts.plan.request import Request
     from lakegate.contracts.plan.result import Measurement, Shares
-    from lakegate.contracts.plan.slices import WrittenSlice
+    from lakegate.contracts.plan.slices import Merged, WrittenSlice
     from lakegate.engine.evaluate.program import Program
     from lakegate.engine.measure.partial import LevelCounts, Partial
     from lakegate.engine.measure.shares import Evaluation
     from lakegate.engine.read.chunk import Level, Source
     from lakegate.engine.slices.delivery import AcceptedSlices
+    from lakegate.engine.slices.merging import MergedDelivery
     from lakegate.engine.split.rejected import Rejected
     from lakegate.spark_jobs.tasks import Pass
 
@@ -119,6 +120,10 @@ class Spark:
     def slices(self, accepted: AcceptedSlices) -> tuple[WrittenSlice, ...]:
         """See `Backend`."""
         return write_slices(self.session, accepted)
+
+    def merge(self, delivery: MergedDelivery) -> tuple[tuple[WrittenSlice, ...], Merged]:
+        """See `Backend`: in the driver, because each row is compared with those before it."""
+        return merge_slices(delivery)
 
     def answer_queries(self, checks: tuple[Check, ...], rows: int) -> tuple[Answer, ...]:
         """See `Backend`."""

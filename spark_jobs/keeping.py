@@ -11,17 +11,17 @@ from lakegate.spark_jobs.store import ANSWERED, store_for
 if TYPE_CHECKING:
     from pathlib import Path
 
-PARQUET = "application/vnd.apache.parquet"
+PARQUET, BYTES = "application/vnd.apache.parquet", "application/octet-stream"
 
 
 def keep(file: Path, uri: str) -> str:
-    """Store a Parquet file at an address, and return the ETag or checksum of the object.
+    """Store a file at an address, and return the ETag or checksum of the object.
 
     A task that Spark repeats writes the same bytes again: then the first object stays. InputError where it is another one.
     """
     store, content = store_for(uri), file.read_bytes()
     with suppress(InputError):
-        store.write_new(uri, content, PARQUET)
+        store.write_new(uri, content, PARQUET if uri.endswith(".parquet") else BYTES)
     if store.size(uri) != len(content):
         raise InputError(ANSWERED)
     return store.etag(uri)

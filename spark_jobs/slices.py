@@ -1,4 +1,4 @@
-"""Writes the slices of a delivery in tasks of Spark, one task for each slice."""
+"""Writes the slices of a delivery in tasks of Spark, one task for each slice; those that are merged in the driver."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from lakegate.engine.measure.tables import database
 from lakegate.spark_jobs.keeping import keep
+from lakegate.spark_jobs.store import ANYWHERE
 from lakegate.spark_jobs.tasks import MEMORY
 
 if TYPE_CHECKING:
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from lakegate.contracts.plan.slices import WrittenSlice
+    from lakegate.contracts.plan.slices import Merged, WrittenSlice
     from lakegate.engine.slices.delivery import AcceptedSlices, SharesOfSlice
+    from lakegate.engine.slices.merging import MergedDelivery
 
 
 def write_slices(spark: SparkSession, accepted: AcceptedSlices) -> tuple[WrittenSlice, ...]:
@@ -40,3 +42,9 @@ def write_slices(spark: SparkSession, accepted: AcceptedSlices) -> tuple[Written
     rows = frame.mapInArrow(written, "written BINARY").collect()
     found: list[WrittenSlice] = [pickle.loads(row["written"]) for row in rows]  # noqa: S301 - our own workers wrote it
     return tuple(sorted(found, key=lambda each: each.offset))
+
+
+def merge_slices(delivery: MergedDelivery) -> tuple[tuple[WrittenSlice, ...], Merged]:
+    """Write the rows that are new to the line, and its state."""
+    with tempfile.TemporaryDirectory(prefix="lakegate-") as folder, database(Path(folder), MEMORY) as connection:
+        return delivery.write(ANYWHERE, connection, Path(folder), keep)

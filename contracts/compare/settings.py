@@ -8,7 +8,7 @@ from lakegate.contracts.compare.change import Change
 from lakegate.contracts.compare.texts import text_of
 from lakegate.contracts.documents.extension import CSV, POLICY, STORAGE
 from lakegate.contracts.model.contract import Severity
-from lakegate.contracts.model.policy import Additional, Duplicates, LateEvents, Mode, OnReject
+from lakegate.contracts.model.policy import Additional, Duplicates, Mode, OnReject, Treatment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -23,13 +23,15 @@ STRICTNESS: dict[str, Callable[[Any], Decimal | int]] = {
     "maxRejectedShare": lambda share: -share,
     "additionalFields": lambda treatment: treatment is Additional.FORBID,
     "allowEmpty": lambda is_allowed: not is_allowed,
-    "lateEvents": lambda treatment: treatment is LateEvents.REJECT,
+    "lateEvents": lambda treatment: treatment is Treatment.REJECT,
+    "changedRows": lambda treatment: treatment is Treatment.REJECT,
+    "vanishedRows": lambda treatment: treatment is Treatment.REJECT,
     "duplicates": lambda treatment: treatment is Duplicates.REFUSE,
     "critical": lambda is_critical: is_critical,
     "multiLine": lambda is_allowed: not is_allowed,
 }
 """How strict the value of a key is; the larger, the less is accepted."""
-PUBLISHED = frozenset({"publishAs", "eventTime"})
+PUBLISHED = frozenset({"publishAs", "eventTime", "mergeStrategy"})
 """The keys of the policy that change what consumers read."""
 UNBOUNDED = float("inf")
 

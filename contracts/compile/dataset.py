@@ -14,8 +14,10 @@ from lakegate.contracts.compile.rules.custom import columns_of
 from lakegate.contracts.compile.rules.nested_fields import of_parts, planned
 from lakegate.contracts.compile.rules.service_levels import promises_of, pull_schedule
 from lakegate.contracts.compile.rules.table import compile_rule
+from lakegate.contracts.compile.slices import merge_key
 from lakegate.contracts.errors import ContractError, Problem
 from lakegate.contracts.model.origin import FieldLineage
+from lakegate.contracts.model.policy import MergeStrategy
 from lakegate.contracts.model.storage import Format
 from lakegate.contracts.plan.plan import Plan
 from lakegate.contracts.words import did_you_mean, shown
@@ -64,8 +66,10 @@ def compile_plan(contract: Contract, dataset: Dataset) -> Plan:
 
 
 def _policy(dataset: Dataset) -> Policy:
-    """The policy, with the schedule of what is pulled."""
+    """The policy, with the schedule of what is pulled, and the key by which rows are merged."""
     policy = dataset.policy
+    if policy.merge_strategy is not MergeStrategy.APPEND:
+        policy = replace(policy, merge_key=merge_key(dataset))
     if policy.pull is None or policy.pull.schedule:
         return policy
     return replace(policy, pull=replace(policy.pull, schedule=pull_schedule(dataset.rules)))

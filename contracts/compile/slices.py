@@ -36,6 +36,15 @@ def misfits(dataset: Dataset) -> Iterator[tuple[str, str]]:
             yield each.name, "a column of a slice has one type: declare the fields, or the items, of the values"
 
 
+def merge_key(dataset: Dataset) -> tuple[str, ...]:
+    """The columns by which rows are merged: those of the primary key; none where parts of values are in it."""
+    keys = [rule.fields for rule in dataset.rules if rule.kind == "primaryKey"]
+    names = {
+        each.name for each in planned(dataset.fields, with_inner=True) if not each.path and each.shape is Shape.VALUE
+    }
+    return keys[0] if len(keys) == 1 and set(keys[0]) <= names else ()
+
+
 def event_time_misfit(fields: tuple[PlanField, ...], name: str) -> str | None:
     """Why a column has no times of events; None if it has."""
     found = next((each for each in fields if each.name == name and not each.path), None)

@@ -37,11 +37,12 @@ from lakegate.contracts.model.policy import (
     Additional,
     DeliveryUnit,
     Duplicates,
-    LateEvents,
+    MergeStrategy,
     Mode,
     OnReject,
     Policy,
     PublishAs,
+    Treatment,
 )
 from lakegate.contracts.model.storage import Compression, Csv, Format, Storage
 from lakegate.contracts.words import did_you_mean, listed, shown
@@ -73,7 +74,10 @@ POLICY: dict[str, tuple[str, Parser]] = {
     "publishAs": ("publish_as", one_of(PublishAs)),
     "eventTime": ("event_time", column),
     "watermarkMinutes": ("watermark_minutes", count_to(MAX_WATERMARK_MINUTES, " of minutes", least=0)),
-    "lateEvents": ("late_events", one_of(LateEvents)),
+    "lateEvents": ("late_events", one_of(Treatment)),
+    "mergeStrategy": ("merge_strategy", one_of(MergeStrategy)),
+    "changedRows": ("changed_rows", one_of(Treatment)),
+    "vanishedRows": ("vanished_rows", one_of(Treatment)),
     "workflow": ("workflow", workflow),
     "pull": ("pull", pull),
 }
@@ -84,7 +88,6 @@ STORAGE: dict[str, tuple[str, Parser]] = {
 OTHER: dict[str, tuple[str, Parser]] = {
     "critical": ("critical", flag),
     "noticePeriod": ("notice_days", count),
-    "mergeStrategy": ("", only("append")),
 }
 OF_CONTRACTS: dict[str, tuple[str, Parser]] = {
     "inherits": ("inherits", parent),

@@ -68,6 +68,8 @@ class Terms:
     """The column with the times of their events."""
     has_external: bool = False
     """Whether registered validators measure some of its rules."""
+    merge_key: tuple[str, ...] = ()
+    """The columns of the primary key, if only rows with new keys are published."""
     notify_producers: bool = False
     """Whether producers are notified of their deliveries."""
     dialect: Mapping[str, object] = field(default_factory=dict)
@@ -105,6 +107,7 @@ def terms_of(plan: bytes) -> Terms:
         has_external=bool(document.get("external")),
         as_slices=as_slices,
         event_time=policy.get("event_time"),
+        merge_key=tuple(policy.get("merge_key", ())),
         dialect={"format": read.format.value, "compression": read.compression.value, "csv": csv},
     )
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lakegate.contracts.judge.faults import BLANK
 from lakegate.contracts.judge.outcomes import CheckOutcome, Status
-from lakegate.contracts.model.policy import Additional, LateEvents
+from lakegate.contracts.model.policy import Additional, Treatment
 from lakegate.contracts.plan.result import Sample
 
 if TYPE_CHECKING:
@@ -15,12 +15,13 @@ if TYPE_CHECKING:
 
     from lakegate.contracts.plan.plan import Plan
     from lakegate.contracts.plan.result import Columns, MalformedRecords, Result
+    from lakegate.contracts.plan.slices import Merged
 
 RECORDS = "file/records"
 """The outcome of malformed records; each is a row that can be rejected alone."""
 
 _ADDITIONAL = {Additional.ALLOW: Status.PASS, Additional.WARN: Status.WARN, Additional.FORBID: Status.FAIL}
-_LATE = {LateEvents.ACCEPT: Status.PASS, LateEvents.WARN: Status.WARN, LateEvents.REJECT: Status.FAIL}
+_TREATMENTS = {Treatment.ACCEPT: Status.PASS, Treatment.WARN: Status.WARN, Treatment.REJECT: Status.FAIL}
 _CUT_OFF = ("fields", "quotes", "json")
 _MALFORMED = {
     "fields": "have another number of values than the header",
@@ -49,13 +50,32 @@ def file_outcomes(plan: Plan, result: Result) -> Iterator[CheckOutcome]:
     late = sum(each.late for each in result.slices)
     if late:
         yield _late_outcome(late, plan, result)
+    if result.merge is not None:
+        yield from _merge_outcomes(result.merge, plan)
 
 
 def _late_outcome(late: int, plan: Plan, result: Result) -> CheckOutcome:
     rows = f"{late:,} {'row is' if late == 1 else 'rows are'} late"
     message = f"{rows}: of events before the watermark of the line, {result.watermark}"
-    outcome = _of_file("late-events", _LATE[plan.policy.late_events], "events from the watermark on", message)
+    outcome = _of_file("late-events", _TREATMENTS[plan.policy.late_events], "events from the watermark on", message)
     return replace(outcome, failing_rows=late)
+
+
+def _merge_outcomes(merge: Merged, plan: Plan) -> Iterator[CheckOutcome]:
+    """Rows that are not as the line has them; those that are, are no outcome."""
+    key = ", ".join(plan.policy.merge_key)
+    if merge.changed:
+        rows = f"{merge.changed:,} {'row has' if merge.changed == 1 else 'rows have'}"
+        message = f"{rows} a key ({key}) that is known with other values: they are not published"
+        outcome = _of_file(
+            "changed", _TREATMENTS[plan.policy.changed_rows], "the values that are known of a key", message
+        )
+        yield replace(outcome, id="merge/changed", failing_rows=merge.changed)
+    if merge.vanished and plan.policy.vanished_rows is not Treatment.ACCEPT:
+        keys = f"{merge.vanished:,} {'key' if merge.vanished == 1 else 'keys'} of the line"
+        message = f"the delivery has no row of {keys} ({key}): what was published stays"
+        outcome = _of_file("vanished", _TREATMENTS[plan.policy.vanished_rows], "a row of each known key", message)
+        yield replace(outcome, id="merge/vanished")
 
 
 def _records_outcome(result: Result) -> CheckOutcome:

@@ -45,6 +45,8 @@ class Judgement:
     rejected_rows: int
     causes: tuple[Cause, ...] = ()
     """Faults of the file that each explain several outcomes."""
+    repeated_rows: int = 0
+    """Accepted rows that are not published, because the line has their keys."""
 
     @property
     def reasons(self) -> tuple[CheckOutcome, ...]:
@@ -68,6 +70,7 @@ def judge(plan: Plan, result: Result) -> Judgement:
         rows=result.rows,
         rejected_rows=result.rejected_rows,
         causes=causes,
+        repeated_rows=result.merge.repeated if result.merge else 0,
     )
 
 
@@ -75,8 +78,8 @@ def counts_of(plan: Plan, judgement: Judgement) -> Counts:
     """The number of published and rejected rows, and of checks by status."""
     refused = judgement.rejected_rows if plan.policy.on_reject is OnReject.ROWS else 0
     published, rejected = {
-        Verdict.ACCEPTED: (judgement.rows - refused, refused),
-        Verdict.ACCEPTED_WITH_WARNINGS: (judgement.rows - refused, refused),
+        Verdict.ACCEPTED: (judgement.rows - refused - judgement.repeated_rows, refused),
+        Verdict.ACCEPTED_WITH_WARNINGS: (judgement.rows - refused - judgement.repeated_rows, refused),
         Verdict.REJECTED: (0, judgement.rows),
         Verdict.UNDECIDED: (0, 0),
     }[judgement.verdict]

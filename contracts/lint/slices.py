@@ -1,13 +1,13 @@
-"""Slices of Open Data Fabric: fields that none can have, times of events that are none, and watermarks without an effect."""
+"""Slices of Open Data Fabric: fields that none can have, times of events that are none, and settings without an effect."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.compile.rules.nested_fields import planned
-from lakegate.contracts.compile.slices import event_time_misfit, misfits
+from lakegate.contracts.compile.slices import event_time_misfit, merge_key, misfits
 from lakegate.contracts.lint.walk import extensions_of
-from lakegate.contracts.model.policy import LateEvents, PublishAs
+from lakegate.contracts.model.policy import MergeStrategy, PublishAs, Treatment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,17 +38,43 @@ def no_event_time(contract: Contract, document: Document) -> Iterator[Finding]:
             yield named[-1].path, f"`eventTime` of {dataset.name}: {wrong}. Name a column with dates or timestamps."
 
 
-def idle_watermark(contract: Contract, document: Document) -> Iterator[Finding]:
-    """A watermark needs times of events, and late events need a watermark; else neither has an effect."""
+def idle_setting(contract: Contract, document: Document) -> Iterator[Finding]:
+    """A watermark needs times of events, late events need a watermark, and changed rows a merge strategy."""
     places = extensions_of(document)
     for dataset in contract.datasets:
         policy = dataset.policy
         if policy.watermark_minutes is not None and policy.event_time is None:
             for each in [place["watermarkMinutes"] for place in places if place["watermarkMinutes"].number is not None]:
                 yield each.path, "`watermarkMinutes` has an effect only with `eventTime`: add that, or remove it."
-        if policy.late_events is not LateEvents.ACCEPT and policy.watermark_minutes is None:
+        for wrong, reason in _merge_misfits(dataset):
+            for each in [place[wrong] for place in places if place[wrong].text]:
+                yield each.path, f"`{wrong}` of {dataset.name} {reason}."
+        if policy.late_events is not Treatment.ACCEPT and policy.watermark_minutes is None:
             for each in [place["lateEvents"] for place in places if place["lateEvents"].text]:
                 yield each.path, "`lateEvents` has an effect only with `watermarkMinutes`: add that, or remove it."
+
+
+def _merge_misfits(dataset: Dataset) -> Iterator[tuple[str, str]]:
+    policy = dataset.policy
+    if policy.merge_strategy is MergeStrategy.APPEND:
+        for key, treatment in (("changedRows", policy.changed_rows), ("vanishedRows", policy.vanished_rows)):
+            if treatment is Treatment.REJECT:
+                yield key, "has an effect only with `mergeStrategy: ledger`: add that, or remove it"
+
+
+def no_merge_key(contract: Contract, document: Document) -> Iterator[Finding]:
+    """A merge strategy has slices, and a primary key of columns with plain values."""
+    places = [place["mergeStrategy"] for place in extensions_of(document) if place["mergeStrategy"].text]
+    for dataset in contract.datasets:
+        if dataset.policy.merge_strategy is MergeStrategy.APPEND:
+            continue
+        if dataset.policy.publish_as is not PublishAs.PARQUET:
+            yield (
+                places[-1].path,
+                "`mergeStrategy: ledger` needs `publishAs: parquet`: files as they arrived are not merged.",
+            )
+        elif not merge_key(dataset):
+            yield places[-1].path, f"`mergeStrategy: ledger` of {dataset.name} needs a primary key of plain values."
 
 
 def _published(contract: Contract) -> Iterator[Dataset]:

@@ -116,7 +116,8 @@ LINTS = {
     "unsplittable-rows": Lint(ERROR, storage.unsplittable_rows),
     "no-slice": Lint(ERROR, slices.no_slice),
     "no-event-time": Lint(ERROR, slices.no_event_time),
-    "idle-watermark": Lint(WARNING, slices.idle_watermark),
+    "no-merge-key": Lint(ERROR, slices.no_merge_key),
+    "idle-slice-setting": Lint(WARNING, slices.idle_setting),
     "nested-fields": Lint(WARNING, storage.parts_in_csv),
     "server-format": Lint(WARNING, storage.format_left_open),
 }

@@ -57,8 +57,17 @@ class PublishAs(Enum):
     """Slices of Open Data Fabric."""
 
 
-class LateEvents(Enum):
-    """The outcome of a delivery with rows whose event time is before the watermark of the line."""
+class MergeStrategy(Enum):
+    """Which accepted rows become slices."""
+
+    APPEND = "append"
+    """All."""
+    LEDGER = "ledger"
+    """Those whose primary key is new to the line."""
+
+
+class Treatment(Enum):
+    """The outcome of a delivery with rows that are late, changed or missing."""
 
     ACCEPT = "accept"
     WARN = "warn"
@@ -123,7 +132,15 @@ class Policy:
     """With `publishAs: parquet`, the column with the time of each event; None: the judging time."""
     watermark_minutes: int | None = None
     """How far the watermark is behind the latest event time; None: deliveries do not move the watermark of their line."""
-    late_events: LateEvents = LateEvents.ACCEPT
+    late_events: Treatment = Treatment.ACCEPT
+    """Of rows whose event time is before the watermark of the line."""
+    merge_strategy: MergeStrategy = MergeStrategy.APPEND
+    merge_key: tuple[str, ...] = ()
+    """The columns of the primary key, if the strategy needs it."""
+    changed_rows: Treatment = Treatment.WARN
+    """Of rows whose key is known with another content."""
+    vanished_rows: Treatment = Treatment.ACCEPT
+    """Of known keys that a delivery does not have; unless it is accepted, every delivery is to have all keys."""
     workflow: str = "push"
     """The workflow of its deliveries: `push`, or name and major number of a published one, e.g. `strict@1`."""
     pull: Pull | None = None

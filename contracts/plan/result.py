@@ -10,7 +10,7 @@ from decimal import Decimal
 
 from lakegate.contracts.plan.billing import BilledCost
 from lakegate.contracts.plan.document import VersionedDocument
-from lakegate.contracts.plan.slices import WrittenSlice
+from lakegate.contracts.plan.slices import Merged, WrittenSlice
 
 VERSION = "lakegate/result/1"
 
@@ -176,6 +176,8 @@ class Result(VersionedDocument):
     """Present only if the contract rejects single rows, and some were rejected."""
     slices: tuple[WrittenSlice, ...] = ()
     """The accepted rows as slices, in the order of their offsets, if the request wants them; none of a delivery without rows."""
+    merge: Merged | None = None
+    """If the request wants only rows with new keys as slices."""
     watermark: str = ""
     """Of the request: what late rows of slices were counted by; empty if the line has none."""
     engines: dict[str, str] = field(default_factory=dict)

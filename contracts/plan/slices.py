@@ -6,6 +6,26 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
+class StateRun:
+    """A file of the merge state of a line: of some current rows the hashes of key and content."""
+
+    uri: str
+    """Its address; in the control plane, its key in the lake."""
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class MergeOrder:
+    """Only rows with new keys become slices."""
+
+    line: str
+    key: tuple[str, ...]
+    """The columns of the primary key."""
+    runs: tuple[StateRun, ...] = ()
+    """The state of the line, the oldest first; no key is in two of them."""
+
+
+@dataclass(frozen=True, slots=True)
 class SliceOrder:
     """The accepted rows of the delivery are to be written as slices."""
 
@@ -15,6 +35,8 @@ class SliceOrder:
     """The column with the time of the event (a date or a timestamp); None: the judging time."""
     watermark: str = ""
     """Of the line, with the slices before (RFC 3339, UTC, six decimals): rows of earlier events are late. Empty: none."""
+    merge: MergeOrder | None = None
+    """None: all rows are appended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,3 +57,38 @@ class WrittenSlice:
     physical: str
     late: int = 0
     """Rows with an event time before the watermark of the order."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenRun:
+    """The file of the merge state that a delivery adds."""
+
+    uri: str
+    size: int
+    etag: str
+    """The ETag or checksum of the object after it was written."""
+    rows: int
+    """Its own, and those of the files that it takes up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """What the accepted rows of a delivery are to its line, and the state of the line with them."""
+
+    offset: int
+    """Of the request."""
+    known: int
+    """Rows with a key and a content that are there; they are in no slice."""
+    changed: int
+    """Rows with a key that is there with another content; likewise."""
+    vanished: int
+    """Keys of the line without a row in the delivery."""
+    kept: tuple[StateRun, ...] = ()
+    """The files of the request's state that stay."""
+    run: WrittenRun | None = None
+    """None: no key is new."""
+
+    @property
+    def repeated(self) -> int:
+        """Accepted rows that are in no slice."""
+        return self.known + self.changed

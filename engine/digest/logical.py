@@ -92,6 +92,11 @@ def _hashed(array: pa.Array) -> memoryview:
     return memoryview(found.buffers()[2] or b"")[offsets[0] : offsets[-1]]
 
 
+def encoded(array: pa.Array) -> pa.Array:
+    """What is hashed of each value of a column that is no record, as an array of bytes without nulls."""
+    return _encoded(_plain(array))
+
+
 def _encoded(array: pa.Array) -> pa.Array:
     """What is hashed of each value, as an array of bytes without nulls."""
     if is_type.is_boolean(array.type):

@@ -6,7 +6,7 @@ engine: every engine writes the same slices.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
@@ -21,7 +21,7 @@ from lakegate.engine.slices.columns import SliceColumns
 from lakegate.engine.slices.writer import Begin, write_slice
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     import duckdb
@@ -53,25 +53,10 @@ class SharesOfSlice:
         self, columns: SliceColumns, connection: duckdb.DuckDBPyConnection, folder: Path, keep: Keep
     ) -> WrittenSlice:
         """Write it by way of a folder of this machine; `connection`: a database that is not locked."""
-        target = folder / "slice.parquet"
-        found = write_slice(self._rows(columns, connection), columns.schema, self.begin, target)
-        etag = keep(target, self.uri)
-        target.unlink()
-        statistics = found.statistics
-        first, last = statistics.event_times
-        return WrittenSlice(
-            self.uri,
-            found.size,
-            etag,
-            statistics.last_offset + 1 - statistics.first_offset,
-            statistics.first_offset,
-            (moment(first), moment(last)),
-            found.logical,
-            found.physical,
-            found.late,
-        )
+        return written_slice(self.rows(columns, connection), columns.schema, self.begin, self.uri, folder, keep)
 
-    def _rows(self, columns: SliceColumns, connection: duckdb.DuckDBPyConnection) -> Iterator[pa.Table]:
+    def rows(self, columns: SliceColumns, connection: duckdb.DuckDBPyConnection) -> Iterator[pa.Table]:
+        """Its accepted rows as typed columns."""
         for number, lines in self.lines:
             share = columns.source.shares[number]
             for chunk in columns.source.chunks(share) if len(lines) else ():
@@ -80,20 +65,45 @@ class SharesOfSlice:
                     yield columns.table(chunk, connection).filter(pa.array(accepted))
 
 
+def written_slice(  # noqa: PLR0913, PLR0917 - rows with their columns, where they begin, and how they are stored
+    rows: Iterable[pa.Table], schema: pa.Schema, begin: Begin, uri: str, folder: Path, keep: Keep
+) -> WrittenSlice:
+    """Write rows as a slice at an address, by way of a folder of this machine."""
+    target = folder / "slice.parquet"
+    found = write_slice(rows, schema, begin, target)
+    etag = keep(target, uri)
+    target.unlink()
+    statistics = found.statistics
+    first, last = statistics.event_times
+    return WrittenSlice(
+        uri,
+        found.size,
+        etag,
+        statistics.last_offset + 1 - statistics.first_offset,
+        statistics.first_offset,
+        (moment(first), moment(last)),
+        found.logical,
+        found.physical,
+        found.late,
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class AcceptedSlices:
     """The accepted rows of a delivery, divided into slices."""
 
     columns: SliceColumns
     slices: tuple[SharesOfSlice, ...]
+    begin: Begin
 
     @staticmethod
     def of(plan: Plan, request: Request, source: Source, rejected: Rejected) -> AcceptedSlices:
         """Those that the request orders; its delivery is accepted."""
         order = request.slices
         assert order is not None
-        now, offset = datetime.fromisoformat(request.judged_at), order.offset
         watermark = instant_of(order.watermark) if order.watermark else None
+        begin = Begin(order.offset, datetime.fromisoformat(request.judged_at), order.event_time, watermark)
+        offset = order.offset
         found: list[SharesOfSlice] = []
         held: list[tuple[int, NDArray[np.int64]]] = []
         for at, partial in enumerate(rejected.partials, start=1):
@@ -103,6 +113,6 @@ class AcceptedSlices:
             is_full = rows >= SLICE_ROWS or len(held) >= SLICE_SHARES or at == len(rejected.partials)
             if rows and is_full:
                 uri = f"{request.output_uri}/slices/part-{len(found):05}.parquet"
-                found.append(SharesOfSlice(uri, Begin(offset, now, order.event_time, watermark), tuple(held)))
+                found.append(SharesOfSlice(uri, replace(begin, offset=offset), tuple(held)))
                 offset, held = offset + rows, []
-        return AcceptedSlices(SliceColumns(plan, source), tuple(found))
+        return AcceptedSlices(SliceColumns(plan, source), tuple(found), begin)

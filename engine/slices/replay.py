@@ -5,9 +5,11 @@ Rows are neither judged nor stored. What was accepted is known: the originals of
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from itertools import accumulate
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
 
 from lakegate.contracts.door.file_signatures import UnreadableError
 from lakegate.contracts.errors import InputError
@@ -16,22 +18,59 @@ from lakegate.engine.digest.logical import LogicalHash
 from lakegate.engine.measure.tables import database
 from lakegate.engine.read.open import open_source
 from lakegate.engine.slices.columns import SliceColumns
-from lakegate.engine.slices.writer import schema_of, with_common
+from lakegate.engine.slices.identities import HASH_BYTES, row_hashes
+from lakegate.engine.slices.merging import Identified, of_rows
+from lakegate.engine.slices.writer import divided, schema_of, with_common
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    import pyarrow as pa
+    from numpy.typing import NDArray
 
     from lakegate.contracts.plan.plan import Plan
     from lakegate.contracts.plan.request import StagedPart
     from lakegate.engine.read.chunk import Store
+    from lakegate.engine.slices.identities import Hashes
     from lakegate.engine.slices.writer import Begin
 
 
+@dataclass(slots=True)
+class KeysBefore:
+    """The keys of a line that merges rows, below a delivery."""
+
+    hashes: Hashes = field(default_factory=lambda: np.zeros(0, f"S{HASH_BYTES}"))
+
+    def add(self, files: Iterable[Path], key: tuple[str, ...]) -> None:
+        """Those of slices, too. InputError where a file is none."""
+        from pyarrow.parquet import ParquetFile  # noqa: PLC0415 - only lines that merge rows need it
+
+        found = [self.hashes]
+        try:
+            for path in files:
+                batches = ParquetFile(path).iter_batches(columns=list(key))
+                found += [row_hashes(pa.Table.from_batches([each]).select(key)) for each in batches]
+        except (pa.ArrowException, KeyError):
+            raise InputError("a file is no slice of the line") from None
+        self.hashes = np.concatenate(found)
+
+    def new(self, tables: Iterator[pa.Table], key: tuple[str, ...]) -> NDArray[np.bool_]:
+        """Which rows have keys that are not there; of several with one key, the first."""
+        keys = Identified.of(tables, key).keys
+        is_first = np.zeros(len(keys), bool)
+        is_first[np.unique(keys, return_index=True)[1]] = True
+        chosen: NDArray[np.bool_] = is_first & ~np.isin(keys, self.hashes)
+        return chosen
+
+
 def logical_hashes(  # noqa: PLR0913, PLR0917 - what arrived, and where the slices begin and end
-    plan: Plan, parts: tuple[StagedPart, ...], store: Store, begin: Begin, counts: Sequence[int], folder: Path
+    plan: Plan,
+    parts: tuple[StagedPart, ...],
+    store: Store,
+    begin: Begin,
+    counts: Sequence[int],
+    folder: Path,
+    before: KeysBefore | None = None,
 ) -> tuple[str, ...]:
     """The logical hash of each slice, of which the numbers of rows are known, as multihashes.
 
@@ -42,7 +81,10 @@ def logical_hashes(  # noqa: PLR0913, PLR0917 - what arrived, and where the slic
     try:
         columns = SliceColumns(plan, open_source(plan, parts, store))
         whole, offset = schema_of(columns.schema), begin.offset
-        for at, rows in _of_slices(_tables(columns, folder), counts):
+        tables = _tables(columns, folder)
+        if plan.policy.merge_key:
+            tables = of_rows(tables, (before or KeysBefore()).new(_tables(columns, folder), plan.policy.merge_key))
+        for at, rows in divided(tables, counts):
             while len(found) <= at:
                 found.append(LogicalHash(whole))
             found[at].update(with_common(rows, whole, begin, offset))
@@ -57,15 +99,3 @@ def _tables(columns: SliceColumns, folder: Path) -> Iterator[pa.Table]:
         for share in columns.source.shares:
             for chunk in columns.source.chunks(share):
                 yield columns.table(chunk, connection)
-
-
-def _of_slices(tables: Iterable[pa.Table], counts: Sequence[int]) -> Iterator[tuple[int, pa.Table]]:
-    """The same rows in pieces, each with the number of its slice; rows beyond the last one have the next number."""
-    ends, position = list(accumulate(counts)), 0
-    for table in tables:
-        rest = table
-        while len(rest):
-            at = bisect_right(ends, position)
-            piece = rest[: ends[at] - position] if at < len(ends) else rest
-            yield at, piece
-            position, rest = position + len(piece), rest[len(piece) :]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from bisect import bisect_right
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -17,7 +19,7 @@ from lakegate.engine.digest.logical import LogicalHash
 from lakegate.engine.digest.slices import statistics_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime
     from pathlib import Path
 
@@ -99,6 +101,18 @@ def write_slice(rows: Iterable[pa.Table], schema: pa.Schema, begin: Begin, targe
 def schema_of(columns: pa.Schema) -> pa.Schema:
     """The columns of a slice: the common ones, then the plan's."""
     return pa.schema([*(pa.field(*each, nullable=False) for each in zip(COMMON, _KINDS, strict=True)), *columns])
+
+
+def divided(tables: Iterable[pa.Table], counts: Sequence[int]) -> Iterator[tuple[int, pa.Table]]:
+    """The same rows in pieces, each with the number of its slice; rows beyond the last one have the next number."""
+    ends, position = list(accumulate(counts)), 0
+    for table in tables:
+        rest = table
+        while len(rest):
+            at = bisect_right(ends, position)
+            piece = rest[: ends[at] - position] if at < len(ends) else rest
+            yield at, piece
+            position, rest = position + len(piece), rest[len(piece) :]
 
 
 def _groups(rows: Iterable[pa.Table]) -> Iterator[pa.Table]:

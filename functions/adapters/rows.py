@@ -16,6 +16,7 @@ from lakegate.contracts.lake.answers import ApprovalAnswer
 from lakegate.contracts.lake.versions import ChosenVersion
 from lakegate.contracts.lake.waiver import Waiver
 from lakegate.contracts.plan.billing import BilledCost
+from lakegate.contracts.plan.slices import StateRun
 from lakegate.functions.adapters.tables import held_shard, instant, number, shard, text
 from lakegate.functions.workload import (
     Decision,
@@ -66,6 +67,7 @@ def _decision(  # noqa: PLR0913, PLR0917 - the members that are no plain values
     enforced: Mapping[str, Any] | None = None,
     offsets: tuple[int, int] | None = None,
     watermarks: tuple[str, str] = ("", ""),
+    runs: Iterable[Mapping[str, Any]] = (),
     **part: Any,  # noqa: ANN401 - of JSON
 ) -> Decision:
     """A decision, of rows too that were written before decisions held counts and rules."""
@@ -77,6 +79,7 @@ def _decision(  # noqa: PLR0913, PLR0917 - the members that are no plain values
         enforced=Enforced(**enforced) if enforced else None,
         offsets=(offsets[0], offsets[1]) if offsets else None,
         watermarks=(watermarks[0], watermarks[1]),
+        runs=tuple(StateRun(**each) for each in runs),
     )
 
 

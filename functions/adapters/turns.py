@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, Final
 
+from lakegate.contracts.plan.serialization import encode
+from lakegate.contracts.plan.slices import StateRun
 from lakegate.functions.adapters.tables import number, text
 from lakegate.functions.ports.workloads import NextSlice
 from lakegate.functions.workload import State
@@ -26,7 +29,12 @@ def next_slice(item: Mapping[str, Any] | None) -> NextSlice:
     """What an item leaves to the next slice."""
     if item is None:
         return NextSlice()
-    return NextSlice(int(item["following"]["N"]), item.get("watermark", {}).get("S", ""))
+    offset, mark, writer = (
+        int(item["following"]["N"]),
+        *(item.get(each, {}).get("S", "") for each in ("watermark", "writer")),
+    )
+    runs = json.loads(item["runs"]["S"]) if "runs" in item else ()
+    return NextSlice(offset, mark, tuple(StateRun(**each) for each in runs), writer)
 
 
 def turn_taken(table: str, workload: Workload, expected: Expected) -> list[dict[str, Any]]:
@@ -44,11 +52,18 @@ def turn_taken(table: str, workload: Workload, expected: Expected) -> list[dict[
     start = "following = :first" if first else "(attribute_not_exists(following) OR following = :first)"
     mark = "watermark = :before" if before else "attribute_not_exists(watermark)"
     marks = {":before": text(before)} if before else {}
+    state = {":runs": text(json.dumps([encode(each) for each in decision.runs]))} if decision.runs else {}
     moves = {":after": text(after)} if after else {}
+    sets = [
+        "#writer = :workload",
+        "following = :end",
+        *["watermark = :after"] * bool(after),
+        *["runs = :runs"] * bool(state),
+    ]
     update = {
         "TableName": table,
         "Key": turn_key(pin.chain),
-        "UpdateExpression": f"SET #writer = :workload, following = :end{', watermark = :after' if after else ''}",
+        "UpdateExpression": f"SET {', '.join(sets)}",
         "ConditionExpression": f"attribute_not_exists(#writer) AND {start} AND {mark}",
         "ExpressionAttributeNames": NAMES,
         "ExpressionAttributeValues": {
@@ -57,6 +72,7 @@ def turn_taken(table: str, workload: Workload, expected: Expected) -> list[dict[
             ":end": number(end),
             **marks,
             **moves,
+            **state,
         },
     }
     return [{"Update": update}]

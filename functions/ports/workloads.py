@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from lakegate.contracts.lake.states import State
+    from lakegate.contracts.plan.slices import StateRun
     from lakegate.functions.workload import Message, Workload
 
 
@@ -25,6 +26,10 @@ class NextSlice(NamedTuple):
     """The offset after the last row."""
     watermark: str = ""
     """Empty: the line has none."""
+    runs: tuple[StateRun, ...] = ()
+    """The merge state of the line; the file of a delivery that is DECIDED may not be there yet."""
+    writer: str = ""
+    """The delivery that is DECIDED and not committed; empty: none."""
 
 
 class Workloads(Protocol):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lakegate.contracts.plan.result import Result, WrittenObject
-    from lakegate.contracts.plan.slices import WrittenSlice
+    from lakegate.contracts.plan.slices import WrittenRun, WrittenSlice
     from lakegate.functions.ports.objects import ObjectVersion
     from lakegate.functions.usecases.dependencies import Dependencies
     from lakegate.functions.usecases.steps import Steps
@@ -75,6 +75,9 @@ def copies_of(
         )
         for each in slices or ()
     )
+    if slices is not None and result is not None and result.merge is not None and result.merge.run is not None:
+        run = _written(dependencies, workload, "slices", result.merge.run)
+        written = (*written, ((run,), layout.state_key(pin, workload.id)))
     rejected = result.rejected_rows if result is not None and workload.waiver is None else 0
     if to is State.PUBLISHED and result is not None and rejected and dependencies.terms(workload).by_rows:
         shares = result.shares or Shares()
@@ -118,7 +121,7 @@ def _name(written: WrittenObject | WrittenSlice) -> str:
 
 
 def _written(
-    dependencies: Dependencies, workload: Workload, share: str, written: WrittenObject | WrittenSlice
+    dependencies: Dependencies, workload: Workload, share: str, written: WrittenObject | WrittenSlice | WrittenRun
 ) -> SourceObject:
     """One object of a split, or a slice, still as the result lists it."""
     lake = f"s3://{dependencies.places.lake}/"

@@ -68,14 +68,16 @@ def _rejected(decision: Decision, reason: str) -> Decision:
     counts = decision.counts
     none = counts and replace(counts, published_rows=0, rejected_rows=counts.rows)
     reasons = (reason, *decision.reasons)
-    return replace(decision, verdict=Verdict.REJECTED, reasons=reasons, counts=none, offsets=None, watermarks=("", ""))
+    return replace(
+        decision, verdict=Verdict.REJECTED, reasons=reasons, counts=none, offsets=None, watermarks=("", ""), runs=()
+    )
 
 
 def _refusal(dependencies: Dependencies, workload: Workload, decision: Decision) -> LakegateError:
     """What follows where another delivery of the line has the turn: this one waits for its commit, or is judged again."""
     assert workload.pin is not None
     assert decision.offsets is not None
-    if dependencies.workloads.next_slice(workload.pin.chain) == (decision.offsets[0], decision.watermarks[0]):
+    if dependencies.workloads.next_slice(workload.pin.chain)[:2] == (decision.offsets[0], decision.watermarks[0]):
         return ConcurrentUpdate(workload.id)
     return OutcomeChanged(Outcome.LOST, FailureCause.OVERTAKEN)
 

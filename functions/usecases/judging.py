@@ -16,8 +16,10 @@ from lakegate.contracts.lake.watermarks import watermark_after
 from lakegate.contracts.model.policy import Mode, PublishAs
 from lakegate.contracts.plan.plan import Plan
 from lakegate.contracts.plan.result import Result
+from lakegate.contracts.plan.slices import StateRun
 from lakegate.contracts.report.delivery import Report
 from lakegate.functions.ports.jobs import names_invocation
+from lakegate.functions.usecases.layout import state_key
 from lakegate.functions.workload import Decision, Enforced
 
 if TYPE_CHECKING:
@@ -62,18 +64,38 @@ def judged(plan: bytes, result: bytes, workload: Workload) -> DecisionAndCost:
     )
     if judgement.verdict in ACCEPTING:
         marks = (measured.watermark, watermark_after(compiled, measured))
-        decision = replace(decision, offsets=_offsets(compiled, measured), watermarks=marks)
+        runs = _runs(measured, workload)
+        decision = replace(decision, offsets=_offsets(compiled, measured), watermarks=marks, runs=runs)
     return DecisionAndCost(decision, measured.cost)
 
 
 def _offsets(plan: Plan, result: Result) -> tuple[int, int] | None:
     """The offsets of the slices of an accepted delivery. Raises InputError where they are no slices of it."""
-    slices, ordered = result.slices, plan.policy.publish_as is PublishAs.PARQUET
+    slices, ordered, merge = result.slices, plan.policy.publish_as is PublishAs.PARQUET, result.merge
+    if bool(plan.policy.merge_key) != (merge is not None):
+        raise InputError("rows are merged without a key, or not merged with one")
     if any(low.offset + low.rows != high.offset for low, high in pairwise(slices)):
         raise InputError("the offsets of the slices are not contiguous")
+    if merge is not None:
+        end = slices[-1].offset + slices[-1].rows if slices else merge.offset
+        if end - merge.offset != sum(each.rows for each in slices) or bool(slices) != (merge.run is not None):
+            raise InputError("slices and state are not those of the rows that are new")
+        return merge.offset, end
     if bool(slices) != (ordered and result.rows > result.rejected_rows):
         raise InputError("there are slices of a delivery that has none, or none of its rows")
     return (slices[0].offset, slices[-1].offset + slices[-1].rows) if slices else None
+
+
+def _runs(result: Result, workload: Workload) -> tuple[StateRun, ...]:
+    """The merge state of the line with the delivery, by keys of the lake; its own file where it will be."""
+    merge, pin = result.merge, workload.pin
+    if merge is None:
+        return ()
+    assert pin is not None
+    kept = tuple(StateRun(each.uri.partition("://")[2].partition("/")[2], each.rows) for each in merge.kept)
+    if not all(each.uri.startswith(f"accepted/{pin.chain}/") for each in kept):
+        raise InputError("the merge state is not that of the line")
+    return (*kept, StateRun(state_key(pin, workload.id), merge.run.rows)) if merge.run else kept
 
 
 def reported(plan: bytes, result: bytes, workload: Workload, files: tuple[str, ...]) -> Report:

@@ -63,6 +63,15 @@ ORIGINALS = "_original/"
 """In the folder of an accepted delivery, beside its slices: what arrived. The underscore hides it from readers of folders."""
 
 
+STATE = "_state/"
+"""In the same folder: what the delivery adds to the merge state of its line."""
+
+
+def state_key(pin: Pin, workload: str) -> str:
+    """The file of the merge state that a delivery adds."""
+    return destination_key("accepted", pin, workload, f"{STATE}state.bin")
+
+
 def is_published(block: Block, key: str) -> bool:
     """Whether an object of a block is one that consumers read: of slices only these, else all that was accepted.
 

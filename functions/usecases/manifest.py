@@ -149,6 +149,8 @@ def _delivery(dependencies: Dependencies, block: Block, erasures: Erasures) -> d
     left = [each for each in erasures.objects_of(block) if is_published(block, each.key)]
     rejected = None if block.rows is None else (block.rejected_rows or 0) * (len(accepted) < len(block.objects))
     published = None if block.rows is None or rejected is None else block.rows - rejected
+    if block.slices is not None:
+        published = sum(each.rows for each in block.slices)
     erased = erasures.rows_of(accepted) if left else published
     return {
         "height": block.height,

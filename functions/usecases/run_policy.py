@@ -41,7 +41,8 @@ def run_policy(job: JobSettings, lake: str, request: Request) -> str:
     plans = {request.plan_uri, *(each.plan_uri for line in request.references for each in line.parts)}
     parts = sorted({_part(each.uri, len(request.parts)) for each in request.parts})
     own = [*parts, f"{_place(request.output_uri)}/*"]
-    exact = [*map(_place, sorted(plans)), *_accepted(lake, (each.line for each in request.references))]
+    merged = [request.slices.merge.line] if request.slices and request.slices.merge else []
+    exact = [*map(_place, sorted(plans)), *_accepted(lake, [*merged, *(each.line for each in request.references)])]
     return _within_limit(job, lake, own, exact)
 
 

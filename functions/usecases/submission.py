@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,16 +12,17 @@ from lakegate.contracts.lake.block import BlockKind, deliveries
 from lakegate.contracts.lake.erasures import erasures_of
 from lakegate.contracts.lake.failures import OF_VALIDATORS
 from lakegate.contracts.plan.request import AcceptedPart, Reference, Request, StagedPart
-from lakegate.contracts.plan.slices import SliceOrder
+from lakegate.contracts.plan.slices import MergeOrder, SliceOrder, StateRun
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases import layout, parts
 from lakegate.functions.usecases.run_policy import run_policy
-from lakegate.functions.usecases.steps import Effect, perform
+from lakegate.functions.usecases.steps import ConcurrentUpdate, Effect, perform
 from lakegate.functions.workload import FailureCause, job_token
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from lakegate.contracts.door.terms import Terms
     from lakegate.functions.usecases.dependencies import Dependencies, JobSettings, Timing
     from lakegate.functions.usecases.steps import Steps
     from lakegate.functions.workload import Referred, Workload
@@ -49,10 +51,6 @@ def job_request(dependencies: Dependencies, workload: Workload, attempt: int, ba
     """
     pin, lake, terms = workload.pin, dependencies.places.lake, dependencies.terms(workload)
     assert pin is not None
-    order = None
-    if terms.as_slices:
-        offset, watermark = dependencies.workloads.next_slice(pin.chain)
-        order = SliceOrder(offset, terms.event_time, watermark)
     return Request(
         workload=workload.id,
         attempt=attempt,
@@ -63,8 +61,20 @@ def job_request(dependencies: Dependencies, workload: Workload, attempt: int, ba
         judged_at=pin.judging_time,
         output_uri=f"s3://{lake}/{layout.attempt_prefix(workload.id, attempt, batch)}",
         references=tuple(_accepted(dependencies, each) for each in pin.references),
-        slices=order,
+        slices=_slices(dependencies, workload.id, pin.chain, terms) if terms.as_slices else None,
     )
+
+
+def _slices(dependencies: Dependencies, workload: str, line: str, terms: Terms) -> SliceOrder:
+    """What the slices begin with. ConcurrentUpdate while a part of the line's merge state is being committed."""
+    following = dependencies.workloads.next_slice(line)
+    if terms.merge_key and following.writer:
+        raise ConcurrentUpdate(workload)
+    order = SliceOrder(following.offset, terms.event_time, following.watermark)
+    if not terms.merge_key:
+        return order
+    runs = tuple(StateRun(f"s3://{dependencies.places.lake}/{each.uri}", each.rows) for each in following.runs)
+    return replace(order, merge=MergeOrder(line, terms.merge_key, runs))
 
 
 def plan_uri(dependencies: Dependencies, digest: str) -> str:

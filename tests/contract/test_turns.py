@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lakegate.contracts.lake.block import GENESIS, digest
+from lakegate.contracts.plan.slices import StateRun
 from lakegate.functions.ports.errors import ConditionFailed
 from lakegate.functions.ports.workloads import Expected, NextSlice
 from lakegate.functions.workload import State
@@ -45,7 +46,7 @@ def test_a_decision_is_read_with_its_offsets(ports: Ports) -> None:
 
     assert ports.workloads.next_slice(CHAIN) == NextSlice(0, "")
     assert refusals(ports, decided) == ()
-    assert (ports.workloads.get("w1"), ports.workloads.next_slice(CHAIN)) == (decided, NextSlice(6, ""))
+    assert (ports.workloads.get("w1"), ports.workloads.next_slice(CHAIN)) == (decided, NextSlice(6, "", (), "w1"))
 
 
 @pytest.mark.parametrize("before", ["", MAY])
@@ -61,7 +62,7 @@ def test_a_decision_moves_the_watermark_by_which_it_was_judged(ports: Ports, bef
     ] * 2
     second = judged(ports, "w2", 6, 8, (before, JUNE))
     assert refusals(ports, second) == ()
-    assert (ports.workloads.get("w2"), ports.workloads.next_slice(CHAIN)) == (second, NextSlice(8, JUNE))
+    assert (ports.workloads.get("w2"), ports.workloads.next_slice(CHAIN)) == (second, NextSlice(8, JUNE, (), "w2"))
 
 
 @pytest.mark.parametrize(("first", "end"), [(0, 8), (6, 8), (7, 8)])
@@ -72,7 +73,7 @@ def test_nothing_is_decided_before_the_delivery_before_it_is_committed(ports: Po
 
     assert refusals(ports, second) == ("", "", "", "turn")
     assert ports.workloads.get("w2").state is State.VALIDATING
-    assert ports.workloads.next_slice(CHAIN) == NextSlice(6, "")
+    assert ports.workloads.next_slice(CHAIN) == NextSlice(6, "", (), "w1")
 
 
 @pytest.mark.parametrize(("first", "reasons"), [(6, ()), *((each, ("", "", "", "turn")) for each in (0, 3, 7))])
@@ -120,3 +121,24 @@ def test_a_duplicate_takes_no_turn(ports: Ports) -> None:
     late = judged(ports, "w1", 3, 6)
 
     assert refusals(ports, late, "c") == ("", "", "content", "turn")
+
+
+def test_a_decision_sets_the_merge_state(ports: Ports) -> None:
+    """It is read with its files, and so is the next slice; a decision without new keys leaves them, and takes the turn."""
+    runs = (StateRun("accepted/a", 9), StateRun("accepted/b", 2))
+    first = judged(ports, "w1", 0, 6)
+    assert first.decision is not None
+    first = first._replace(decision=replace(first.decision, runs=runs))
+    refusals(ports, first)
+    ports.ledger.commit(block(0, GENESIS, "w1"), committed(first), HERE, NEWS)
+    second = judged(ports, "w2", 6, 6)
+    assert second.decision is not None
+    second = second._replace(decision=replace(second.decision, runs=runs))
+
+    assert (ports.workloads.get("w1").decision, ports.workloads.next_slice(CHAIN)) == (
+        first.decision,
+        NextSlice(6, "", runs),
+    )
+    assert refusals(ports, second) == ()
+    assert ports.workloads.next_slice(CHAIN) == NextSlice(6, "", runs, "w2")
+    assert refusals(ports, judged(ports, "w3", 6, 8)) == ("", "", "", "turn")

@@ -13,6 +13,7 @@ from lakegate.functions.workload import State
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from lakegate.contracts.plan.slices import StateRun
     from lakegate.functions.ports.batches import Batch, Member
     from lakegate.functions.ports.pauses import Pause
     from lakegate.functions.ports.workloads import Expected
@@ -68,6 +69,7 @@ class Turn(NamedTuple):
     following: int = 0
     writer: str = ""
     watermark: str = ""
+    runs: tuple[StateRun, ...] = ()
 
 
 class MemoryRows:
@@ -128,11 +130,12 @@ class MemoryRows:
         wanted, line, count = self._required(workload, expected)
         paused = "" if all(self._stands(*each) for each in wanted) else "pause"
         takes = self._takes_turn(workload, expected)
-        turn = "turn" if takes and self.turns.get(takes[0], Turn()) != takes[1] else ""
+        turn = "turn" if takes and self.turns.get(takes[0], Turn())[:3] != takes[1][:3] else ""
         if changed or claimed or paused or turn:
             raise ConditionFailed(changed, "", claimed, paused or turn)
         if takes:
-            self.turns[takes[0]] = takes[2]
+            known = self.turns.get(takes[0], Turn()).runs
+            self.turns[takes[0]] = takes[2]._replace(runs=takes[2].runs or known)
         if count:
             self.pauses[line] = replace(self.pauses[line], held=self.pauses[line].held + count)
         self.write(workload)
@@ -157,7 +160,7 @@ class MemoryRows:
             return None
         assert workload.pin is not None
         (first, end), (before, after) = decision.offsets, decision.watermarks
-        return workload.pin.chain, Turn(first, "", before), Turn(end, workload.id, after)
+        return workload.pin.chain, Turn(first, "", before), Turn(end, workload.id, after, decision.runs)
 
     def end_turn(self, workload: Workload) -> None:
         """Let the next one in; refused to a delivery that has no turn."""
@@ -172,7 +175,7 @@ class MemoryRows:
     def next_slice(self, line: str) -> NextSlice:
         """Of the turn."""
         turn = self.turns.get(line, Turn())
-        return NextSlice(turn.following, turn.watermark)
+        return NextSlice(turn.following, turn.watermark, turn.runs, turn.writer)
 
     def _required(self, workload: Workload, expected: Expected) -> tuple[list[tuple[str, str]], str, int]:
         """What the pauses of lines must be (`on`, `off`, `resumed`), and whose count changes by how much."""

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.contracts.lake.block import Block
-from lakegate.contracts.model.policy import LateEvents, PublishAs
+from lakegate.contracts.lake.block import Block, BlockKind
+from lakegate.contracts.model.policy import MergeStrategy, PublishAs, Treatment
 from lakegate.contracts.plan.result import Result
-from lakegate.contracts.plan.slices import WrittenSlice
+from lakegate.contracts.plan.slices import Merged, StateRun, WrittenRun, WrittenSlice
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases.intake import intake
 from lakegate.functions.usecases.steps import run
@@ -28,7 +28,11 @@ SIMPLE = plan_version("1.1.0", 1)
 PLAN = replace(SIMPLE, policy=replace(SIMPLE.policy, publish_as=PublishAs.PARQUET))
 
 
-def with_watermark(late: LateEvents = LateEvents.ACCEPT) -> Plan:
+LEDGER = replace(PLAN, policy=replace(PLAN.policy, merge_strategy=MergeStrategy.LEDGER, merge_key=("name",)))
+"""Only rows with new keys are published."""
+
+
+def with_watermark(late: Treatment = Treatment.ACCEPT) -> Plan:
     """Its watermark is a day behind the latest event."""
     return replace(PLAN, policy=replace(PLAN.policy, watermark_minutes=24 * 60, late_events=late))
 
@@ -61,11 +65,15 @@ class Line:
             body = b"".join(memory.objects.read(Address(LAKE, key_of(each["uri"]))) for each in asked["parts"])
             key, rows, accepted = f"{prefix}/slices/part-00000.parquet", len(body), kind(body) == "good"
             offset, watermark = asked["slices"]["offset"], asked["slices"]["watermark"]
-            written = memory.objects.put(Address(LAKE, key), f"{offset}:".encode() + body)
+            merge, published = None, body
+            if accepted and asked["slices"]["merge"]:
+                merge, published = self._merged(asked["slices"], body, prefix)
+            written = memory.objects.put(Address(LAKE, key), f"{offset}:".encode() + published)
             at = time_of(body)
             logical, physical = f"f9680c00120{len(body):064x}", f"f1620{len(body):064x}"
-            uri, late = f"s3://{LAKE}/{key}", rows * (at < watermark)
-            found = WrittenSlice(uri, written.size, written.etag, rows, offset, (at, at), logical, physical, late)
+            uri, late = f"s3://{LAKE}/{key}", len(published) * (at < watermark)
+            new = len(published)
+            found = WrittenSlice(uri, written.size, written.etag, new, offset, (at, at), logical, physical, late)
             result = Result(
                 workload=asked["workload"],
                 attempt=asked["attempt"],
@@ -73,10 +81,37 @@ class Line:
                 source_version=asked["source_version"],
                 rows=rows,
                 measurements=measurements_of(body),
-                slices=(found,) if accepted else (),
+                slices=(found,) if accepted and new else (),
+                merge=merge,
                 watermark=watermark if accepted else "",
             )
             memory.objects.put(Address(LAKE, f"{prefix}/result.json"), result.to_bytes())
+
+    def _merged(self, order: dict[str, Any], body: bytes, prefix: str) -> tuple[Merged, bytes]:
+        """Each byte is a row and its own key: what became of them, and the new ones."""
+        memory, runs = self.env.memory, tuple(StateRun(**each) for each in order["merge"]["runs"])
+        known = b"".join(memory.objects.read(Address(LAKE, key_of(each.uri))) for each in runs)
+        new = bytes(dict.fromkeys(each for each in body if each not in known))
+        key, run = f"{prefix}/slices/state.bin", None
+        if new:
+            written = memory.objects.put(Address(LAKE, key), new)
+            run = WrittenRun(f"s3://{LAKE}/{key}", written.size, written.etag, len(new))
+        vanished = len(set(known) - set(body))
+        return Merged(order["offset"], len(body) - len(new), 0, vanished, runs, run), new
+
+    def published(self) -> bytes:
+        """The rows of all slices, in the order of the chain."""
+        blocks = [each for each in self.env.memory.ledger.blocks(LINE) if isinstance(each, Block)]
+        read = self.env.memory.objects.read
+        return b"".join(
+            read(Address(LAKE, each.key)).partition(b":")[2] for block in blocks for each in block.slices or ()
+        )
+
+    def delivered(self) -> list[bytes]:
+        """What was accepted, delivery by delivery, in the order of the chain."""
+        uploads = {each.workload: each.body for each in self.env.uploads}
+        blocks = [each for each in self.env.memory.ledger.blocks(LINE) if isinstance(each, Block)]
+        return [uploads[each.workload] for each in blocks if each.kind is BlockKind.PUBLISHED]
 
     def rows(self) -> list[Any]:
         return [self.env.memory.rows.rows[each.workload] for each in self.env.uploads]

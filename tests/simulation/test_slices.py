@@ -9,13 +9,15 @@ import pytest
 
 from lakegate.contracts.errors import LakegateError
 from lakegate.contracts.lake.block import Block
-from lakegate.contracts.model.policy import LateEvents
+from lakegate.contracts.model.policy import Treatment
 from lakegate.functions.ports.errors import Unanswered
 from lakegate.functions.usecases.advance import advance
+from lakegate.functions.usecases.layout import manifest_key
 from lakegate.functions.usecases.steps import Effect
 from lakegate.functions.workload import FailureCause, State
-from tests.simulation.environment import LINE
-from tests.simulation.sliced import Line, judged, settled, with_watermark
+from tests.simulation.environment import LINE, PREFIX
+from tests.simulation.promises import manifest_deliveries
+from tests.simulation.sliced import LEDGER, Line, judged, settled, with_watermark
 from tests.simulation.stage import Fault
 
 if TYPE_CHECKING:
@@ -121,7 +123,7 @@ def test_late_events_are_judged_by_the_watermark_of_the_deliveries_before() -> N
     """Two deliveries are judged by one watermark: the later one in the chain is judged again by that of the earlier one."""
     ends = set()
     for order, faults in schedules():
-        line = judged(b"good:1@20", b"good:333@07", plan=with_watermark(LateEvents.WARN))
+        line = judged(b"good:1@20", b"good:333@07", plan=with_watermark(Treatment.WARN))
         workers = [Worker(line, at, fault) for at, fault in enumerate(faults)]
         for each in (*order, *(0, 1) * 6):
             workers[each].turn()
@@ -137,6 +139,44 @@ def test_late_events_are_judged_by_the_watermark_of_the_deliveries_before() -> N
         ((9, "accepted", high), (11, "accepted_with_warnings", high)),
         ((11, "accepted", low), (9, "accepted", high)),
     }
+
+
+@pytest.mark.simulation
+def test_a_ledger_has_each_key_once_whatever_happens() -> None:
+    """Two deliveries with common keys are judged by one state: the line is what their order in the chain makes of it."""
+    ends = set()
+    for order, faults in schedules():
+        line = judged(b"good:1", b"good:3321", plan=LEDGER)
+        workers = [Worker(line, at, fault) for at, fault in enumerate(faults)]
+        for each in (*order, *(0, 1) * 6):
+            workers[each].turn()
+            line.hold()
+            line.results()
+        settled(line)
+
+        assert [each.state for each in line.rows()] == [State.PUBLISHED] * 2
+        assert line.published() == bytes(dict.fromkeys(b"".join(line.delivered())))
+        ends.add(line.published())
+
+    assert ends == {b"god:132", b"god:321"}
+
+
+@pytest.mark.simulation
+def test_a_delivery_without_new_keys_is_published_without_a_slice() -> None:
+    """It takes a turn as every other one, and a later one goes on with the same state."""
+    line = judged(b"good:1", plan=LEDGER)
+    settled(line)
+    for body in (b"good:", b"good:12"):
+        line.env.upload(f"{PREFIX}{len(body)}.csv", body)
+        settled(line)
+
+    assert line.published() == b"god:12"
+    blocks = [each for each in line.env.dependencies.ledger.blocks(LINE) if isinstance(each, Block)]
+    assert [(each.rows, [one.rows for one in each.slices or ()]) for each in blocks] == [(6, [5]), (5, []), (7, [1])]
+    assert [row.decision.offsets for row in line.rows()] == [(0, 5), (5, 5), (5, 6)]
+    listed = manifest_deliveries(line.env.lake, manifest_key(LINE)) or []
+    assert [each["published_rows"] for each in listed] == [5, 0, 1]
+    assert [row.decision.counts.published_rows for row in line.rows()] == [5, 0, 1]
 
 
 @pytest.mark.simulation

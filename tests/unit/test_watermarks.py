@@ -1,4 +1,4 @@
-"""The watermark of a line: the latest event time minus a delay, never earlier than before."""
+"""The watermark of a line, never earlier than before; rows that are late, changed or missing as outcomes."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakegate.contracts.errors import InputError
+from lakegate.contracts.judge.judgement import counts_of, judge
 from lakegate.contracts.lake.lifecycle import moment
 from lakegate.contracts.lake.watermarks import watermark_after
-from lakegate.contracts.model.policy import LateEvents, Mode, Policy
+from lakegate.contracts.model.policy import Mode, Policy, Treatment
 from lakegate.contracts.plan.result import Result
-from lakegate.contracts.plan.slices import WrittenSlice
+from lakegate.contracts.plan.slices import Merged, WrittenSlice
 from tests.unit.test_verdict import CLEAN, answer, check, measured, plan, statuses, verdict
 
 MAY = "2026-05-01T00:00:00.000000Z"
@@ -51,9 +52,9 @@ def test_a_watermark_stays_without_a_delay_or_without_rows(before: str, found: R
     ("policy", "status", "decided"),
     [
         (Policy(), "pass", "accepted"),
-        (Policy(late_events=LateEvents.WARN), "warn", "accepted_with_warnings"),
-        (Policy(late_events=LateEvents.REJECT), "fail", "rejected"),
-        (Policy(late_events=LateEvents.REJECT, mode=Mode.OBSERVE), "fail", "accepted_with_warnings"),
+        (Policy(late_events=Treatment.WARN), "warn", "accepted_with_warnings"),
+        (Policy(late_events=Treatment.REJECT), "fail", "rejected"),
+        (Policy(late_events=Treatment.REJECT, mode=Mode.OBSERVE), "fail", "accepted_with_warnings"),
     ],
 )
 def test_late_events_are_an_outcome_of_the_file(policy: Policy, status: str, decided: str) -> None:
@@ -63,6 +64,38 @@ def test_late_events_are_an_outcome_of_the_file(policy: Policy, status: str, dec
     assert statuses(plan(check(), policy=policy), found) == {"r/n": "pass", "file/late-events": status}
     assert verdict(plan(check(), policy=policy), found).value == decided
     assert statuses(plan(check()), answer(measured(CLEAN), slices=(a_slice(),))) == {"r/n": "pass"}
+
+
+MERGE = Merged(0, known=4, changed=1, vanished=2)
+CHANGED = "1 row has a key (id) that is known with other values: they are not published"
+VANISHED = "the delivery has no row of 2 keys of the line (id): what was published stays"
+
+
+@pytest.mark.parametrize(
+    ("policy", "outcomes", "decided"),
+    [
+        (Policy(), {"merge/changed": ("warn", CHANGED)}, "accepted_with_warnings"),
+        (Policy(changed_rows=Treatment.ACCEPT), {"merge/changed": ("pass", CHANGED)}, "accepted"),
+        (Policy(changed_rows=Treatment.REJECT), {"merge/changed": ("fail", CHANGED)}, "rejected"),
+        (
+            Policy(changed_rows=Treatment.ACCEPT, vanished_rows=Treatment.REJECT),
+            {"merge/changed": ("pass", CHANGED), "merge/vanished": ("fail", VANISHED)},
+            "rejected",
+        ),
+    ],
+)
+def test_rows_that_differ_from_the_line_are_outcomes(
+    policy: Policy, outcomes: dict[str, tuple[str, str]], decided: str
+) -> None:
+    """As the contract grades them; rows that are repeated are not counted as published."""
+    found = answer(measured(CLEAN), merge=MERGE)
+    own = plan(check(), policy=replace(policy, merge_key=("id",)))
+    judgement = judge(own, found)
+
+    assert {each.id: (each.status.value, each.message) for each in judgement.outcomes[:-1]} == outcomes
+    assert judgement.verdict.value == decided
+    assert counts_of(own, judgement).published_rows == (0 if decided == "rejected" else 5)
+    assert statuses(own, answer(measured(CLEAN), merge=Merged(0, 3, 0, 0))) == {"r/n": "pass"}
 
 
 @pytest.mark.parametrize("mark", ["2026-05-01", None])

@@ -11,7 +11,7 @@ import pytest
 from lakegate.cli.damages import Compared
 from lakegate.cli.slice_replay import replay_in_words, replayed_slices
 from lakegate.contracts.lake.block_parts import LedgerObject, LedgerSlice
-from lakegate.contracts.model.policy import Policy, PublishAs
+from lakegate.contracts.model.policy import MergeStrategy, Policy, PublishAs
 from lakegate.contracts.plan.slices import SliceOrder
 from lakegate.engine.read.local import path_of
 from lakegate.functions.ports.objects import Address
@@ -25,12 +25,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from lakegate.contracts.lake.block import Block
+    from lakegate.contracts.plan.plan import Plan
     from tests.unit.cli.conftest import Lakegate
 
 LINE = "shop/visits_v1"
 ORIGINAL = "part-00000-694bbcf4-c774-4add-9f0c-7e7a2f6ec555-c000.txt"
 """As Spark calls the accepted rows of a delivery."""
 PLAN = replace(plan_of({"id": "integer"}), policy=Policy(publish_as=PublishAs.PARQUET))
+
+MERGED = replace(PLAN, policy=replace(PLAN.policy, merge_strategy=MergeStrategy.LEDGER, merge_key=("id",)))
 
 
 @dataclass(slots=True)
@@ -40,6 +43,7 @@ class SlicedLine:
     lakegate: Lakegate
     folder: Path
     offset: int = 0
+    plan: Plan = PLAN
 
     def stored(self, key: str, body: bytes) -> LedgerObject:
         found = self.lakegate.dependencies.objects.put(Address(LAKE, key), body)
@@ -49,7 +53,7 @@ class SlicedLine:
         """Of a delivery, and of slices with the rows of another one if it is given."""
         name = sha256(str(self.offset).encode()).hexdigest()
         (self.folder / name).mkdir(parents=True)
-        (found,) = slices(PLAN, self.folder / name, rows_of or arrived, order=SliceOrder(self.offset))
+        (found,) = slices(self.plan, self.folder / name, rows_of or arrived, order=SliceOrder(self.offset))
         prefix = f"accepted/{LINE}/ingest_date=2026-11-21/workload={name}"
         published = self.stored(f"{prefix}/part-00000.parquet", path_of(found.uri).read_bytes())
         originals = [
@@ -58,7 +62,7 @@ class SlicedLine:
         stated = LedgerSlice(published.key, self.offset, found.rows, found.event_times, found.logical, found.physical)
         self.offset += found.rows
         objects = (*originals, published)
-        return replace(a_block(), chain=LINE, workload=name, plan=PLAN.digest, objects=objects, slices=(stated,))
+        return replace(a_block(), chain=LINE, workload=name, plan=self.plan.digest, objects=objects, slices=(stated,))
 
     def damages(self, *blocks: Block) -> list[tuple[str, str]]:
         """Of each damaged slice: how, and the key."""
@@ -69,7 +73,8 @@ class SlicedLine:
 
 @pytest.fixture
 def line(lakegate: Lakegate, tmp_path: Path) -> SlicedLine:
-    lakegate.dependencies.objects.put(Address(LAKE, f"plans/{PLAN.digest}.json"), PLAN.to_bytes())
+    for each in (PLAN, MERGED):
+        lakegate.dependencies.objects.put(Address(LAKE, f"plans/{each.digest}.json"), each.to_bytes())
     return SlicedLine(lakegate, tmp_path / "made")
 
 
@@ -142,6 +147,23 @@ def test_a_slice_of_other_rows_is_found(line: SlicedLine) -> None:
     assert list(first)[:2] == [
         "3 slices built again from what arrived: 3 are not as recorded.",
         f"irreproducible: {blocks[0].objects[2].key}, block 0",
+    ]
+
+
+def test_merged_rows_are_built_again_with_the_keys_below(line: SlicedLine) -> None:
+    """Rows with keys of the slices below are in no slice; where one of those cannot be read, the rows above are not known."""
+    line.plan = MERGED
+    low, high = line.block(b"id\n1\n2\n1\n", rows_of=b"id\n1\n2\n"), line.block(b"id\n2\n3\n", rows_of=b"id\n3\n")
+    keys = [each.objects[2].key for each in (low, high)]
+
+    assert line.damages(low, high) == []
+    assert line.damages(high) == [("irreproducible", keys[1])]
+    lost = without("part-00000.parquet")(line, low)
+    assert line.damages(lost, high) == [("lost", keys[0]), ("irreproducible", keys[1])]
+    text = line.stored(keys[0], b"no Parquet")
+    assert line.damages(replace(low, objects=(*low.objects[:2], text)), high) == [
+        ("altered", keys[0]),
+        ("irreproducible", keys[1]),
     ]
 
 

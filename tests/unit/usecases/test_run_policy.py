@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import botocore.session
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakegate.contracts.plan.request import AcceptedPart, Reference, Request, StagedPart
+from lakegate.contracts.plan.slices import MergeOrder, SliceOrder
 from lakegate.functions.usecases.dependencies import JobSettings
 from lakegate.functions.usecases.run_policy import LONGEST, BatchScope, batch_policy, run_policy
 
@@ -63,6 +65,13 @@ def test_a_run_reads_its_own_objects_and_the_lines_that_its_rules_refer_to() -> 
         f"lake/staging/{WORKLOAD}/part-00000.csv",
         f"lake/runs/{WORKLOAD}/attempt=2/*",
     ]
+
+
+def test_a_run_that_merges_rows_reads_its_line() -> None:
+    """The merge state is beside what was accepted."""
+    order = SliceOrder(0, merge=MergeOrder("shop/sales_v1", ("id",)))
+
+    assert "lake/accepted/shop/sales_v1/*" in readable(run_policy(JOB, "lake", replace(request(), slices=order)))
 
 
 def test_references_that_do_not_fit_are_all_accepted_data() -> None:

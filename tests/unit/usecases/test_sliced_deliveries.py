@@ -12,21 +12,23 @@ from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.block import Block, BlockKind, digest, from_json, to_json
 from lakegate.contracts.lake.block_parts import LedgerObject, LedgerSlice
 from lakegate.contracts.lake.ledger import ChainFault, Wrong
-from lakegate.contracts.model.policy import LateEvents
+from lakegate.contracts.model.policy import Treatment
 from lakegate.contracts.schemas import validate
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.ports.workloads import NextSlice
 from lakegate.functions.usecases.advance import advance
 from lakegate.functions.usecases.erasure import Why, erase
-from lakegate.functions.usecases.layout import destination_key, manifest_key
+from lakegate.functions.usecases.intake import intake
+from lakegate.functions.usecases.layout import destination_key, manifest_key, state_key
+from lakegate.functions.usecases.steps import run
 from lakegate.functions.usecases.validation_source import data_at
 from lakegate.functions.usecases.waive import waive
 from lakegate.functions.workload import FailureCause, State
 from tests.fakes.rows import Turn
 from tests.simulation.contract import block_digest
-from tests.simulation.environment import LAKE, LINE, PREFIX
+from tests.simulation.environment import LAKE, LANDING, LINE, PREFIX
 from tests.simulation.promises import manifest_deliveries
-from tests.simulation.sliced import PLAN, Line, judged, settled, with_watermark
+from tests.simulation.sliced import LEDGER, PLAN, Line, judged, settled, with_watermark
 from tests.unit.ledger_chain import a_block, verify, verify_stored
 from tests.unit.usecases.scenarios import alarm_of, drive, swapped
 
@@ -103,12 +105,12 @@ def test_a_block_and_the_manifest_have_the_watermark() -> None:
 @pytest.mark.parametrize(
     ("late", "verdict", "end"),
     [
-        (LateEvents.ACCEPT, "accepted", State.PUBLISHED),
-        (LateEvents.WARN, "accepted_with_warnings", State.PUBLISHED),
-        (LateEvents.REJECT, "rejected", State.QUARANTINED),
+        (Treatment.ACCEPT, "accepted", State.PUBLISHED),
+        (Treatment.WARN, "accepted_with_warnings", State.PUBLISHED),
+        (Treatment.REJECT, "rejected", State.QUARANTINED),
     ],
 )
-def test_late_events_have_the_outcome_that_the_contract_names(late: LateEvents, verdict: str, end: State) -> None:
+def test_late_events_have_the_outcome_that_the_contract_names(late: Treatment, verdict: str, end: State) -> None:
     """The rows before the watermark are counted; a rejected delivery has no offset, and its slices are deleted."""
     line = published(b"good:1@20", plan=with_watermark(late))
     line.env.upload(f"{PREFIX}late.csv", b"good:333@07")
@@ -119,7 +121,7 @@ def test_late_events_have_the_outcome_that_the_contract_names(late: LateEvents, 
     message = (
         "file/late-events: 11 rows are late: of events before the watermark of the line, 2024-05-19T00:00:00.000000Z"
     )
-    assert row.decision.reasons == (() if late is LateEvents.ACCEPT else (message,))
+    assert row.decision.reasons == (() if late is Treatment.ACCEPT else (message,))
     assert (row.decision.offsets is None) is (end is State.QUARANTINED)
     assert [each for each in line.env.memory.objects.current(LAKE, "runs/") if "/slices/" in each] == []
 
@@ -178,6 +180,69 @@ def test_a_result_without_its_slices_is_the_jobs_failure(slices: list[Any] | Non
     drive(line.env.dependencies, advance(line.env.dependencies, row))
 
     assert [each.cause for each in line.rows()[0].failed] == [FailureCause.WRONG_RESULT]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"merge": None},
+        {"slices": []},
+        {"merge": {"run": None}},
+        {"merge": {"offset": 1}},
+        {"merge": {"kept": [{"uri": f"s3://{LAKE}/accepted/orders/other_v1/x", "rows": 1}]}},
+    ],
+    ids=["not merged", "no slice", "no state", "another offset", "the state of another line"],
+)
+def test_a_result_that_is_not_merged_as_the_line_is_the_jobs_failure(change: dict[str, Any]) -> None:
+    """What it lists would be the state of all later deliveries."""
+    line = judged(b"good:1", plan=LEDGER)
+    (row,) = line.rows()
+    where = f"runs/{row.id}/attempt=1/result.json"
+    document = json.loads(line.env.dependencies.objects.read(Address(LAKE, where)))
+    if change.get("merge"):
+        change = {"merge": document["merge"] | change["merge"]}
+    swapped(line.env, where, json.dumps(document | change).encode())
+    drive(line.env.dependencies, advance(line.env.dependencies, row))
+
+    assert [each.cause for each in line.rows()[0].failed] == [FailureCause.WRONG_RESULT]
+
+
+def test_a_merged_delivery_is_published_with_its_state() -> None:
+    """Beside slice and original; consumers are not told of it, and the next request names it."""
+    row, block = only(line := published(b"good:1", plan=LEDGER))
+    assert row.pin is not None
+    state = state_key(row.pin, row.id)
+    (listed,) = manifest_deliveries(line.env.lake, manifest_key(LINE)) or []
+
+    assert [each.key.rpartition("/workload=")[2][65:] for each in block.objects] == [
+        "_original/part-00000.csv",
+        "_state/state.bin",
+        "part-00000.parquet",
+    ]
+    assert [each["key"].rpartition("/")[2] for each in listed["objects"]] == ["part-00000.parquet"]
+    assert line.env.memory.objects.read(Address(LAKE, state)) == b"god:1"
+    line.env.upload(f"{PREFIX}2.csv", b"good:2")
+    run(intake(line.env.dependencies, LANDING, f"{PREFIX}2.csv"), line.env.memory.clock)
+    second = line.rows()[1]
+    asked = json.loads(line.env.dependencies.objects.read(Address(LAKE, f"runs/{second.id}/attempt=1/request.json")))
+    assert asked["slices"]["merge"] == {
+        "line": LINE,
+        "key": ["name"],
+        "runs": [{"uri": f"s3://{LAKE}/{state}", "rows": 5}],
+    }
+
+
+def test_a_request_waits_while_the_state_of_the_line_is_committed() -> None:
+    """The file of a decided delivery may not be in its place yet."""
+    line = judged(plan=LEDGER)
+    line.env.memory.rows.turns[LINE] = Turn(0, "another delivery")
+    line.env.upload(f"{PREFIX}1.csv", b"good:1")
+    run(intake(line.env.dependencies, LANDING, f"{PREFIX}1.csv"), line.env.memory.clock)
+
+    assert line.rows()[0].attempt == 0
+    line.env.memory.rows.turns[LINE] = Turn(0)
+    settled(line)
+    assert [(row.state, row.attempt) for row in line.rows()] == [(State.PUBLISHED, 1)]
 
 
 def test_slices_are_not_erased() -> None:

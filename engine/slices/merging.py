@@ -1,0 +1,140 @@
+"""The merge strategy `ledger`: of the accepted rows of a delivery, those whose keys are new become slices.
+
+1. Hash key and content of each accepted row.
+2. Look the keys up in the state of the line, and compare contents.
+3. Write the rows with new keys, the first one of each, in the order of the delivery.
+4. Write their keys and contents as a new file of the state.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import pyarrow as pa
+
+from lakegate.contracts.plan.slices import Merged, WrittenRun
+from lakegate.engine.slices.delivery import SLICE_ROWS, written_slice
+from lakegate.engine.slices.identities import HASH_BYTES, row_hashes
+from lakegate.engine.slices.state import StateRecords, StoredRun, kept, write_run
+from lakegate.engine.slices.writer import divided
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    import duckdb
+    from numpy.typing import NDArray
+
+    from lakegate.contracts.plan.slices import MergeOrder, WrittenSlice
+    from lakegate.engine.read.chunk import Store
+    from lakegate.engine.slices.delivery import AcceptedSlices, Keep
+    from lakegate.engine.slices.identities import Hashes
+    from lakegate.engine.slices.writer import Begin
+
+STATE: Final = "state.bin"
+
+
+@dataclass(frozen=True, slots=True)
+class MergedDelivery:
+    """What a delivery adds to its line."""
+
+    accepted: AcceptedSlices
+    order: MergeOrder
+    begin: Begin
+    folder: str
+    """Where slices and state are written."""
+
+    def write(
+        self, store: Store, connection: duckdb.DuckDBPyConnection, folder: Path, keep: Keep
+    ) -> tuple[tuple[WrittenSlice, ...], Merged]:
+        """Write slices and state by way of a folder of this machine; `connection`: a database that is not locked."""
+        rows = Identified.of(self._rows(connection), self.order.key)
+        runs = [StoredRun(store, each) for each in self.order.runs]
+        compared = rows.compared(runs)
+        begin, count = self.begin, int(compared.is_new.sum())
+        new = of_rows(self._rows(connection), compared.is_new)
+        found: list[WrittenSlice] = []
+        for at, tables in groupby(divided(new, _counts(count)), key=lambda each: each[0]):
+            uri = f"{self.folder}/part-{at:05}.parquet"
+            own = replace(begin, offset=begin.offset + at * SLICE_ROWS)
+            rows_of_slice = (table for _, table in tables)
+            found.append(written_slice(rows_of_slice, self.accepted.columns.schema, own, uri, folder, keep))
+        left = kept(self.order.runs, count)
+        run = self._state(rows.records(compared.is_new), runs[len(left) :], folder, keep) if count else None
+        numbers = begin.offset, compared.known, compared.changed, compared.vanished
+        return tuple(found), Merged(*numbers, left if run else self.order.runs, run)
+
+    def _rows(self, connection: duckdb.DuckDBPyConnection) -> Iterator[pa.Table]:
+        for each in self.accepted.slices:
+            yield from each.rows(self.accepted.columns, connection)
+
+    def _state(self, new: StateRecords, taken_up: Sequence[StoredRun], folder: Path, keep: Keep) -> WrittenRun:
+        path, uri = folder / STATE, f"{self.folder}/{STATE}"
+        rows = write_run(new, taken_up, path)
+        size, etag = path.stat().st_size, keep(path, uri)
+        path.unlink()
+        return WrittenRun(uri, size, etag, rows)
+
+
+def _counts(rows: int) -> list[int]:
+    """Rows of each slice."""
+    return [min(SLICE_ROWS, rows - begin) for begin in range(0, rows, SLICE_ROWS)]
+
+
+@dataclass(frozen=True, slots=True)
+class AgainstState:
+    """What the rows of a delivery are to its line."""
+
+    is_new: NDArray[np.bool_]
+    """Of each row."""
+    known: int
+    """Rows with a key and a content that are there."""
+    changed: int
+    """Rows with a key that is there, and another content."""
+    vanished: int
+    """Keys of the line without a row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identified:
+    """Keys and contents of rows, as hashes."""
+
+    keys: Hashes
+    contents: Hashes
+
+    @staticmethod
+    def of(tables: Iterator[pa.Table], key: tuple[str, ...]) -> Identified:
+        """Those of some rows."""
+        found = [(row_hashes(table.select(key)), row_hashes(table)) for table in tables]
+        none = np.zeros(0, f"S{HASH_BYTES}")
+        keys, contents = zip(*found, strict=True) if found else ((), ())
+        return Identified(np.concatenate([none, *keys]), np.concatenate([none, *contents]))
+
+    def compared(self, runs: Sequence[StoredRun]) -> AgainstState:
+        """With the state of the line; of several rows with one key, the first one counts."""
+        unique, first, place = np.unique(self.keys, return_index=True, return_inverse=True)
+        is_known, known = np.zeros(len(unique), bool), self.contents[first]
+        for each in runs:
+            is_here, contents = each.contents(unique)
+            known = np.where(is_here, contents, known)
+            is_known |= is_here
+        is_new = np.zeros(len(self.keys), bool)
+        is_new[first[~is_known]] = True
+        changed = int((self.contents != known[place]).sum())
+        repeated = len(self.keys) - int(is_new.sum()) - changed
+        return AgainstState(is_new, repeated, changed, sum(each.run.rows for each in runs) - int(is_known.sum()))
+
+    def records(self, chosen: NDArray[np.bool_]) -> StateRecords:
+        """Of some rows, no two with one key."""
+        return StateRecords.of(self.keys[chosen], self.contents[chosen])
+
+
+def of_rows(tables: Iterator[pa.Table], chosen: NDArray[np.bool_]) -> Iterator[pa.Table]:
+    """The chosen rows of consecutive tables."""
+    begin = 0
+    for table in tables:
+        yield table.filter(pa.array(chosen[begin : begin + len(table)]))
+        begin += len(table)

@@ -1,0 +1,242 @@
+"""The merge strategy `ledger`: each key once over all deliveries, whatever they are, by a state that is read by parts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lakegate.contracts.errors import InputError
+from lakegate.contracts.model.policy import OnReject, Policy
+from lakegate.contracts.model.storage import Format, Storage
+from lakegate.contracts.plan.request import StagedPart
+from lakegate.contracts.plan.slices import Merged, MergeOrder, SliceOrder, StateRun
+from lakegate.engine.read.local import LocalStore, path_of
+from lakegate.engine.slices import merging, state
+from lakegate.engine.slices.identities import row_hashes
+from lakegate.engine.slices.replay import KeysBefore, logical_hashes
+from lakegate.engine.slices.state import StateRecords, StoredRun, kept, state_digest, write_run
+from lakegate.engine.slices.writer import Begin
+from tests.deliveries.delivery import measure_natively, plan_of, request_for, rule
+from tests.deliveries.sliced import NOW, rows_of
+from tests.deliveries.written import as_parquet
+from tests.engine.test_slices import DELIVERED, nested
+from tests.reference.sampling import sampled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lakegate.contracts.plan.plan import Plan
+    from lakegate.contracts.plan.result import Result
+
+PLAN = plan_of({"id": "integer", "name": "string"}, policy=Policy(allow_empty=True))
+GRID = pa.list_(pa.list_(pa.int64()))
+Row = tuple[int, str | None]
+
+
+@dataclass
+class Line:
+    """A line of deliveries, with its state as completion keeps it."""
+
+    folder: Path
+    plan: Plan = PLAN
+    key: tuple[str, ...] = ("id",)
+    runs: tuple[StateRun, ...] = ()
+    offset: int = 0
+    results: list[Result] = field(default_factory=list)
+
+    def deliver(self, *objects: bytes) -> Merged:
+        """Judge a delivery by the state of those before it."""
+        folder = self.folder / str(len(self.results))
+        folder.mkdir(parents=True)
+        order = SliceOrder(self.offset, merge=MergeOrder("shop/sales_v1", self.key, self.runs))
+        found = measure_natively(replace(request_for(self.plan, folder, *objects), slices=order), self.plan)
+        assert found.merge is not None
+        self.results.append(found)
+        self.offset += sum(each.rows for each in found.slices)
+        run = found.merge.run
+        self.runs = (*found.merge.kept, *([StateRun(run.uri, run.rows)] if run else []))
+        return found.merge
+
+    def rows(self) -> list[Row]:
+        """All rows of the line, whose offsets follow one another."""
+        slices = tuple(each for result in self.results for each in result.slices)
+        if not slices:
+            return []
+        table = rows_of(slices)
+        assert table.column("offset").to_pylist() == list(range(len(table)))
+        assert set(table.column("op").to_pylist()) == {0}
+        return list(zip(table.column("id").to_pylist(), table.column("name").to_pylist(), strict=True))
+
+    def blocks(self) -> list[Iterator[object]]:
+        return [StoredRun(LocalStore(), each).blocks() for each in self.runs]
+
+
+def csv(rows: list[Row]) -> bytes:
+    return b"id,name\n" + "".join(f"{key},{name or ''}\n" for key, name in rows).encode()
+
+
+def expected(deliveries: list[list[Row]]) -> tuple[list[Row], list[tuple[int, int, int]]]:
+    """The rows of the line, and of each delivery the known, changed and vanished ones: by nothing but a dict."""
+    line: dict[int, str | None] = {}
+    counts = []
+    for rows in deliveries:
+        known = changed = 0
+        before = set(line)
+        for key, name in rows:
+            if key not in line:
+                line[key] = name
+            elif line[key] == name:
+                known += 1
+            else:
+                changed += 1
+        counts.append((known, changed, len(before - {key for key, _ in rows})))
+    return list(line.items()), counts
+
+
+ROWS = st.lists(st.tuples(st.integers(-3, 8), st.sampled_from([None, "a", "b"])), max_size=9)
+
+
+@sampled(25, 2_000)
+@given(st.lists(ROWS, max_size=5), st.sampled_from([1, 3, 2048]), st.sampled_from([2, 1 << 20]))
+def test_each_key_is_in_the_line_once(deliveries: list[list[Row]], bucket: int, rows_of_slice: int) -> None:
+    """The first row of each key, in the order of the deliveries; all others are counted as known or changed."""
+    with TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(state, "BUCKET", bucket)
+        patch.setattr(state, "AT_ONCE", 2 * bucket)
+        patch.setattr(merging, "SLICE_ROWS", rows_of_slice)
+        line = Line(Path(name))
+        found = [line.deliver(csv(rows)) for rows in deliveries]
+
+        rows, counts = expected(deliveries)
+        assert line.rows() == rows
+        assert [(each.known, each.changed, each.vanished) for each in found] == counts
+        assert sum(each.rows for each in line.runs) == len(rows)
+        again = Line(Path(name) / "again")
+        again.deliver(csv(rows))
+        assert state_digest(line.blocks()) == state_digest(again.blocks())
+
+
+def test_rejected_rows_have_no_key(tmp_path: Path) -> None:
+    """A row that breaks a rule is delivered again, corrected: it is new then."""
+    plan = plan_of(
+        {"id": "integer", "name": "string"}, rule("required", "name"), policy=Policy(on_reject=OnReject.ROWS)
+    )
+    line = Line(tmp_path, plan)
+    found = [line.deliver(csv([(1, "a"), (2, None)])), line.deliver(csv([(1, "a"), (2, "b")]))]
+
+    assert line.rows() == [(1, "a"), (2, "b")]
+    assert [(each.known, each.changed, each.vanished) for each in found] == [(0, 0, 0), (1, 0, 0)]
+
+
+def test_a_key_of_several_columns_is_new_by_all_of_them(tmp_path: Path) -> None:
+    """The order and the borders of their values count."""
+    line = Line(tmp_path, plan_of({"id": "integer", "name": "string", "word": "string"}), ("name", "word"))
+    found = [line.deliver(b"id,name,word\n1,ab,c\n"), line.deliver(b"id,name,word\n1,a,bc\n1,c,ab\n1,ab,c\n")]
+
+    assert line.rows() == [(1, "ab"), (1, "a"), (1, "c")]
+    assert [each.known for each in found] == [0, 1]
+
+
+def test_nested_values_are_content(tmp_path: Path) -> None:
+    """Records and lists, at every level; the same rows are known in another order."""
+    plan = replace(nested(Storage(Format.PARQUET)), policy=Policy())
+    other = DELIVERED.set_column(2, "grid", pa.array([[[1, 2], [], [4]], [], None, [None, [4, None]]], GRID))
+    line = Line(tmp_path, plan)
+    found = [line.deliver(as_parquet(each)) for each in (DELIVERED, DELIVERED.take([2, 0, 3, 1]), other)]
+
+    assert [(each.known, each.changed) for each in found] == [(0, 0), (4, 0), (3, 1)]
+
+
+def hashes(**columns: object) -> list[bytes]:
+    return [bytes(each) for each in row_hashes(pa.table(columns))]
+
+
+def test_rows_have_equal_hashes_only_if_their_values_are_equal() -> None:
+    """Nulls have a place, names belong to values, and a column without a value changes nothing."""
+    rows = [[None, 0], [0, None], [0, 0], [None], [], None]
+    lists = hashes(a=pa.array(rows, pa.list_(pa.int64())))
+    texts = hashes(a=["ab", "a", None, None], b=["c", "bc", "abc", None])
+
+    assert len(set(lists)) == len(rows)
+    assert len(set(texts)) == len(texts)
+    assert hashes(a=["x", None]) == hashes(b=pa.array([None, None], pa.string()), a=["x", None])
+    assert hashes(a=["x"]) != hashes(b=["x"])
+    assert hashes(a=["x"], b=["y"]) == hashes(b=["y"], a=["x"])
+
+
+@dataclass
+class Counting(LocalStore):
+    """Counts the bytes that are read."""
+
+    read: int = 0
+
+    def part(self, address: str, start: int, length: int) -> bytes:
+        """See `Store`."""
+        self.read += length
+        return super().part(address, start, length)
+
+
+def a_run(folder: Path, rows: int) -> StateRun:
+    """A run of many keys."""
+    keys = row_hashes(pa.table({"id": np.arange(rows)}))
+    path = folder / "run"
+    assert write_run(StateRecords.of(keys, keys), [], path) == rows
+    return StateRun(path.as_uri(), rows)
+
+
+def test_few_rows_read_a_small_part_of_the_state(tmp_path: Path) -> None:
+    """Ten keys among 100,000: the list of buckets, and a bucket for each key."""
+    run, store = a_run(tmp_path, 100_000), Counting()
+    asked = np.sort(row_hashes(pa.table({"id": np.arange(99_995, 100_005)})))
+    is_here, contents = StoredRun(store, run).contents(asked)
+
+    assert (int(is_here.sum()), contents[is_here].tolist()) == (5, asked[is_here].tolist())
+    assert store.read <= 49 * 16 + 10 * 2048 * 32 < path_of(run.uri).stat().st_size / 4
+
+
+def test_a_state_that_is_cut_off_is_refused(tmp_path: Path) -> None:
+    """No key is new because a file is damaged."""
+    run = a_run(tmp_path, 5_000)
+    path_of(run.uri).write_bytes(path_of(run.uri).read_bytes()[:-1])
+
+    with pytest.raises(InputError, match="not as recorded"):
+        StoredRun(LocalStore(), run).contents(np.array([b"x" * 16]))
+
+
+@given(st.lists(st.integers(1, 10**6), max_size=200))
+def test_a_line_has_few_files_of_state(sizes: list[int]) -> None:
+    """Each is at least twice as large as the next one, so that their number is logarithmic."""
+    runs: tuple[StateRun, ...] = ()
+    for rows in sizes:
+        left = kept(runs, rows)
+        runs = (*left, StateRun("", rows + sum(each.rows for each in runs[len(left) :])))
+
+    assert sum(each.rows for each in runs) == sum(sizes)
+    assert all(low.rows >= 2 * high.rows for low, high in pairwise(runs))
+
+
+def test_merged_slices_are_built_again_with_the_keys_before(tmp_path: Path) -> None:
+    """From what arrived and the slices below: the same logical hashes; without the keys, other ones."""
+    plan = replace(PLAN, policy=replace(PLAN.policy, merge_key=("id",)))
+    line, before = Line(tmp_path, plan), KeysBefore()
+    deliveries = [csv([(1, "a"), (2, "b"), (1, "c")]), csv([(2, "b"), (3, "c")])]
+    for at, body in enumerate(deliveries):
+        line.deliver(body)
+        (found,) = line.results[at].slices
+        arrived = tmp_path / f"arrived{at}"
+        arrived.write_bytes(body)
+        parts, begin = (StagedPart(arrived.as_uri(), len(body)),), Begin(found.offset, NOW, None)
+        answers = [
+            logical_hashes(plan, parts, LocalStore(), begin, [found.rows], tmp_path, each) for each in (before, None)
+        ]
+        assert [each == (found.logical,) for each in answers] == [True, at == 0]
+        before.add([path_of(found.uri)], ("id",))
