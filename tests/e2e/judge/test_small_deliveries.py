@@ -24,6 +24,7 @@ from lakegate.functions.usecases.workflows import referred_of
 from lakegate.functions.workload import FailureCause
 from lakegate.infra.local.clone import ROOT
 from tests.e2e.deployed import until
+from tests.e2e.probe_service import probing
 from tests.e2e.running import running
 from tests.e2e.test_api import answered
 from tests.reference.sampling import FULL
@@ -42,9 +43,9 @@ ROWS = b"id,name\n1,abc\n2,x\n3,def\n"
 
 @pytest.fixture(scope="module")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
-    """The stack, with a judge function for deliveries below 800 bytes, the drift function, anchors and pulls."""
+    """The stack, with a judge function for deliveries below 800 bytes, the drift function, anchors, pulls and a validator."""
     options = {"SmallFileBytes": "800", "DriftSchedule": "rate(1 day)", "AnchorDays": "1"}
-    options["PullHosts"] = "localhost"
+    options["PullHosts"] = options["ValidatorHosts"] = "localhost"
     with running(tmp_path_factory.mktemp("judge"), **options) as deployed:
         yield deployed
 
@@ -253,3 +254,48 @@ def test_a_source_is_pulled_by_the_deployed_function(stack: Deployed) -> None:
     assert [each.outcome.value for each in ends] == ["UNCHANGED", "FETCHED"]
     assert [headers["authorization"] for _, headers, _ in receiver.requests] == ["Bearer t"] * 2
     assert (row.state, stack.blocks(row), len(stack.destinations(row))) == (State.PUBLISHED, 1, 1)
+
+
+PROBED = """
+apiVersion: v3.1.0
+kind: DataContract
+id: e2e-probed
+version: 1.0.0
+status: active
+schema:
+  - name: rows
+    logicalType: object
+    properties: [{name: id, logicalType: integer, required: true}]
+    quality: [{type: custom, engine: probe, implementation: {expectation_type: lines, kwargs: {most: 3}}}]
+"""
+
+
+def test_a_rule_is_measured_by_a_registered_service(stack: Deployed) -> None:
+    """It reads the very bytes by a signed address, with credentials of its own, and its answer decides."""
+    for name in ("IntakeFunction", "CompletionFunction", "SweepFunction"):
+        function = stack.resources[name]
+        trusted = client("lambda").get_function_configuration(FunctionName=function)["Environment"]["Variables"]
+        variables = {**trusted, "SSL_CERT_FILE": str(certificate())}
+        client("lambda").update_function_configuration(FunctionName=function, Environment={"Variables": variables})
+    secret = {"host": "localhost", "token": "t"}
+    client("secretsmanager").create_secret(Name="lakegate-validator-e2e", SecretString=json.dumps(secret))
+    short, long = b"id\n1\n2\n", b"id\n1\n2\n3\n"
+    with probing() as service:
+        command = ["validator", "add", "probe", service.url, "-t", "Probe", "--secret", "e2e", "--local"]
+        registered = CliRunner().invoke(app, command)
+        body = PROBED.encode()
+        compiled = compile_document(body, referred_of(stack.dependencies, body))
+        run(publish(stack.dependencies, compiled), stack.dependencies.clock)
+        run(add_route(stack.dependencies, "probed/", "e2e-probed", "rows", 1), stack.dependencies.clock)
+        rows = [stack.finished(stack.upload(each, f"probed/{number}.csv")) for number, each in enumerate((short, long))]
+    shown = CliRunner().invoke(app, ["reasons", rows[1].id, "--local"])
+
+    assert registered.exit_code == 0
+    assert [(row.state, row.attempt, row.failed) for row in rows] == [
+        (State.PUBLISHED, 1, ()),
+        (State.QUARANTINED, 1, ()),
+    ]
+    assert (service.read, service.credentials) == ([short, long], {"Bearer t"})
+    assert [stack.blocks(row) for row in rows] == [1, 1]
+    words = " ".join(shown.stdout.split())
+    assert "1 of 1 answers of the validator say that it is broken (its metric: 4)" in words

@@ -8,11 +8,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from jsonschema.validators import Draft202012Validator
 
+from lakegate.cli.documents import checks
 from lakegate.contracts.door.terms import BatchLimits
 from lakegate.contracts.lake.failures import FailureCause
 from lakegate.contracts.lake.states import Outcome
 from lakegate.contracts.plan.result import Result, Unreadable
+from lakegate.contracts.schemas import load, problems
+from lakegate.functions.http.workloads import results_of as results_of_report
 from lakegate.functions.ports.errors import NotFound, PortError, Throttled, Unanswered
 from lakegate.functions.ports.jobs import names_invocation
 from lakegate.functions.ports.objects import Address
@@ -87,6 +91,30 @@ def test_the_verdict_follows_from_all_answers(answer: Answer, state: State, verd
     assert [(each.id, each.status.value) for each in report.judgement.outcomes if each.id == "order"] == [
         ("order", "pass" if state is State.PUBLISHED else "fail")
     ]
+
+
+def test_results_name_the_technology_and_its_version() -> None:
+    """Over HTTP and in the documents of commands, in the form of their schemas."""
+    line = proceeded(begun(Line.of(broken)))
+    report = judged(line.env.dependencies, line.row)
+    assert report is not None
+    (over_http,) = (each for each in results_of_report(report) if each["id"] == "order")
+    (of_command,) = (each for each in checks(report) if each["id"] == "order")
+
+    assert over_http == {
+        "id": "order",
+        "column": None,
+        "metric": 1,
+        "unit": "answers",
+        "technology": "Probe",
+        "version": "1.2.3",
+        "severity": {"fail": {"success": False, "exceptionInfoModel": None}, "warn": over_http["severity"]["warn"]},
+        "success": "fail",
+    }
+    assert problems("api", "RuleResult", over_http, 5) == ()
+    assert (of_command["technology"], of_command["version"], of_command["metric"]) == ("Probe", "1.2.3", "external")
+    assert of_command["failing_rows"] is None
+    assert Draft202012Validator({"$ref": "#/$defs/check", "$defs": load("check")["$defs"]}).is_valid(of_command)
 
 
 def test_nothing_is_decided_before_all_have_answered() -> None:
