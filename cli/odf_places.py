@@ -134,8 +134,6 @@ class FolderPlace:
         with self.new(name) as part, part.open("wb") as target:
             for piece in FolderPlace(body.parent).pieces(body.name) if isinstance(body, Path) else (body,):
                 target.write(piece)
-            target.flush()
-            os.fsync(target.fileno())
 
     @contextmanager
     def new(self, name: str) -> Iterator[Path]:
@@ -154,6 +152,7 @@ class FolderPlace:
         """See `OdfPlace`."""
         if self.head() != before:
             raise InputError(f"{self.path} was changed by somebody else: repeat the command")
+        os.sync()  # a head that survives a loss of power names files that do, too; once, as it takes milliseconds for each file
         self.put(HEAD, text.encode())
 
 
