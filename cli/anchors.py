@@ -6,20 +6,23 @@ documents (`contracts/lake/anchors.py`).
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from lakegate.cli.aws import asked
 from lakegate.contracts.errors import InputError, SetUpError
 from lakegate.contracts.lake.anchor_check import AnchorFault, AnchorFlaw
 from lakegate.contracts.lake.anchors import FOLDER
+from lakegate.contracts.words import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from lakegate.cli.aws import DeployedStack
     from lakegate.functions.ports.ledger import Head
 
+ANCHOR = re.compile(r"([0-9]{1,15})=([0-9a-f]{64})", re.IGNORECASE | re.ASCII)
 OUTPUT = "AnchorBucket"
 HIDDEN = "a delete marker hides it; the locked version is there and was read"
 OVER = "another version was put over it; the first one, which is locked, was read"
@@ -88,3 +91,19 @@ def documents_of(bucket: str, prefix: str = "") -> StoredAnchors:
             yield key.removeprefix(prefix), answer["Body"].read()
 
     return StoredAnchors(read(), tuple(faults))
+
+
+def anchors_in(texts: Iterable[str]) -> Mapping[int, str]:
+    """Digests by height. InputError for a text that is no anchor."""
+    anchors: dict[int, str] = {}
+    for text in texts:
+        found = ANCHOR.fullmatch(text)
+        if found is None:
+            raise InputError(
+                "an anchor is HEIGHT=DIGEST, the digest in 64 hexadecimal digits, as `verify` prints it; "
+                f"not {shown(text)}"
+            )
+        height, digest = int(found[1]), found[2].lower()
+        if anchors.setdefault(height, digest) != digest:
+            raise InputError(f"two anchors of height {height} differ")
+    return anchors

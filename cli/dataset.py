@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path  # noqa: TC003 - typer reads the annotation
-from typing import TYPE_CHECKING, Annotated, Final, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final, TypeAlias, TypeVar
 
 import typer
 
@@ -19,7 +19,17 @@ from lakegate.contracts.lake.projection import NOTHING, Projection, time_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from lakegate.cli.odf_ledger import Proof
+
 Read = TypeVar("Read")
+KeyFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(help="The public key that must have signed: a PEM file, known from elsewhere.", show_default=False),
+]
+Anchor: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(help="HEIGHT=DIGEST of the ledger, known from elsewhere; may be given several times."),
+]
 app: Final = typer.Typer(
     no_args_is_help=True,
     help="Files of published data: their rows, hashes and, of slices, offsets and times.",
@@ -176,12 +186,8 @@ def import_(  # noqa: PLR0913 - a command has these options
     ],
     folder: Annotated[Path, typer.Argument(help="The target folder; created if missing.", show_default=False)],
     *,
-    key: Annotated[
-        Path | None,
-        typer.Option(
-            help="The public key that must have signed: a PEM file, known from elsewhere.", show_default=False
-        ),
-    ] = None,
+    key: KeyFile = None,
+    anchor: Anchor = None,
     stack: StackName = DEFAULT_STACK,
     local: Local = False,
     as_json: AsJson = False,
@@ -195,7 +201,35 @@ def import_(  # noqa: PLR0913 - a command has these options
     """
     from lakegate.cli.dataset_import import import_dataset  # noqa: PLC0415 - likewise
 
-    import_dataset(source, folder, key, stack if local else None, as_json=as_json)
+    import_dataset(source, folder, _proof(key, anchor), stack if local else None, as_json=as_json)
+
+
+@app.command()
+def verify(
+    folder: Annotated[
+        Path, typer.Argument(help="A folder that `import` or `export` filled, or a copy of one.", show_default=False)
+    ],
+    key: KeyFile = None,
+    anchor: Anchor = None,
+    as_json: AsJson = False,
+) -> None:
+    """Verify a dataset of Open Data Fabric in a folder: its chain, the ledger in its attachments, and all of its data.
+
+    Example: lakegate dataset verify sales/ --key key.pem
+
+    Exit code: 0 everything is as stated, 1 something is not, 2 there is no dataset.
+    """
+    from lakegate.cli.dataset_verify import verify_dataset  # noqa: PLC0415 - likewise
+
+    raise typer.Exit(verify_dataset(folder, _proof(key, anchor), as_json=as_json))
+
+
+def _proof(key: Path | None, anchor: list[str] | None) -> Proof:
+    from lakegate.cli.anchors import anchors_in  # noqa: PLC0415 - likewise
+    from lakegate.cli.odf_ledger import Proof  # noqa: PLC0415 - likewise
+    from lakegate.cli.signing import signatures_by  # noqa: PLC0415 - likewise
+
+    return Proof(signatures_by(key), anchors_in(anchor or ()))
 
 
 def _named(path: Path, read: Callable[[Path], Read]) -> Read:

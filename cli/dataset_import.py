@@ -11,62 +11,41 @@ from __future__ import annotations
 
 import shutil
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lakegate.cli import terminal
 from lakegate.cli.aws import entered, readable_errors
 from lakegate.cli.escape import escaped
+from lakegate.cli.odf_copy import DatasetCopy, as_document, in_words
 from lakegate.cli.odf_dataset import check_file, followed, head_of, names, walked
 from lakegate.cli.odf_ledger import ledger_of
 from lakegate.cli.odf_places import FolderPlace, source_of
-from lakegate.cli.signing import as_document, in_words, signatures_by
 from lakegate.contracts.errors import InputError
 from lakegate.functions.ports.errors import NotFound
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from lakegate.cli.odf_dataset import Added
-    from lakegate.cli.odf_ledger import CheckedLedger
+    from lakegate.cli.odf_ledger import CheckedLedger, Proof
     from lakegate.cli.odf_places import OdfSource
-    from lakegate.contracts.lake.signatures import Signatures
-    from lakegate.contracts.odf.chain import ChainState
 
 
-@dataclass(frozen=True, slots=True)
-class Imported:
-    """What a run brought."""
-
-    state: ChainState
-    blocks: int
-    """That are new, as are those below."""
-    added: tuple[Added, ...]
-    ledger: CheckedLedger | None
-    """None: another tool wrote the dataset."""
-
-    @property
-    def name(self) -> str:
-        """The line, or the identity of the dataset."""
-        return self.ledger.line if self.ledger else str(self.state.id)
-
-
-def import_dataset(source: str, folder: Path, key: Path | None, stack: str | None, *, as_json: bool) -> None:
+def import_dataset(source: str, folder: Path, proof: Proof, stack: str | None, *, as_json: bool) -> None:
     """Bring what is new of a dataset into a folder, and print what it is. `stack`: the local one, whose S3 is asked."""
-    signatures = signatures_by(key)
     if stack is not None:
         entered(stack, local=True)
     with readable_errors():
-        found = imported(source_of(source), FolderPlace(folder), signatures)
+        found = imported(source_of(source), FolderPlace(folder), proof)
     if as_json:
-        terminal.print_json(_as_document(found, folder, signatures))
+        terminal.print_json(as_document(found, folder, proof))
         return
-    for text in _in_words(found, folder, signatures):
+    for text in (*in_words(found, "new ", proof), f"Read its rows: lakegate dataset read {folder}"):
         terminal.answers().print(escaped(text), markup=False, soft_wrap=True)
 
 
-def imported(source: OdfSource, folder: FolderPlace, signatures: Signatures) -> Imported:
+def imported(source: OdfSource, folder: FolderPlace, proof: Proof) -> DatasetCopy:
     """Bring what is new into a folder. InputError, and nothing visible, where anything is not as it has to be."""
     _check_folder(folder.path)
     before, head = folder.head(), head_of(source)
@@ -79,11 +58,11 @@ def imported(source: OdfSource, folder: FolderPlace, signatures: Signatures) -> 
     _check_continues(own, head, new[0].block.previous if new else head)
     after, added = followed(state, new)
     assert after is not None
-    ledger = ledger_of([*there, *new], [*known, *added], signatures)
+    ledger = ledger_of([*there, *new], [*known, *added], proof)
     _bring(source, folder, added, ledger)
     if new:
         folder.set_head(head, before)
-    return Imported(after, len(new), tuple(added), ledger)
+    return DatasetCopy(after, len(new), tuple(added), ledger)
 
 
 def _check_folder(path: Path) -> None:
@@ -145,35 +124,3 @@ def _fetch(source: OdfSource, name: str, size: int, target: Path, arrived: Calla
             arrived(len(piece))
             if file.tell() > size:
                 raise InputError(f"it has more than {size:,} bytes")
-
-
-def _as_document(found: Imported, folder: Path, signatures: Signatures) -> dict[str, object]:
-    ledger = found.ledger
-    return {
-        "dataset": found.name,
-        "id": str(found.state.id),
-        "folder": str(folder),
-        "head": found.state.head,
-        "blocks": found.blocks,
-        "slices": len(found.added),
-        "rows": sum(each.data.rows for each in found.added),
-        "bytes": sum(each.data.size for each in found.added),
-        "ledger": ledger and {"line": ledger.line, "height": ledger.height, "digest": ledger.digest},
-        "signatures": ledger and as_document(signatures, ()),
-    }
-
-
-def _in_words(found: Imported, folder: Path, signatures: Signatures) -> Iterator[str]:
-    rows, size = (sum(getattr(each.data, name) for each in found.added) for name in ("rows", "size"))
-    slices = "1 slice" if len(found.added) == 1 else f"{len(found.added):,} slices"
-    yield f"{found.name}: {found.blocks:,} new {'block' if found.blocks == 1 else 'blocks'}"
-    yield f"  {slices}, each as its block states: {rows:,} rows, {size:,} bytes"
-    yield f"  identity  {found.state.id}"
-    yield f"  head      {found.state.head}"
-    if found.ledger is None:
-        yield "Another tool wrote this dataset: it has no verdicts of Lakegate."
-    else:
-        yield "The ledger in its attachments is intact, and gives this dataset."
-        yield f"  height and digest  {found.ledger.height}={found.ledger.digest}"
-        yield from in_words(signatures, found.ledger.height, ())
-    yield f"Read its rows: lakegate dataset read {folder}"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from lakegate.contracts.convert.chain_odf import ledger_in, odf_blocks
 from lakegate.contracts.errors import InputError
@@ -13,7 +14,7 @@ from lakegate.contracts.lake.ledger import verify_signed
 from lakegate.contracts.odf.metadata import SetAttachments
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from lakegate.cli.odf_dataset import Added, Link
     from lakegate.contracts.lake.block import AnyBlock, Block
@@ -42,21 +43,31 @@ class CheckedLedger:
         return {one.offset: one.event_time for each in deliveries(self.blocks) for one in each.slices or ()}
 
 
-def ledger_of(links: Sequence[Link], added: Sequence[Added], signatures: Signatures) -> CheckedLedger | None:
+class Proof(NamedTuple):
+    """What is known of a ledger from elsewhere."""
+
+    signatures: Signatures
+    anchors: Mapping[int, str] = MappingProxyType({})
+    """Digests by height."""
+
+
+def ledger_of(links: Sequence[Link], added: Sequence[Added], proof: Proof) -> CheckedLedger | None:
     """The ledger of a dataset; None where it has none. InputError where its chain is broken, or gives another dataset.
 
     The blocks of a dataset follow from its ledger and from the columns of its data: they are written again, and compared.
-    `signatures` then has what is signed by whom.
+    The signatures of `proof` then have what is signed by whom.
     """
     events = (each.block.event for each in links)
     stored = ledger_in(each for each in events if isinstance(each, SetAttachments))
     if not stored:
-        if signatures.given is not None:
-            raise InputError("the dataset has no blocks of Lakegate, so nothing is signed: leave out --key")
+        if proof.signatures.given is not None or proof.anchors:
+            raise InputError(
+                "the dataset has no blocks of Lakegate, so nothing is signed: leave out --key and --anchor"
+            )
         return None
     lowest = stored_block(stored[0].text)
     line = "" if lowest is None else lowest.chain
-    faults = verify_signed(stored, line, signatures)
+    faults = verify_signed(stored, line, proof.signatures, anchors=proof.anchors)
     if faults:
         raise InputError(
             f"the ledger in the attachments is broken: {faults[0].what} at block {faults[0].height} {faults[0].why}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,7 +10,7 @@ import typer
 
 from lakegate.cli import terminal
 from lakegate.cli.anchored import AnchorOptions, verify_anchors
-from lakegate.cli.anchors import keep_anchor, kept_anchors
+from lakegate.cli.anchors import anchors_in, keep_anchor, kept_anchors
 from lakegate.cli.aws import opened
 from lakegate.cli.chain_file import Passed, stored_faults, verified
 from lakegate.cli.damages import compared_objects, damages_in_words
@@ -21,7 +20,6 @@ from lakegate.cli.options import DEFAULT_STACK, AsJson, Local, OptionalLine, Sta
 from lakegate.cli.signing import KMS, as_document, in_words, signatures_by, signatures_of
 from lakegate.cli.slice_replay import replay_in_words, replayed_slices
 from lakegate.contracts.errors import InputError
-from lakegate.contracts.words import shown
 from lakegate.functions.ports.ledger import Head
 from lakegate.functions.usecases.lines import line_named
 
@@ -36,7 +34,6 @@ if TYPE_CHECKING:
 
 AS_RECORDED, BROKEN = 0, 1
 FILE_ONLY = "Only an anchor (--anchor) proves that no block was cut off above, or all of them rewritten."
-ANCHOR = re.compile(r"([0-9]{1,15})=([0-9a-f]{64})", re.IGNORECASE | re.ASCII)
 
 
 def verify(  # noqa: PLR0913 - a command has these options
@@ -107,7 +104,7 @@ def verify(  # noqa: PLR0913 - a command has these options
             "--objects compares the store with the chain, --data a folder, --replay the slices: give one of them"
         )
     is_from_kms, passed = key == KMS, Passed(blocks=[] if data or replay else None)
-    given, signatures = _anchors(anchor or ()), signatures_by(None if key is None or is_from_kms else Path(key))
+    given, signatures = anchors_in(anchor or ()), signatures_by(None if key is None or is_from_kms else Path(key))
     if file is not None:
         if is_from_kms or objects or keep or replay:
             raise InputError("--yaml asks no stack: leave out --key kms, --objects, --replay and --keep-anchor")
@@ -118,7 +115,7 @@ def verify(  # noqa: PLR0913 - a command has these options
         signatures = signatures_of(there) if is_from_kms else signatures
         chain = line_named(dependencies, dataset)
         head = dependencies.ledger.head(chain)
-        given = _anchors([*_texts(given), *kept_anchors(there, chain)])
+        given = anchors_in([*_texts(given), *kept_anchors(there, chain)])
         faults = stored_faults(dependencies, chain, head, signatures, given, passed=passed)
         wanted = "objects" if objects else "slices" if replay else ""
         compared, words = _compared(dependencies, chain, head, passed.blocks or (), wanted, data)
@@ -174,21 +171,6 @@ def _print_file(  # noqa: PLR0913 - what a file and a folder were verified by
 
 def _texts(anchors: Mapping[int, str]) -> list[str]:
     return [f"{height}={digest}" for height, digest in anchors.items()]
-
-
-def _anchors(texts: list[str] | tuple[()]) -> Mapping[int, str]:
-    anchors: dict[int, str] = {}
-    for text in texts:
-        found = ANCHOR.fullmatch(text)
-        if found is None:
-            raise InputError(
-                "an anchor is HEIGHT=DIGEST, the digest in 64 hexadecimal digits, as `verify` prints it; "
-                f"not {shown(text)}"
-            )
-        height, digest = int(found[1]), found[2].lower()
-        if anchors.setdefault(height, digest) != digest:
-            raise InputError(f"two anchors of height {height} differ")
-    return anchors
 
 
 def _as_document(

@@ -152,9 +152,10 @@ def test_accepted_rows_become_slices_one_delivery_after_another(stack: Deployed,
     assert [each["offset"] for each in read["records"]] == [0, 1, 2]
     assert [(each["intact"], each["objects"]["compared"]) for each in verified] == [(True, 2)] * 2
     shared, copy = str(tmp_path / "shared"), str(tmp_path / "imported")
-    commands = [["export", line, shared, "--local"], ["import", shared, copy], ["read", copy]]
-    exported, imported, again = (
+    commands = [["export", line, shared, "--local"], ["import", shared, copy], ["read", copy], ["verify", copy]]
+    exported, imported, again, intact = (
         json.loads(CliRunner().invoke(app, ["dataset", *each, "--json"]).stdout) for each in commands
     )
     assert (exported["slices"], imported["head"], imported["ledger"]["line"]) == (2, exported["head"], line)
     assert again["records"] == read["records"]
+    assert (intact["faults"], intact["rows"]) == ([], 3)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakegate.cli.dataset_export import exported
 from lakegate.cli.dataset_import import imported
+from lakegate.cli.odf_ledger import Proof
 from lakegate.cli.odf_places import FolderPlace
 from lakegate.cli.signing import signatures_by
 from lakegate.contracts.lake.block import GENESIS, BlockKind, canonical
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from lakegate.cli.dataset_export import Exported
-    from lakegate.cli.dataset_import import Imported
+    from lakegate.cli.odf_copy import DatasetCopy
     from lakegate.contracts.lake.block import AnyBlock
     from lakegate.contracts.plan.plan import Plan
     from lakegate.functions.ports.objects import Address
@@ -139,9 +140,9 @@ def a_line(folder: Path) -> Lake:
     return made
 
 
-def bring(source: Path, folder: Path) -> Imported:
+def bring(source: Path, folder: Path) -> DatasetCopy:
     """Import from a folder."""
-    return imported(FolderPlace(source), FolderPlace(folder), signatures_by(None))
+    return imported(FolderPlace(source), FolderPlace(folder), Proof(signatures_by(None)))
 
 
 def files_of(folder: Path) -> dict[str, bytes]:

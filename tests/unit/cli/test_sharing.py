@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 from lakegate.cli.dataset_export import exported
 from lakegate.cli.dataset_import import imported
 from lakegate.cli.main import app
+from lakegate.cli.odf_ledger import Proof
 from lakegate.cli.odf_places import FolderPlace, WebSource, place_of, source_of
 from lakegate.cli.signing import signatures_by
 from lakegate.contracts.errors import InputError
@@ -237,7 +238,7 @@ def test_an_import_brings_what_is_new(line: Lake, tmp_path: Path) -> None:
     line.export(tmp_path / "shared")
     asked: list[str] = []
     source = SimpleNamespace(pieces=lambda name: asked.append(name) or FolderPlace(tmp_path / "shared").pieces(name))
-    found = imported(source, FolderPlace(tmp_path / "copy"), signatures_by(None))
+    found = imported(source, FolderPlace(tmp_path / "copy"), Proof(signatures_by(None)))
 
     assert (found.blocks, [each.data.start for each in found.added]) == (2, [4])
     assert [each.partition("/")[0] for each in asked] == ["refs", "blocks", "blocks", "data"]
@@ -265,9 +266,9 @@ def test_an_interrupted_import_goes_on(shared: Path, tmp_path: Path) -> None:
         folder = tmp_path / str(left)
         first, second = Breaking(shared, left), Breaking(shared, 100)
         with pytest.raises(KeyboardInterrupt):
-            imported(first, FolderPlace(folder), signatures_by(None))
+            imported(first, FolderPlace(folder), Proof(signatures_by(None)))
         assert not (folder / "refs").exists()
-        imported(second, FolderPlace(folder), signatures_by(None))
+        imported(second, FolderPlace(folder), Proof(signatures_by(None)))
 
         assert sorted(first.asked[1:] + second.asked[1:]) == sorted(
             each for each in files_of(shared) if each != "refs/head"
@@ -477,14 +478,14 @@ class Quiet(SimpleHTTPRequestHandler):
 def test_a_static_web_server_is_a_repository(shared: Path, tmp_path: Path) -> None:
     """Files come by their names; what answers otherwise is refused."""
     with served(shared) as url:
-        assert imported(source_of(f"{url}/"), FolderPlace(tmp_path / "copy"), signatures_by(None)).blocks == 11
+        assert imported(source_of(f"{url}/"), FolderPlace(tmp_path / "copy"), Proof(signatures_by(None))).blocks == 11
         for path, reason in (
             ("moved", "answered 302"),
             ("broken", "broke off|does not answer"),
             ("none", "there is no dataset"),
         ):
             with pytest.raises(InputError, match=reason):
-                imported(source_of(f"{url}/{path}"), FolderPlace(tmp_path / path), signatures_by(None))
+                imported(source_of(f"{url}/{path}"), FolderPlace(tmp_path / path), Proof(signatures_by(None)))
 
     assert files_of(tmp_path / "copy") == files_of(shared)
     with pytest.raises(InputError, match="does not answer"):
@@ -516,7 +517,9 @@ def test_a_bucket_is_a_repository(line: Lake, lakegate: Lakegate, tmp_path: Path
     line.publish("id,at,note\n5,2026-11-22T10:00:00Z,new\n", WIDER)
     assert exported(line.dependencies, LINE, place).new == 2
     assert (
-        imported(source_of(f"s3://{LAKE}/shared/visits"), FolderPlace(tmp_path / "copy"), signatures_by(None)).blocks
+        imported(
+            source_of(f"s3://{LAKE}/shared/visits"), FolderPlace(tmp_path / "copy"), Proof(signatures_by(None))
+        ).blocks
         == 13
     )
     line.export(tmp_path / "shared")
@@ -597,7 +600,60 @@ def test_the_key_of_somebody_else_is_no_proof(shared: Path, tmp_path: Path) -> N
     key = tmp_path / "key.pem"
     key.write_bytes(FORGER.pem)
     with pytest.raises(InputError, match="no block is signed by the given key"):
-        imported(FolderPlace(shared), FolderPlace(tmp_path / "copy"), signatures_by(key))
+        imported(FolderPlace(shared), FolderPlace(tmp_path / "copy"), Proof(signatures_by(key)))
+
+
+def test_a_dataset_in_a_folder_is_verified(made: Lake, shared: Path, tmp_path: Path) -> None:
+    """All of it, without a stack: by the key and a digest of the ledger that are known from elsewhere."""
+    key = tmp_path / "key.pem"
+    key.write_bytes(ONE.pem)
+    anchor = f"4={made.previous}"
+    found = json.loads(run("verify", shared, "--key", key, "--anchor", anchor, "--json"))
+
+    assert (found["faults"], found["dataset"], found["blocks"], found["slices"], found["rows"]) == ([], LINE, 11, 3, 4)
+    assert found["signatures"]["proven_by"] == "key"
+    assert run("verify", shared).splitlines()[:2] == [
+        f"{LINE}: 11 blocks",
+        f"  3 slices, each as its block states: 4 rows, {size_of(made):,} bytes",
+    ]
+
+
+def test_what_was_changed_in_a_folder_is_named(shared: Path) -> None:
+    """Each slice that is missing or was changed, or the block from which on nothing can be followed."""
+    first, last = one(shared, "data"), one(shared, "data", -1)
+    first.unlink()
+    last.write_bytes(last.read_bytes()[:-1] + b"?")
+    text = run("verify", shared, code=1).splitlines()
+    assert text[0] == f"{shared} is not as stated:"
+    assert sorted(each.partition(": ")[2] for each in text[1:]) == sorted(
+        [
+            f"data/{first.name} is not as stated: it is missing",
+            f"data/{last.name} is not as stated: its bytes are others than its name says",
+        ]
+    )
+    one(shared, "blocks").write_bytes(b"")
+    found = json.loads(run("verify", shared, "--json", code=1))
+    assert list(found) == ["faults"]
+    assert found["faults"][0].endswith("are others than its name says")
+
+
+def test_a_folder_without_a_dataset_is_not_verified(tmp_path: Path) -> None:
+    """There is nothing to say of it."""
+    found = CliRunner().invoke(app, ["dataset", "verify", str(tmp_path)])
+
+    assert isinstance(found.exception, InputError)
+    assert "has no dataset: refs/head is missing" in str(found.exception)
+
+
+def test_a_dataset_that_ends_too_early_is_found_by_an_anchor(line: Lake, tmp_path: Path) -> None:
+    """A digest of the ledger proves that nothing is missing below it."""
+    anchors = {4: line.previous}
+    shorter_line(line)
+    line.export(tmp_path / "shared")
+    proof = Proof(signatures_by(None), anchors)
+    with pytest.raises(InputError, match="broken: anchor at block 3"):
+        imported(FolderPlace(tmp_path / "shared"), FolderPlace(tmp_path / "copy"), proof)
+    assert not (tmp_path / "copy/refs").exists()
 
 
 def read(folder: Path, *words: str) -> list[int]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lakegate.cli.dataset_import import imported
+from lakegate.cli.odf_ledger import Proof
 from lakegate.cli.odf_places import FolderPlace
 from lakegate.cli.signing import signatures_by
 from lakegate.contracts.convert.chain_odf import odf_blocks
@@ -68,7 +69,7 @@ def rewritten(shared: Path, folder: Path, blocks: Blocks, *, renumbered: bool = 
 def refused(shared: Path, place: FolderPlace, folder: Path) -> str:
     """Why a dataset is refused where the key of the line is known."""
     with pytest.raises(InputError) as found:
-        imported(place, FolderPlace(folder), signatures_by(shared / "key.pem"))
+        imported(place, FolderPlace(folder), Proof(signatures_by(shared / "key.pem")))
     assert not (folder / "refs").exists()
     return str(found.value)
 
@@ -77,7 +78,7 @@ def test_the_blocks_as_they_were_are_imported(shared: Path, tmp_path: Path) -> N
     """What the other tests change is imported without their change, byte for byte."""
     place = rewritten(shared, tmp_path / "same", blocks_of(shared / "dataset"))
 
-    assert imported(place, FolderPlace(tmp_path / "copy"), signatures_by(shared / "key.pem")).blocks == 11
+    assert imported(place, FolderPlace(tmp_path / "copy"), Proof(signatures_by(shared / "key.pem"))).blocks == 11
     assert place.head() == FolderPlace(shared / "dataset").head()
 
 
@@ -101,13 +102,13 @@ def test_a_shorter_dataset_is_one_that_was_there_earlier(shared: Path, tmp_path:
     """It ends with a whole delivery; only a folder that has more refuses it, or a digest that is kept elsewhere."""
     blocks, accepted = blocks_of(shared / "dataset"), []
     whole = FolderPlace(tmp_path / "whole")
-    imported(FolderPlace(shared / "dataset"), whole, signatures_by(None))
+    imported(FolderPlace(shared / "dataset"), whole, Proof(signatures_by(None)))
     for length in range(1, len(blocks)):
         place = rewritten(shared, tmp_path / str(length), blocks[:length])
         with pytest.raises(InputError, match="older than the one in the folder"):
-            imported(place, whole, signatures_by(None))
+            imported(place, whole, Proof(signatures_by(None)))
         with suppress(InputError):
-            imported(place, FolderPlace(tmp_path / f"copy {length}"), signatures_by(None))
+            imported(place, FolderPlace(tmp_path / f"copy {length}"), Proof(signatures_by(None)))
             accepted.append(length)
 
     assert accepted == [1, 2, 5, 6, 8]
@@ -196,7 +197,10 @@ def test_a_line_that_somebody_else_signed_is_found(shared: Path, tmp_path: Path)
     forged.publish("id,at\n1,2026-11-20T10:00:00Z\n")
     forged.export(tmp_path / "forged")
 
-    assert imported(FolderPlace(tmp_path / "forged"), FolderPlace(tmp_path / "copy"), signatures_by(None)).blocks == 5
+    assert (
+        imported(FolderPlace(tmp_path / "forged"), FolderPlace(tmp_path / "copy"), Proof(signatures_by(None))).blocks
+        == 5
+    )
     assert "no block is signed by the given key" in refused(
         shared, FolderPlace(tmp_path / "forged"), tmp_path / "other"
     )
@@ -219,6 +223,6 @@ def test_a_dataset_of_another_tool_is_imported(shared: Path, tmp_path: Path) -> 
     """Without a ledger it is a dataset all the same, under its own identity."""
     blocks = at(Seed, lambda _: Seed(point_of(b"another")))(nothing_attached(blocks_of(shared / "dataset")))
     place = rewritten(shared, tmp_path / "foreign", blocks)
-    found = imported(place, FolderPlace(tmp_path / "copy"), signatures_by(None))
+    found = imported(place, FolderPlace(tmp_path / "copy"), Proof(signatures_by(None)))
 
     assert (found.name, found.ledger, found.blocks) == (str(point_of(b"another")), None, 6)

@@ -1,0 +1,66 @@
+"""What `lakegate dataset import` and `verify` print of a dataset in a folder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lakegate.cli import signing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from lakegate.cli.odf_dataset import Added
+    from lakegate.cli.odf_ledger import CheckedLedger, Proof
+    from lakegate.contracts.odf.chain import ChainState
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetCopy:
+    """A dataset in a folder, and which part of it a run brought or compared."""
+
+    state: ChainState
+    blocks: int
+    """Of that part, as are those below."""
+    added: tuple[Added, ...]
+    ledger: CheckedLedger | None
+    """None: another tool wrote the dataset."""
+
+    @property
+    def name(self) -> str:
+        """The line, or the identity of the dataset."""
+        return self.ledger.line if self.ledger else str(self.state.id)
+
+
+def as_document(found: DatasetCopy, folder: Path, proof: Proof) -> dict[str, object]:
+    """For machines."""
+    ledger = found.ledger
+    return {
+        "dataset": found.name,
+        "id": str(found.state.id),
+        "folder": str(folder),
+        "head": found.state.head,
+        "blocks": found.blocks,
+        "slices": len(found.added),
+        "rows": sum(each.data.rows for each in found.added),
+        "bytes": sum(each.data.size for each in found.added),
+        "ledger": ledger and {"line": ledger.line, "height": ledger.height, "digest": ledger.digest},
+        "signatures": ledger and signing.as_document(proof.signatures, proof.anchors),
+    }
+
+
+def in_words(found: DatasetCopy, new: str, proof: Proof) -> Iterator[str]:
+    """For people. `new`: a word before what is counted."""
+    rows, size = (sum(getattr(each.data, name) for each in found.added) for name in ("rows", "size"))
+    slices = "1 slice" if len(found.added) == 1 else f"{len(found.added):,} slices"
+    yield f"{found.name}: {found.blocks:,} {new}{'block' if found.blocks == 1 else 'blocks'}"
+    yield f"  {slices}, each as its block states: {rows:,} rows, {size:,} bytes"
+    yield f"  identity  {found.state.id}"
+    yield f"  head      {found.state.head}"
+    if found.ledger is None:
+        yield "Another tool wrote this dataset: it has no verdicts of Lakegate."
+    else:
+        yield "The ledger in its attachments is intact, and gives this dataset."
+        yield f"  height and digest  {found.ledger.height}={found.ledger.digest}"
+        yield from signing.in_words(proof.signatures, found.ledger.height, proof.anchors)
