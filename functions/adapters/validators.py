@@ -6,7 +6,9 @@ The address of the data is signed here and goes into the request alone: it is a 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.functions.adapters.credentials import KEYS, header_of
@@ -15,7 +17,8 @@ from lakegate.functions.adapters.web import refuse_status, split
 from lakegate.functions.ports.errors import NotFound, PortError, Unanswered
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
+    from http.client import HTTPResponse
 
     from mypy_boto3_s3 import S3Client
 
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
 
 MAX_ANSWER: Final = 1 << 20
 """Bytes."""
+PAUSE: Final = 60.0
+"""Seconds for which a service is not asked that did not answer in time."""
 NOT_FOUND, CONFLICT = 404, 409
 SCOPE: Final = frozenset({"host"})
 """Of every secret: the only host that it is sent to, so that an address cannot be registered with the secret of another one."""
@@ -45,6 +50,8 @@ class HttpsValidators:
     """It signs addresses of data."""
     sign: Callable[[str, str, bytes, Mapping[str, str]], dict[str, str]]
     """The headers of a request (method, URL, body, headers) signed by IAM."""
+    silent: dict[str, float] = field(default_factory=dict, repr=False)
+    """By address, until when a service is not asked, by the clock of the process."""
 
     def start(self, service: ValidatorService, validation: ExternalValidation) -> None:
         """POST /v1/validation/start. A validator that knows the id and compares requests (409) has started it before."""
@@ -59,7 +66,7 @@ class HttpsValidators:
         if len(body) > self.web.most:
             raise PortError("too-large")
         headers = self._headers(service, "POST", to, body, {"Content-Type": "application/json"})
-        with self.web.request("POST", to, body, headers) as answer:
+        with self._answer(service, "POST", to, body, headers) as answer:
             status = answer.status
         if status != CONFLICT:
             refuse_status(status)
@@ -68,7 +75,7 @@ class HttpsValidators:
         """GET /v1/validation/{name}."""
         url = f"{service.url}/v1/validation/{name}"
         headers = self._headers(service, "GET", url, b"", {"Accept": "application/json", "Accept-Encoding": "identity"})
-        with self.web.request("GET", url, None, headers) as answer:
+        with self._answer(service, "GET", url, None, headers) as answer:
             if answer.status == NOT_FOUND:
                 raise NotFound("http-404")
             refuse_status(answer.status)
@@ -79,6 +86,26 @@ class HttpsValidators:
         if not is_whole:
             raise Unanswered("IncompleteRead")
         return body
+
+    @contextmanager
+    def _answer(
+        self, service: ValidatorService, method: str, url: str, body: bytes | None, headers: Mapping[str, str]
+    ) -> Iterator[HTTPResponse]:
+        """The answer of a service. One that has used up the time of a request is not asked again for a while.
+
+        Else a sweep would spend its time on the deliveries that wait for it, and other deliveries would wait, too.
+        """
+        began = time.monotonic()
+        if began < self.silent.get(service.url, began):
+            raise Unanswered("silent")
+        try:
+            with self.web.request(method, url, body, headers) as answer:
+                yield answer
+        except Unanswered:
+            now = time.monotonic()
+            if now - began >= self.web.seconds:
+                self.silent[service.url] = now + PAUSE
+            raise
 
     def _headers(
         self, service: ValidatorService, method: str, url: str, body: bytes, headers: dict[str, str]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from lakegate.functions.ports.errors import NotFound
 from lakegate.functions.usecases.source import content
 from lakegate.functions.usecases.steps import Alarm
-from lakegate.functions.usecases.waived import measured_at, measured_row
+from lakegate.functions.usecases.waived import measured_result, measured_row
 
 if TYPE_CHECKING:
     from lakegate.contracts.lake.block import Block
@@ -56,7 +56,7 @@ def result_of(dependencies: Dependencies, row: Workload) -> bytes | None:
     if not of.attempt or (row.decision is not None and not row.decision.result):
         return None
     try:
-        body = dependencies.objects.read(measured_at(dependencies, of))
+        body = measured_result(dependencies, of)
     except NotFound:
         return None
     if row.decision is not None and hashlib.sha256(body).hexdigest() != row.decision.result:

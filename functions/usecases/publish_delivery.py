@@ -25,7 +25,7 @@ from lakegate.functions.usecases.copies import copied, copies_of, listed, slices
 from lakegate.functions.usecases.moves import OutcomeChanged, is_same_write, message
 from lakegate.functions.usecases.signing import names_key
 from lakegate.functions.usecases.steps import Alarm, ConcurrentUpdate, Effect, perform
-from lakegate.functions.usecases.waived import measured_at, measured_row
+from lakegate.functions.usecases.waived import measured_result, measured_row
 
 if TYPE_CHECKING:
     from lakegate.functions.ports.ledger import Head
@@ -61,7 +61,7 @@ def _result(dependencies: Dependencies, workload: Workload) -> Result | None:
     assert decision is not None
     if not decision.result:
         return None
-    body = dependencies.objects.read(measured_at(dependencies, measured_row(dependencies, workload)))
+    body = measured_result(dependencies, measured_row(dependencies, workload))
     if hashlib.sha256(body).hexdigest() != decision.result:
         raise Alarm("result-differs", workload.id)
     return Result.from_validated(body)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.judge.codes import WAIVER_EXPIRED
 from lakegate.contracts.judge.verdict import Verdict
 from lakegate.contracts.lake.lifecycle import warned
+from lakegate.functions.ports.errors import NotFound
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases import layout
 from lakegate.functions.workload import Decision
@@ -22,13 +24,15 @@ def measured_row(dependencies: Dependencies, workload: Workload) -> Workload:
     return dependencies.workloads.get(workload.waiver.rejected) if workload.waiver else workload
 
 
-def measured_at(dependencies: Dependencies, measured: Workload) -> Address:
-    """The result of the last attempt; of a decision of which validators have a part, the one with their answers."""
-    if measured.decision is not None and dependencies.terms(measured).has_external:
-        key = layout.answers_key(measured.id, measured.attempt)
-    else:
-        key = f"{layout.attempt_prefix(measured.id, measured.attempt, measured.batch)}/result.json"
-    return Address(dependencies.places.lake, key)
+def measured_result(dependencies: Dependencies, measured: Workload) -> bytes:
+    """The result of the last attempt, with what validators answered, if that was kept. Raises NotFound."""
+    keys = [f"{layout.attempt_prefix(measured.id, measured.attempt, measured.batch)}/result.json"]
+    if dependencies.terms(measured).has_external:
+        keys.insert(0, layout.answers_key(measured.id, measured.attempt))
+    for key in keys[:-1]:
+        with suppress(NotFound):
+            return dependencies.objects.read(Address(dependencies.places.lake, key))
+    return dependencies.objects.read(Address(dependencies.places.lake, keys[-1]))
 
 
 def decision_on_waived(dependencies: Dependencies, workload: Workload) -> Decision:

@@ -570,6 +570,34 @@ def test_data_is_pulled_on_request(built: Path) -> None:
     }
 
 
+def test_validators_are_called_on_request(built: Path) -> None:
+    """Without hosts no role may read secrets of theirs; with them, the functions that continue workloads, and no person (P16)."""
+    api = "arn:aws:execute-api:eu-west-1:123456789012:a1/*"
+    stacks = [Stack.read(built), Stack.read(built, ValidatorHosts="a.example")]
+    stacks.append(Stack.read(built, ValidatorHosts="a.example", ValidatorApis=api))
+    policies = [stack.resources("AWS::IAM::ManagedPolicy").get("ValidatorPolicy") for stack in stacks]
+    granted = [
+        policy and [(each["Action"], each["Resource"]) for each in policy["PolicyDocument"]["Statement"]]
+        for policy in policies
+    ]
+    secrets = (
+        "secretsmanager:GetSecretValue",
+        "arn:aws:secretsmanager:eu-west-1:123456789012:secret:lakegate-validator-*",
+    )
+    having = [
+        {
+            name
+            for name, role in stack.resources("AWS::IAM::Role").items()
+            if any("ValidatorPolicy" in str(each) for each in role.get("ManagedPolicyArns", ()))
+        }
+        for stack in stacks
+    ]
+
+    assert granted == [None, [secrets], [secrets, ("execute-api:Invoke", [api])]]
+    assert having == [set(), *[{"IntakeRole", "CompletionRole", "SweepRole"}] * 2]
+    assert stacks[1].function("SweepFunction")["Environment"]["Variables"]["LAKEGATE_VALIDATOR_HOSTS"] == "a.example"
+
+
 def test_people_read_the_logs_of_every_function(built: Path) -> None:
     """Operators and `doctor`, also of the functions that a stack has on request; the access log names callers."""
     full = Stack.read(

@@ -182,6 +182,23 @@ def test_an_answer_that_breaks_off_is_none(receiver: Receiver) -> None:
         validators(receiver).poll(service(receiver), "f" * 64)
 
 
+def test_a_silent_service_costs_the_time_of_one_request(receiver: Receiver) -> None:
+    """Deliveries that do not need it would wait for those that do; one that refuses at once costs no time, and is asked again."""
+    port, to = validators(receiver, seconds=0.3), service(receiver)
+    receiver.answer = answer(503, b"")
+    for _ in range(2):
+        with pytest.raises(Unanswered, match=r"^http-503$"):
+            port.poll(to, "f" * 64)
+    receiver.hangs = "before"
+    with pytest.raises(Unanswered, match="TimeoutError"):
+        port.poll(to, "f" * 64)
+    for act in (lambda: port.start(to, VALIDATION), lambda: port.poll(to, "f" * 64)):
+        with pytest.raises(Unanswered, match=r"^silent$"):
+            act()
+
+    assert len(receiver.requests) == 3
+
+
 def test_a_request_has_a_limit(receiver: Receiver) -> None:
     """More rules than fit are refused before anything is sent."""
     with pytest.raises(PortError, match=r"^too-large$"):

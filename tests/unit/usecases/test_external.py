@@ -221,6 +221,32 @@ def test_a_document_of_another_attempt_is_none() -> None:
     assert (again and again.on, again and again.cause) == (Outcome.LOST, C.WRONG_RESULT)
 
 
+def test_a_delivery_that_stays_undecided_shows_why() -> None:
+    """A rule that raised in its validator is an error of its check, also in the report of the FAILED delivery."""
+    raised = {"fail": {"success": False, "exception_info": {"raised_exception": True}}, "warn": None}
+    line = Line.of(lambda asked: answer_of(asked, result=results_of(asked, severity=raised))).settled()
+    report = judged(line.env.dependencies, line.row)
+    assert report is not None
+
+    assert (line.row.state, [each.cause for each in line.row.failed]) == (State.FAILED, [C.UNDECIDED] * 3)
+    assert [(each.status.value, each.message) for each in report.judgement.outcomes if each.id == "order"] == [
+        ("error", "the validator could not measure this rule")
+    ]
+
+
+def test_a_delivery_without_answers_has_the_report_of_its_run() -> None:
+    """What was measured is shown, and who has not answered."""
+    line = Line.of(lambda asked: answer_of(asked, status="NOK")).settled()
+    report = judged(line.env.dependencies, line.row)
+    assert report is not None
+
+    assert [(each.id, each.status.value) for each in report.judgement.outcomes if each.kind != "file"] == [
+        ("name", "pass"),
+        ("amount", "pass"),
+        ("order", "error"),
+    ]
+
+
 def test_a_small_delivery_is_invoked_again_after_a_validator_failed() -> None:
     """What a validator does says nothing about the judge function; the deadline is that of validators, which take longer."""
     line = Line.of(lambda asked: answer_of(asked, status="NOK"), judge=True)
