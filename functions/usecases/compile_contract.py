@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -79,6 +80,13 @@ def effects_of(compiled: CompiledContract, change: PlannedChange) -> Iterator[st
     name = f"{compiled.contract} {compiled.version}"
     if change.is_new and not change.drafted and _folded(compiled.written_status) not in {ACTIVE, *KEPT}:
         yield f"the document's status is {shown(compiled.written_status)}: publishing makes {name} active"
+    if change.is_new:
+        for dataset, plan in compiled.plans.items():
+            external = json.loads(plan).get("external", ())
+            for validator in sorted({each["validator"] for each in external}):
+                count = sum(each["validator"] == validator for each in external)
+                rules = "a rule" if count == 1 else f"{count} rules"
+                yield f"the validator {validator} gets each delivery of {shown(dataset)}, to measure {rules} of it"
     for each in change.announced:
         owner = f" (owner: {shown(each.owner)})" if each.owner else ""
         yield (

@@ -9,6 +9,11 @@ if TYPE_CHECKING:
 
 GX = {"name": "gx", "url": "https://gx.example.com", "technologies": ["GreatExpectations"], "secret": "gx"}
 ADD = ("validator", "add", "gx", "https://gx.example.com/", "--technology", "GreatExpectations", "--secret", "gx")
+RULES = (
+    "    quality:\n"
+    "      - {type: custom, engine: great-expectations, implementation: {expectation_type: expect_a, kwargs: {}}}\n"
+    "    properties:\n"
+)
 
 
 def test_validators_are_registered_listed_and_removed(lakegate: Lakegate) -> None:
@@ -51,3 +56,22 @@ def test_what_cannot_be_registered_is_refused(lakegate: Lakegate) -> None:
 
     assert "no validator gx is registered" in str(lakegate("validator", "remove", "gx").exception)
     assert lakegate.json("validator", "list") == {"validators": []}
+
+
+def test_a_contract_is_published_with_rules_that_a_validator_measures(lakegate: Lakegate) -> None:
+    """Refused before a validator is registered; then confirmed, because it gets each delivery, and bound in the plan."""
+    contract = lakegate.contract(**{"    properties:\n": RULES})
+    before = lakegate("publish", contract)
+    lakegate.ok(*ADD)
+    asked = lakegate("publish", contract)
+    dry = lakegate.json("publish", contract, "--dry-run")
+    lakegate.ok("publish", contract, "--yes")
+    (plan,) = lakegate.json("show", "shop", "--resolved")["resolved"].values()
+    effect = "the validator gx gets each delivery of `orders`, to measure a rule of it"
+
+    assert (before.exit_code, "can never be measured" in before.output) == (1, True)
+    assert str(asked.exception) == f"{effect}. Nothing was changed: confirm it with --yes"
+    assert dry["confirm"] == [effect]
+    assert [(each["check"], each["technology"], each["validator"]) for each in plan["external"]] == [
+        ("orders:custom:1", "GreatExpectations", "gx")
+    ]

@@ -11,8 +11,8 @@ from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.validators import service_of
 from lakegate.contracts.plan.plan import Plan
 from lakegate.functions.ports.objects import Address
-from lakegate.functions.usecases.compile_contract import DocumentRefused, compile_document
-from lakegate.functions.usecases.publish_contract import publish
+from lakegate.functions.usecases.compile_contract import DocumentRefused, compile_document, effects_of
+from lakegate.functions.usecases.publish_contract import planned, publish
 from lakegate.functions.usecases.registering import add_validator, remove_validator
 from lakegate.functions.usecases.validators import validator_named, validators
 from lakegate.functions.usecases.workflows import referred_of
@@ -154,6 +154,25 @@ def test_what_no_validator_answers_still_refuses_a_publication() -> None:
         published(env, contract("1.0.0", RULE, other))
 
     assert [each.path for each in refused.value.examined.errors] == ["$.schema[0].quality[1]"]
+
+
+def test_who_publishes_confirms_that_a_validator_gets_the_data() -> None:
+    """For each new version: by whom deliveries are read beside the gate, and for how many rules."""
+    env = Environment()
+    add(env)
+    effects = []
+    for text in (contract(), contract("1.1.0", RULE, RULE), contract("1.1.0", RULE, RULE), document({}, "2.0.0")):
+        compiled = compile_document(text, referred_of(env.dependencies, text))
+        effects.append(list(effects_of(compiled, planned(env.dependencies, compiled))))
+        if len(effects) != 2:
+            drive(env.dependencies, publish(env.dependencies, compiled))
+
+    assert effects == [
+        ["the validator gx gets each delivery of `orders`, to measure a rule of it"],
+        ["the validator gx gets each delivery of `orders`, to measure 2 rules of it"],
+        ["the validator gx gets each delivery of `orders`, to measure 2 rules of it"],
+        [],
+    ]
 
 
 def test_nobody_is_looked_up_for_rules_that_are_measured_here() -> None:
