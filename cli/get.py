@@ -141,6 +141,7 @@ def _as_document(fetch: Fetch) -> dict[str, object]:
             }
             for delivery, which in fetch.done
         ],
+        **({"stale": fetch.manifest["stale"]} if "stale" in fetch.manifest else {}),
     }
 
 
@@ -160,6 +161,9 @@ def _print(fetch: Fetch, stack: str) -> None:
         console.print(
             escaped(f"Nothing of {line} was accepted above height {fetch.since}."), markup=False, soft_wrap=True
         )
+    for each in fetch.manifest.get("stale", {}).get("rules", ()):
+        text = f"stale    {each['rule']} does not hold for all accepted data since {each['since'][:19]} UTC"
+        console.print(escaped(text), markup=False, soft_wrap=True)
     words = shlex.join(("lakegate", "get", line, str(fetch.folder), "--since", str(fetch.height)))
     next_time = f"What is accepted later: {words}{stack}"
     console.print(escaped(next_time), markup=False, soft_wrap=True)

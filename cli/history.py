@@ -1,4 +1,4 @@
-"""`lakegate history`: what became of the deliveries of a line, from the index of its ledger."""
+"""`lakegate history`: what became of the deliveries of a line, from the index of its ledger; and rules with a schedule."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from lakegate.cli.aws import opened
 from lakegate.cli.escape import escaped
 from lakegate.cli.options import DEFAULT_STACK, AsJson, Line, Local, StackName
 from lakegate.cli.replay_many import TIMES
+from lakegate.cli.revalidations import as_document, in_words, measured_lines
 from lakegate.functions.usecases.delivery import row_of
 from lakegate.functions.usecases.history import history as page_of
 from lakegate.functions.usecases.lines import line_named
@@ -80,11 +81,18 @@ def history(  # noqa: PLR0913 - a command has these options
             limit=limit,
         )
         found = [(each, _file(dependencies, each)) for each in page.entries]
+        measured = measured_lines(dependencies, [chain])
     if as_json:
         documents = [_as_document(*each) for each in found]
-        terminal.print_json({"line": chain, "deliveries": documents, "below": page.below, "indexed": page.indexed})
+        more = {"revalidation": as_document(measured[0])} if measured else {}
+        terminal.print_json(
+            {"line": chain, "deliveries": documents, "below": page.below, "indexed": page.indexed, **more}
+        )
         return
     terminal.wide().print(_table(found) if found else "No delivery is like that.")
+    for each in measured:
+        text = escaped(f"Rules with a schedule: {in_words(each)}")
+        terminal.answers().print(text, markup=False, soft_wrap=True)
     if page.below is not None:
         terminal.answers().print(f"More: --below {page.below}")
     if not page.indexed and (rule or verdict):

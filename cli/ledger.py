@@ -17,6 +17,7 @@ from lakegate.cli.options import DEFAULT_STACK, AsJson, Line, Local, StackName
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.block import digest
 from lakegate.contracts.lake.records import KINDS, Record
+from lakegate.contracts.words import listed
 from lakegate.functions.usecases.delivery import at_rest
 from lakegate.functions.usecases.lines import line_named
 
@@ -104,9 +105,14 @@ def _table(entries: list[tuple[AnyBlock, Delivery | None]]) -> Table:
     return grid
 
 
+def _member(value: object) -> str:
+    """A member of a record; of rules their ids."""
+    return (listed([each["rule"] for each in value]) or "none") if isinstance(value, list) else str(value)
+
+
 def _cells(block: AnyBlock, delivery: Delivery | None) -> tuple[str, ...]:
     if isinstance(block, Record):
-        what = ", ".join(f"{name} {block.content[name]}" for name in KINDS[block.kind])
+        what = ", ".join(f"{name} {_member(block.content[name])}" for name in KINDS[block.kind])
         return f"{block.height}", block.system_time[:19], block.kind, "", "", "", "", f"{what}; by {block.actor}"
     assert delivery is not None
     rows, _published, rejected = ("" if each is None else f"{each:,}" for each in _rows(block, delivery))

@@ -11,7 +11,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from lakegate.cli import pull, terminal
+from lakegate.cli import pull, revalidations, terminal
 from lakegate.cli.account import SHORT_ID, STANDING, Account, account, as_document, in_batch, in_utc, standing
 from lakegate.cli.attempt_causes import CAUSES
 from lakegate.cli.aws import opened
@@ -85,8 +85,8 @@ def status(  # noqa: PLR0913 - a command has these options
     """List the latest deliveries, or show everything about one: verdict, checks, rows, where the data is now.
 
     The time is that of the latest step: finished, else taken in, else landed. --contract also shows how the latest pull of each
-    line ended (docs/pull.md). With --api one delivery is shown by its whole id; --contract names its contract for callers whose
-    rights are limited to that.
+    line ended (docs/pull.md), and what rules with a schedule found (docs/revalidation.md). With --api one delivery is shown by
+    its whole id; --contract names its contract for callers whose rights are limited to that.
 
     Example: lakegate status --limit 5 --verdict rejected --day 2026-11-21
     """
@@ -104,18 +104,24 @@ def status(  # noqa: PLR0913 - a command has these options
             lines = lines_fitting(dependencies, contract) if contract is not None else frozenset[str]()
             wanted = Wanted(frozenset(each.value for each in verdict or ()), lines, day.date() if day else None)
             accounts = [account(dependencies, each) for each in recent(dependencies, limit, wanted)]
-            pulled = pulls_of(dependencies, lines)
+            pulled, measured = pulls_of(dependencies, lines), revalidations.measured_lines(dependencies, lines)
         else:
-            wanted, accounts, pulled = EVERY, [account(dependencies, named(dependencies, workload, LATEST))], ()
+            wanted, accounts = EVERY, [account(dependencies, named(dependencies, workload, LATEST))]
+            pulled, measured = (), ()
     if as_json:
         documents = [as_document(each) for each in accounts]
-        more = {"pulls": [pull.as_document(each) for each in pulled]} if contract is not None else {}
+        of_lines = {
+            "pulls": [pull.as_document(each) for each in pulled],
+            "revalidations": [revalidations.as_document(each) for each in measured],
+        }
+        more = of_lines if contract is not None else {}
         terminal.print_json({"deliveries": documents, **more} if workload is None else documents[0])
     elif workload is None:
         nothing = "Nothing has landed yet." if wanted == EVERY else "No delivery is like that."
         terminal.wide().print(table(accounts) if accounts else nothing)
-        for each in pulled:
-            text = f"pull of {each.line}: {pull.in_words(each)}"
+        texts = [f"pull of {each.line}: {pull.in_words(each)}" for each in pulled]
+        texts += [f"rules with a schedule of {each.line}: {revalidations.in_words(each)}" for each in measured]
+        for text in texts:
             terminal.answers().print(escaped(text), markup=False, soft_wrap=True)
     else:
         print_account(accounts[0])

@@ -21,7 +21,7 @@ from lakegate.functions.adapters.identity import StsIdentity
 from lakegate.functions.adapters.job_runners import JudgeFunction, Runners
 from lakegate.functions.adapters.landing_parts import S3LandingParts
 from lakegate.functions.adapters.ledger import DynamoLedger
-from lakegate.functions.adapters.line_rows import promises, pulls
+from lakegate.functions.adapters.line_rows import promises, pulls, revalidations
 from lakegate.functions.adapters.lines import DynamoLines
 from lakegate.functions.adapters.notices import DynamoNotices
 from lakegate.functions.adapters.pauses import DynamoPauses
@@ -73,6 +73,7 @@ def bootstrap(settings: Settings, remaining: Callable[[], float] = lambda: float
         notices=DynamoNotices(workloads),
         promises=promises(workloads),
         pulls=pulls(workloads),
+        revalidations=revalidations(workloads),
         channels=channels(client("secretsmanager"), client("sns")),
         announcements=DynamoAnnouncements(workloads),
         uploads=PresignedUploads(signer(), client("sqs"), settings.landing, settings.landed_queue),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from aws_lambda_powertools.metrics import MetricUnit
 
+from lakegate.contracts.lake.revalidations import RevalidationEnd
 from lakegate.functions.edge import INVOCATION, dependencies, log_failures, metrics, sanitize_errors
 from lakegate.functions.logs import logger
 from lakegate.functions.usecases.steps import run
@@ -24,4 +26,8 @@ def handler(_event: dict[str, Any], context: LambdaContext) -> dict[str, int]:
     INVOCATION.set(context)
     swept = sanitize_errors(lambda: run(sweep(dependencies()), dependencies().clock), LOG, METRICS)
     METRICS.add_metric("LookedAt", MetricUnit.Count, swept.looked_at)
+    ends = Counter(each.end for each in swept.ends)
+    METRICS.add_metric("RevalidationsHeld", MetricUnit.Count, ends[RevalidationEnd.HELD])
+    METRICS.add_metric("RevalidationsBroken", MetricUnit.Count, ends[RevalidationEnd.BROKEN])
+    METRICS.add_metric("RevalidationsFailed", MetricUnit.Count, ends[RevalidationEnd.FAILED])
     return {"looked_at": swept.looked_at, "failures": log_failures("StepFailures", swept.failures, LOG, METRICS)}

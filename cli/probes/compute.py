@@ -60,6 +60,8 @@ RIGHTS: Final = {
         *ENGINE,
         ("dynamodb:Query", "arn:{partition}:dynamodb:{region}:{account}:table/{workloads_table}/index/agenda"),
         ("dynamodb:UpdateItem", "arn:{partition}:dynamodb:{region}:{account}:table/{workloads_table}"),
+        ("dynamodb:Scan", "arn:{partition}:dynamodb:{region}:{account}:table/{registry_table}"),
+        ("s3:PutObject", "arn:{partition}:s3:::{lake}/plans/a"),
     ),
     "NotifyFunction": (
         ("dynamodb:Query", "arn:{partition}:dynamodb:{region}:{account}:table/{workloads_table}/index/agenda"),
@@ -94,6 +96,7 @@ SIGNERS: Final = ("IntakeFunction", "CompletionFunction", "SweepFunction")
 JOB: Final = (
     ("s3:GetObject", "arn:{partition}:s3:::{lake}/code/a"),
     ("s3:GetObject", "arn:{partition}:s3:::{lake}/staging/a"),
+    ("s3:GetObjectVersion", "arn:{partition}:s3:::{lake}/accepted/a"),
     ("s3:PutObject", "arn:{partition}:s3:::{lake}/runs/a"),
 )
 

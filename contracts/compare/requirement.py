@@ -63,7 +63,13 @@ class Requirement:
     @property
     def words(self) -> str:
         """The requirement in words, e.g. `at least 5 rows, else warn`."""
-        return f"{self.check.wanted}{'' if rejecting(self.check) else ', else warn'}"
+        scheduled = ", by schedule" if self.is_scheduled else ""
+        return f"{self.check.wanted}{'' if rejecting(self.check) else ', else warn'}{scheduled}"
+
+    @property
+    def is_scheduled(self) -> bool:
+        """Whether it is measured over accepted data, and with no delivery."""
+        return bool(self.rule.schedule)
 
     @property
     def family(self) -> str:

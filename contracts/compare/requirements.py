@@ -159,6 +159,8 @@ def _kinds_by_order(family: str) -> dict[Order, str]:
 
 def _orders(was: Requirement, now: Requirement) -> tuple[Order, Order]:
     """The order of what is rejected, and of what is warned about."""
+    if was.is_scheduled is not now.is_scheduled:
+        return Order.OTHER, Order.OTHER
     old, new = was.check, now.check
     if is_same_measure(old, new):
         return rejection(old, new), warning(old, new)
@@ -194,6 +196,8 @@ def _alone_kind(each: Requirement, *, is_added: bool, is_repeated: bool) -> str:
 
 def _covers(other: Requirement, each: Requirement) -> bool:
     """Whether another requirement rejects whatever this one rejects."""
+    if other.is_scheduled is not each.is_scheduled:
+        return False
     return is_same_measure(each.check, other.check) and rejection(each.check, other.check) in {
         Order.SAME,
         Order.STRICTER,

@@ -19,7 +19,7 @@ from lakegate.contracts.errors import ContractError, Problem
 from lakegate.contracts.model.origin import FieldLineage
 from lakegate.contracts.model.policy import MergeStrategy
 from lakegate.contracts.model.storage import Format
-from lakegate.contracts.plan.plan import Plan
+from lakegate.contracts.plan.plan import Plan, ScheduledCheck
 from lakegate.contracts.words import did_you_mean, shown
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ class Compiled:
     """Errors: the document cannot be used."""
     unmeasured: tuple[Problem, ...]
     """Reasons of skipped rules."""
+    schedules: tuple[str, ...]
+    """By check: that of its rule; empty where it is measured with each delivery."""
 
 
 def compile_plan(contract: Contract, dataset: Dataset) -> Plan:
@@ -51,18 +53,25 @@ def compile_plan(contract: Contract, dataset: Dataset) -> Plan:
     compiled = compile_rules(contract, dataset)
     if compiled.refused:
         raise ContractError(compiled.refused)
+    checks = tuple(zip(_named_once(compiled.checks), compiled.schedules, strict=True))
     return Plan(
         contract=contract.id,
         contract_version=contract.version,
         dataset=dataset.name,
         fields=compiled.fields,
-        checks=tuple(_named_once(compiled.checks)),
+        checks=tuple(with_delivery(each, schedule) for each, schedule in checks),
         policy=_policy(dataset),
         csv=dataset.csv,
         storage=dataset.storage,
         promises=promises_of(dataset.rules),
         lineage=tuple(_lineage(dataset.fields)),
+        scheduled=tuple(ScheduledCheck(schedule, each) for each, schedule in checks if schedule and each.skip is None),
     )
+
+
+def with_delivery(check: Check, schedule: str) -> Check:
+    """A check as it is measured with a delivery: one of a rule with a schedule is skipped there."""
+    return replace(check, skip=f"measured by schedule: {schedule}") if schedule and check.skip is None else check
 
 
 def _policy(dataset: Dataset) -> Policy:
@@ -86,11 +95,12 @@ def compile_rules(contract: Contract, dataset: Dataset) -> Compiled:
     """Compile all rules of a dataset and collect the problems."""
     problems: list[Problem] = []
     planned_fields = planned(dataset.fields, with_inner=dataset.storage.format is not Format.CSV)
-    compiled = _each_rule(contract, dataset, planned_fields, problems)
+    compiled = tuple(_each_rule(contract, dataset, planned_fields, problems))
     checks = tuple(check for _, of_rule in compiled for check in of_rule)
+    schedules = tuple(rule.schedule for rule, of_rule in compiled for _ in of_rule)
     refused = tuple(each for each in problems if each.code not in NEVER_MEASURED)
     unmeasured = tuple(each for each in problems if each.code in NEVER_MEASURED)
-    return Compiled(planned_fields, checks, refused, unmeasured)
+    return Compiled(planned_fields, checks, refused, unmeasured, schedules)
 
 
 def checks_by_rule(contract: Contract, dataset: Dataset) -> Iterator[tuple[Rule, tuple[Check, ...]]]:

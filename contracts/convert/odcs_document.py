@@ -24,6 +24,7 @@ from lakegate.contracts.documents.about import DEPRECATION, DEPRECATION_KEYS
 from lakegate.contracts.documents.extension import CSV, EXTENSION, POLICY, STORAGE
 from lakegate.contracts.model.contract import Severity
 from lakegate.contracts.model.policy import Pull
+from lakegate.contracts.model.schedules import to_cron
 from lakegate.contracts.model.storage import Format
 
 if TYPE_CHECKING:
@@ -101,10 +102,12 @@ def _object(contract: Contract, dataset: Dataset, rest: Rest) -> Plain:
 
 def _about(rule: Rule, rest: Rest, *, is_graded: bool) -> Plain:
     """What a quality rule has beside its requirement."""
+    cron = to_cron(rule.schedule)
     return _known(
         {
             "id": own_id(rule),
             "name": rule.name,
+            **({"scheduler": "cron", "schedule": cron} if cron else {}),
             **rest("rule", rule.origin.path),
             "dimension": rule.dimension if rule.dimension in DIMENSIONS else None,
             "severity": "warning" if is_graded and rule.severity is Severity.WARN else None,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from lakegate.contracts.compare.remainder import ALIASES, remainder
 from lakegate.contracts.compare.service_levels import service_levels
 from lakegate.contracts.compile.rules.nested_fields import with_parts
+from lakegate.contracts.documents.rule_schedules import QUARTZ
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +21,7 @@ PASSED = {
     "root": ("price",),
     "dataset": ("description", "businessName", "tags", "physicalType"),
     "field": ("businessName", "tags"),
-    "rule": ("description",),
+    "rule": ("description", "scheduler", "schedule"),
     "level": ("description",),
 }
 """The keys of each element that are written as they are."""
@@ -49,12 +50,17 @@ def passed_keys(version: ContractVersion) -> Rest:
 
 
 def unread_keys(version: ContractVersion) -> Iterator[str]:
-    """The keys without an equivalent, by their addresses in the document."""
+    """The keys without an equivalent, by their addresses in the document.
+
+    Schedules that are followed are rules of the model, which is compared.
+    """
+    followed = {each.origin.path for dataset in version.contract.datasets for each in dataset.rules if each.schedule}
     for element, path in elements(version):
         carried = CARRIED.get((version.family, element), ())
         for key, value in version.rest(element, path).items():
             name = next(iter(_renamed(element, {key: value})))
-            if key not in carried and not _is_passed(element, name, value):
+            is_followed = key == QUARTZ and path in followed
+            if key not in carried and not is_followed and not _is_passed(element, name, value):
                 yield f"{path}.{key}"
     yield from (f"{path}.{key}" for path, key in _of_definitions(version.document.top["definitions"]))
 

@@ -12,6 +12,7 @@ from lakegate.contracts.compile.rules.nested_fields import NESTED_KIND
 from lakegate.contracts.documents.about import about
 from lakegate.contracts.documents.definitions import expanded
 from lakegate.contracts.documents.extension import EXTENSION, Extension, inheritance
+from lakegate.contracts.documents.rule_schedules import schedule_of
 from lakegate.contracts.documents.schemas import schema_problems
 from lakegate.contracts.documents.service_levels import key_rules
 from lakegate.contracts.documents.unknown_keys import warn_unknown_keys
@@ -201,6 +202,7 @@ def _quality_rule(place: Place) -> Rule:
         tolerance=Tolerance(severity["warn"]["tolerance"].number, severity["fail"]["tolerance"].number),
         name=place["name"].text,
         dimension=place["dimension"].text,
+        schedule=schedule_of(place),
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from lakegate.contracts.compile.rules.odcs import BETWEEN, OPERATORS
 from lakegate.contracts.documents.document import parse
+from lakegate.contracts.documents.rule_schedules import schedule_of
 from lakegate.contracts.documents.values import exact, rule_id, texts
 from lakegate.contracts.errors import ContractError
 from lakegate.contracts.model.contract import Comparison, Rule, Severity
@@ -78,6 +79,7 @@ def quality_rules(owner: Owner, ordinals: Counter[str], notes: Notes) -> Iterato
                 severity=_severity(place["severity"], notes) if owner.graded else Severity.FAIL,
                 name=place["name"].text or place["description"].text,
                 dimension=place["dimension"].text,
+                schedule=schedule_of(place),
             )
 
 

@@ -1,4 +1,4 @@
-"""Blocks that record what a person did: who, what, and to which contract or dataset line.
+"""Blocks that record an act: who, what, and to which contract or dataset line. Most are of people.
 
 A record is a block of the ledger beside the deliveries: it has a height and the digest of the block below, and is verified
 with them. Its content belongs to its kind, and has a closed JSON Schema: `contracts/schemas/record-<kind>.json`.
@@ -31,6 +31,7 @@ KINDS: Final[Mapping[str, tuple[str, ...]]] = {
     "erasure": ("workload", "rows", "reason"),
     "erased": ("workload", "rows"),
     "key": ("key", "replaces"),
+    "revalidation": ("height", "rules", "stale"),
 }
 """By kind of record: which members of its content `lakegate log` prints."""
 

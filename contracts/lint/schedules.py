@@ -8,6 +8,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from lakegate.contracts.documents.rule_schedules import QUARTZ as QUARTZ_KEY
+from lakegate.contracts.documents.rule_schedules import problem_of
+from lakegate.contracts.model.schedules import NICKNAMES
 from lakegate.contracts.words import shown
 
 if TYPE_CHECKING:
@@ -23,7 +26,6 @@ DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 CRON = (("minute", 0, 59), ("hour", 0, 23), ("day", 1, 31), ("month", 1, 12), ("weekday", 0, 7))
 QUARTZ = (("second", 0, 59), *CRON[:4], ("weekday", 1, 7), ("year", 1970, 2199))
 """The fields of each dialect with their smallest and largest value."""
-NICKNAMES = ("@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly")
 QUARTZ_LENGTHS = (6, 7)
 PART = re.compile(r"(?P<low>\*|\?|[0-9]{1,4}|[a-z]{3})(?:-(?P<high>[0-9]{1,4}|[a-z]{3}))?(?:/(?P<step>[0-9]{1,4}))?")
 QUARTZ_DAY = re.compile(r"l(?:-[0-9]{1,2})?|lw|[0-9]{1,2}w|[0-9a-z]{1,3}l|[0-9a-z]{1,3}#[1-5]")
@@ -57,15 +59,19 @@ def impossible(contract: Contract, document: Document) -> Iterator[Finding]:
 
 
 def of_rule(_contract: Contract, document: Document) -> Iterator[Finding]:
-    """A rule is judged with each delivery, not by a schedule of its own."""
-    for place in document.named("schedule", "scheduleCronExpression"):
-        if ".quality[" in place.path and place.text:
-            yield place.path, "The schedule of a rule is not followed: the rule is judged with each delivery."
+    """A rule whose schedule cannot be followed is judged with each delivery."""
+    for place in document.named("schedule", QUARTZ_KEY):
+        problem = problem_of(document.at(place.path.rpartition(".")[0])) if ".quality[" in place.path else ""
+        if problem:
+            yield (
+                place.path,
+                f"The schedule of a rule is not followed, the rule is judged with each delivery: {problem}.",
+            )
 
 
 def _schedules(document: Document) -> Iterator[tuple[Place, str]]:
     """Every cron expression: by its own key, or beside a scheduler of that name."""
-    for place in document.named("cron", "scheduleCronExpression"):
+    for place in document.named("cron", QUARTZ_KEY):
         if place.text:
             yield place, place.text.strip()
     for place in document.named("schedule"):

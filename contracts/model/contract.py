@@ -73,6 +73,8 @@ class Rule:
     severity: Severity = Severity.FAIL
     name: str | None = None
     dimension: str | None = None
+    schedule: str = ""
+    """When it is measured over all accepted data, as EventBridge writes it; empty: it is measured with each delivery."""
 
 
 @dataclass(frozen=True, slots=True)

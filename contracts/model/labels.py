@@ -1,4 +1,4 @@
-"""The labels of a contract, by which people and the scheduler find it: owner, domain, tags, producer, consumer, pulls."""
+"""The labels of a contract, by which people and schedulers find it: owner, domain, tags, actors, what is done by schedule."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 PULL = "pull"
 """The label with the name of a dataset that is pulled: the scheduler reads no plan to find it."""
+REVALIDATED = "revalidated"
+"""The label with the name of a dataset that has rules with a schedule of their own."""
 NAMES = ("owner", "domain", "tag", "producer", "consumer")
 """The names of labels; a contract has several tags."""
 
@@ -30,6 +32,8 @@ def _labels(contract: Contract) -> Iterator[tuple[str, str]]:
         section = about.sections.get(name)
         yield name, _text(section.get("name") if isinstance(section, Mapping) else section)
     yield from ((PULL, each.name) for each in contract.datasets if each.policy.pull)
+    scheduled = (each for each in contract.datasets if any(rule.schedule for rule in each.rules))
+    yield from ((REVALIDATED, each.name) for each in scheduled)
 
 
 def _text(value: object) -> str:

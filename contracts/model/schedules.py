@@ -1,5 +1,7 @@
 """Schedules as EventBridge writes them: `rate(1 hour)`, `cron(0 6 * * ? *)`, in UTC, and when they are due next.
 
+Cron's five fields and Quartz are translated to this form.
+
 A rate counts from 1970-01-01: `rate(1 hour)` is due at each full hour, whenever its contract was published.
 """
 
@@ -12,7 +14,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 MIN_MINUTES: Final = 5
 """Minutes: the scheduler looks no more often."""
@@ -33,6 +35,16 @@ FIELDS: Final[tuple[tuple[str, int, int, tuple[str, ...]], ...]] = (
     ("day of week", 1, 7, DAYS),
     ("year", 1970, LAST_YEAR, ()),
 )
+NICKNAMES: Final = {
+    "@yearly": "0 0 1 1 *",
+    "@annually": "0 0 1 1 *",
+    "@monthly": "0 0 1 * *",
+    "@weekly": "0 0 * * 0",
+    "@daily": "0 0 * * *",
+    "@midnight": "0 0 * * *",
+    "@hourly": "0 * * * *",
+}
+"""Of cron."""
 _RATE: Final = re.compile(r"rate\(([1-9][0-9]{0,6}) (minute|hour|day)(s?)\)")
 _PART: Final = re.compile(
     r"(?P<low>\*|[0-9]{1,4}|[A-Z]{3})(?:-(?P<high>[0-9]{1,4}|[A-Z]{3}))?(?:/(?P<step>[0-9]{1,4}))?"
@@ -98,6 +110,54 @@ def schedule(text: str) -> Rate | Cron:
     if text.startswith("cron(") and text.endswith(")"):
         return _cron(text[5:-1].upper().split())
     raise ScheduleError("write `rate(1 hour)` or `cron(0 6 * * ? *)`, as EventBridge does")
+
+
+def of_cron(text: str) -> str:
+    """The schedule that five fields of cron write, in UTC. Raises ScheduleError for what EventBridge cannot express."""
+    words = NICKNAMES.get(text, text).upper().split()
+    if len(words) != len(FIELDS) - 1:
+        raise ScheduleError(f"cron has 5 fields (`0 6 * * *`), not {len(words)}")
+    minute, hour, day, month, weekday = words
+    if "*" not in {day, weekday}:
+        raise ScheduleError("write `*` as the day of month or as the day of week: not both can be followed")
+    if weekday == "*":
+        return f"cron({minute} {hour} {day} {month} ? *)"
+    days = sorted({each % WEEK + 1 for part in weekday.split(",") for each in _weekdays(part)})
+    return f"cron({minute} {hour} ? {month} {','.join(map(str, days))} *)"
+
+
+def _weekdays(part: str) -> Iterable[int]:
+    """The days of the week that a part of cron's last field selects, 0 and 7 are Sunday."""
+    found = _PART.fullmatch(part)
+    if found is None:
+        raise ScheduleError(f"{part!r} is no day of week")
+    low, high = (DAYS.index(each) if each in DAYS else each for each in (found["low"], found["high"]))
+    first = 0 if low == "*" else low
+    last = WEEK - 1 if low == "*" or (found["step"] and high is None) else first if high is None else high
+    if not (str(first).isdigit() and str(last).isdigit() and int(first) <= int(last) <= WEEK and found["step"] != "0"):
+        raise ScheduleError(f"{part!r} is out of range for day of week: write 0 to 7, or `*`")
+    return range(int(first), int(last) + 1, int(found["step"] or 1))
+
+
+def to_cron(text: str) -> str:
+    """The five fields of cron that mean the same; empty where cron has none, and for a text that is no cron expression."""
+    minute, hour, day, month, weekday, year = [*text.removeprefix("cron(").removesuffix(")").split(), *[""] * 6][:6]
+    written = [minute, hour, "*" if day == "?" else day, month, "*" if weekday == "?" else weekday]
+    if year != "*" or re.search(r"[LW#]", day + weekday):
+        return ""
+    if weekday != "?":
+        written[4] = ",".join(str(each - 1) for each in sorted(_numbers(4, weekday)))
+    return " ".join(written)
+
+
+def of_quartz(text: str) -> str:
+    """The schedule that six or seven fields of Quartz write, in UTC. Raises ScheduleError."""
+    words = text.upper().split()
+    if len(words) not in {len(FIELDS), len(FIELDS) + 1}:
+        raise ScheduleError(f"Quartz has 6 or 7 fields (`0 0 6 * * ?`), not {len(words)}")
+    if words[0] != "0":
+        raise ScheduleError("write 0 as the second: schedules are looked at every few minutes")
+    return f"cron({' '.join(words[1:])}{' *' if len(words) == len(FIELDS) else ''})"
 
 
 def _cron(words: list[str]) -> Cron:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from lakegate.contracts.model.origin import FieldLineage
 from lakegate.contracts.model.policy import Policy, PublishAs
@@ -20,6 +21,9 @@ from lakegate.contracts.plan.external import ExternalRule
 from lakegate.contracts.plan.promise import Promise
 from lakegate.contracts.plan.serialization import digest
 from lakegate.contracts.plan.workflow import PlannedWorkflow
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 VERSION = "lakegate/plan/1"
 OF_MAPS = ("{key}", "{value}")
@@ -68,6 +72,15 @@ class PlanField:
         return self.classification is not None and self.classification.strip().lower() == "public"
 
 
+@dataclass(frozen=True, slots=True)
+class ScheduledCheck:
+    """A check of a rule with a schedule: it is measured over all accepted data of the line, not with a delivery."""
+
+    schedule: str
+    """`cron(…)`, in UTC."""
+    check: Check
+
+
 @dataclass(frozen=True)
 class Plan(VersionedDocument):
     """All checks of one dataset of one contract version."""
@@ -89,6 +102,8 @@ class Plan(VersionedDocument):
     """The published workflow that the policy names, pinned when the contract is published; None: that of every delivery."""
     external: tuple[ExternalRule, ...] = ()
     """The rules that registered validators measure, one for each check of `Metric.EXTERNAL`; bound when it is published."""
+    scheduled: tuple[ScheduledCheck, ...] = ()
+    """Each has a skipped check with its id among `checks`."""
 
     @property
     def digest(self) -> str:
@@ -101,6 +116,13 @@ class Plan(VersionedDocument):
         if self.policy.publish_as is PublishAs.ORIGINAL:
             return self
         return replace(self, storage=Storage(Format.PARQUET))
+
+    def of_schedules(self, due: Collection[str]) -> Plan:
+        """The plan that measures accepted data by some of the schedules: what is broken is reported, and shows no value."""
+        checks = tuple(each.check for each in self.scheduled if each.schedule in due)
+        policy = Policy(samples=False, allow_empty=True)
+        own = replace(self.published, checks=checks, policy=policy, scheduled=())
+        return replace(own, promises=(), lineage=(), workflow=None, external=())
 
     @property
     def columns(self) -> tuple[PlanField, ...]:

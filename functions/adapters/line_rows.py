@@ -1,4 +1,4 @@
-"""One row for each line, in the table `workloads`: promises and pulls, whose index finds those that are due."""
+"""One row for each line, in the table `workloads`: promises, pulls and measurements; an index finds those that are due."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from lakegate.contracts.lake.promises import PromisingLine
 from lakegate.contracts.lake.pulls import PullingLine
+from lakegate.contracts.lake.revalidations import RevalidatedLine
 from lakegate.contracts.plan.serialization import decode, encode
 from lakegate.functions.adapters.tables import instant, number, shard, text
 
@@ -74,6 +75,11 @@ class DynamoLineRows(Generic[T]):
 def promises(table: DynamoTable) -> DynamoLineRows[PromisingLine]:
     """Promises."""
     return DynamoLineRows(table, "promise", "promises", PromisingLine)
+
+
+def revalidations(table: DynamoTable) -> DynamoLineRows[RevalidatedLine]:
+    """Measurements of accepted data by schedule."""
+    return DynamoLineRows(table, "revalidation", "revalidation", RevalidatedLine)
 
 
 def pulls(table: DynamoTable) -> DynamoLineRows[PullingLine]:

@@ -165,7 +165,8 @@ def _start_request(dependencies: Dependencies, workload: Workload, batch: str) -
         output,
     )
     arguments = ["--batch", f"s3://{lake}/{output}batch.json"]
-    return start_job_run(dependencies, workload, RunParameters(batch, batch, arguments, batch_policy(job, lake, scope)))
+    run = RunParameters(batch, batch, arguments, batch_policy(job, lake, scope))
+    return start_job_run(job, workload.pin.contract, workload.pin.chain, run)
 
 
 def cause_of_member(dependencies: Dependencies, workload: Workload, cause: FailureCause) -> FailureCause:

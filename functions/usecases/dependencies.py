@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from lakegate.functions.ports.promises import Promises
     from lakegate.functions.ports.registry import Registry
     from lakegate.functions.ports.request_keys import RequestKeys
+    from lakegate.functions.ports.revalidations import Revalidations
     from lakegate.functions.ports.signing import SigningKeys
     from lakegate.functions.ports.transfers import Pulls
     from lakegate.functions.ports.uploads import UploadGate
@@ -111,6 +112,8 @@ class Timing:
     """How long the judge function may take: more than the age of its events and its time limit together (template.yaml)."""
     validation: timedelta = timedelta(hours=1)
     """How long a validator may take, and read what it validates."""
+    longest_run: timedelta = timedelta(days=1)
+    """How long a job run that measures accepted data may wait and run; EMR Serverless itself ends both before."""
     grace: timedelta = timedelta(minutes=15)
     """Beyond the job's own time limit, before it counts as hung: it may start slowly. Waiting for its turn does not count."""
 
@@ -136,6 +139,7 @@ class Dependencies:
     notices: Notices
     promises: Promises
     pulls: Pulls
+    revalidations: Revalidations
     channels: Channels
     announcements: Announcements
     uploads: UploadGate

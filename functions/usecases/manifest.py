@@ -20,6 +20,8 @@ from lakegate.contracts.door.terms import terms_of
 from lakegate.contracts.lake.block import BlockKind, deliveries
 from lakegate.contracts.lake.erasures import DONE, erasures_of
 from lakegate.contracts.lake.records import Record
+from lakegate.contracts.lake.revalidations import KIND as MEASURED
+from lakegate.contracts.lake.revalidations import mark_of
 from lakegate.contracts.plan.serialization import encode
 from lakegate.functions.ports.errors import ConditionFailed, NotFound, TransactionConflict
 from lakegate.functions.ports.objects import Address
@@ -61,6 +63,8 @@ class _Head(NamedTuple):
     """Above the segments."""
     lifecycle: dict[str, Any] | None = None
     """Of the line, as its last record has it."""
+    stale: dict[str, Any] | None = None
+    """What does not hold for accepted data, likewise."""
     erased: int = -1
     """Height of the last erasure that head and segments show; -1: none."""
 
@@ -92,6 +96,8 @@ def update(dependencies: Dependencies, chain: str) -> Steps[None]:
             "deliveries": [each for each in listed if each["height"] >= segments * heights],
             "lifecycle": _lifecycle(blocks) or head.lifecycle,
         }
+        if stale := _stale(blocks, head.stale):
+            document["stale"] = stale
         put = partial(
             dependencies.objects.put, where, _json(document), absent=head.etag is None, etag=head.etag, tag=TAG
         )
@@ -130,13 +136,20 @@ def _head(dependencies: Dependencies, where: Address) -> _Head:
         return _Head(found.etag)
     deliveries, segments = tuple(document["deliveries"]), document["segments"]
     erased = erased_of(segments.get("folder", SEGMENTS))
-    return _Head(found.etag, document["height"], segments["count"], deliveries, document.get("lifecycle"), erased)
+    of_line = document.get("lifecycle"), document.get("stale")
+    return _Head(found.etag, document["height"], segments["count"], deliveries, *of_line, erased)
 
 
 def _lifecycle(blocks: tuple[AnyBlock, ...]) -> dict[str, Any] | None:
     """The status of the line by the last of its blocks that changed it; None if none did."""
     contents = [block.content for block in blocks if block.kind == "lifecycle" and isinstance(block, Record)]
     return {name: contents[-1][name] for name in LIFECYCLE} if contents else None
+
+
+def _stale(blocks: tuple[AnyBlock, ...], before: dict[str, Any] | None) -> dict[str, Any] | None:
+    """The mark by the last of the blocks that records what was measured by schedule; the one before if none does."""
+    records = [block for block in blocks if block.kind == MEASURED and isinstance(block, Record)]
+    return mark_of(records[-1]) if records else before
 
 
 def _json(document: dict[str, Any]) -> bytes:

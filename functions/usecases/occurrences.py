@@ -117,7 +117,8 @@ def _of_line(dependencies: Dependencies, message: Message, body: Mapping[str, An
     kind, title, reasons = _DESCRIBED.get(message.kind, _lifecycle)(body)
     line = dependencies.lines.get(body["follows"] if kind == "breaking" else message.line)
     at = moment(message.at)
-    if kind == "pull" and body["outcome"] != "FAILED":
+    is_good = kind == "pull" and body["outcome"] != "FAILED"
+    if is_good or (kind == "revalidation" and body["outcome"] != "FAILED" and not body["stale"]):
         return Noted(Occurrence(message.id, at, ends=(kind,)), line)
     what = Occurrence(message.id, at, kind, title, title=printable(title), reasons=tuple(map(printable, reasons)))
     return Noted(what, line)
@@ -158,10 +159,19 @@ def _pull(body: Mapping[str, Any]) -> tuple[str, str, list[str]]:
     return "pull", f"Not fetched: {body['line']}, {body['reason']}", [again]
 
 
+def _revalidation(body: Mapping[str, Any]) -> tuple[str, str, list[str]]:
+    if body["outcome"] == "FAILED":
+        title = f"Not measured: rules with a schedule over {body['line']}, {body['reason']}"
+        return "revalidation", title, ["Nothing is known about the accepted data since the run before"]
+    found = [f"{each['rule']} does not hold since {each['since'][:16].replace('T', ' ')} UTC" for each in body["stale"]]
+    return "revalidation", f"Accepted data of {body['line']} does not keep its contract", found
+
+
 _DESCRIBED: Final[Mapping[str, Callable[[Mapping[str, Any]], tuple[str, str, list[str]]]]] = {
     "breaking": _breaking,
     "drift": _drift,
     "late": _late,
     "pull": _pull,
+    "revalidation": _revalidation,
 }
 """Kind, title and reasons of a message about a line, by its kind; all others are about its lifecycle."""

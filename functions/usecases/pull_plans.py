@@ -6,28 +6,26 @@ import json
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
-from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from lakegate.contracts.errors import InputError, LakegateError
-from lakegate.contracts.lake.lifecycle import LineStatus, moment
+from lakegate.contracts.errors import InputError
+from lakegate.contracts.lake.lifecycle import moment
 from lakegate.contracts.lake.pulls import PullOutcome, asked, following, planned
-from lakegate.contracts.lake.routes import line_of, parts_of
-from lakegate.contracts.lake.versions import major
 from lakegate.contracts.model.labels import PULL
 from lakegate.contracts.model.policy import Pull
 from lakegate.contracts.plan.serialization import decode
 from lakegate.functions.ports.errors import ConditionFailed
 from lakegate.functions.usecases.addressing import addressed
-from lakegate.functions.usecases.leading import leading
+from lakegate.functions.usecases.labelled import RETIRED, current, discover, is_retired, labelled
 from lakegate.functions.usecases.steps import Effect, perform
 from lakegate.functions.workload import Message
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
+    from lakegate.contracts.errors import LakegateError
     from lakegate.contracts.lake.pulls import PullEnd, PullingLine
-    from lakegate.functions.ports.registry import Publication, RegistrySnapshot
+    from lakegate.functions.ports.registry import Publication
     from lakegate.functions.usecases.dependencies import Dependencies
     from lakegate.functions.usecases.steps import Steps
 
@@ -35,9 +33,6 @@ CURSOR: Final = "pulls"
 """The name of the place in the registry where the next tick goes on."""
 MAX_LISTED: Final = 10_000
 """Lines."""
-PAGES: Final = 20
-"""Of one tick."""
-RETIRED: Final = "retired"
 
 
 class PullPlan(NamedTuple):
@@ -55,45 +50,24 @@ class PullPlan(NamedTuple):
     is_paused: bool
 
 
-def discover(dependencies: Dependencies) -> Steps[list[LakegateError]]:
-    """Schedule the lines of some pages of the registry whose contracts say that they are pulled. Returns errors of single lines.
-
-    The tick finds them itself, so that publishing needs no further right, and what is lost of the rows comes back. It goes on
-    where the last one stopped.
-    """
-    agenda, failures = dependencies.agenda, list[LakegateError]()
-    before = agenda.cursor(CURSOR)
-    after = before or ""
-    for _ in range(PAGES):
-        page = dependencies.registry.page(after)
-        for line, version, digest in chain.from_iterable(map(_labelled, page.contracts)):
-            try:
-                yield from _schedule(dependencies, line, version, digest)
-            except LakegateError as failure:
-                failures.append(failure)
-        after = page.after
-        if not after:
-            break
-    if (after or None) != before:
-        yield from perform(Effect.KEEP_CURSOR, partial(agenda.keep, CURSOR, after or None))
-    return failures
+def discover_pulls(dependencies: Dependencies) -> Steps[list[LakegateError]]:
+    """Schedule the lines whose contracts say that they are pulled. Returns errors of single lines."""
+    return (yield from discover(dependencies, PULL, CURSOR, _schedule))
 
 
 def plan_of(dependencies: Dependencies, line: str) -> PullPlan | None:
     """How a line is pulled, by the version that is current now; None: it is not, any more."""
-    contract = parts_of(line)[0]
-    snapshot = dependencies.registry.contract(contract)
-    found = next((each for each in _labelled(snapshot) if each[0] == line), None)
-    now = moment(dependencies.clock.now())
-    if found is None or dependencies.lines.get(line).status_at(now) is LineStatus.RETIRED:
+    found = current(dependencies, line, PULL)
+    if found is None:
         return None
-    policy = _policy(dependencies, line, found[2])
+    snapshot, version, digest = found
+    policy = _policy(dependencies, line, digest)
     routes = sorted(each.prefix for each in snapshot.routes if each.line == line and each.status != RETIRED)
     return PullPlan(
         pull=decode(Pull, policy["pull"]),
-        contract=contract,
-        version=found[1].version,
-        plan=found[2],
+        contract=version.contract,
+        version=version.version,
+        plan=digest,
         prefix=next(iter(routes), None),
         max_bytes=policy["max_bytes"],
         is_paused=dependencies.pauses.pause_of(line) is not None,
@@ -102,7 +76,7 @@ def plan_of(dependencies: Dependencies, line: str) -> PullPlan | None:
 
 def pulled_lines(dependencies: Dependencies, contract: str) -> tuple[str, ...]:
     """The lines that a contract pulls by its current versions; none of a contract that is not published."""
-    return tuple(line for line, _, _ in _labelled(dependencies.registry.contract(contract)))
+    return tuple(line for line, _, _ in labelled(dependencies.registry.contract(contract), PULL))
 
 
 def run_now(dependencies: Dependencies, line: str) -> Steps[PullingLine]:
@@ -150,22 +124,11 @@ def message_of(dependencies: Dependencies, row: PullingLine, end: PullEnd) -> Me
     return Message(identity, "", "pull", json.dumps(body, sort_keys=True), dependencies.clock.now(), row.line)
 
 
-def _labelled(snapshot: RegistrySnapshot) -> Iterator[tuple[str, Publication, str]]:
-    """The lines that a contract pulls, each with its current version and the digest of its plan."""
-    for contract, number in sorted({(each.contract, major(each.version)) for each in snapshot.versions}):
-        version = leading(snapshot, contract, number)
-        if version is not None and version.status != RETIRED:
-            pulled = {value for name, value in version.labels if name == PULL}
-            for dataset, digest in version.plans:
-                if dataset in pulled:
-                    yield line_of(contract, dataset, number), version, digest
-
-
 def _schedule(dependencies: Dependencies, line: str, version: Publication, digest: str) -> Steps[None]:
     row = dependencies.pulls.get(line)
     if row.leased > _now(dependencies):
         return  # a tick is fetching it, and would lose what it does: the next one schedules it
-    if row.plan != digest and dependencies.lines.get(line).status_at(_now(dependencies)) is not LineStatus.RETIRED:
+    if row.plan != digest and not is_retired(dependencies, line):
         pull = decode(Pull, _policy(dependencies, line, digest)["pull"])
         wanted = planned(row, pull, version.version, digest, _now(dependencies))
         with suppress(ConditionFailed):  # another tick has it

@@ -52,7 +52,7 @@ from lakegate.functions.usecases.pull_landing import (
     to_landing,
     write,
 )
-from lakegate.functions.usecases.pull_plans import discover, message_of, plan_of
+from lakegate.functions.usecases.pull_plans import discover_pulls, message_of, plan_of
 from lakegate.functions.usecases.steps import Effect, perform
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def tick(dependencies: Dependencies, transfer: Transfer, landing: LandingParts, 
     """Schedule what contracts say is pulled, and pull what is due."""
     pulled = Pulled()
     work = Work(dependencies, transfer, landing, part, pulled)
-    pulled.failures += yield from discover(dependencies)
+    pulled.failures += yield from discover_pulls(dependencies)
     for line in dependencies.pulls.due(dependencies.clock.now(), DUE_PER_TICK):
         if dependencies.remaining() < ENOUGH:
             break

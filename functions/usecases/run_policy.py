@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 LONGEST: Final = 2048
 """Characters, of Latin-1 (https://docs.aws.amazon.com/emr-serverless/latest/APIReference/API_JobRunExecutionIamPolicy.html)."""
+VERSIONS: Final = ["s3:GetObject", "s3:GetObjectVersion"]
 _ADDRESS: Final = re.compile(r"s3://([^\s,#]+)/[^\s,#/]+")
 """Of a file, in the entry point and in the parameters of spark-submit: its folder is what is read."""
 _NOT_PLAIN: Final = re.compile(r"[^A-Za-z0-9._/=@+-]")
@@ -57,22 +58,34 @@ def batch_policy(job: JobSettings, lake: str, batch: BatchScope) -> str:
     return _within_limit(job, lake, own, [*plans, *_accepted(lake, batch.lines)])
 
 
+def line_policy(job: JobSettings, lake: str, request: Request, line: str) -> str:
+    """The policy of a run that measures what was accepted of a line; it reads versions of objects."""
+    lines = dict.fromkeys((line, *(each.line for each in request.references)))
+    plans = {request.plan_uri, *(each.plan_uri for found in request.references for each in found.parts)}
+    exact = [*map(_place, sorted(plans)), *_accepted(lake, lines)]
+    return _within_limit(job, lake, [f"{_place(request.output_uri)}/*"], exact, VERSIONS)
+
+
 def _accepted(lake: str, lines: Iterable[str]) -> list[str]:
     return [f"{_plain(f'{lake}/accepted/{each}/')}*" for each in lines]
 
 
-def _within_limit(job: JobSettings, lake: str, own: list[str], read: list[str]) -> str:
-    exact = _policy(job, lake, own, read)
-    return exact if len(exact) <= LONGEST else _policy(job, lake, own, [f"{lake}/plans/*", f"{lake}/accepted/*"])
+def _within_limit(
+    job: JobSettings, lake: str, own: list[str], read: list[str], reading: str | list[str] = "s3:GetObject"
+) -> str:
+    exact = _policy(job, lake, own, read, reading)
+    return (
+        exact if len(exact) <= LONGEST else _policy(job, lake, own, [f"{lake}/plans/*", f"{lake}/accepted/*"], reading)
+    )
 
 
-def _policy(job: JobSettings, lake: str, own: list[str], read: list[str]) -> str:
+def _policy(job: JobSettings, lake: str, own: list[str], read: list[str], reading: str | list[str]) -> str:
     """`own`: what is judged, and last the folder that is written to."""
     partition, output = job.role.split(":")[1], own[-1]
     code = sorted({f"{_plain(each)}/*" for each in _ADDRESS.findall(f"{job.entry_point} {job.parameters}")})
     places = [*code, *read, *own]
     statements = [
-        _allow("s3:GetObject", [f"arn:{partition}:s3:::{each}" for each in places]),
+        _allow(reading, [f"arn:{partition}:s3:::{each}" for each in places]),
         _allow(
             ["s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload", "s3:ListMultipartUploadParts"],
             f"arn:{partition}:s3:::{output}",

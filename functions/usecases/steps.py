@@ -97,6 +97,8 @@ class Effect(StrEnum):
     LAND = "land what is pulled"
     REPORT_PULL = "report the end of a pull"
     END_UPLOAD = "give up what was written of a pull"
+    WRITE_REVALIDATION = "store where the measurement of a line's accepted data is"
+    REPORT_REVALIDATION = "report what was measured of a line's accepted data"
     VALIDATE = "keep where a validation of another manager is"
 
 

@@ -20,9 +20,12 @@ from lakegate.functions.usecases.steps import ConcurrentUpdate, Effect, perform
 from lakegate.functions.workload import FailureCause, job_token
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from datetime import datetime
 
     from lakegate.contracts.door.terms import Terms
+    from lakegate.contracts.lake.block import Block
+    from lakegate.contracts.lake.block_parts import LedgerObject
     from lakegate.functions.usecases.dependencies import Dependencies, JobSettings, Timing
     from lakegate.functions.usecases.steps import Steps
     from lakegate.functions.workload import Referred, Workload
@@ -60,7 +63,7 @@ def job_request(dependencies: Dependencies, workload: Workload, attempt: int, ba
         parts=tuple(StagedPart(f"s3://{lake}/{each.key}", each.size) for each in parts.staged(dependencies, workload)),
         judged_at=pin.judging_time,
         output_uri=f"s3://{lake}/{layout.attempt_prefix(workload.id, attempt, batch)}",
-        references=tuple(_accepted(dependencies, each) for each in pin.references),
+        references=tuple(referred_data(dependencies, each) for each in pin.references),
         slices=_slices(dependencies, workload.id, pin.chain, terms) if terms.as_slices else None,
     )
 
@@ -82,13 +85,8 @@ def plan_uri(dependencies: Dependencies, digest: str) -> str:
     return f"s3://{dependencies.places.lake}/plans/{digest}.json"
 
 
-def _accepted(dependencies: Dependencies, referred: Referred) -> Reference:
+def referred_data(dependencies: Dependencies, referred: Referred) -> Reference:
     """What was accepted of a line up to the pinned height, and is not erased: nothing else changes it."""
-    blocks = dependencies.ledger.blocks(referred.line) if referred.height >= 0 else ()
-    erasures = erasures_of(blocks)
-    published = [
-        each for each in deliveries(blocks) if each.kind is BlockKind.PUBLISHED and each.height <= referred.height
-    ]
     parts = (
         AcceptedPart(
             uri=f"s3://{dependencies.places.lake}/{found.key}",
@@ -96,11 +94,18 @@ def _accepted(dependencies: Dependencies, referred: Referred) -> Reference:
             plan_uri=plan_uri(dependencies, block.plan),
             plan_digest=block.plan,
         )
-        for block in published
-        for found in erasures.objects_of(block)
-        if layout.is_published(block, found.key)
+        for block, found in accepted_objects(dependencies, referred)
     )
     return Reference(referred.line, referred.height, tuple(parts))
+
+
+def accepted_objects(dependencies: Dependencies, referred: Referred) -> Iterator[tuple[Block, LedgerObject]]:
+    """What consumers read of a line up to a height, each object with the block of its delivery."""
+    blocks = dependencies.ledger.blocks(referred.line) if referred.height >= 0 else ()
+    erasures = erasures_of(blocks)
+    for block in deliveries(blocks):
+        if block.kind is BlockKind.PUBLISHED and block.height <= referred.height:
+            yield from ((block, each) for each in erasures.objects_of(block) if layout.is_published(block, each.key))
 
 
 def start_request(dependencies: Dependencies, workload: Workload, request: Request) -> dict[str, object]:
@@ -116,9 +121,15 @@ def start_request(dependencies: Dependencies, workload: Workload, request: Reque
         run = RunParameters(
             workload.id, job_token(workload.id, request.attempt), arguments, policy, executors(job, request)
         )
-        return start_job_run(dependencies, workload, run)
+        assert workload.pin is not None
+        return start_job_run(job, workload.pin.contract, workload.pin.chain, run)
+    return invoke_judge(job, request)
+
+
+def invoke_judge(job: JobSettings, request: Request) -> dict[str, object]:
+    """Invoke, for an attempt."""
     uri = f"{request.output_uri}/request.json"
-    payload = {"workload": workload.id, "attempt": request.attempt, "request": uri}
+    payload = {"workload": request.workload, "attempt": request.attempt, "request": uri}
     return {
         "FunctionName": job.judge,
         "InvocationType": "Event",
@@ -137,10 +148,8 @@ class RunParameters(NamedTuple):
     executors: int = 1
 
 
-def start_job_run(dependencies: Dependencies, workload: Workload, run: RunParameters) -> dict[str, object]:
+def start_job_run(job: JobSettings, contract: str, line: str, run: RunParameters) -> dict[str, object]:
     """StartJobRun. EMR's own retry is off: attempts are counted here, where their token is stored."""
-    job, pin = dependencies.places.job, workload.pin
-    assert pin is not None
     submit = {
         "entryPoint": job.entry_point,
         "entryPointArguments": run.arguments,
@@ -155,7 +164,7 @@ def start_job_run(dependencies: Dependencies, workload: Workload, run: RunParame
         "jobDriver": {"sparkSubmit": submit},
         "executionTimeoutMinutes": job.timeout_minutes,
         "retryPolicy": {"maxAttempts": 1},
-        "tags": {"lakegate:contract": _tag(pin.contract), "lakegate:line": _tag(pin.chain)},
+        "tags": {"lakegate:contract": _tag(contract), "lakegate:line": _tag(line)},
     }
 
 

@@ -15,16 +15,20 @@ from lakegate.functions.usecases import layout
 from lakegate.functions.usecases.advance import advance, pause_of
 from lakegate.functions.usecases.intake import admit
 from lakegate.functions.usecases.lifecycle import settle_line
+from lakegate.functions.usecases.revalidating import discover_schedules, revalidate
 from lakegate.functions.usecases.steps import Effect, perform
 from lakegate.functions.workload import TERMINAL, State
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from lakegate.contracts.lake.revalidations import EndedRun
     from lakegate.functions.ports.objects import ObjectVersion
     from lakegate.functions.usecases.dependencies import Dependencies
     from lakegate.functions.usecases.steps import Steps
     from lakegate.functions.workload import Workload
+
+    OfLine = Callable[[Dependencies, str], Steps[EndedRun | None]]
 
 T = TypeVar("T")
 BATCH = 100
@@ -42,11 +46,13 @@ class Swept:
     looked_at: int = 0
     failures: list[LakegateError] = field(default_factory=list)
     """Errors of single workloads, reported here: one failure does not stop the others."""
+    ends: list[EndedRun] = field(default_factory=list)
+    """Of measurements of accepted data."""
 
 
 def sweep(dependencies: Dependencies, batch: int = BATCH) -> Steps[Swept]:
     """Continue what is due, judge what resumed lines held, claim what no event announced, remove staging of finished workloads,
-    record what began by its date.
+    record what began by its date, measure accepted data by schedule.
 
     The parts take turns, a batch at a time, until all is done or time is short. The index of what is due is read once. Each
     listing continues where the last sweep stopped, so that several sweeps cover a large bucket. Attempts that were prepared
@@ -55,6 +61,11 @@ def sweep(dependencies: Dependencies, batch: int = BATCH) -> Steps[Swept]:
     swept = Swept()
     due = deque(dependencies.agenda.due(dependencies.clock.now(), DUE_PER_SWEEP))
     lines = deque(dependencies.lines.due(dependencies.clock.now(), DUE_PER_SWEEP))
+    try:
+        swept.failures += yield from discover_schedules(dependencies)
+    except LakegateError as failure:  # the registry does not answer: what is scheduled already is measured
+        swept.failures.append(failure)
+    measured = deque(dependencies.revalidations.due(dependencies.clock.now(), DUE_PER_SWEEP))
     resumed: list[Workload] = []
     released: set[str] = set()
     landing = Listing("landing", dependencies.places.landing, "", partial(admit, dependencies))
@@ -64,7 +75,8 @@ def sweep(dependencies: Dependencies, batch: int = BATCH) -> Steps[Swept]:
         partial(_released, dependencies, swept, released, batch),
         partial(_listed, dependencies, swept, landing, batch),
         partial(_listed, dependencies, swept, staging, batch),
-        partial(_lines, dependencies, swept, lines, batch),
+        partial(_lines, dependencies, swept, lines, settle_line, batch),
+        partial(_lines, dependencies, swept, measured, revalidate, batch),
     ]
     while parts:
         part = parts.pop(0)
@@ -115,12 +127,13 @@ def _of_line(dependencies: Dependencies, swept: Swept, line: str, released: set[
     return len(fresh) == batch
 
 
-def _lines(dependencies: Dependencies, swept: Swept, due: deque[str], batch: int) -> Steps[bool]:
-    """Settle a batch of lines. Returns whether there are more."""
+def _lines(dependencies: Dependencies, swept: Swept, due: deque[str], step: OfLine, batch: int) -> Steps[bool]:
+    """Do what is due about a batch of lines. Returns whether there are more."""
     for _ in range(min(batch, len(due))):
         if not _has_time(dependencies):
             return False
-        yield from _guarded(swept, settle_line(dependencies, due.popleft()))
+        end = yield from _guarded(swept, step(dependencies, due.popleft()))
+        swept.ends += [end] if end else []
     return bool(due)
 
 

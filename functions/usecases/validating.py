@@ -26,7 +26,7 @@ from lakegate.functions.ports.objects import Address
 from lakegate.functions.ports.validations import Validation
 from lakegate.functions.usecases import layout
 from lakegate.functions.usecases.steps import Effect, perform
-from lakegate.functions.usecases.submission import plan_uri
+from lakegate.functions.usecases.submission import invoke_judge, plan_uri
 from lakegate.functions.usecases.validation_plan import plan_of
 from lakegate.functions.usecases.validation_source import data_at
 
@@ -156,8 +156,6 @@ def _prepared(
         (Effect.WRITE_REQUEST, f"{prefix}/request.json", request.to_bytes()),
     ):
         yield from perform(effect, partial(dependencies.objects.put, Address(lake, key), body))
-    payload = {"workload": run, "attempt": ATTEMPT, "request": f"s3://{lake}/{prefix}/request.json"}
-    invoke = {"FunctionName": job.judge, "InvocationType": "Event", "Payload": json.dumps(payload, sort_keys=True)}
     return Validation(
         identity,
         asked,
@@ -165,7 +163,7 @@ def _prepared(
         run,
         plan.digest,
         request.source_version,
-        json.dumps(invoke),
+        json.dumps(invoke_judge(job, request)),
         lease=moment(now + STARTING),
         deadline=moment(now + dependencies.timing.invocation),
         expires=moment(now + KEPT),

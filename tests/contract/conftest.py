@@ -17,7 +17,7 @@ from lakegate.functions.adapters.callbacks import DynamoCallbacks
 from lakegate.functions.adapters.emr import EmrServerless
 from lakegate.functions.adapters.history import DynamoHistory
 from lakegate.functions.adapters.ledger import DynamoLedger
-from lakegate.functions.adapters.line_rows import promises, pulls
+from lakegate.functions.adapters.line_rows import promises, pulls, revalidations
 from lakegate.functions.adapters.lines import DynamoLines
 from lakegate.functions.adapters.notices import DynamoNotices
 from lakegate.functions.adapters.pauses import DynamoPauses
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from lakegate.functions.ports.promises import Promises
     from lakegate.functions.ports.registry import Registry
     from lakegate.functions.ports.request_keys import RequestKeys
+    from lakegate.functions.ports.revalidations import Revalidations
     from lakegate.functions.ports.transfers import Pulls
     from lakegate.functions.ports.validations import Validations
     from lakegate.functions.ports.workloads import Workloads
@@ -71,6 +72,7 @@ class Ports:
     notices: Notices
     promises: Promises
     pulls: Pulls
+    revalidations: Revalidations
     announcements: Announcements
     requests: RequestKeys
     validations: Validations
@@ -106,6 +108,7 @@ def in_memory() -> Ports:
         memory.notices,
         memory.promises,
         memory.pulls,
+        memory.revalidations,
         memory.announcements,
         memory.requests,
         memory.validations,
@@ -135,6 +138,7 @@ def on_aws(there: Cloud) -> Ports:
         DynamoNotices(table),
         promises(table),
         pulls(table),
+        revalidations(table),
         DynamoAnnouncements(table),
         DynamoRequestKeys(table),
         DynamoValidations(table),

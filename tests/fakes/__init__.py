@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from lakegate.contracts.lake.promises import PromisingLine
 from lakegate.contracts.lake.pulls import PullingLine
+from lakegate.contracts.lake.revalidations import RevalidatedLine
 from tests.fakes.announcements import (
     MemoryAnnouncements,
     MemoryCallbacks,
@@ -68,6 +69,7 @@ class Memory:
     notices: MemoryNotices
     promises: MemoryLineRows[PromisingLine]
     pulls: MemoryLineRows[PullingLine]
+    revalidations: MemoryLineRows[RevalidatedLine]
     channels: MemoryChannels
     announcements: MemoryAnnouncements
     uploads: MemoryUploads
@@ -95,6 +97,7 @@ class Memory:
             MemoryNotices(clock, faults, lag),
             MemoryLineRows(faults, "promises", PromisingLine),
             MemoryLineRows(faults, "pull", PullingLine),
+            MemoryLineRows(faults, "revalidation", RevalidatedLine),
             MemoryChannels(faults),
             MemoryAnnouncements(faults),
             MemoryUploads(faults),

@@ -158,6 +158,7 @@ class Environment:
             m.notices,
             m.promises,
             m.pulls,
+            m.revalidations,
             m.channels,
             m.announcements,
             m.uploads,

@@ -93,6 +93,7 @@ def stand(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -
         notices=memory.notices,
         promises=memory.promises,
         pulls=memory.pulls,
+        revalidations=memory.revalidations,
         channels=memory.channels,
         announcements=memory.announcements,
         uploads=memory.uploads,

@@ -369,6 +369,7 @@ def test_alarms_look_at_this_stack_alone(stack: Stack) -> None:
         "DriftFound": {"stack": "lakegate", "service": "drift"},
         "AnchorMissing": {"stack": "lakegate", "service": "anchor"},
         "PullsFailed": {"stack": "lakegate", "service": "pull"},
+        "RevalidationsFailed": {"stack": "lakegate", "service": "sweep"},
         "AnchorContradicted": {"stack": "lakegate", "service": "anchor"},
     }
     assert others == {*FUNCTIONS, *(f"lakegate-{name}" for name in ("judge", "drift", "anchor", "pull")), *QUEUES}

@@ -110,14 +110,15 @@ def test_every_key_is_explained() -> None:
 def test_every_event_about_a_line_is_explained() -> None:
     """Kinds and keys are those of the schema."""
     schema: Any = load("line-event")
-    names = ("lifecycle", "drift", "late", "pull")
-    lifecycle, drift, late, pull = (set(schema["$defs"][name]["properties"]) for name in names)
+    names = ("lifecycle", "drift", "late", "pull", "revalidation")
+    lifecycle, drift, late, pull, revalidation = (set(schema["$defs"][name]["properties"]) for name in names)
 
     assert table("detail-type of a line") == {f"line {kind}" for kind in schema["properties"]["kind"]["enum"]}
     assert table("key of `detail.body` of a line") == lifecycle
     assert table("key of `detail.body` of drift") == drift
     assert table("key of `detail.body` of a missed promise") == late
     assert table("key of `detail.body` of a pull") == pull
+    assert table("key of `detail.body` of a measurement by schedule") == revalidation
 
 
 def test_the_sample_fits_the_schema() -> None:

@@ -47,7 +47,6 @@ LISTED = {
 LISTED_OF_DCM = {
     "the constraint FOREIGN_KEY": ["orders.amount#foreignKey (rule: foreignKey)"],
     "a greatest value of a text": ["orders#r (rule: r)"],
-    "a schedule of Quartz": ["$.quality[0].scheduleCronExpression"],
     "an unknown key": ["$.qality"],
 }
 LOST_BY_EVERY_DCM = ("$.consumer", "$.producer", "$.access")

@@ -14,8 +14,9 @@ from lakegate.contracts.model.policy import Pull
 from lakegate.functions.ports.errors import ConditionFailed
 from lakegate.functions.ports.registry import RegistryPage
 from lakegate.functions.usecases import pulling
+from lakegate.functions.usecases.labelled import PAGES
 from lakegate.functions.usecases.pausing import pause, resume
-from lakegate.functions.usecases.pull_plans import PAGES, run_now
+from lakegate.functions.usecases.pull_plans import run_now
 from lakegate.functions.usecases.pulling import LEASE
 from lakegate.functions.usecases.steps import run
 from tests.unit.usecases.pull_stage import LINE, PULL, PullStage, scheduled
@@ -98,7 +99,7 @@ def test_a_version_that_is_published_while_it_is_fetched(other: Pull, monkeypatc
     stage = scheduled(LARGE, breaks_at=8)
     stage.tick()
     stage.publish("1.1.0", other)
-    monkeypatch.setattr(pulling, "discover", _nothing)
+    monkeypatch.setattr(pulling, "discover_pulls", _nothing)
     stage.tick(0.1)
 
     assert [at for _, at in stage.source.opened] == [0, 8 if other is PULL else 0]

@@ -1,0 +1,77 @@
+"""Lines whose contracts say that something is done by schedule: by a label of their current versions.
+
+Who does it finds the lines itself, so that publishing needs no further right, and what is lost of its rows comes back.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING, Final
+
+from lakegate.contracts.errors import LakegateError
+from lakegate.contracts.lake.lifecycle import LineStatus, moment
+from lakegate.contracts.lake.routes import line_of, parts_of
+from lakegate.contracts.lake.versions import major
+from lakegate.functions.usecases.leading import leading
+from lakegate.functions.usecases.steps import Effect, perform
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from lakegate.functions.ports.registry import Publication, RegistrySnapshot
+    from lakegate.functions.usecases.dependencies import Dependencies
+    from lakegate.functions.usecases.steps import Steps
+
+    Schedule = Callable[[Dependencies, str, Publication, str], Steps[None]]
+    """Schedules a line by its current version and the digest of its plan."""
+
+PAGES: Final = 20
+"""Of the registry, at once."""
+RETIRED: Final = "retired"
+
+
+def discover(dependencies: Dependencies, label: str, cursor: str, schedule: Schedule) -> Steps[list[LakegateError]]:
+    """Schedule the lines of some pages of the registry that have a label. Returns errors of single lines.
+
+    It goes on where it stopped the last time.
+    """
+    agenda, failures = dependencies.agenda, list[LakegateError]()
+    before = agenda.cursor(cursor)
+    after = before or ""
+    for _ in range(PAGES):
+        page = dependencies.registry.page(after)
+        for line, version, digest in chain.from_iterable(labelled(each, label) for each in page.contracts):
+            try:
+                yield from schedule(dependencies, line, version, digest)
+            except LakegateError as failure:
+                failures.append(failure)
+        after = page.after
+        if not after:
+            break
+    if (after or None) != before:
+        yield from perform(Effect.KEEP_CURSOR, partial(agenda.keep, cursor, after or None))
+    return failures
+
+
+def labelled(snapshot: RegistrySnapshot, label: str) -> Iterator[tuple[str, Publication, str]]:
+    """The lines of a contract with a label, each with its current version and the digest of its plan."""
+    for contract, number in sorted({(each.contract, major(each.version)) for each in snapshot.versions}):
+        version = leading(snapshot, contract, number)
+        if version is not None and version.status != RETIRED:
+            found = {value for name, value in version.labels if name == label}
+            for dataset, digest in version.plans:
+                if dataset in found:
+                    yield line_of(contract, dataset, number), version, digest
+
+
+def current(dependencies: Dependencies, line: str, label: str) -> tuple[RegistrySnapshot, Publication, str] | None:
+    """The current version of a line with a label, with the digest of its plan; None: there is none, or the line is retired."""
+    snapshot = dependencies.registry.contract(parts_of(line)[0])
+    found = next((each for each in labelled(snapshot, label) if each[0] == line), None)
+    return None if found is None or is_retired(dependencies, line) else (snapshot, *found[1:])
+
+
+def is_retired(dependencies: Dependencies, line: str) -> bool:
+    """Whether a line is retired now."""
+    return dependencies.lines.get(line).status_at(moment(dependencies.clock.now())) is LineStatus.RETIRED

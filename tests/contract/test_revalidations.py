@@ -1,0 +1,60 @@
+"""Measurements by schedule: written only as they were seen, found when they are due."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lakegate.contracts.lake.lifecycle import moment
+from lakegate.contracts.lake.revalidations import (
+    EndedRun,
+    RevalidatedLine,
+    RevalidationEnd,
+    ScheduledRun,
+    ended,
+    planned,
+    running,
+    unplanned,
+)
+from lakegate.functions.ports.errors import ConditionFailed
+
+if TYPE_CHECKING:
+    from tests.contract.conftest import Ports
+
+NOW = datetime(2026, 1, 5, 12, 30, tzinfo=UTC)
+HOURLY = "cron(0 * * * ? *)"
+NEW = planned(RevalidatedLine("shop/orders_v1"), [HOURLY, "cron(30 6 * * ? *)"], "1.0.0", "p", moment(NOW))
+RUN = ScheduledRun("r", (HOURLY,), "q", 3, moment(NOW), attempt=2, run="job", deadline=moment(NOW))
+END = EndedRun(RevalidationEnd.BROKEN, moment(NOW), 3, "lost", ("once",))
+
+
+def test_rows_are_read_as_they_were_written(ports: Ports) -> None:
+    """Every field survives the store; a line that nobody has written has no schedule."""
+    assert ports.revalidations.get(NEW.line) == RevalidatedLine(NEW.line)
+    for row in (NEW, busy := running(NEW, RUN, moment(NOW)), ended(busy, END)):
+        ports.revalidations.write(row)
+        assert ports.revalidations.get(NEW.line) == row
+
+
+def test_rows_are_written_only_as_they_were_seen(ports: Ports) -> None:
+    """Of two sweeps with the same row, one goes on."""
+    ports.revalidations.write(NEW)
+    ports.revalidations.write(running(NEW, RUN, moment(NOW)))
+    for late in (NEW, running(NEW, RUN, moment(NOW)), replace(NEW, revision=4)):
+        with pytest.raises(ConditionFailed, match="revalidation"):
+            ports.revalidations.write(late)
+
+
+def test_due_lines_are_found_by_the_index(ports: Ports) -> None:
+    """From the earliest of their schedules on; while a run is under way by its own time; not once they have no schedule."""
+    ports.revalidations.write(NEW)
+    found = [ports.revalidations.due(NOW + timedelta(minutes=each), 10) for each in (29, 30)]
+    ports.revalidations.write(busy := running(NEW, RUN, moment(NOW + timedelta(minutes=50))))
+    found += [ports.revalidations.due(NOW + timedelta(minutes=each), 10) for each in (49, 50)]
+    ports.revalidations.write(unplanned(replace(busy, run=None)))
+    found.append(ports.revalidations.due(NOW + timedelta(days=9), 10))
+
+    assert found == [(), (NEW.line,), (), (NEW.line,), ()]

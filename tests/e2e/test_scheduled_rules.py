@@ -1,0 +1,66 @@
+"""Rules with a schedule on the embedded AWS: the deployed sweep schedules them, a job measures, the ledger has the record."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from typer.testing import CliRunner
+
+from lakegate.cli.main import app
+from lakegate.contracts.lake.revalidations import stale_rules
+from lakegate.functions.ports.jobs import JobState
+from lakegate.functions.ports.objects import Address
+from lakegate.functions.usecases.compile_contract import compile_document
+from lakegate.functions.usecases.layout import manifest_key
+from lakegate.functions.usecases.publish_contract import publish
+from lakegate.functions.usecases.routing import add_route
+from lakegate.functions.usecases.steps import run
+from lakegate.functions.usecases.workflows import referred_of
+from tests.e2e.deployed import until
+
+if TYPE_CHECKING:
+    from tests.e2e.deployed import Deployed
+
+LINE = "e2e-scheduled/rows_v1"
+CONTRACT = b"""
+apiVersion: v3.1.0
+kind: DataContract
+id: e2e-scheduled
+version: 1.0.0
+status: active
+schema:
+  - name: rows
+    logicalType: object
+    properties: [{name: id, logicalType: integer, required: true}]
+    quality:
+      - {id: once, metric: duplicateValues, arguments: {properties: [id]}, mustBe: 0, scheduler: cron, schedule: "0 * * * *"}
+"""
+
+
+@pytest.mark.full  # tests/unit/cli/test_revalidation.py has the same path, with the engine in its own process
+def test_accepted_data_is_measured_by_a_job_run(stack: Deployed) -> None:
+    """Two deliveries are accepted that share a key: the run reads both by version, and the manifest is marked."""
+    dependencies = stack.dependencies
+    run(publish(dependencies, compile_document(CONTRACT, referred_of(dependencies, CONTRACT))), dependencies.clock)
+    run(add_route(dependencies, "scheduled/", "e2e-scheduled", "rows", 1), dependencies.clock)
+    for number, body in enumerate((b"id\n1\n2\n", b"id\n2\n3\n")):
+        stack.finished(stack.upload(body, f"scheduled/{number}.csv"))
+    stack.sweep()
+    stack.sweep_later(60)
+
+    def measured() -> bool:
+        row = dependencies.revalidations.get(LINE)
+        return row.run is not None and dependencies.jobs.describe(row.run.run).state is JobState.SUCCESS
+
+    until("the run has ended", measured)
+    stack.sweep_later(70)
+    document: dict[str, Any] = json.loads(
+        dependencies.objects.read(Address(dependencies.places.lake, manifest_key(LINE)))
+    )
+    shown = CliRunner().invoke(app, ["history", LINE, "--local"])
+
+    assert [each["rule"] for each in stale_rules(dependencies.ledger.blocks(LINE))] == ["once"]
+    assert [each["rule"] for each in document["stale"]["rules"]] == ["once"]
+    assert "BROKEN, does not hold: `once`" in shown.stdout

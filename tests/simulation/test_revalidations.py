@@ -1,0 +1,270 @@
+"""Measurements by schedule under faults: every effect fails in every way, sweeps interleave, and the line changes meanwhile.
+
+At the end of each run: each run that ended with a result has one record, one message and one end; the mark of the manifest is
+what the last record states, and says of each rule that was measured what its last run found; the chain is whole.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from enum import StrEnum
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lakegate.contracts.lake.block import GENESIS, digest
+from lakegate.contracts.lake.lifecycle import LineStatus, StatusChange, instant_of
+from lakegate.contracts.lake.revalidations import stale_rules
+from lakegate.functions.ports.errors import PortError, Unanswered
+from lakegate.functions.usecases.revalidating import revalidate
+from lakegate.functions.usecases.steps import Effect
+from lakegate.functions.workload import Message
+from tests.fakes.jobs import Ending
+from tests.simulation.environment import LINE
+from tests.unit.usecases.revalidation_stage import SCHEDULED, measured_hourly
+from tests.unit.usecases.test_erasure import erased, erasing, settled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lakegate.functions.usecases.steps import Call, Steps
+    from tests.unit.usecases.revalidation_stage import RevalidationStage
+
+SCHEDULES = 10_000 if os.environ.get("LAKEGATE_FULL") else 120
+ENDINGS = (Ending.ANSWERED, Ending.ANSWERED, Ending.ANSWERED, Ending.FAILED, Ending.EMPTY)
+
+
+class Fault(StrEnum):
+    """What happens to one effect."""
+
+    BEFORE = "the sweep ends before it"
+    AFTER = "the sweep ends behind it"
+    UNKNOWN = "it happens, and the answer is lost"
+    REFUSED = "it does not happen, and no answer comes"
+    TWICE = "it happens twice"
+
+
+class Ended(Exception):  # noqa: N818 - the name is what happened
+    """The function was stopped."""
+
+
+REPEATED = frozenset({Effect.WRITE_PLAN, Effect.WRITE_REQUEST, Effect.START_JOB, Effect.REPORT_REVALIDATION})
+"""Effects that need no condition, because they may be repeated."""
+
+
+def performed(call: Call, fault: Fault | None) -> Any:
+    """An effect with a fault."""
+    if fault is Fault.BEFORE:
+        raise Ended
+    if fault is Fault.REFUSED:
+        raise Unanswered("refused")
+    answer = call.do()
+    if fault is Fault.TWICE and call.effect in REPEATED:
+        call.do()
+    if fault is Fault.AFTER:
+        raise Ended
+    if fault is Fault.UNKNOWN:
+        raise Unanswered("unknown")
+    return answer
+
+
+@dataclass
+class Sweep:
+    """A sweep that is about the line alone."""
+
+    steps: Steps[object]
+    call: Call | None
+
+    @staticmethod
+    def of(stage: RevalidationStage) -> Sweep | None:
+        """None: nothing is due."""
+        steps = revalidate(stage.env.dependencies, LINE)
+        call = next(steps, None)
+        return Sweep(steps, call) if call else None
+
+    def advance(self, fault: Fault | None) -> bool:
+        """One effect. Returns whether the sweep goes on."""
+        assert self.call is not None
+        try:
+            try:
+                answer = performed(self.call, fault)
+            except PortError as refused:
+                self.call = self.steps.throw(refused)
+            else:
+                self.call = self.steps.send(answer)
+        except (StopIteration, Ended, PortError):
+            self.steps.close()
+            return False
+        return True
+
+
+def played(stage: RevalidationStage, fault_of: Callable[[int], Fault | None]) -> int:
+    """One run from its beginning to its end, with faults. Returns how many effects there were."""
+    count = 0
+    for minutes in (60, 6):
+        stage.env.memory.clock.sleep(minutes * 60)
+        sweep = Sweep.of(stage)
+        while sweep is not None:
+            count += 1
+            if not sweep.advance(fault_of(count)):
+                break
+        for each in stage.runs:
+            stage.answer(each)
+    return count
+
+
+def finish(stage: RevalidationStage) -> None:
+    """Sweeps without faults until no run is under way, and one more run; then what holds at the end."""
+    for _ in range(25):
+        for each in stage.runs:
+            stage.answer(each)
+        stage.sweep(6)
+    check(stage)
+    run, dependencies = stage.row.run, stage.env.dependencies
+    assert run is None or dependencies.clock.now() - instant_of(run.at) < timedelta(hours=1), "a run is stuck"
+    newest = max(dependencies.registry.contract("orders").versions, key=lambda each: each.version)
+    if not newest.labels and dependencies.lines.get(LINE).status_at(stage.now) is not LineStatus.RETIRED:
+        assert stage.stale == [], "a mark that nobody lifts"
+
+
+def check(stage: RevalidationStage) -> None:
+    """What holds whenever no sweep is under way."""
+    blocks = stage.env.dependencies.ledger.blocks(LINE)
+    below = [GENESIS, *map(digest, blocks)]
+    assert [each.previous for each in blocks] == below[:-1], "a broken chain"
+    runs = [each["run"] for each in stage.records if each["rules"]]
+    assert len(set(runs)) == len(runs), "a run twice in the ledger"
+    found = {each.event for each in blocks if each.kind == "revalidation"}  # type: ignore[union-attr]  # of records
+    assert len(found) == len(stage.records), "an event twice"
+    assert [each["rule"] for each in stale_rules(blocks)] == stage.stale, "another mark"
+    last: dict[str, bool] = {}
+    for record in stage.records:
+        if not record["rules"]:
+            last = {}
+        names = {"cron(0 * * * ? *)": "once", "cron(30 6 * * ? *)": "many"}
+        broken = {each["rule"] for each in record["broken"]}
+        last |= {names[each]: names[each] in broken for each in record["schedules"]}
+        assert {each["rule"] for each in record["stale"]} == {name for name, bad in last.items() if bad}, "a wrong mark"
+    messages = [each for each in stage.messages if each["outcome"] != "FAILED"]
+    assert len(messages) == len(runs), "a message lost or twice"
+
+
+@pytest.mark.parametrize("broken", [set(), {"once"}])
+@pytest.mark.parametrize("fault", Fault)
+def test_every_effect_fails_in_every_way(fault: Fault, broken: set[str]) -> None:
+    """Whatever happens to one effect, what was measured is recorded, marked and reported once."""
+    whole = measured_hourly()
+    whole.broken = broken
+    most = played(whole, lambda _: None)
+    assert len(whole.records) == 1
+    for at in range(1, most + 1):
+        stage = measured_hourly()
+        stage.broken = broken
+        played(stage, lambda number, at=at: fault if number == at else None)
+        for _ in range(3):
+            for each in stage.runs:
+                stage.answer(each)
+            stage.sweep(6)
+        check(stage)
+        assert (len(stage.records), stage.stale) == (1, sorted(broken)), (at, fault)
+
+
+@pytest.mark.parametrize("seed", range(SCHEDULES))
+def test_random_schedules(seed: int) -> None:
+    """Two sweeps interleave, with faults, while deliveries, erasures and versions arrive, and runs are lost or late."""
+    choose = random.Random(seed)
+    stage = measured_hourly(b"good", b"good", judge=choose.random() < 0.5)
+    sweeps: list[Sweep] = []
+    for _ in range(80):
+        match choose.randrange(14):
+            case 0 | 1 if len(sweeps) < 2:
+                sweeps += [each] if (each := Sweep.of(stage)) else []
+            case 2 | 3 | 4 | 5 | 6 | 7 as number:
+                happen(stage, choose, number)
+            case _ if sweeps:
+                sweep = choose.choice(sweeps)
+                fault = choose.choice(list(Fault)) if choose.random() < 0.1 else None
+                if not sweep.advance(fault):
+                    sweeps.remove(sweep)
+    for sweep in sweeps:
+        sweep.steps.close()
+    if choose.random() < 0.2:
+        retire(stage)
+    finish(stage)
+
+
+def happen(stage: RevalidationStage, choose: random.Random, what: int) -> None:
+    """Something that nobody's sweep does."""
+    match what:
+        case 2:
+            stage.broken = {each for each in ("many", "once") if choose.random() < 0.5}
+        case 3 if stage.runs:
+            stage.answer(choose.choice(stage.runs), choose.choice(ENDINGS))
+        case 4 if stage.delivered < 6:
+            stage.deliver()
+        case 5 if choose.random() < 0.3:
+            stage.publish(*choose.choice([SCHEDULED, SCHEDULED, ()]), version=f"1.{choose.randrange(2)}.0")
+        case 6 if choose.random() < 0.2:
+            erase_one(stage, choose)
+        case 7:
+            stage.env.memory.clock.sleep(choose.choice([60, 300, 900, 3_600, 3_600, 43_200]))
+
+
+def erase_one(stage: RevalidationStage, choose: random.Random) -> None:
+    """A whole delivery is erased."""
+    number = choose.randrange(stage.delivered)
+    try:
+        each = erasing(stage.env, None, number=number)
+    except ValueError:  # nothing is left of it
+        return
+    erased(stage.env, each, number=number)
+    settled(stage.env)
+
+
+def retire(stage: RevalidationStage) -> None:
+    """The line is retired."""
+    line = stage.env.dependencies.lines.get(LINE)
+    changes = (StatusChange(LineStatus.RETIRED, stage.now),)
+    after = replace(line, changes=changes, recorded=1, listed=True, revision=line.revision + 1)
+    stage.env.dependencies.lines.write(after)
+
+
+RECORDING = "lakegate.functions.usecases.revalidation_record"
+RUNNING = "lakegate.functions.usecases.revalidating"
+
+
+def _never(*_: object) -> Any:
+    """A use case that does nothing."""
+    yield from ()
+
+
+BUGS: dict[str, tuple[str, object]] = {
+    "the event of a record is of the time": (f"{RECORDING}.event_id", lambda *_: f"{random.getrandbits(256):064x}"),
+    "nothing is kept of other schedules": (
+        f"{RECORDING}.stale_after",
+        lambda _before, _scheduled, _measured, broken, at: [{"rule": each, "since": at} for each in sorted(broken)],
+    ),
+    "the manifest is not marked": (f"{RECORDING}.manifest", SimpleNamespace(update=_never)),
+    "a run that is lost is waited for": (f"{RUNNING}._is_over", lambda *_: False),
+    "an end is reported by its time": (
+        f"{RECORDING}.Message",
+        lambda identity, *rest: Message(f"{identity}:{rest[3]}", *rest),
+    ),
+    "a mark is never lifted": (f"{RUNNING}.lift", _never),
+}
+
+
+@pytest.mark.parametrize("bug", BUGS)
+def test_a_planted_bug_is_found(bug: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The checks above are able to see, within as many schedules."""
+    monkeypatch.setattr(*BUGS[bug])
+    for seed in range(150):
+        try:
+            test_random_schedules(seed)
+        except AssertionError:
+            return
+    pytest.fail(bug)

@@ -1,0 +1,41 @@
+"""What the Lambda that sweeps counts of measurements by schedule."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from lakegate.functions import edge, sweep
+from tests.unit.adapters.test_delivery import settings
+from tests.unit.test_handlers import Context
+from tests.unit.usecases.revalidation_stage import measured_hourly
+
+if TYPE_CHECKING:
+    import pytest
+
+
+def test_a_sweep_counts_how_measurements_ended(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One run that holds, then one that does not; a sweep in which none ended counts none."""
+    for name, value in settings("00app").items():
+        monkeypatch.setenv(name, value)
+    stage = measured_hourly()
+    monkeypatch.setattr(sweep, "dependencies", lambda: stage.env.dependencies)
+    for broken in (set[str](), {"once"}):
+        stage.broken = broken
+        stage.env.memory.clock.sleep(3_600)
+        for _ in range(2):
+            sweep.handler({}, Context())
+            stage.answer(stage.runs[-1])
+            stage.env.memory.clock.sleep(360)
+    edge.INVOCATION.set(None)
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines() if "RevalidationsHeld" in line]
+    names = ("RevalidationsHeld", "RevalidationsBroken", "RevalidationsFailed")
+
+    assert [tuple(each[name][0] for name in names) for each in lines] == [
+        (0.0, 0.0, 0.0),
+        (1.0, 0.0, 0.0),
+        (0.0, 0.0, 0.0),
+        (0.0, 1.0, 0.0),
+    ]
