@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -30,7 +31,7 @@ from lakegate.contracts.odf.multihash import HashCode, multihash
 from lakegate.contracts.odf.points import is_point, point_of
 from lakegate.contracts.odf.tables import EVENTS as EVENTS_OF_ODF
 from tests.fakes.signing import MemoryKey
-from tests.unit.odf.blocks import NOON, SLICE, block, envelope, field, sha3
+from tests.unit.odf.blocks import NOON, SLICE, block, blocks, envelope, field, sha3
 
 ID = point_of(b"a dataset")
 TIME = Moment(2026, 325, 3600, 5000)
@@ -150,6 +151,20 @@ def test_a_block_that_cannot_be_followed_is_refused(body: bytes, reason: str) ->
 def test_blocks_of_other_tools_are_read(kind: str, event: dict[str, Any], expected: Event) -> None:
     """Events that change nothing that is read pass."""
     assert block_in(envelope(block(kind, event))).event == expected
+
+
+@given(
+    st.sampled_from([envelope(each) for each in blocks().values()]),
+    st.lists(st.tuples(st.integers(0, 2**16), st.sampled_from([0, 1, 2, 4, 127, 255])), min_size=1, max_size=5),
+)
+def test_any_block_from_elsewhere_is_read_or_refused(body: bytes, changes: list[tuple[int, int]]) -> None:
+    """Whatever its bytes are, a block is one, or is refused; a chain then is followed, or refused."""
+    changed = bytearray(body)
+    for place, byte in changes:
+        changed[place % len(body)] = byte
+    with suppress(InputError):
+        found = block_in(bytes(changed))
+        follow(None, "f1620", found)
 
 
 def block_of(kind: str) -> bytes:
