@@ -70,7 +70,7 @@ def _each_check(
     is_one = policy.delivery is DeliveryUnit.OBJECT and policy.publish_as is PublishAs.ORIGINAL
     wrong = {problem.path for problem in compile_rules(contract, dataset).unmeasured} if answered else set()
     for rule, checks in checks_by_rule(contract, dataset):
-        by = answered.get(_technology(rule)) if is_one and rule.kind == "custom" else None
+        by = answered.get(_technology(rule)) if is_one else None
         is_bound = bool(_call(rule)) and rule.origin.path not in wrong and all(each.skip is not None for each in checks)
         for check in checks:
             is_short = by is None or len(_as_dcm(check, rule, by.name)) <= LONGEST_RULE

@@ -33,6 +33,15 @@ def contract(*rules: str, settings: str = "") -> Contract:
     return read(f"{head}{extension}schema:\n  - name: orders\n    {columns}\n    quality:{listed}\n".encode())
 
 
+def dcm(rule: str) -> Contract:
+    """DCM with one rule of Great Expectations."""
+    text = """{specVersion: 0.1.3, id: shop, name: shop, kind: DataContract, version: 1.0.0, producer: {name: a, group: b},
+      access: {eventType: push, protocol: HTTP, location: x, accessConfiguration: {}},
+      dataset: {name: orders, schema: [{name: a, dataType: integer}, {name: b, dataType: string}]},
+      quality: [{type: custom, technology: GreatExpectations, RULE}]}"""
+    return read(text.replace("RULE", rule).encode())
+
+
 def expectation(call: str, args: str = "column: n", engine: str = "great-expectations") -> str:
     return f"{engine}: {{expectation_type: {call}, kwargs: {{{args}}}}}"
 
@@ -76,12 +85,8 @@ def test_a_rule_that_is_not_measured_here_is_bound() -> None:
 
 def test_a_rule_of_dcm_keeps_its_name_and_dimension() -> None:
     """Columns are those of the rule."""
-    text = """{specVersion: 0.1.3, id: shop, name: shop, kind: DataContract, version: 1.0.0, producer: {name: a, group: b},
-      access: {eventType: push, protocol: HTTP, location: x, accessConfiguration: {}},
-      dataset: {name: orders, schema: [{name: a, dataType: integer}, {name: b, dataType: integer}]},
-      quality: [{id: sums, name: All sums, columns: [a, b], dimension: validity, type: custom,
-                 technology: GreatExpectations, call: expect_sums, args: {total: 1e400, big: 1.0e30}}]}"""
-    plan = bound(read(text.encode()))
+    rule = "id: sums, name: All sums, columns: [a, b], dimension: validity, call: expect_sums"
+    plan = bound(dcm(f"{rule}, args: {{total: 1e400, big: 1.0e30}}"))
 
     assert [json.loads(each.rule) for each in plan.external] == [
         {
@@ -95,6 +100,16 @@ def test_a_rule_of_dcm_keeps_its_name_and_dimension() -> None:
             "args": {"total": "1E+400", "big": 1e30},
         }
     ]
+
+
+def test_a_rule_of_which_a_part_is_measured_here_stays_here() -> None:
+    """Of two columns one has the type that is asked for: the check of the other one stays skipped."""
+    call = "expect_column_values_to_be_of_type, args: {type_: integer}"
+    found = dcm(f"id: typed, name: Typed, dimension: validity, columns: [a, b], call: {call}")
+    plan = bound(found)
+
+    assert [each.skip is None for each in plan.checks if each.rule == "typed"] == [True, False]
+    assert plan == compile_plan(found, found.datasets[0])
 
 
 @pytest.mark.parametrize(

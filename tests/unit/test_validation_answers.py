@@ -83,7 +83,7 @@ def test_an_answer_has_a_measurement_of_each_check_and_a_version() -> None:
     """In the order in which they were asked; a result for each column of a check is one measurement."""
     found = read(
         answer(
-            result(name="pair", column="b", metric=[1], version="1.2.3"),
+            result(name="pair", column="b", metric=5, version="1.2.3"),
             result(NOT, name="pair", column="a", technology="GX"),
             result(metric=2.5, version="1.2.3", technology="GX"),
         ),
@@ -108,6 +108,13 @@ def test_only_numbers_of_metrics_are_kept(metric: object) -> None:
     assert found == ExternalAnswer(
         UNKNOWN, (Measurement("order", (kept := Measured(1, 0, 1e308 if metric == 1e308 else None)), tolerate=kept),)
     )
+
+
+def test_a_metric_beyond_doubles_is_no_number() -> None:
+    """JSON may write one; documents of the gate cannot."""
+    found = read(answer(result()).replace(b"7", b"1e999"))
+
+    assert found == ExternalAnswer(UNKNOWN, (Measurement("order", Measured(1, 0), tolerate=Measured(1, 0)),))
 
 
 def test_what_runs_and_what_failed() -> None:

@@ -170,9 +170,13 @@ def test_a_removed_validator_is_neither_started_nor_asked() -> None:
     removed = begun(Line.of())
     run(remove_validator(removed.env.dependencies, SERVICE.name), removed.env.memory.clock)
     removed.settled()
+    other = Line.of(registered=False)
+    other.register(replace(SERVICE, technologies=("Another",)))
+    other.settled()
 
-    assert [each.cause for line in (never, removed) for each in line.row.failed] == [C.NO_VALIDATOR] * 6
-    assert (never.env.memory.validators.started, removed.env.memory.validators.asked) == ({}, [])
+    assert [each.cause for line in (never, removed, other) for each in line.row.failed] == [C.NO_VALIDATOR] * 9
+    assert [line.env.memory.validators.started for line in (never, other)] == [{}, {}]
+    assert removed.env.memory.validators.asked == []
 
 
 def test_a_delivery_that_cannot_be_read_is_not_asked_about() -> None:
