@@ -7,12 +7,12 @@ completion, sweep and replay need no recovery code of their own.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from lakegate.contracts.lake.states import Bound, Outcome
 from lakegate.contracts.lake.workflow import PUSH
 from lakegate.functions.usecases.moves import OutcomeChanged
-from lakegate.functions.usecases.observe import OBSERVERS, Observation, observe
+from lakegate.functions.usecases.observe import OBSERVERS, Observation, observe, result_of
 from lakegate.functions.usecases.operations import OPERATIONS
 from lakegate.functions.usecases.steps import ConcurrentUpdate, Effect, perform
 from lakegate.functions.usecases.submission import uncounted
@@ -24,6 +24,14 @@ if TYPE_CHECKING:
     from lakegate.functions.usecases.dependencies import Dependencies
     from lakegate.functions.usecases.steps import Steps
     from lakegate.functions.workload import Workload
+
+
+POLLS: Final = 6
+"""Of validators, by who has seen the end of a run."""
+BETWEEN_POLLS: Final = 5.0
+"""Seconds."""
+TIME_TO_POLL: Final = 90.0
+"""Seconds that an invocation must have left: what follows an answer, such as a copy, takes most of them."""
 
 
 def advance(dependencies: Dependencies, workload: Workload) -> Steps[Workload]:
@@ -47,12 +55,27 @@ def advance(dependencies: Dependencies, workload: Workload) -> Steps[Workload]:
 
 
 def complete(dependencies: Dependencies, workload: Workload) -> Steps[Workload]:
-    """Advance; where only a back-off delays the next attempt, wait for its end and continue."""
+    """Advance; where only a back-off delays the next attempt, wait for its end and continue.
+
+    Validators that have not answered yet are asked some times more, before they are left to `sweep`.
+    """
     workload = yield from advance(dependencies, workload)
-    while pause := pause_of(dependencies, workload):
+    polls = POLLS
+    while True:
+        pause = pause_of(dependencies, workload)
+        if not pause and polls and _waits_for_answers(dependencies, workload):
+            pause, polls = BETWEEN_POLLS, polls - 1
+        if not pause:
+            return workload
         yield from perform(Effect.WAIT, partial(dependencies.clock.sleep, pause))
         workload = yield from advance(dependencies, dependencies.workloads.get(workload.id))
-    return workload
+
+
+def _waits_for_answers(dependencies: Dependencies, workload: Workload) -> bool:
+    """Whether an attempt has its own result, and only validators have not answered; and there is time to ask them."""
+    if workload.state is not State.VALIDATING or not dependencies.terms(workload).has_external:
+        return False
+    return dependencies.remaining() >= TIME_TO_POLL and result_of(dependencies, workload) is not None
 
 
 def pause_of(dependencies: Dependencies, workload: Workload) -> float:

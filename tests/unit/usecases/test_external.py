@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,7 +21,7 @@ from lakegate.functions.http.workloads import results_of as results_of_report
 from lakegate.functions.ports.errors import NotFound, PortError, Throttled, Unanswered
 from lakegate.functions.ports.jobs import names_invocation
 from lakegate.functions.ports.objects import Address
-from lakegate.functions.usecases.advance import advance
+from lakegate.functions.usecases.advance import advance, complete
 from lakegate.functions.usecases.delivery import result_of
 from lakegate.functions.usecases.external_answers import keep
 from lakegate.functions.usecases.grouping import group_of
@@ -125,6 +126,35 @@ def test_nothing_is_decided_before_all_have_answered() -> None:
     line.settled()
 
     assert (waiting, line.row.state) == ((State.VALIDATING, 1), State.PUBLISHED)
+
+
+def test_who_has_seen_the_end_of_a_run_asks_some_times_more() -> None:
+    """A service that takes seconds costs a delivery no sweep; a slower one is left to it, as is one without time left."""
+    answers = [running, running, answer_of]
+
+    def after_a_while(validation: ExternalValidation) -> bytes:
+        return answers.pop(0)(validation)
+
+    quick = begun(Line.of(after_a_while))
+    slow, short = begun(Line.of(running)), begun(Line.of(running))
+    hasty = replace(short.env.dependencies, remaining=lambda: 60.0)
+    began = quick.env.memory.clock.now()
+    for line, dependencies in ((quick, quick.env.dependencies), (slow, slow.env.dependencies), (short, hasty)):
+        run(complete(dependencies, line.row), line.env.memory.clock)
+
+    assert [line.row.state for line in (quick, slow, short)] == [State.PUBLISHED, State.VALIDATING, State.VALIDATING]
+    assert [line.env.memory.clock.now() - began for line in (quick, slow, short)] == [
+        timedelta(seconds=each) for each in (10, 30, 0)
+    ]
+
+
+def test_nobody_is_asked_before_the_run_has_its_result() -> None:
+    """The first hint of a job run comes before its end."""
+    line = Line.of(running)
+    run(line.intake(), line.env.memory.clock)
+    run(complete(line.env.dependencies, line.row), line.env.memory.clock)
+
+    assert (line.row.state, line.env.memory.validators.asked) == (State.VALIDATING, [])
 
 
 @pytest.mark.parametrize(
