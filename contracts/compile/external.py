@@ -1,7 +1,8 @@
 """Rules that this version does not measure are bound to registered validators, when a contract is published.
 
 A rule is bound if its technology is one that a validator answers, and the compiler has named it as not measured. So a rule that
-the engines measure stays theirs, and a rule that has a problem of its own (a column that is not declared) stays skipped.
+the engines measure stays theirs. A rule that has a problem of its own (a column that is not declared) stays skipped, as does one
+with a schedule: it is about all accepted data, of which validators get none.
 """
 
 from __future__ import annotations
@@ -71,7 +72,8 @@ def _each_check(
     wrong = {problem.path for problem in compile_rules(contract, dataset).unmeasured} if answered else set()
     for rule, checks in checks_by_rule(contract, dataset):
         by = answered.get(_technology(rule)) if is_one else None
-        is_bound = bool(_call(rule)) and rule.origin.path not in wrong and all(each.skip is not None for each in checks)
+        is_skipped = all(each.skip is not None for each in checks)
+        is_bound = bool(_call(rule)) and not rule.schedule and rule.origin.path not in wrong and is_skipped
         for check in checks:
             is_short = by is None or len(_as_dcm(check, rule, by.name)) <= LONGEST_RULE
             yield rule, by if is_bound and is_short else None

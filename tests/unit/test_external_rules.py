@@ -120,6 +120,7 @@ def test_a_rule_of_which_a_part_is_measured_here_stays_here() -> None:
         ([expectation(INCREASING, "column: missing")], ""),
         ([expectation(INCREASING, f"column: n, text: {'x' * LONGEST_RULE}")], ""),
         ([expectation(INCREASING, engine="soda")], ""),
+        ([f"{expectation(INCREASING)}, schedule: 0 6 * * *, scheduler: cron"], ""),
         (["great-expectations: {expectation_type: '', kwargs: {}}"], ""),
     ],
 )
