@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from lakegate.contracts.lake.block import AnyBlock
     from lakegate.contracts.lake.block_parts import LedgerObject, LedgerSlice
-    from lakegate.engine.slices.replay import KeysBefore
+    from lakegate.engine.slices.replay import RowsBefore
     from lakegate.functions.usecases.dependencies import Dependencies
 
 DATA: Final = re.compile(r"part-[0-9]{5}[A-Za-z0-9._-]*", re.ASCII)
@@ -36,9 +36,9 @@ DATA: Final = re.compile(r"part-[0-9]{5}[A-Za-z0-9._-]*", re.ASCII)
 def replayed_slices(dependencies: Dependencies, chain: str, blocks: Sequence[AnyBlock]) -> Compared:
     """Every slice of the chain: the file is what its block states, and its rows are those of what arrived."""
     damaged: list[DamagedObject] = []
-    from lakegate.engine.slices.replay import KeysBefore  # noqa: PLC0415 - the engine is for this option alone
+    from lakegate.engine.slices.replay import RowsBefore  # noqa: PLC0415 - the engine is for this option alone
 
-    count, before = 0, KeysBefore()
+    count, before = 0, RowsBefore()
     with terminal.working("building slices again") as progress:
         for block in deliveries(blocks):
             for each, damage in _replayed(dependencies, chain, block, before) if block.slices else ():
@@ -50,7 +50,7 @@ def replayed_slices(dependencies: Dependencies, chain: str, blocks: Sequence[Any
 
 
 def _replayed(
-    dependencies: Dependencies, chain: str, block: Block, before: KeysBefore
+    dependencies: Dependencies, chain: str, block: Block, before: RowsBefore
 ) -> Iterator[tuple[LedgerSlice, Damage | None]]:
     """Each slice of a delivery, and what is wrong with it."""
     slices, objects = block.slices or (), {each.key: each for each in block.objects}
@@ -78,7 +78,7 @@ def _replayed(
         _remember(dependencies, block, before, present)
 
 
-def _remember(dependencies: Dependencies, block: Block, before: KeysBefore, slices: list[Path]) -> None:
+def _remember(dependencies: Dependencies, block: Block, before: RowsBefore, slices: list[Path]) -> None:
     """Add the keys of a delivery whose rows were merged: they tell which rows of later ones are new."""
     with suppress(Alarm, InputError):  # without its plan, or a slice that can be read, its own slices are damaged
         key = terms_of(dependencies.plan_at(block.plan, block.workload)).merge_key
@@ -103,7 +103,7 @@ def _fetched(dependencies: Dependencies, folder: Path, judged: LedgerObject) -> 
 
 
 def _hashes(  # noqa: PLR0913, PLR0917 - a delivery as it arrived, and what is known of its slices
-    dependencies: Dependencies, folder: Path, block: Block, before: KeysBefore, originals: list[Path], a_slice: Path
+    dependencies: Dependencies, folder: Path, block: Block, before: RowsBefore, originals: list[Path], a_slice: Path
 ) -> tuple[str, ...]:
     """The logical hashes that the slices of a delivery must have; none where they cannot be built."""
     from lakegate.engine.digest.files import slice_in  # noqa: PLC0415 - the engine is for this option alone

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake import records
 from lakegate.contracts.lake.block import FORMAT, GENESIS, MARKED, SLICED, WAIVED, Block, canonical_json, from_json
+from lakegate.contracts.lake.records import Record
 from lakegate.contracts.lake.signatures import SHORT
 from lakegate.contracts.lake.watermarks import NONE, watermark_fault
 from lakegate.contracts.schemas import validate
@@ -161,6 +162,10 @@ def _faults(
             faults.extend(_against(chain, top, block, height))
             wrong = signatures.faults(height, block, own, signature)
             faults.extend(ChainFault(height, Wrong(what), why) for what, why in wrong)
+            if isinstance(block, Record) and block.kind == "watermark":
+                why = watermark_fault(following.watermark, block.content["watermark"], block.content["watermark"])
+                faults.extend([ChainFault(height, Wrong.WATERMARK, why)] if why else ())
+                following = following._replace(watermark=block.content["watermark"])
             if isinstance(block, Block) and block.slices:
                 faults.extend(ChainFault(height, what, why) for what, why in following.faults(block))
                 following = _Following.after(block)

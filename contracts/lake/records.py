@@ -32,6 +32,7 @@ KINDS: Final[Mapping[str, tuple[str, ...]]] = {
     "erased": ("workload", "rows"),
     "key": ("key", "replaces"),
     "revalidation": ("height", "rules", "stale"),
+    "watermark": ("watermark",),
 }
 """By kind of record: which members of its content `lakegate log` prints."""
 

@@ -39,7 +39,7 @@ def no_event_time(contract: Contract, document: Document) -> Iterator[Finding]:
 
 
 def idle_setting(contract: Contract, document: Document) -> Iterator[Finding]:
-    """A watermark needs times of events, late events need a watermark, and changed rows a merge strategy."""
+    """A watermark needs times of events, late events need slices, and changed rows a merge strategy."""
     places = extensions_of(document)
     for dataset in contract.datasets:
         policy = dataset.policy
@@ -49,9 +49,9 @@ def idle_setting(contract: Contract, document: Document) -> Iterator[Finding]:
         for wrong, reason in _merge_misfits(dataset):
             for each in [place[wrong] for place in places if place[wrong].text]:
                 yield each.path, f"`{wrong}` of {dataset.name} {reason}."
-        if policy.late_events is not Treatment.ACCEPT and policy.watermark_minutes is None:
+        if policy.late_events is not Treatment.ACCEPT and policy.publish_as is not PublishAs.PARQUET:
             for each in [place["lateEvents"] for place in places if place["lateEvents"].text]:
-                yield each.path, "`lateEvents` has an effect only with `watermarkMinutes`: add that, or remove it."
+                yield each.path, "`lateEvents` has an effect only with `publishAs: parquet`: add that, or remove it."
 
 
 def _merge_misfits(dataset: Dataset) -> Iterator[tuple[str, str]]:

@@ -13,13 +13,15 @@ import pyarrow as pa
 
 from lakegate.contracts.door.file_signatures import UnreadableError
 from lakegate.contracts.errors import InputError
+from lakegate.contracts.odf.columns import COMMON
 from lakegate.contracts.odf.multihash import HashCode, multihash
 from lakegate.engine.digest.logical import LogicalHash
 from lakegate.engine.measure.tables import database
 from lakegate.engine.read.open import open_source
 from lakegate.engine.slices.columns import SliceColumns
-from lakegate.engine.slices.identities import HASH_BYTES, row_hashes
+from lakegate.engine.slices.identities import HASH_BYTES
 from lakegate.engine.slices.merging import Identified, of_rows
+from lakegate.engine.slices.state import StateRecords
 from lakegate.engine.slices.writer import divided, schema_of, with_common
 
 if TYPE_CHECKING:
@@ -32,35 +34,45 @@ if TYPE_CHECKING:
     from lakegate.contracts.plan.request import StagedPart
     from lakegate.engine.read.chunk import Store
     from lakegate.engine.slices.identities import Hashes
-    from lakegate.engine.slices.writer import Begin
+from lakegate.engine.slices.writer import Begin
 
 
 @dataclass(slots=True)
-class KeysBefore:
-    """The keys of a line that merges rows, below a delivery."""
+class RowsBefore:
+    """The rows of a line that merges them, below a delivery: their keys and contents as hashes."""
 
-    hashes: Hashes = field(default_factory=lambda: np.zeros(0, f"S{HASH_BYTES}"))
+    keys: Hashes = field(default_factory=lambda: np.zeros(0, f"S{HASH_BYTES}"))
+    contents: Hashes = field(default_factory=lambda: np.zeros(0, f"S{HASH_BYTES}"))
 
     def add(self, files: Iterable[Path], key: tuple[str, ...]) -> None:
         """Those of slices, too. InputError where a file is none."""
-        from pyarrow.parquet import ParquetFile  # noqa: PLC0415 - only lines that merge rows need it
+        found = Identified.of(_rows_of(files), key)
+        self.keys = np.concatenate([self.keys, found.keys])
+        self.contents = np.concatenate([self.contents, found.contents])
 
-        found = [self.hashes]
-        try:
-            for path in files:
-                batches = ParquetFile(path).iter_batches(columns=list(key))
-                found += [row_hashes(pa.Table.from_batches([each]).select(key)) for each in batches]
-        except (pa.ArrowException, KeyError):
-            raise InputError("a file is no slice of the line") from None
-        self.hashes = np.concatenate(found)
+    def records(self) -> StateRecords:
+        """The state of the line."""
+        return StateRecords.of(self.keys, self.contents)
 
     def new(self, tables: Iterator[pa.Table], key: tuple[str, ...]) -> NDArray[np.bool_]:
         """Which rows have keys that are not there; of several with one key, the first."""
         keys = Identified.of(tables, key).keys
         is_first = np.zeros(len(keys), bool)
         is_first[np.unique(keys, return_index=True)[1]] = True
-        chosen: NDArray[np.bool_] = is_first & ~np.isin(keys, self.hashes)
+        chosen: NDArray[np.bool_] = is_first & ~np.isin(keys, self.keys)
         return chosen
+
+
+def _rows_of(files: Iterable[Path]) -> Iterator[pa.Table]:
+    """The rows of slices without the common columns."""
+    from pyarrow.parquet import ParquetFile  # noqa: PLC0415 - only lines that merge rows need it
+
+    try:
+        for path in files:
+            for batch in ParquetFile(path).iter_batches():
+                yield pa.Table.from_batches([batch]).drop_columns(list(COMMON))
+    except (pa.ArrowException, KeyError):
+        raise InputError("a file is no slice of the line") from None
 
 
 def logical_hashes(  # noqa: PLR0913, PLR0917 - what arrived, and where the slices begin and end
@@ -70,7 +82,7 @@ def logical_hashes(  # noqa: PLR0913, PLR0917 - what arrived, and where the slic
     begin: Begin,
     counts: Sequence[int],
     folder: Path,
-    before: KeysBefore | None = None,
+    before: RowsBefore | None = None,
 ) -> tuple[str, ...]:
     """The logical hash of each slice, of which the numbers of rows are known, as multihashes.
 
@@ -83,7 +95,7 @@ def logical_hashes(  # noqa: PLR0913, PLR0917 - what arrived, and where the slic
         whole, offset = schema_of(columns.schema), begin.offset
         tables = _tables(columns, folder)
         if plan.policy.merge_key:
-            tables = of_rows(tables, (before or KeysBefore()).new(_tables(columns, folder), plan.policy.merge_key))
+            tables = of_rows(tables, (before or RowsBefore()).new(_tables(columns, folder), plan.policy.merge_key))
         for at, rows in divided(tables, counts):
             while len(found) <= at:
                 found.append(LogicalHash(whole))

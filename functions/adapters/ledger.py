@@ -13,7 +13,7 @@ from lakegate.functions.adapters.errors import port_errors
 from lakegate.functions.adapters.history import ENTRY, index_items
 from lakegate.functions.adapters.rows import message_item, workload_item
 from lakegate.functions.adapters.tables import HEAD, number, text
-from lakegate.functions.adapters.turns import turn_ended
+from lakegate.functions.adapters.turns import turn_ended, watermark_set
 from lakegate.functions.adapters.workloads import fenced
 from lakegate.functions.ports.errors import ConditionFailed
 from lakegate.functions.ports.ledger import Head
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from lakegate.contracts.lake.records import Record
     from lakegate.functions.adapters.dynamodb import DynamoTable
     from lakegate.functions.ports.signing import SigningKey, SigningKeys
-    from lakegate.functions.ports.workloads import Expected
+    from lakegate.functions.ports.workloads import Expected, NextSlice
     from lakegate.functions.workload import Message, Workload
 
 TOKEN_LENGTH = 36
@@ -131,6 +131,15 @@ class DynamoLedger:
             transact(self.table.client, writes, (*RECORD_REASONS, "")[: len(writes)])
         except ConditionFailed as failed:
             raise ConditionFailed(*record_reasons(failed.reasons[: len(RECORD_REASONS)])) from None
+
+    def mark(self, record: Record, before: NextSlice) -> None:
+        """The puts of `record_puts`, and an update of the item of the turn."""
+        turn = watermark_set(self.workloads.name, record.chain, before, record.content["watermark"])
+        try:
+            transact(self.table.client, [*record_puts(self.table.name, record), turn], (*RECORD_REASONS, "turn"))
+        except ConditionFailed as failed:
+            *of_record, turned = failed.reasons
+            raise ConditionFailed(*record_reasons(tuple(of_record)), *filter(None, [turned])) from None
 
 
 def record_puts(table: str, record: Record) -> list[dict[str, Any]]:

@@ -52,7 +52,7 @@ def turn_taken(table: str, workload: Workload, expected: Expected) -> list[dict[
     start = "following = :first" if first else "(attribute_not_exists(following) OR following = :first)"
     mark = "watermark = :before" if before else "attribute_not_exists(watermark)"
     marks = {":before": text(before)} if before else {}
-    state = {":runs": text(json.dumps([encode(each) for each in decision.runs]))} if decision.runs else {}
+    state = {":runs": _runs(decision.runs)} if decision.runs else {}
     moves = {":after": text(after)} if after else {}
     sets = [
         "#writer = :workload",
@@ -76,6 +76,36 @@ def turn_taken(table: str, workload: Workload, expected: Expected) -> list[dict[
         },
     }
     return [{"Update": update}]
+
+
+def state_replaced(before: NextSlice, runs: tuple[StateRun, ...]) -> dict[str, Any]:
+    """The update that replaces the merge state between two deliveries."""
+    return {
+        "UpdateExpression": "SET runs = :runs",
+        "ConditionExpression": "attribute_not_exists(#writer) AND following = :following",
+        "ExpressionAttributeNames": NAMES,
+        "ExpressionAttributeValues": {":runs": _runs(runs), ":following": number(before.offset)},
+    }
+
+
+def watermark_set(table: str, line: str, before: NextSlice, watermark: str) -> dict[str, Any]:
+    """The update that sets the watermark of a line between two deliveries."""
+    marks = {":before": text(before.watermark)} if before.watermark else {}
+    mark = "watermark = :before" if before.watermark else "attribute_not_exists(watermark)"
+    values = {":after": text(watermark), ":following": number(before.offset), **marks}
+    update = {
+        "TableName": table,
+        "Key": turn_key(line),
+        "UpdateExpression": "SET watermark = :after",
+        "ConditionExpression": f"attribute_not_exists(#writer) AND following = :following AND {mark}",
+        "ExpressionAttributeNames": NAMES,
+        "ExpressionAttributeValues": values,
+    }
+    return {"Update": update}
+
+
+def _runs(runs: tuple[StateRun, ...]) -> dict[str, str]:
+    return text(json.dumps([encode(each) for each in runs]))
 
 
 def turn_ended(table: str, workload: Workload) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ from lakegate.functions.adapters.rows import (
     workload_of,
 )
 from lakegate.functions.adapters.tables import ALWAYS, instant, number, text
-from lakegate.functions.adapters.turns import next_slice, turn_key, turn_taken
+from lakegate.functions.adapters.turns import next_slice, state_replaced, turn_key, turn_taken
 from lakegate.functions.ports.errors import ConditionFailed, NotFound
 from lakegate.functions.workload import producer_id
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
+    from lakegate.contracts.plan.slices import StateRun
     from lakegate.functions.ports.workloads import Expected, NextSlice
     from lakegate.functions.workload import Message, Workload
 
@@ -87,6 +88,10 @@ class DynamoWorkloads:
     def next_slice(self, line: str) -> NextSlice:
         """A strongly consistent read."""
         return next_slice(self.table.get(turn_key(line)))
+
+    def replace_state(self, line: str, before: NextSlice, runs: tuple[StateRun, ...]) -> None:
+        """An update of the item of the line."""
+        self.table.update(turn_key(line), "turn", **state_replaced(before, runs))
 
     def lease(self, workload: Workload, until: datetime) -> None:
         """Move `at`, if it is still where this worker saw it."""

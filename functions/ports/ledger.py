@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from lakegate.contracts.lake.block import AnyBlock, Block
     from lakegate.contracts.lake.records import Record
     from lakegate.contracts.lake.signatures import SignedText
-    from lakegate.functions.ports.workloads import Expected
+    from lakegate.functions.ports.workloads import Expected, NextSlice
     from lakegate.functions.workload import Message, Workload
 
 
@@ -72,5 +72,13 @@ class Ledger(Protocol):
 
         A record that names a key is written with its signature, by the key that it replaces or, of the first, by itself; from
         then on `key` answers with it. Raises SigningDenied.
+        """
+        ...
+
+    def mark(self, record: Record, before: NextSlice) -> None:
+        """Record, new head and the watermark of the line in one transaction.
+
+        Conditions: those of `append`, and that the next slice still begins as it did, with no delivery DECIDED; else the third
+        reason is `turn`.
         """
         ...

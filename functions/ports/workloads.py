@@ -69,6 +69,10 @@ class Workloads(Protocol):
         """What the next slice of a line begins with; strongly consistent."""
         ...
 
+    def replace_state(self, line: str, before: NextSlice, runs: tuple[StateRun, ...]) -> None:
+        """Set the merge state of a line that is still as it was. ConditionFailed (`turn`) where a delivery was decided."""
+        ...
+
     def lease(self, workload: Workload, until: datetime) -> None:
         """Set `due_at` to `until` if it is still that of `workload`. Raises ConditionFailed."""
         ...

@@ -175,8 +175,8 @@ def _extra(dependencies: Dependencies, chain: str, height: int, known: set[bytes
     for each in versions_of(dependencies, f"accepted/{chain}/"):
         if not each.current:
             continue
-        is_manifest = each.key == layout.manifest_key(chain) or each.key.startswith(layout.segment_prefix(chain))
-        if is_manifest or _digest(each.key) in known:
+        derived = layout.segment_prefix(chain), layout.rebuilt_prefix(chain)
+        if each.key == layout.manifest_key(chain) or each.key.startswith(derived) or _digest(each.key) in known:
             continue
         folder = FOLDER.search(each.key)
         row = row_of(dependencies, folder[1]) if folder else None

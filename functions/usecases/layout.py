@@ -72,6 +72,16 @@ def state_key(pin: Pin, workload: str) -> str:
     return destination_key("accepted", pin, workload, f"{STATE}state.bin")
 
 
+def rebuilt_prefix(chain: str) -> str:
+    """The folder of what was rebuilt of the merge state of a line."""
+    return f"accepted/{chain}/{STATE}"
+
+
+def rebuilt_key(chain: str, digest: str) -> str:
+    """A merge state that was rebuilt, by its digest."""
+    return f"{rebuilt_prefix(chain)}{digest}.bin"
+
+
 def is_published(block: Block, key: str) -> bool:
     """Whether an object of a block is one that consumers read: of slices only these, else all that was accepted.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lakegate.contracts.lake.block import GENESIS, digest
+from lakegate.contracts.lake.records import Record, event_id
 from lakegate.contracts.plan.slices import StateRun
 from lakegate.functions.ports.errors import ConditionFailed
 from lakegate.functions.ports.workloads import Expected, NextSlice
@@ -142,3 +143,58 @@ def test_a_decision_sets_the_merge_state(ports: Ports) -> None:
     assert refusals(ports, second) == ()
     assert ports.workloads.next_slice(CHAIN) == NextSlice(6, "", runs, "w2")
     assert refusals(ports, judged(ports, "w3", 6, 8)) == ("", "", "", "turn")
+
+
+def test_a_state_is_replaced_between_two_deliveries(ports: Ports) -> None:
+    """Not while one is decided, nor after another one was, nor of a line without slices."""
+    runs, before = (StateRun("accepted/c", 11),), NextSlice(6)
+
+    def refused(before: NextSlice) -> bool:
+        try:
+            ports.workloads.replace_state(CHAIN, before, runs)
+        except ConditionFailed:
+            return True
+        return False
+
+    assert refused(before)
+    first = judged(ports, "w1", 0, 6)
+    refusals(ports, first)
+    assert refused(before)
+    ports.ledger.commit(block(0, GENESIS, "w1"), committed(first), HERE, NEWS)
+    assert refused(NextSlice(5))
+    assert not refused(before)
+    assert ports.workloads.next_slice(CHAIN) == NextSlice(6, "", runs)
+
+
+@pytest.mark.parametrize("before", ["", MAY])
+def test_a_person_sets_the_watermark_between_two_deliveries(ports: Ports, before: str) -> None:
+    """With its record, or not at all: not while one is decided, after another one was, nor from another watermark."""
+    record = Record(
+        kind="watermark",
+        height=1,
+        previous="",
+        system_time="2026-11-21T11:30:00.000000Z",
+        chain=CHAIN,
+        actor="arn:aws:iam::123456789012:root",
+        event=event_id("watermark", before),
+        content={"watermark": JUNE, "before": before},
+    )
+    first = judged(ports, "w1", 0, 6, ("", before))
+    low = block(0, GENESIS, "w1")
+
+    def refused(given: NextSlice, record: Record) -> tuple[str, ...]:
+        try:
+            ports.ledger.mark(record, given)
+        except ConditionFailed as found:
+            return found.reasons
+        return ()
+
+    top, found = replace(record, previous=digest(low)), NextSlice(6, before)
+    refusals(ports, first)
+    assert refused(found, replace(record, height=0, previous=GENESIS)) == ("", "", "turn")
+    ports.ledger.commit(low, committed(first), HERE, NEWS)
+    assert [refused(each, top) for each in (NextSlice(5, before), NextSlice(6, JUNE))] == [("", "", "turn")] * 2
+    assert refused(found, replace(top, height=2)) == ("head", "")
+    assert ports.workloads.next_slice(CHAIN) == found
+    assert refused(found, top) == ()
+    assert (ports.ledger.blocks(CHAIN)[-1], ports.workloads.next_slice(CHAIN)) == (top, NextSlice(6, JUNE))

@@ -22,7 +22,7 @@ from lakegate.contracts.plan.slices import Merged, MergeOrder, SliceOrder, State
 from lakegate.engine.read.local import LocalStore, path_of
 from lakegate.engine.slices import merging, state
 from lakegate.engine.slices.identities import row_hashes
-from lakegate.engine.slices.replay import KeysBefore, logical_hashes
+from lakegate.engine.slices.replay import RowsBefore, logical_hashes
 from lakegate.engine.slices.state import StateRecords, StoredRun, kept, state_digest, write_run
 from lakegate.engine.slices.writer import Begin
 from tests.deliveries.delivery import measure_natively, plan_of, request_for, rule
@@ -227,7 +227,7 @@ def test_a_line_has_few_files_of_state(sizes: list[int]) -> None:
 def test_merged_slices_are_built_again_with_the_keys_before(tmp_path: Path) -> None:
     """From what arrived and the slices below: the same logical hashes; without the keys, other ones."""
     plan = replace(PLAN, policy=replace(PLAN.policy, merge_key=("id",)))
-    line, before = Line(tmp_path, plan), KeysBefore()
+    line, before = Line(tmp_path, plan), RowsBefore()
     deliveries = [csv([(1, "a"), (2, "b"), (1, "c")]), csv([(2, "b"), (3, "c")])]
     for at, body in enumerate(deliveries):
         line.deliver(body)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lakegate.contracts.lake.records import Record
     from lakegate.functions.ports.history import HistoryEntry
     from lakegate.functions.ports.signing import SigningKey, SigningKeys
-    from lakegate.functions.ports.workloads import Expected
+    from lakegate.functions.ports.workloads import Expected, NextSlice
     from lakegate.functions.workload import Message, Workload
     from tests.fakes.rows import MemoryRows
 
@@ -99,6 +99,18 @@ class MemoryLedger:
         reasons = self.reasons(record)
         if any(reasons):
             raise ConditionFailed(*reasons)
+        self.write(record)
+
+    def mark(self, record: Record, before: NextSlice) -> None:
+        """Record, head and the watermark of the turn, all or nothing."""
+        self._rows.faults.pass_or_refuse()
+        turn = self._rows.turns.get(record.chain)
+        is_same = turn is not None and turn[:3] == (before.offset, "", before.watermark)
+        reasons = (*self.reasons(record), *([] if is_same else ["turn"]))
+        if any(reasons):
+            raise ConditionFailed(*reasons)
+        assert turn is not None
+        self._rows.turns[record.chain] = turn._replace(watermark=record.content["watermark"])
         self.write(record)
 
     def reasons(self, record: Record) -> tuple[str, str]:

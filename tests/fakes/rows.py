@@ -177,6 +177,14 @@ class MemoryRows:
         turn = self.turns.get(line, Turn())
         return NextSlice(turn.following, turn.watermark, turn.runs, turn.writer)
 
+    def replace_state(self, line: str, before: NextSlice, runs: tuple[StateRun, ...]) -> None:
+        """An update of the turn."""
+        self.faults.pass_or_refuse()
+        turn = self.turns.get(line)
+        if turn is None or turn.writer or turn.following != before.offset:
+            raise ConditionFailed("turn")
+        self.turns[line] = turn._replace(runs=runs)
+
     def _required(self, workload: Workload, expected: Expected) -> tuple[list[tuple[str, str]], str, int]:
         """What the pauses of lines must be (`on`, `off`, `resumed`), and whose count changes by how much."""
         line = workload.pin.chain if workload.pin else ""

@@ -52,6 +52,15 @@ class Line:
             env.upload(f"{PREFIX}{number}.csv", body)
         return line
 
+    def take_in(self) -> None:
+        """Take in what landed, and let its jobs answer."""
+        env = self.env
+        while env.inbox:
+            what, key = env.inbox.pop(0)
+            assert what == "landed"
+            run(intake(env.dependencies, LANDING, key), env.memory.clock)
+        self.results()
+
     def results(self) -> None:
         """Each run that has not answered answers: a correct job, which writes the slices that its request orders."""
         memory = self.env.memory
@@ -139,12 +148,7 @@ def time_of(body: bytes) -> str:
 def judged(*bodies: bytes, plan: Plan = PLAN) -> Line:
     """A line whose deliveries were all judged from its first offset."""
     line = Line.of(*bodies, plan=plan)
-    env = line.env
-    while env.inbox:
-        what, key = env.inbox.pop(0)
-        assert what == "landed"
-        run(intake(env.dependencies, LANDING, key), env.memory.clock)
-    line.results()
+    line.take_in()
     return line
 
 

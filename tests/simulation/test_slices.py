@@ -166,17 +166,22 @@ def test_a_delivery_without_new_keys_is_published_without_a_slice() -> None:
     """It takes a turn as every other one, and a later one goes on with the same state."""
     line = judged(b"good:1", plan=LEDGER)
     settled(line)
-    for body in (b"good:", b"good:12"):
+    for body in (b"good:", b"good:12", b"good:123"):
         line.env.upload(f"{PREFIX}{len(body)}.csv", body)
         settled(line)
 
-    assert line.published() == b"god:12"
+    assert line.published() == b"god:123"
     blocks = [each for each in line.env.dependencies.ledger.blocks(LINE) if isinstance(each, Block)]
-    assert [(each.rows, [one.rows for one in each.slices or ()]) for each in blocks] == [(6, [5]), (5, []), (7, [1])]
-    assert [row.decision.offsets for row in line.rows()] == [(0, 5), (5, 5), (5, 6)]
+    assert [(each.rows, [one.rows for one in each.slices or ()]) for each in blocks] == [
+        (6, [5]),
+        (5, []),
+        (7, [1]),
+        (8, [1]),
+    ]
+    assert [row.decision.offsets for row in line.rows()] == [(0, 5), (5, 5), (5, 6), (6, 7)]
     listed = manifest_deliveries(line.env.lake, manifest_key(LINE)) or []
-    assert [each["published_rows"] for each in listed] == [5, 0, 1]
-    assert [row.decision.counts.published_rows for row in line.rows()] == [5, 0, 1]
+    assert [each["published_rows"] for each in listed] == [5, 0, 1, 1]
+    assert [row.decision.counts.published_rows for row in line.rows()] == [5, 0, 1, 1]
 
 
 @pytest.mark.simulation

@@ -9,12 +9,13 @@ import pytest
 
 from lakegate.contracts.model.policy import OnReject, Policy
 from lakegate.contracts.plan.request import StagedPart
+from lakegate.contracts.plan.slices import MergeOrder, SliceOrder, StateRun
 from lakegate.engine.read import csv as csv_source
-from lakegate.engine.read.local import LocalStore
+from lakegate.engine.read.local import LocalStore, path_of
 from lakegate.engine.slices import delivery
 from lakegate.engine.slices.replay import logical_hashes
 from lakegate.engine.slices.writer import Begin
-from tests.deliveries.delivery import measure_by_function, plan_of, rule
+from tests.deliveries.delivery import measure_by_function, measure_natively, plan_of, request_for, rule
 from tests.deliveries.sliced import NOW, slices
 
 if TYPE_CHECKING:
@@ -78,3 +79,32 @@ def test_rejected_rows_are_in_no_slice_of_the_job(tmp_path: Path, monkeypatch: p
     assert contents(job) == native
     assert logical_hashes(plan, accepted, LocalStore(), begin, counts, tmp_path) == tuple(each.logical for each in job)
     assert slices(plan, tmp_path / "empty", b"id,at\n", engine=validate) == ()
+
+
+def test_every_engine_merges_the_same_rows(tmp_path: Path) -> None:
+    """The second delivery repeats keys of the first: slices and state are the same bytes."""
+    from lakegate.spark_jobs.validate import validate  # noqa: PLC0415 - Spark's settings must be made first
+
+    plan = plan_of({"id": "integer", "at": "timestamp"}, rule("minimum", "id", value=10))
+    plan = replace(plan, policy=Policy(on_reject=OnReject.ROWS))
+    more = b"id,at\n5,\n11,\n12,2020-01-02T03:04:12Z\n4000,\n4000,\n"
+    answers = []
+    for engine in (measure_natively, validate):
+        runs: tuple[StateRun, ...] = ()
+        offset, found = 7, []
+        for number, body in enumerate((CONTENT, more)):
+            folder = tmp_path / f"{engine.__module__}{number}"
+            folder.mkdir()
+            order = SliceOrder(offset, merge=MergeOrder("shop/visits_v1", ("id",), runs))
+            result = engine(replace(request_for(plan, folder, body), slices=order), plan)
+            merge = result.merge
+            assert merge is not None
+            assert merge.run is not None
+            runs = (*merge.kept, StateRun(merge.run.uri, merge.run.rows))
+            offset += sum(each.rows for each in result.slices)
+            state = path_of(merge.run.uri).read_bytes()
+            found.append((contents(result.slices), merge.known, merge.changed, merge.vanished, len(merge.kept), state))
+        answers.append(found)
+
+    assert answers[0] == answers[1]
+    assert [each[1:5] for each in answers[0]] == [(0, 0, 0, 0), (2, 1, 2988, 1)]

@@ -1,0 +1,144 @@
+"""A line that merges rows, from upload to rows that are read; and `lakegate dataset rebuild-state`."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lakegate.contracts.lake.records import Record
+from lakegate.contracts.plan.plan import Plan
+from lakegate.contracts.plan.request import Request
+from lakegate.engine.native import measure
+from lakegate.functions.adapters.turns import turn_key
+from lakegate.functions.ports.objects import Address
+from lakegate.functions.usecases.advance import advance
+from lakegate.functions.usecases.layout import attempt_prefix
+from lakegate.functions.usecases.steps import run
+from lakegate.functions.workload import State
+from lakegate.spark_jobs.store import ANYWHERE
+from tests.unit.cli.conftest import LAKE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from lakegate.functions.workload import Workload
+    from tests.unit.cli.conftest import Lakegate
+
+LINE = "shop/orders_v1"
+LEDGER = {
+    "required: true}": "required: true, primaryKey: true}",
+    "schema:\n": "customProperties: [{property: lakegate, value: {publishAs: parquet, mergeStrategy: ledger, "
+    "vanishedRows: warn}}]\nschema:\n",
+}
+
+
+def delivered(lakegate: Lakegate, body: bytes, name: str) -> Workload:
+    """A delivery that the real engine has judged, to its end."""
+    dependencies = lakegate.dependencies
+    workload = lakegate.upload(body=body, name=name)
+    lakegate.intake(f"orders/{name}")
+    row = dependencies.workloads.get(workload)
+    assert row.pin is not None
+    prefix = attempt_prefix(row.id, row.attempt)
+    request = Request.from_bytes(dependencies.objects.read(Address(LAKE, f"{prefix}/request.json")))
+    plan = Plan.from_json(json.loads(dependencies.plan(row)))
+
+    def keep(file: Path, uri: str) -> str:
+        return dependencies.objects.put(Address(LAKE, uri.removeprefix(f"s3://{LAKE}/")), file.read_bytes()).etag
+
+    result = measure(request, plan, ANYWHERE, lakegate.folder, keep=keep)
+    dependencies.objects.put(Address(LAKE, f"{prefix}/result.json"), result.to_bytes())
+    return run(advance(dependencies, row), dependencies.clock)
+
+
+@pytest.fixture
+def line(lakegate: Lakegate) -> Lakegate:
+    lakegate.routed(**LEDGER)
+    for number, body in enumerate((b"id,amount\na,1\nb,2\n", b"id,amount\nb,2\na,9\nc,3\n")):
+        assert delivered(lakegate, body, f"{number}.csv").state is State.PUBLISHED
+    return lakegate
+
+
+def records(lakegate: Lakegate) -> list[tuple[int, str, int]]:
+    found = lakegate.json("dataset", "read", LINE)["records"]
+    return [(each["offset"], each["id"], each["amount"]) for each in found]
+
+
+def rebuilt(lakegate: Lakegate) -> dict[str, Any]:
+    found: dict[str, Any] = lakegate.json("dataset", "rebuild-state", LINE)
+    return found
+
+
+def test_a_ledger_is_read_and_verified(line: Lakegate) -> None:
+    """Each key once, with its first values; the slices are built again, and every object is as recorded."""
+    assert records(line) == [(0, "a", 1), (1, "b", 2), (2, "c", 3)]
+    for option in ("--replay", "--objects"):
+        assert line.json("verify", LINE, option)["intact"] is True
+    rows = map(line.dependencies.workloads.get, (each["workload"] for each in line.json("log", LINE)["blocks"]))
+    reasons = {reason for row in rows for reason in (row.decision.reasons if row.decision else ())}
+    assert reasons == {"merge/changed: 1 row has a key (id) that is known with other values: they are not published"}
+
+
+def test_a_state_that_is_rebuilt_has_an_equal_digest(line: Lakegate) -> None:
+    """It is a function of the slices; nothing is written where it is the same."""
+    before = line.dependencies.workloads.next_slice(LINE)
+    found = rebuilt(line)
+
+    assert found == {"line": LINE, "keys": 3, "digest": found["digest"], "stored": found["digest"], "replaced": False}
+    assert line.dependencies.workloads.next_slice(LINE) == before
+    assert "3 keys in its slices: the state is the same." in line.ok("dataset", "rebuild-state", LINE)
+
+
+@pytest.mark.parametrize("damage", ["lost", "altered"])
+def test_a_damaged_state_is_replaced(line: Lakegate, damage: str) -> None:
+    """By one with the digest of before; deliveries go on with it, and `verify` knows its file."""
+    wanted = rebuilt(line)["digest"]
+    for each in line.dependencies.workloads.next_slice(LINE).runs:
+        place = Address(LAKE, each.uri)
+        line.dependencies.objects.delete(place)
+        if damage == "altered":
+            line.dependencies.objects.put(place, bytes(48 * each.rows))
+    assert "the state was another one, and is replaced" in line.ok("dataset", "rebuild-state", LINE)
+
+    found = rebuilt(line)
+    assert (found["digest"], found["stored"], found["replaced"]) == (wanted, wanted, False)
+    delivered(line, b"id,amount\nd,4\na,1\n", "3.csv")
+    assert records(line) == [(0, "a", 1), (1, "b", 2), (2, "c", 3), (3, "d", 4)]
+    damaged = json.loads(line("verify", LINE, "--objects", "--json").stdout)["objects"]["damaged"]
+    assert [each["damage"] for each in damaged] == ["hidden" if damage == "lost" else "replaced"] * 2
+
+
+def test_nothing_is_replaced_while_a_delivery_is_committed(line: Lakegate) -> None:
+    """The file of its state is on its way."""
+    table: Any = line.dependencies.workloads
+    table.table.update(
+        turn_key(LINE),
+        "turn",
+        UpdateExpression="SET #writer = :other",
+        ExpressionAttributeNames={"#writer": "writer"},
+        ExpressionAttributeValues={":other": {"S": "another delivery"}},
+    )
+
+    assert "is decided and not committed yet" in str(line("dataset", "rebuild-state", LINE).exception)
+
+
+def test_a_line_that_appends_has_no_state(lakegate: Lakegate) -> None:
+    """The command says so."""
+    lakegate.routed()
+
+    assert "has no merge state" in str(lakegate("dataset", "rebuild-state", LINE).exception)
+
+
+def test_a_person_sets_the_watermark(line: Lakegate) -> None:
+    """The command prints the one before; `verify` reads the record."""
+    words = ("dataset", "watermark", LINE, "2026-01-02")
+    wanted = "2026-01-02T00:00:00.000000Z"
+
+    assert line.json(*words) == {"line": LINE, "watermark": wanted, "before": None}
+    assert f"{LINE}: the watermark is {wanted} (before: {wanted})." in line.ok(*words)
+    (*_, record) = line.dependencies.ledger.blocks(LINE)
+    assert isinstance(record, Record)
+    assert record.content == {"before": "", "watermark": wanted}
+    assert line.json("verify", LINE)["intact"] is True
