@@ -30,7 +30,6 @@ WARNINGS = {
         "dangling-relationship": 1,
         "nested-fields": 1,
         "optional-key": 1,
-        "schedule-of-rule": 2,
         "unknown-element": 5,
         "unknown-level": 2,
     },
