@@ -77,10 +77,10 @@ def failed_test(bug: Planted) -> str:
 
 
 def main(name: str) -> int:
-    """Run the contract test of a bug, with the bug planted."""
+    """Run the contract test of a bug, with the bug planted, up to its first failure."""
     bug = next(each for each in PLANTED if each.name == name)
     with planted(bug):
-        return int(pytest.main(["-q", "-p", "no:cacheprovider", "-p", "no:xdist", bug.shown_by]))
+        return int(pytest.main(["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", bug.shown_by]))
 
 
 if __name__ == "__main__":
