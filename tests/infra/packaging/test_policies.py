@@ -44,6 +44,7 @@ ACTIONS = {
     "put_item": {"dynamodb:PutItem"},
     "put_object": {"s3:PutObject", "s3:PutObjectTagging"},
     "query": {"dynamodb:Query"},
+    "scan": {"dynamodb:Scan"},
     "start_job_run": {"emr-serverless:StartJobRun", "emr-serverless:TagResource", "iam:PassRole"},
     "transact_write_items": {"dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:ConditionCheckItem"},
     "update_item": {"dynamodb:UpdateItem"},
@@ -51,7 +52,7 @@ ACTIONS = {
     "upload_part_copy": {"s3:PutObject", "s3:GetObject", "s3:GetObjectVersion"},
 }
 """What each call takes. Without `s3:ListBucket` S3 answers 403, and not 404, for what is not there."""
-PEOPLES = {"get_caller_identity", "scan", "get_public_key", "sign"}
+PEOPLES = {"get_caller_identity", "get_public_key", "sign"}
 """What only the command line calls, with rights of its own, or only a stack that signs."""
 PLATFORM = {
     "logs:CreateLogStream",

@@ -54,7 +54,7 @@ EXPECTED = {
     "EntryPoint": "Functions",
     "ExistingLakeBucket": (
         "-LakeBucket -LakeBucketPolicy ApiRole DeployerPolicy DoctorPolicy EnginePolicy ErasurePolicy Functions "
-        "JobRole LifecyclePolicy NotifyRole OperatorPolicy StewardPolicy"
+        "JobRole LifecyclePolicy NotifyRole OperatorPolicy StewardPolicy SweepRole"
     ),
     "ExistingLandingBucket": (
         "-LandingBucket -LandingBucketPolicy ApiRole DoctorPolicy EnginePolicy Functions LandedRule OperatorPolicy"
