@@ -98,9 +98,10 @@ def _version(results: list[dict[str, Any]]) -> str:
 
 
 def _measurement(check: Check, results: list[Mapping[str, Any]]) -> Measurement:
-    """The measurement of a check: of its one result, or of one for each of its columns."""
-    columns = [str(each.get("column")) for each in results]
-    if not results or (len(results) != 1 and sorted(columns) != sorted(check.fields)):
+    """The measurement of a check: of one result for all its columns, which names none, or of one for each column."""
+    columns = [each.get("column") for each in results]
+    is_for_each = bool(results) and sorted(map(repr, columns)) == sorted(map(repr, check.fields))
+    if columns != [None] and not is_for_each:
         _refuse("the answer has no result of a rule, or several")
     kept = [_kept(each) for each in results]
     if None in kept:

@@ -100,6 +100,41 @@ def test_an_answer_has_a_measurement_of_each_check_and_a_version() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("columns", "fields", "is_answer"),
+    [
+        ([None], ("a", "b"), True),
+        (["a"], ("a", "b"), False),
+        (["a", "c"], ("a", "b"), False),
+        ([None, None], ("a", "b"), False),
+        (["a", None], ("a", "b"), False),
+        (["a", "a"], ("a", "b"), False),
+        (["a", "b", "b"], ("a", "b"), False),
+        (["b", "a"], ("a", "b"), True),
+        (["a"], ("a",), True),
+        (["b"], ("a",), False),
+        ([None], ("a",), True),
+        ([1], ("1",), False),
+        (["None"], ("None",), True),
+        ([None], (), True),
+        (["a"], (), False),
+        ([], (), False),
+    ],
+)
+def test_results_are_one_for_the_rule_or_one_for_each_of_its_columns(
+    columns: list[object], fields: tuple[str, ...], *, is_answer: bool
+) -> None:
+    """A result of one column says nothing about the others."""
+    body, check = answer(*(result(column=each) for each in columns)), replace(ORDER, fields=fields)
+    if not is_answer:
+        with pytest.raises(InputError, match="no result of a rule, or several"):
+            read(body, check)
+        return
+    kept = Measured(len(columns), 0, 7 if len(columns) == 1 else None)
+
+    assert read(body, check) == ExternalAnswer(UNKNOWN, (Measurement("order", kept, tolerate=kept),))
+
+
 @pytest.mark.parametrize("metric", [None, True, "7", [1, 2], {"a": 1}, 10**400, float("1e308")])
 def test_only_numbers_of_metrics_are_kept(metric: object) -> None:
     """Text of a service comes into no result."""
@@ -163,17 +198,6 @@ def test_what_is_no_answer_is_refused(name: str) -> None:
         read(WRONG[name], ORDER, PAIR) if name == "two versions" else read(WRONG[name])
 
     assert not isinstance(refused.value, ValidationFailed)
-
-
-@pytest.mark.parametrize("columns", [("a",), ("a", "a"), ("a", "c"), ("a", "b", "b"), ("a", None)])
-def test_results_of_columns_are_of_all_columns(columns: tuple[str | None, ...]) -> None:
-    """One result, or exactly one for each column of the check."""
-    body = answer(*(result(name="pair", column=each) for each in columns))
-    if len(columns) == 1:
-        assert read(body, PAIR) is not None
-        return
-    with pytest.raises(InputError):
-        read(body, PAIR)
 
 
 JSON = st.recursive(
