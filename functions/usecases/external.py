@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from lakegate.contracts.lake.failures import FailureCause
 from lakegate.contracts.lake.states import Outcome
+from lakegate.contracts.lake.validators import folded
 from lakegate.functions.ports.errors import PortError, Throttled, Unanswered
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.ports.validators import ExternalValidation
@@ -72,7 +73,7 @@ def groups_of(plan: Plan) -> Iterator[RuleGroup]:
 def service_of(dependencies: Dependencies, group: RuleGroup) -> ValidatorService | None:
     """The service as it is registered now; None if it is not, or not for this technology."""
     found = validator_named(dependencies, group.validator)
-    return found if found is not None and group.technology in found.technologies else None
+    return found if found is not None and folded(group.technology) in map(folded, found.technologies) else None
 
 
 def validation_id(workload: Workload, technology: str) -> str:

@@ -209,6 +209,15 @@ def test_a_removed_validator_is_neither_started_nor_asked() -> None:
     assert removed.env.memory.validators.asked == []
 
 
+def test_a_technology_may_be_spelled_otherwise_when_it_is_registered_again() -> None:
+    """Spellings are compared as when a contract is published."""
+    line = Line.of(registered=False)
+    line.register(replace(SERVICE, technologies=("pro-be",)))
+    proceeded(begun(line))
+
+    assert line.row.state is State.PUBLISHED
+
+
 def test_a_delivery_that_cannot_be_read_is_not_asked_about() -> None:
     """It is refused as without validators, whatever these would say."""
     line = Line.of(lambda _: PortError("http-403"))
