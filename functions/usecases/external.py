@@ -17,7 +17,7 @@ from lakegate.functions.ports.errors import PortError, Throttled, Unanswered
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.ports.validators import ExternalValidation
 from lakegate.functions.usecases.moves import OutcomeChanged
-from lakegate.functions.usecases.steps import Effect, perform
+from lakegate.functions.usecases.steps import ConcurrentUpdate, Effect, perform
 from lakegate.functions.usecases.validators import validator_named
 
 if TYPE_CHECKING:
@@ -43,9 +43,14 @@ class RuleGroup(NamedTuple):
 
 
 def start_validations(dependencies: Dependencies, workload: Workload) -> Steps[None]:
-    """Start the validations of an attempt. Raises OutcomeChanged where one of them cannot be started."""
+    """Start the validations of an attempt. Raises OutcomeChanged where one of them cannot be started.
+
+    Raises ConcurrentUpdate where the caller may start none: nothing changes, and the next sweep continues.
+    """
     if not dependencies.terms(workload).has_external:
         return
+    if not dependencies.asks_validators:
+        raise ConcurrentUpdate
     from lakegate.contracts.plan.plan import Plan  # noqa: PLC0415 - intake of other deliveries starts without it
 
     for group in groups_of(Plan.from_validated(dependencies.plan(workload))):

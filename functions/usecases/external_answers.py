@@ -19,7 +19,7 @@ from lakegate.functions.ports.errors import ConditionFailed, NotFound, PortError
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases import layout
 from lakegate.functions.usecases.external import TRANSIENT, groups_of, service_of, validation_id
-from lakegate.functions.usecases.steps import Effect, perform
+from lakegate.functions.usecases.steps import ConcurrentUpdate, Effect, perform
 
 if TYPE_CHECKING:
     from lakegate.contracts.judge.validations import ExternalAnswer
@@ -68,7 +68,9 @@ def keep(dependencies: Dependencies, workload: Workload, body: bytes) -> Steps[N
 
 
 def _answer(dependencies: Dependencies, workload: Workload, group: RuleGroup) -> ExternalAnswer | None:
-    """What a service answers; None: nothing yet. Raises Lost."""
+    """What a service answers; None: nothing yet. Raises Lost, and ConcurrentUpdate where the caller may not ask."""
+    if not dependencies.asks_validators:
+        raise ConcurrentUpdate
     service, name = service_of(dependencies, group), validation_id(workload, group.technology)
     if service is None:
         raise Lost(FailureCause.NO_VALIDATOR)

@@ -18,7 +18,7 @@ from lakegate.contracts.lake.states import Outcome
 from lakegate.contracts.plan.result import Result, Unreadable
 from lakegate.contracts.schemas import load, problems
 from lakegate.functions.http.workloads import results_of as results_of_report
-from lakegate.functions.ports.errors import NotFound, PortError, Throttled, Unanswered
+from lakegate.functions.ports.errors import AccessDenied, NotFound, PortError, Throttled, Unanswered
 from lakegate.functions.ports.jobs import names_invocation
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases.advance import advance, complete
@@ -28,8 +28,9 @@ from lakegate.functions.usecases.grouping import group_of
 from lakegate.functions.usecases.judged import judged
 from lakegate.functions.usecases.observe import observe
 from lakegate.functions.usecases.registering import remove_validator
-from lakegate.functions.usecases.replay import replay
+from lakegate.functions.usecases.replay import advanced, judge_again, replay
 from lakegate.functions.usecases.steps import run
+from lakegate.functions.usecases.sweep import sweep
 from lakegate.functions.workload import State
 from tests.fakes.jobs import Ending
 from tests.fakes.validators import answer_of, results_of
@@ -354,3 +355,34 @@ def test_a_replay_validates_again() -> None:
     assert (line.row.state, line.row.attempt, len(line.env.memory.validators.started)) == (State.PUBLISHED, 4, 4)
     assert line.env.memory.registry.contract("_validator:probe").revision == 1
     assert line.upload.version.key == KEY
+
+
+def test_a_person_neither_starts_nor_asks_validators() -> None:
+    """A person has no right to them: a replay costs no attempt, and the next sweep does what the person may not."""
+    line = Line.of(lambda asked: answer_of(asked, status="NOK")).settled()
+    memory, dependencies = line.env.memory, line.env.dependencies
+    before = (line.row.failed, list(memory.validators.started), list(memory.validators.asked))
+    memory.validators.refusal = AccessDenied("AccessDenied")
+    memory.validators.answer = lambda _: AccessDenied("AccessDenied")
+    run(replay(dependencies, line.row.id), memory.clock)
+    replayed = line.row
+    again = (replayed.failed, list(memory.validators.started), list(memory.validators.asked))
+    memory.validators.refusal = None
+    memory.clock.sleep(360)
+    run(sweep(dependencies), memory.clock)
+    line.answer_jobs()
+    validated, asked = line.row, len(memory.validators.asked)
+    run(advanced(dependencies, validated), memory.clock)
+
+    assert (again, replayed.state, replayed.attempt) == (before, State.SUBMITTING, 4)
+    assert (line.row, validated.state, len(memory.validators.asked)) == (validated, State.VALIDATING, asked)
+    memory.validators.answer = answer_of
+    assert (line.settled().row.state, line.row.attempt) == (State.PUBLISHED, 4)
+
+
+def test_a_replay_over_http_starts_no_validation() -> None:
+    """The workload is only made due; the role of the API has no right to validators, either."""
+    line = Line.of(lambda asked: answer_of(asked, status="NOK")).settled()
+    run(judge_again(line.env.dependencies.without_lease(), line.row.id), line.env.memory.clock)
+
+    assert (line.row.state, len(line.env.memory.validators.started)) == (State.RECEIVED, 3)
