@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 MAX_ANSWER: Final = 1 << 20
 """Bytes."""
 PAUSE: Final = 60.0
-"""Seconds for which a service is not asked that did not answer in time."""
+"""Seconds for which a service is not polled that has used up its time, from the end of its first request."""
+REQUESTS: Final = 2
+"""How many requests of the full length are the time that a service may take within a pause."""
 NOT_FOUND, CONFLICT = 404, 409
 SCOPE: Final = frozenset({"host"})
 """Of every secret: the only host that it is sent to, so that an address cannot be registered with the secret of another one."""
@@ -50,8 +52,8 @@ class HttpsValidators:
     """It signs addresses of data."""
     sign: Callable[[str, str, bytes, Mapping[str, str]], dict[str, str]]
     """The headers of a request (method, URL, body, headers) signed by IAM."""
-    silent: dict[str, float] = field(default_factory=dict, repr=False)
-    """By address, until when a service is not asked, by the clock of the process."""
+    spent: dict[str, tuple[float, float]] = field(default_factory=dict, repr=False)
+    """By address, since when seconds are counted, by the clock of the process, and how many its requests have taken."""
 
     def start(self, service: ValidatorService, validation: ExternalValidation) -> None:
         """POST /v1/validation/start. A validator that knows the id and compares requests (409) has started it before."""
@@ -71,8 +73,14 @@ class HttpsValidators:
         if status != CONFLICT:
             refuse_status(status)
 
-    def poll(self, service: ValidatorService, name: str) -> bytes:
-        """GET /v1/validation/{name}."""
+    def poll(self, service: ValidatorService, name: str, *, is_last: bool = False) -> bytes:
+        """GET /v1/validation/{name}.
+
+        A service whose requests took too long is not polled for a while, but for the last time. Else a sweep would spend its time
+        on the deliveries that wait for it, and other deliveries would wait, too.
+        """
+        if not is_last and self._spent(service)[1] >= REQUESTS * self.web.seconds:
+            raise Unanswered("silent")
         url = f"{service.url}/v1/validation/{name}"
         headers = self._headers(service, "GET", url, b"", {"Accept": "application/json", "Accept-Encoding": "identity"})
         with self._answer(service, "GET", url, None, headers) as answer:
@@ -91,21 +99,20 @@ class HttpsValidators:
     def _answer(
         self, service: ValidatorService, method: str, url: str, body: bytes | None, headers: Mapping[str, str]
     ) -> Iterator[HTTPResponse]:
-        """The answer of a service. One that has used up the time of a request is not asked again for a while.
-
-        Else a sweep would spend its time on the deliveries that wait for it, and other deliveries would wait, too.
-        """
+        """The answer of a service; the time until it is read counts, whatever comes of it."""
         began = time.monotonic()
-        if began < self.silent.get(service.url, began):
-            raise Unanswered("silent")
         try:
             with self.web.request(method, url, body, headers) as answer:
                 yield answer
-        except Unanswered:
-            now = time.monotonic()
-            if now - began >= self.web.seconds:
-                self.silent[service.url] = now + PAUSE
-            raise
+        finally:
+            since, seconds = self._spent(service)
+            self.spent[service.url] = since, seconds + time.monotonic() - began
+
+    def _spent(self, service: ValidatorService) -> tuple[float, float]:
+        """Since when seconds are counted, and how many they are."""
+        now = time.monotonic()
+        since, seconds = self.spent.get(service.url, (now, 0.0))
+        return (since, seconds) if now < since + PAUSE else (now, 0.0)
 
     def _headers(
         self, service: ValidatorService, method: str, url: str, body: bytes, headers: dict[str, str]

@@ -76,7 +76,8 @@ def _answer(dependencies: Dependencies, workload: Workload, group: RuleGroup) ->
         raise Lost(FailureCause.NO_VALIDATOR)
     is_late = workload.deadline is not None and dependencies.clock.now() >= workload.deadline
     try:
-        answer = read_answer(dependencies.validators.poll(service, name), name, group.technology, group.checks)
+        body = dependencies.validators.poll(service, name, is_last=is_late)
+        answer = read_answer(body, name, group.technology, group.checks)
     except TRANSIENT:
         if is_late:
             raise Lost(FailureCause.VALIDATOR_UNREACHABLE) from None

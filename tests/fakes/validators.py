@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from lakegate.functions.ports.errors import NotFound, PortError
+from lakegate.functions.ports.errors import NotFound, PortError, Unanswered
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,6 +43,8 @@ class MemoryValidators:
         """Address of the service and name, of each poll."""
         self.refusal: PortError | None = None
         """How it refuses to start."""
+        self.is_silent = False
+        """Whether it is left out because its requests took too long."""
         self.answer: Callable[[ExternalValidation], bytes | PortError] = answer_of
         """What it answers about a validation that it knows."""
 
@@ -57,9 +59,11 @@ class MemoryValidators:
         if before != validation:
             raise AssertionError(f"two validations have one name: {before} and {validation}")
 
-    def poll(self, service: ValidatorService, name: str) -> bytes:
+    def poll(self, service: ValidatorService, name: str, *, is_last: bool = False) -> bytes:
         """What it says about it."""
         self.asked.append((service.url, name))
+        if self.is_silent and not is_last:
+            raise Unanswered("silent")
         if name not in self.started:
             raise NotFound("http-404")
         found = self.answer(self.started[name])

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from io import BytesIO
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -182,21 +186,77 @@ def test_an_answer_that_breaks_off_is_none(receiver: Receiver) -> None:
         validators(receiver).poll(service(receiver), "f" * 64)
 
 
-def test_a_silent_service_costs_the_time_of_one_request(receiver: Receiver) -> None:
+def test_a_silent_service_costs_the_time_of_two_requests(receiver: Receiver) -> None:
     """Deliveries that do not need it would wait for those that do; one that refuses at once costs no time, and is asked again."""
     port, to = validators(receiver, seconds=0.3), service(receiver)
     receiver.answer = answer(503, b"")
-    for _ in range(2):
+    for _ in range(3):
         with pytest.raises(Unanswered, match=r"^http-503$"):
             port.poll(to, "f" * 64)
     receiver.hangs = "before"
-    with pytest.raises(Unanswered, match="TimeoutError"):
+    for _ in range(2):
+        with pytest.raises(Unanswered, match="TimeoutError"):
+            port.poll(to, "f" * 64)
+    with pytest.raises(Unanswered, match=r"^silent$"):
         port.poll(to, "f" * 64)
-    for act in (lambda: port.start(to, VALIDATION), lambda: port.poll(to, "f" * 64)):
-        with pytest.raises(Unanswered, match=r"^silent$"):
-            act()
 
-    assert len(receiver.requests) == 3
+
+@dataclass
+class Slow:
+    """A service that answers, and takes long, on a clock that is set."""
+
+    now: float = 1000.0
+    takes: float = 4.9
+    seconds: float = 5.0
+    most: int = 1 << 18
+    asked: int = 0
+
+    @contextmanager
+    def request(self, *_request: object) -> Iterator[SimpleNamespace]:
+        self.asked, self.now = self.asked + 1, self.now + self.takes
+        yield SimpleNamespace(status=200, length=0, read=BytesIO(b"{}").read)
+
+    def port(self, monkeypatch: pytest.MonkeyPatch) -> HttpsValidators:
+        monkeypatch.setattr("lakegate.functions.adapters.validators.time", SimpleNamespace(monotonic=lambda: self.now))
+        hosts = frozenset({"gx.example.com", "other.example.com"})
+        return HttpsValidators(self, Secrets(None), hosts, "p-", signer(), signed)  # type: ignore[arg-type] # a clock and no network
+
+
+SLOW, OTHER = (ValidatorService(name, f"https://{name}.example.com", ("GX",)) for name in ("gx", "other"))
+
+
+def polls(port: HttpsValidators, to: ValidatorService, number: int, *, is_last: bool = False) -> int:
+    """How many of some polls are answered."""
+    found = 0
+    for _ in range(number):
+        with suppress(Unanswered):
+            found += port.poll(to, "f" * 64, is_last=is_last) == b"{}"
+    return found
+
+
+def test_a_service_that_answers_slowly_gets_seconds_of_each_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten and what the last request takes, whatever it answers; the minute begins at the end of its first request."""
+    slow = Slow()
+    port, began = slow.port(monkeypatch), slow.now
+    first, other = polls(port, SLOW, 10), polls(port, OTHER, 1)
+    slow.now = began + 59.9
+    late = polls(port, SLOW, 10)
+    slow.now = began + 60 + 4.9
+    second = polls(port, SLOW, 10)
+
+    assert (first, other, late, second) == (3, 1, 0, 3)
+
+
+def test_starts_and_last_polls_are_sent_whatever_the_service_took(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without its request, an attempt would be lost for nothing that its service did."""
+    slow = Slow()
+    port = slow.port(monkeypatch)
+    polls(port, SLOW, 10)
+    before = slow.asked
+    port.start(SLOW, VALIDATION)
+
+    assert polls(port, SLOW, 2, is_last=True) == 2
+    assert (polls(port, SLOW, 2), slow.asked - before) == (0, 3)
 
 
 def test_a_request_has_a_limit(receiver: Receiver) -> None:

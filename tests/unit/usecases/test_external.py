@@ -195,6 +195,17 @@ def test_no_run_is_started_for_rules_that_nobody_measures(refusal: PortError, ca
     assert list(line.env.memory.jobs.runs) == [line.env.stranger]
 
 
+def test_a_service_that_is_left_out_for_a_while_is_asked_at_the_deadline() -> None:
+    """The last poll counts: the attempt is not lost for what other deliveries waited for."""
+    line = begun(Line.of())
+    line.env.memory.validators.is_silent = True
+    proceeded(line)
+    waiting = line.row.state
+    line.settled(minutes=61)
+
+    assert (waiting, line.row.state, line.row.attempt) == (State.VALIDATING, State.PUBLISHED, 1)
+
+
 def test_a_removed_validator_is_neither_started_nor_asked() -> None:
     """Its name in a plan gives it no right to data."""
     never = Line.of(registered=False).settled()
