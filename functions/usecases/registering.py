@@ -30,15 +30,10 @@ Validators: TypeAlias = Callable[[str], Mapping[str, AnsweredTechnology]]
 def add_validator(dependencies: Dependencies, service: ValidatorService) -> Steps[Publication]:
     """Register a validator, or give one another address, secret or other technologies. The same again changes nothing.
 
-    Raises InputError where another validator answers one of the technologies, or the stack would have too many.
+    Raises InputError where another validator answers one of the technologies, or the stack would have too many. One that another
+    person registers at the same time is seen after the write, by at least one of both; until one is removed, nothing is bound.
     """
-    others = [each for each in validators(dependencies) if each.name != service.name]
-    taken = {folded(technology): each.name for each in others for technology in each.technologies}
-    for technology in service.technologies:
-        if folded(technology) in taken:
-            raise InputError(
-                f"{taken[folded(technology)]} answers {technology} already: remove it first (lakegate validator remove)"
-            )
+    taken = _taken(dependencies, service)
     if len(taken) + len(service.technologies) > MAX_TECHNOLOGIES:
         raise InputError(f"the validators of a stack answer at most {MAX_TECHNOLOGIES} technologies")
     document = service.document
@@ -47,7 +42,9 @@ def add_validator(dependencies: Dependencies, service: ValidatorService) -> Step
         return _next(seen, service.name, LineStatus.ACTIVE, document_key(document))
 
     yield from store_document(dependencies, document)
-    return (yield from write(dependencies, f"{PREFIX}{service.name}", decide, published_by()))
+    publication = yield from write(dependencies, f"{PREFIX}{service.name}", decide, published_by())
+    _taken(dependencies, service)
+    return publication
 
 
 def remove_validator(dependencies: Dependencies, name: str) -> Steps[Publication]:
@@ -63,14 +60,12 @@ def remove_validator(dependencies: Dependencies, name: str) -> Steps[Publication
 
 
 def validators_of(dependencies: Dependencies, before: Publication | None) -> Validators:
-    """Who answers the rules of a document to publish: who is registered, or, if it was published `before`, whom it had then."""
+    """Who answers the rules of a document to publish: who is registered, or, if it was published `before`, whom it had then.
+
+    What is returned raises InputError while a technology has two validators.
+    """
     if before is None:
-        registered = {
-            folded(technology): AnsweredTechnology(technology, each.name)
-            for each in validators(dependencies)
-            for technology in each.technologies
-        }
-        return lambda _: registered
+        return _registered(dependencies)
     plans = dict(before.plans)
 
     def kept(dataset: str) -> Mapping[str, AnsweredTechnology]:
@@ -78,6 +73,35 @@ def validators_of(dependencies: Dependencies, before: Publication | None) -> Val
         return {folded(each.technology): AnsweredTechnology(each.technology, each.validator) for each in external}
 
     return kept
+
+
+def _taken(dependencies: Dependencies, service: ValidatorService) -> Mapping[str, str]:
+    """The names of other validators, by folded technology. Raises InputError where one answers a technology of the service."""
+    others = [each for each in validators(dependencies) if each.name != service.name]
+    taken = {folded(technology): each.name for each in others for technology in each.technologies}
+    for technology in service.technologies:
+        if folded(technology) in taken:
+            raise InputError(
+                f"{taken[folded(technology)]} answers {technology} already: remove it first (lakegate validator remove)"
+            )
+    return taken
+
+
+def _registered(dependencies: Dependencies) -> Validators:
+    found: dict[str, AnsweredTechnology] = {}
+    twice: list[str] = []
+    for each in validators(dependencies):
+        for technology in each.technologies:
+            first = found.setdefault(folded(technology), AnsweredTechnology(technology, each.name)).validator
+            if first != each.name:
+                twice.append(f"{first} and {each.name} both answer {technology}")
+
+    def answered(_dataset: str) -> Mapping[str, AnsweredTechnology]:
+        if twice:
+            raise InputError(f"{'; '.join(twice)}: remove one of them (lakegate validator remove)")
+        return found
+
+    return answered
 
 
 def _next(seen: RegistrySnapshot, name: str, status: LineStatus, document: str) -> Publication:

@@ -23,6 +23,7 @@ from tests.unit.usecases.scenarios import drive
 if TYPE_CHECKING:
     from lakegate.contracts.lake.validators import ValidatorService
     from lakegate.functions.ports.registry import Publication
+    from lakegate.functions.usecases.steps import Call, Steps
 
 GX = service_of("gx", "https://gx.example.com", ["GreatExpectations"], "gx")
 RULE = {
@@ -38,6 +39,17 @@ def add(env: Environment, service: ValidatorService = GX) -> Publication:
 
 def remove(env: Environment, name: str = "gx") -> Publication:
     return drive(env.dependencies, remove_validator(env.dependencies, name))  # type: ignore[return-value] # as above
+
+
+def continued(call: Call, steps: Steps[Any]) -> Steps[Any]:
+    """The rest of a use case that was stopped before an effect."""
+    answer = yield call
+    while True:
+        try:
+            call = steps.send(answer)
+        except StopIteration as end:
+            return end.value
+        answer = yield call
 
 
 def contract(version: str = "1.0.0", *rules: Any) -> bytes:
@@ -105,6 +117,26 @@ def test_a_technology_has_one_validator() -> None:
     add(env, second)
 
     assert validators(env.dependencies) == (second,)
+
+
+def test_two_that_are_registered_at_once_bind_nothing_until_one_is_removed() -> None:
+    """Neither person has seen the other's; the later write is refused, and so are publications that need a validator."""
+    env = Environment()
+    slow, other = (
+        add_validator(env.dependencies, GX),
+        service_of("other", "https://other.example.com", ["great_expectations"]),
+    )
+    call = next(slow)
+    add(env, other)
+    with pytest.raises(InputError, match="other answers GreatExpectations already"):
+        drive(env.dependencies, continued(call, slow))
+    with pytest.raises(InputError, match="gx and other both answer great_expectations: remove one of them"):
+        published(env, contract())
+    simple = published(env, document({}, "1.0.0"))
+    remove(env, "other")
+
+    assert plan_of(env, simple).external == ()
+    assert [each.validator for each in plan_of(env, published(env, contract("1.1.0"))).external] == ["gx"]
 
 
 def test_the_technologies_of_a_stack_are_few() -> None:
