@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 QUARTZ: Final = "scheduleCronExpression"
 """The key of DCM."""
+LONGEST: Final = 200
+"""Characters of a schedule: the row of a line holds those of all its rules."""
 
 
 def schedule_of(place: Place) -> str:
@@ -45,5 +47,7 @@ def _read(place: Place) -> str:
 
 
 def _checked(text: str) -> str:
+    if len(text) > LONGEST:
+        raise ScheduleError(f"write at most {LONGEST} characters, not {len(text):,}")
     schedule(text)
     return text

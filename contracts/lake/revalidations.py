@@ -76,7 +76,7 @@ class EndedRun:
     reason: str = ""
     """A code, of what failed."""
     stale: tuple[str, ...] = ()
-    """The rules that do not hold since then, as the record of the run lists them."""
+    """The rules that do not hold since then, as the record of the run lists them; of the latest end alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,8 @@ def ended(line: RevalidatedLine, end: EndedRun) -> RevalidatedLine:
     """The line after a run has ended: due again by its schedules."""
     assert line.run is not None
     after = postponed(line, line.run.schedules, end.at)
-    return replace(after, run=None, look="", ends=(end, *line.ends)[:MAX_ENDS])
+    earlier = (replace(each, stale=()) for each in line.ends[: MAX_ENDS - 1])
+    return replace(after, run=None, look="", ends=(end, *earlier))
 
 
 def postponed(line: RevalidatedLine, schedules: Collection[str], now: str) -> RevalidatedLine:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from lakegate.contracts.documents.rule_schedules import QUARTZ as QUARTZ_KEY
 from lakegate.contracts.documents.rule_schedules import problem_of
+from lakegate.contracts.lake.revalidations import MAX_STALE
 from lakegate.contracts.model.schedules import NICKNAMES
 from lakegate.contracts.words import shown
 
@@ -67,6 +68,14 @@ def of_rule(_contract: Contract, document: Document) -> Iterator[Finding]:
                 place.path,
                 f"The schedule of a rule is not followed, the rule is judged with each delivery: {problem}.",
             )
+
+
+def too_many_rules(contract: Contract, _document: Document) -> Iterator[Finding]:
+    """A dataset has at most 100 rules with a schedule: so many can be named as not holding."""
+    for dataset in contract.datasets:
+        count = sum(1 for each in dataset.rules if each.schedule)
+        if count > MAX_STALE:
+            yield dataset.origin.path, f"At most {MAX_STALE} rules of a dataset have a schedule, not {count:,}."
 
 
 def _schedules(document: Document) -> Iterator[tuple[Place, str]]:

@@ -82,6 +82,7 @@ LINTS = {
     "cron-dialect": Lint(ERROR, schedules.other_dialect),
     "cron-value": Lint(ERROR, schedules.impossible),
     "schedule-of-rule": Lint(WARNING, schedules.of_rule),
+    "scheduled-rules": Lint(ERROR, schedules.too_many_rules),
     "pull-schedule": Lint(ERROR, pulls.without_schedule),
     "pull-in-parts": Lint(ERROR, pulls.in_parts),
     "pull-without-source": Lint(WARNING, pulls.without_source),

@@ -118,9 +118,12 @@ def _of_line(dependencies: Dependencies, message: Message, body: Mapping[str, An
     line = dependencies.lines.get(body["follows"] if kind == "breaking" else message.line)
     at = moment(message.at)
     is_good = kind == "pull" and body["outcome"] != "FAILED"
-    if is_good or (kind == "revalidation" and body["outcome"] != "FAILED" and not body["stale"]):
+    measured = kind == "revalidation" and body["outcome"] != "FAILED"
+    if is_good or (measured and not body["stale"]):
         return Noted(Occurrence(message.id, at, ends=(kind,)), line)
-    what = Occurrence(message.id, at, kind, title, title=printable(title), reasons=tuple(map(printable, reasons)))
+    broken = sorted(each["rule"] for each in body["stale"]) if measured else []
+    key = "\0".join(broken) or title  # a further rule that is broken is another cause
+    what = Occurrence(message.id, at, kind, key, title=printable(title), reasons=tuple(map(printable, reasons)))
     return Noted(what, line)
 
 

@@ -113,7 +113,7 @@ def _begun(dependencies: Dependencies, row: RevalidatedLine) -> Steps[Revalidate
         return (yield from _write(dependencies, postponed(row, due, now)))
     plan = _plan(dependencies, row, row.plan).of_schedules(due)
     yield from write_plan(dependencies, plan)
-    identity = hashlib.sha256(f"{row.line}:{row.revision}".encode()).hexdigest()
+    identity = hashlib.sha256(f"{row.line}:{row.revision}:{now}".encode()).hexdigest()
     run = ScheduledRun(identity, due, plan.digest, data.height, now)
     return (yield from _started(dependencies, (yield from _write(dependencies, running(row, run, now))), run))
 

@@ -49,6 +49,7 @@ class Findings(NamedTuple):
     """What a run measured."""
 
     rules: frozenset[str]
+    """Those that were skipped are not among them: nothing is known about them."""
     broken: tuple[BrokenRule, ...]
     failed: frozenset[str]
     """Rules, of all that are broken."""
@@ -67,8 +68,11 @@ def findings_of(plan: Plan, result: Result) -> Findings | str:
     outcomes = tuple(each for each in judge(plan, result).outcomes if each.id in own and each.kind != "file")
     if any(each.status is Status.ERROR for each in outcomes):
         return "not-measured"
+    measured = frozenset(each.rule[:LONGEST_RULE] for each in outcomes if each.status is not Status.SKIP)
+    if not measured:
+        return "not-measured"
     failed = frozenset(each.rule[:LONGEST_RULE] for each in outcomes if each.status is Status.FAIL)
-    return Findings(frozenset(each.rule[:LONGEST_RULE] for each in outcomes), broken_rules(outcomes), failed)
+    return Findings(measured, broken_rules(outcomes), failed)
 
 
 def publish(

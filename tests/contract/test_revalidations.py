@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import json
+from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
 
+from lakegate.contracts.documents.rule_schedules import LONGEST
+from lakegate.contracts.judge.counts import LONGEST_RULE
 from lakegate.contracts.lake.lifecycle import moment
 from lakegate.contracts.lake.revalidations import (
+    MAX_ENDS,
+    MAX_STALE,
+    DueSchedule,
     EndedRun,
     RevalidatedLine,
     RevalidationEnd,
@@ -24,11 +30,28 @@ from lakegate.functions.ports.errors import ConditionFailed
 if TYPE_CHECKING:
     from tests.contract.conftest import Ports
 
+MOST_BYTES = 400_000
+"""Of an item of DynamoDB."""
 NOW = datetime(2026, 1, 5, 12, 30, tzinfo=UTC)
 HOURLY = "cron(0 * * * ? *)"
 NEW = planned(RevalidatedLine("shop/orders_v1"), [HOURLY, "cron(30 6 * * ? *)"], "1.0.0", "p", moment(NOW))
 RUN = ScheduledRun("r", (HOURLY,), "q", 3, moment(NOW), attempt=2, run="job", deadline=moment(NOW))
 END = EndedRun(RevalidationEnd.BROKEN, moment(NOW), 3, "lost", ("once",))
+
+
+def test_the_largest_row_is_an_item_of_dynamodb() -> None:
+    """As many rules with names as long as they can be, in letters of four bytes, and as many ends as a row remembers."""
+    names = tuple(f"{number:03}{chr(0x1F600) * (LONGEST_RULE - 3)}" for number in range(MAX_STALE))
+    hours, days = ",".join(map(str, range(24))), ",".join(map(str, range(1, 32)))
+    times = [f"cron({number % 60} {hours} {days} 1/{number // 60 + 1} ? 2026-2199)" for number in range(MAX_STALE)]
+    row = RevalidatedLine("x" * 1_000, schedules=tuple(DueSchedule(each, moment(NOW)) for each in times))
+    for height in range(MAX_ENDS + 5):
+        busy = running(row, ScheduledRun("r", tuple(times), "q", height, moment(NOW)), moment(NOW))
+        row = ended(busy, replace(END, stale=names, height=height))
+    written = json.dumps(asdict(replace(row, run=busy.run)))
+
+    assert (len(row.ends), row.ends[0].stale, {each.stale for each in row.ends[1:]}) == (MAX_ENDS, names, {()})
+    assert len(written) + 2 * MAX_STALE * (LONGEST - min(map(len, times))) < MOST_BYTES
 
 
 def test_rows_are_read_as_they_were_written(ports: Ports) -> None:

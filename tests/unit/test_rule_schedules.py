@@ -160,6 +160,17 @@ def test_a_schedule_that_is_not_followed_changes_nothing() -> None:
     assert plan_of("scheduler: airflow, schedule: nightly") == plan_of("dimension: uniqueness")
 
 
+@pytest.mark.parametrize(("hours", "followed"), [(36, True), (120, False)])
+def test_a_long_schedule_is_not_followed(hours: int, followed: bool) -> None:  # noqa: FBT001 - a parameter of the test
+    """The row of a line holds the schedules of its rules, so each has at most 200 characters; lint says it."""
+    text = ",".join(str(each % 24) for each in range(hours))
+    found = examine(CONTRACT.replace("SCHEDULED", f'scheduler: cron, schedule: "0 {text} * * *"').encode())
+    problems = [each.message for each in found.warnings if each.code == "schedule-of-rule"]
+
+    assert bool(plan_of(f'scheduler: cron, schedule: "0 {text} * * *"').scheduled) is followed
+    assert ["at most 200 characters" in each for each in problems] == ([] if followed else [True])
+
+
 def test_a_rule_that_cannot_be_measured_is_not_scheduled() -> None:
     """It is the same skip as without a schedule."""
     contract = CONTRACT.replace("SCHEDULED", 'scheduler: cron, schedule: "0 6 * * *"')

@@ -59,6 +59,7 @@ OBJECT = Template("""
     quality: [$quality]
     $objectKeys
 """)
+SCHEDULED = "{metric: rowCount, mustBe: 1, scheduler: cron, schedule: '0 6 * * *'}"
 WORDS = {
     **dict.fromkeys(("columns", "rules", "top", "properties", "quality", "objectKeys", "fields", "model", "info"), ""),
     "status": ": active",
@@ -78,6 +79,8 @@ def document(base: str, parts: dict[str, Any]) -> bytes:
         return str(parts["latin"]).encode("latin-1")
     if "text" in parts:
         return (str(parts["text"]) * int(parts.get("times", 1))).encode()
+    if "scheduled" in parts:
+        return document(base, {"quality": ", ".join([SCHEDULED] * parts["scheduled"])})
     words = WORDS | (_chain(parts["chain"]) if "chain" in parts else parts)
     return BASES[base].substitute({"schema": OBJECT.substitute(words)} | words).encode()
 

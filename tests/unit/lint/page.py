@@ -71,6 +71,8 @@ def _parts(base: str, parts: dict[str, Any]) -> str:
     """The parts of an example as code; repeated or generated parts as a description."""
     if "times" in parts:
         return f"{parts['times']:,} times `{str(parts['text']).strip()}`"
+    if "scheduled" in parts:
+        return f"{parts['scheduled']} rules with a schedule"
     if "chain" in parts:
         return f"{parts['chain']} definitions, each a record with a field of the next"
     shown = ", ".join(_code(value) for value in _written(parts)) or "without it"

@@ -639,3 +639,69 @@ def test_a_version_without_a_rule_that_is_due_measures_nothing() -> None:
     run(revalidate(stage.env.dependencies, LINE), stage.env.memory.clock)
 
     assert (stage.runs, stage.row.run, stage.row.version) == ([], None, "1.1.0")
+
+
+def test_a_further_rule_that_is_broken_is_notified() -> None:
+    """Each set of rules that do not hold is a cause of its own; the same set again is none."""
+    stage = measured_hourly()
+    stage.publish(ScheduledCheck(HOURLY, ONCE), ScheduledCheck(HOURLY, MANY), version="1.1.0")
+    stage.sweep()
+    dependencies, clock = stage.env.dependencies, stage.env.memory.clock
+    run(change(dependencies, LINE, "", partial(subscribed, team="t", on=["revalidation"], to=["slack:t"])), clock)
+    shown = []
+    for broken in ({"once"}, {"once", "many"}, {"once", "many"}):
+        stage.broken = broken
+        stage.measure()
+        shown.append([[each.partition(" ")[0] for each in text] for _, _, text, _ in notified(stage)])
+
+    assert shown == [[["once"]], [["once", "many"]], []]
+
+
+def test_a_rule_that_was_not_measured_keeps_its_mark() -> None:
+    """A line that it refers to has nothing accepted: it is skipped, so nothing is known about it; others are measured."""
+    stage = measured_hourly()
+    stage.publish(ScheduledCheck(HOURLY, ONCE), ScheduledCheck(HOURLY, MANY), version="1.1.0")
+    stage.sweep()
+    stage.broken = {"once"}
+    stage.measure()
+    stage.sweep(60)
+    (_, run_) = stage.runs
+    (_, many) = stage.result(stage.request(run_)).measurements
+    skipped = Measurement("once", skip="nothing of another line is accepted")
+    stage.answer(run_, measurements=(skipped, many))
+    stage.sweep(6)
+
+    assert (stage.records[-1]["rules"], stage.stale, stage.ends[-1]) == (1, ["once"], ("HELD", ""))
+
+
+def test_a_run_whose_rules_are_all_skipped_measured_nothing() -> None:
+    """It ends as one that failed, without a record; after three attempts."""
+    stage = measured_hourly()
+    stage.sweep(60)
+    for _ in range(8):
+        skipped = Measurement("once", skip="nothing of another line is accepted")
+        stage.answer(stage.runs[-1], measurements=(skipped,))
+        stage.sweep(6)
+
+    assert (stage.ends, stage.records) == ([("FAILED", "not-measured")], [])
+
+
+def test_a_row_that_is_lost_gets_other_runs() -> None:
+    """The row is written again from its beginning: its revisions come again, the ids of its runs do not."""
+    stage = measured_hourly()
+    stage.measure()
+    stage.env.memory.revalidations.lines.clear()
+    stage.sweep()
+    stage.measure()
+
+    assert len({each["run"] for each in stage.records}) == 2
+
+
+def test_only_the_latest_end_lists_rules() -> None:
+    """The row of a line stays small."""
+    stage = measured_hourly()
+    stage.broken = {"once"}
+    stage.measure()
+    stage.measure()
+
+    assert [each.stale for each in stage.row.ends] == [("once",), ()]
