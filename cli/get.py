@@ -109,8 +109,13 @@ def _fetch(dependencies: Dependencies, fetch: Fetch, known: dict[str, Any]) -> N
     except DiffersError as error:
         fetch.problem = str(error)
     finally:
-        if fetch.done:
+        if fetch.done or _is_marked_otherwise(known, fetch):
             folder.write(_merged(known, fetch))
+
+
+def _is_marked_otherwise(known: dict[str, Any], fetch: Fetch) -> bool:
+    """Whether the folder has deliveries, and its manifest states other rules that do not hold."""
+    return bool(known["deliveries"]) and known.get("stale") != fetch.manifest.get("stale")
 
 
 def _merged(known: dict[str, Any], fetch: Fetch) -> dict[str, Any]:

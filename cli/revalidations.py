@@ -31,8 +31,8 @@ def _parts(row: RevalidatedLine) -> Iterator[str]:
         yield f"{_time(row.ends[0].at)}: {_end(row.ends[0])}"
     if row.run is not None:
         yield f"is being measured since {_time(row.run.at)}"
-    elif row.due:
-        yield f"next at {_time(row.due)}"
+    elif row.next:
+        yield f"next at {_time(row.next)}"
     else:
         yield "not measured any more"
 

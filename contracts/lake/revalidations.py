@@ -6,6 +6,7 @@ What such a run found is a record of the line's chain; what does not hold follow
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 KIND: Final = "revalidation"
 """Of the record, of the message, and of what subscribers ask for."""
+EVERY: Final = timedelta(days=1)
+"""Between two looks at a line whose rules do not hold."""
 MAX_ENDS: Final = 20
 """Ends that a line remembers."""
 MAX_STALE: Final = 100
@@ -91,7 +94,7 @@ class RevalidatedLine:
     schedules: tuple[DueSchedule, ...] = ()
     run: ScheduledRun | None = None
     look: str = ""
-    """When to look at the run again."""
+    """When to look at the run again; without a run whether rules that do not hold still have a schedule; empty: never."""
     ends: tuple[EndedRun, ...] = ()
     """The latest first."""
     revision: int = 0
@@ -99,8 +102,11 @@ class RevalidatedLine:
     @property
     def due(self) -> str:
         """When a sweep has to look at it; empty: never."""
-        if self.run is not None:
-            return self.look
+        return self.look if self.run is not None else min(filter(None, (self.look, self.next)), default="")
+
+    @property
+    def next(self) -> str:
+        """When a schedule is due next; empty: never."""
         return min((each.next for each in self.schedules if each.next), default="")
 
     def is_due(self, at: str) -> bool:
@@ -121,7 +127,7 @@ def planned(line: RevalidatedLine, schedules: Iterable[str], version: str, plan:
 
 def unplanned(line: RevalidatedLine) -> RevalidatedLine:
     """The line when nothing is measured by schedule any more; how runs ended stays."""
-    return replace(_next(line), plan="", version="", schedules=())
+    return replace(_next(line), plan="", version="", schedules=(), look="")
 
 
 def running(line: RevalidatedLine, run: ScheduledRun, look: str) -> RevalidatedLine:
@@ -134,7 +140,7 @@ def ended(line: RevalidatedLine, end: EndedRun) -> RevalidatedLine:
     assert line.run is not None
     after = postponed(line, line.run.schedules, end.at)
     earlier = (replace(each, stale=()) for each in line.ends[: MAX_ENDS - 1])
-    return replace(after, run=None, look="", ends=(end, *earlier))
+    return _watched(replace(after, ends=(end, *earlier)), end.at)
 
 
 def postponed(line: RevalidatedLine, schedules: Collection[str], now: str) -> RevalidatedLine:
@@ -142,7 +148,13 @@ def postponed(line: RevalidatedLine, schedules: Collection[str], now: str) -> Re
     due = tuple(
         DueSchedule(each.text, following(each.text, now)) if each.text in schedules else each for each in line.schedules
     )
-    return replace(_next(line), schedules=due, run=None, look="")
+    return _watched(replace(_next(line), schedules=due, run=None), now)
+
+
+def _watched(line: RevalidatedLine, now: str) -> RevalidatedLine:
+    """The line without a run: looked at once a day while rules do not hold, because their schedules can be dropped."""
+    is_stale = bool(line.ends and line.ends[0].stale)
+    return replace(line, look=moment(instant_of(now) + EVERY) if is_stale else "")
 
 
 def following(text: str, after: str) -> str:

@@ -28,29 +28,33 @@ if TYPE_CHECKING:
 
 PAGES: Final = 20
 """Of the registry, at once."""
+ENOUGH: Final = 60.0
+"""Seconds: with less than this left no further page is read."""
 RETIRED: Final = "retired"
 
 
 def discover(dependencies: Dependencies, label: str, cursor: str, schedule: Schedule) -> Steps[list[LakegateError]]:
     """Schedule the lines of some pages of the registry that have a label. Returns errors of single lines.
 
-    It goes on where it stopped the last time.
+    It goes on where it stopped the last time, and stops when time is short.
     """
     agenda, failures = dependencies.agenda, list[LakegateError]()
     before = agenda.cursor(cursor)
-    after = before or ""
     for _ in range(PAGES):
-        page = dependencies.registry.page(after)
+        if dependencies.remaining() < ENOUGH:
+            break
+        page = dependencies.registry.page(before or "")
         for line, version, digest in chain.from_iterable(labelled(each, label) for each in page.contracts):
             try:
                 yield from schedule(dependencies, line, version, digest)
             except LakegateError as failure:
                 failures.append(failure)
-        after = page.after
-        if not after:
+        after = page.after or None
+        if after != before:
+            yield from perform(Effect.KEEP_CURSOR, partial(agenda.keep, cursor, after))
+        if after is None:
             break
-    if (after or None) != before:
-        yield from perform(Effect.KEEP_CURSOR, partial(agenda.keep, cursor, after or None))
+        before = after
     return failures
 
 

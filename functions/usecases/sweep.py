@@ -52,7 +52,7 @@ class Swept:
 
 def sweep(dependencies: Dependencies, batch: int = BATCH) -> Steps[Swept]:
     """Continue what is due, judge what resumed lines held, claim what no event announced, remove staging of finished workloads,
-    record what began by its date, measure accepted data by schedule.
+    record what began by its date, measure accepted data by schedule, and schedule what is published.
 
     The parts take turns, a batch at a time, until all is done or time is short. The index of what is due is read once. Each
     listing continues where the last sweep stopped, so that several sweeps cover a large bucket. Attempts that were prepared
@@ -61,10 +61,6 @@ def sweep(dependencies: Dependencies, batch: int = BATCH) -> Steps[Swept]:
     swept = Swept()
     due = deque(dependencies.agenda.due(dependencies.clock.now(), DUE_PER_SWEEP))
     lines = deque(dependencies.lines.due(dependencies.clock.now(), DUE_PER_SWEEP))
-    try:
-        swept.failures += yield from discover_schedules(dependencies)
-    except LakegateError as failure:  # the registry does not answer: what is scheduled already is measured
-        swept.failures.append(failure)
     measured = deque(dependencies.revalidations.due(dependencies.clock.now(), DUE_PER_SWEEP))
     resumed: list[Workload] = []
     released: set[str] = set()
@@ -77,6 +73,7 @@ def sweep(dependencies: Dependencies, batch: int = BATCH) -> Steps[Swept]:
         partial(_listed, dependencies, swept, staging, batch),
         partial(_lines, dependencies, swept, lines, settle_line, batch),
         partial(_lines, dependencies, swept, measured, revalidate, batch),
+        partial(_scheduled, dependencies, swept),
     ]
     while parts:
         part = parts.pop(0)
@@ -135,6 +132,15 @@ def _lines(dependencies: Dependencies, swept: Swept, due: deque[str], step: OfLi
         end = yield from _guarded(swept, step(dependencies, due.popleft()))
         swept.ends += [end] if end else []
     return bool(due)
+
+
+def _scheduled(dependencies: Dependencies, swept: Swept) -> Steps[bool]:
+    """Schedule lines of some pages of the registry. Returns that the further ones are left to the next sweep."""
+    try:
+        swept.failures += yield from discover_schedules(dependencies)
+    except LakegateError as failure:  # the registry does not answer: what is scheduled already is measured
+        swept.failures.append(failure)
+    return False
 
 
 def _has_time(dependencies: Dependencies) -> bool:

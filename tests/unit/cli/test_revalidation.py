@@ -22,6 +22,7 @@ from tests.unit.cli.conftest import LAKE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from tests.unit.cli.conftest import Lakegate
 
@@ -91,6 +92,20 @@ def test_a_key_that_two_deliveries_share_is_found(scheduled: Lakegate) -> None:
     assert scheduled.json("get", LINE, str(scheduled.folder / "data"))["stale"] == after["stale"]
     fetched = scheduled.ok("get", LINE, str(scheduled.folder / "data"))
     assert f"stale    once does not hold for all accepted data since {after['stale']['since'][:19]} UTC" in fetched
+
+
+def test_a_folder_gets_the_mark_where_no_delivery_is_new(scheduled: Lakegate, tmp_path: Path) -> None:
+    """`--since` the last height fetches nothing; the manifest of a folder with deliveries states the mark all the same."""
+    folder, empty = tmp_path / "data", tmp_path / "empty"
+    scheduled.ok("get", LINE, str(folder))
+    before = json.loads((folder / "_manifest.json").read_text())
+    measured(scheduled)
+    for each in (folder, empty):
+        scheduled.ok("get", LINE, str(each), "--since", "1")
+    after = json.loads((folder / "_manifest.json").read_text())
+
+    assert ("stale" in before, after["stale"]) == (False, manifest(scheduled)["stale"])
+    assert (after["deliveries"], (empty / "_manifest.json").exists()) == (before["deliveries"], False)
 
 
 def test_what_holds_again_is_shown(scheduled: Lakegate) -> None:

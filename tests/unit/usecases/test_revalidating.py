@@ -23,8 +23,9 @@ from lakegate.functions.usecases.lifecycle import change
 from lakegate.functions.usecases.notify import notify
 from lakegate.functions.usecases.pausing import pause
 from lakegate.functions.usecases.recording import TRIES
-from lakegate.functions.usecases.revalidating import revalidate
+from lakegate.functions.usecases.revalidating import CURSOR, revalidate
 from lakegate.functions.usecases.steps import Effect, run
+from lakegate.functions.usecases.sweep import sweep
 from tests.fakes.jobs import Ending
 from tests.simulation.environment import LAKE, LINE, PREFIX
 from tests.simulation.sliced import PLAN as SLICED
@@ -44,6 +45,7 @@ from tests.unit.usecases.scenarios import drive, resumed
 from tests.unit.usecases.test_erasure import erased, erasing, settled
 
 if TYPE_CHECKING:
+    from lakegate.functions.ports.registry import RegistryPage
     from lakegate.functions.usecases.steps import Call, Steps
 
 
@@ -705,3 +707,49 @@ def test_only_the_latest_end_lists_rules() -> None:
     stage.measure()
 
     assert [each.stale for each in stage.row.ends] == [("once",), ()]
+
+
+def test_schedules_are_looked_for_after_deliveries_and_while_there_is_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is due is continued first; each page that was read is kept as read, also where a later one fails."""
+    stage = measured_hourly()
+    registry, whole, left = stage.env.memory.registry, stage.env.memory.registry.page, [600.0]
+    asked: list[str] = []
+    upload = stage.env.upload(f"{PREFIX}late.csv", b"good:late")
+
+    def page(after: str) -> RegistryPage:
+        assert stage.env.dependencies.workloads.get(upload.workload).run
+        asked.append(after)
+        left[0] -= 300.0
+        return replace(whole(""), after=f"{len(asked)}")
+
+    monkeypatch.setattr(registry, "page", page)
+    timed = replace(stage.env.dependencies, remaining=lambda: left[0])
+    run(sweep(timed), stage.env.memory.clock)
+    left[0] = 300.0
+    run(sweep(timed), stage.env.memory.clock)
+
+    assert asked == ["", "1", "2"]
+    assert stage.env.dependencies.agenda.cursor(CURSOR) == "3"
+
+
+def test_a_mark_of_a_schedule_that_has_no_next_time_is_removed_with_the_schedule() -> None:
+    """The line is looked at once a day while a rule does not hold; afterwards never."""
+    stage = RevalidationStage()
+    year = stage.env.memory.clock.now().year
+    stage.publish(ScheduledCheck(f"cron(0 * * * ? {year})", ONCE))
+    stage.deliver()
+    stage.sweep()
+    stage.broken = {"once"}
+    stage.measure()
+    stage.sweep(366 * 24 * 60)
+    for each in stage.runs:
+        stage.answer(each)
+    stage.sweep(6)
+    stage.sweep(24 * 60)
+    kept, looked, runs = stage.stale, stage.row.due, len(stage.runs)
+    stage.publish(version="1.1.0")
+    stage.publish()
+    stage.sweep(24 * 60)
+
+    assert (kept, stage.row.next, looked > "", len(stage.runs)) == (["once"], "", True, runs)
+    assert (stage.stale, stage.row.due) == ([], "")
