@@ -70,6 +70,9 @@ def _check_folder(path: Path) -> None:
         raise InputError(f"{path} is not a folder")
     if path.is_dir() and (extra := sorted({each.name for each in path.iterdir()} - {"refs", "blocks", "data"})):
         raise InputError(f"{path} has {extra[0]}, which is no part of a dataset: give another folder")
+    for each in (path / name for name in ("refs", "blocks", "data")):
+        if each.is_symlink():
+            raise InputError(f"{each} is a symbolic link, which would be written through: give another folder")
 
 
 def _check_continues(own: str | None, head: str, joint: str | None) -> None:

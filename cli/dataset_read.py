@@ -167,7 +167,7 @@ def _rows(given: Reading, answer: RowsRead, paths: list[Path], temporary: Path) 
     part.unlink(missing_ok=True)
     try:
         if given.output.suffix == VIEW:
-            table.write_view(part, answer.line.partition("/")[2])
+            table.write_view(part, answer.line.rpartition("/")[2])
         else:
             table.write(part, temporary)
         part.rename(given.output)

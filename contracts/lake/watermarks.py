@@ -16,13 +16,17 @@ NONE: Final = ""
 _FIRST: Final = datetime.min.replace(tzinfo=UTC)
 
 
-def watermark_after(plan: Plan, result: Result) -> str:
-    """The watermark of the line after the slices of a delivery: their latest event time minus the delay, or as before."""
+def watermark_after(plan: Plan, result: Result, judged_at: str) -> str:
+    """The watermark of the line after the slices of a delivery: their latest event time minus the delay, or as before.
+
+    Events after the judging time count as of that time: one wrong year would make every later event late, for ever.
+    """
     minutes = plan.policy.watermark_minutes
     if minutes is None or not result.slices:
         return result.watermark
-    latest, delay = instant_of(max(each.event_times[1] for each in result.slices)), timedelta(minutes=minutes)
-    return max(moment(max(latest, _FIRST + delay) - delay), result.watermark)
+    latest = min(max(each.event_times[1] for each in result.slices), moment(instant_of(judged_at)))
+    delay = timedelta(minutes=minutes)
+    return max(moment(max(instant_of(latest), _FIRST + delay) - delay), result.watermark)
 
 
 def watermark_fault(before: str, found: str, latest: str) -> str:

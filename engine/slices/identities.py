@@ -54,6 +54,9 @@ def _parts(columns: Iterable[tuple[str, pa.Array]]) -> Iterator[tuple[str, pa.Ar
 def _values(array: pa.Array) -> pa.Array:
     if is_type.is_list(array.type):
         return pa.array([None if each is None else repr(each).encode() for each in array.to_pylist()], _BYTES)
+    if is_type.is_floating(array.type):  # -0 is 0, and there is one NaN, as for uniqueness
+        zero, nan = pa.scalar(0.0, array.type), pa.scalar(float("nan"), array.type)
+        array = pc.if_else(pc.is_nan(array), nan, pc.add(array, zero))
     return pc.if_else(pc.is_valid(array), encoded(array), _text(None))
 
 

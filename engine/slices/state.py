@@ -50,9 +50,9 @@ class StateRecords:
 
     @staticmethod
     def of(keys: Hashes, contents: Hashes) -> StateRecords:
-        """Of keys in any order, none twice."""
-        found = np.empty(len(keys), _RECORD)
-        order = np.argsort(keys, kind="stable")
+        """Of keys in any order; of one that is there several times, the first row."""
+        order = np.unique(keys, return_index=True)[1]
+        found = np.empty(len(order), _RECORD)
         found["key"], found["content"] = keys[order], contents[order]
         return StateRecords(found)
 

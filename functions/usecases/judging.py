@@ -63,7 +63,7 @@ def judged(plan: bytes, result: bytes, workload: Workload) -> DecisionAndCost:
         enforced=_enforced(compiled, measured),
     )
     if judgement.verdict in ACCEPTING:
-        marks = (measured.watermark, watermark_after(compiled, measured))
+        marks = (measured.watermark, watermark_after(compiled, measured, workload.pin.judging_time))
         runs = _runs(measured, workload)
         decision = replace(decision, offsets=_offsets(compiled, measured), watermarks=marks, runs=runs)
     return DecisionAndCost(decision, measured.cost)

@@ -240,3 +240,20 @@ def test_merged_slices_are_built_again_with_the_keys_before(tmp_path: Path) -> N
         ]
         assert [each == (found.logical,) for each in answers] == [True, at == 0]
         before.add([path_of(found.uri)], ("id",))
+
+
+@pytest.mark.parametrize("kind", [pa.float32(), pa.float64()])
+def test_numbers_that_are_one_key_have_one_hash(kind: pa.DataType) -> None:
+    """-0 is 0, and whatever the sign of what is no number; other numbers differ."""
+    numbers = pa.array([0.0, -0.0, float("nan"), -float("nan"), 1.0, -1.0, None], kind)
+    found = row_hashes(pa.table({"id": numbers}))
+
+    assert [list(found).index(each) for each in found] == [0, 0, 2, 2, 4, 5, 6]
+
+
+def test_a_key_that_is_there_twice_is_one_record() -> None:
+    """Of its rows the first one counts: a state that is computed from slices with a repeated key has it once."""
+    keys, contents = (np.array(list(each), "S16") for each in ((b"b", b"a", b"b"), (b"1", b"2", b"3")))
+    found = StateRecords.of(keys, contents).records
+
+    assert [(each["key"], each["content"]) for each in found] == [(b"a", b"2"), (b"b", b"1")]

@@ -26,15 +26,18 @@ def a_slice(latest: str = MAY, late: int = 0) -> WrittenSlice:
     return WrittenSlice("file:/s", 9, "e", 1, 0, (latest, latest), f"f9680c00120{'0' * 64}", f"f1620{'0' * 64}", late)
 
 
-@given(st.lists(times, min_size=1, max_size=4), st.integers(0, 527_040), st.none() | times)
-def test_a_watermark_never_moves_back(events: list[datetime], minutes: int, before: datetime | None) -> None:
-    """It is the latest event time minus the delay, unless the one before is later; not before the year 1."""
+@given(st.lists(times, min_size=1, max_size=4), st.integers(0, 527_040), st.none() | times, times)
+def test_a_watermark_never_moves_back(
+    events: list[datetime], minutes: int, before: datetime | None, judged: datetime
+) -> None:
+    """It is the latest event time, or the judging time before it, minus the delay, unless the one before is later."""
     found = answer(slices=tuple(a_slice(moment(each)) for each in events), watermark=moment(before) if before else "")
     first = datetime(1, 1, 1, tzinfo=UTC)
-    behind = max(events) - first
-    expected = max(events) - timedelta(minutes=minutes) if behind > timedelta(minutes=minutes) else first
+    latest = min(max(events), judged)
+    behind = latest - first
+    expected = latest - timedelta(minutes=minutes) if behind > timedelta(minutes=minutes) else first
 
-    assert watermark_after(plan(policy=Policy(watermark_minutes=minutes)), found) == moment(
+    assert watermark_after(plan(policy=Policy(watermark_minutes=minutes)), found, moment(judged)) == moment(
         max(expected, before) if before else expected
     )
 
@@ -45,7 +48,9 @@ def test_a_watermark_stays_without_a_delay_or_without_rows(before: str, found: R
     """A contract that declares no delay moves none; neither does a delivery without slices."""
     minutes = None if found.slices else 5
 
-    assert watermark_after(plan(policy=Policy(watermark_minutes=minutes)), replace(found, watermark=before)) == before
+    given_plan, given_result = plan(policy=Policy(watermark_minutes=minutes)), replace(found, watermark=before)
+
+    assert watermark_after(given_plan, given_result, MAY) == before
 
 
 @pytest.mark.parametrize(

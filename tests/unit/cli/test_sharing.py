@@ -313,8 +313,21 @@ def with_more(folder: Path) -> Path:
     return folder
 
 
+def with_a_link(folder: Path) -> Path:
+    folder.mkdir()
+    elsewhere = folder.with_name("elsewhere")
+    elsewhere.mkdir()
+    (folder / "data").symlink_to(elsewhere)
+    return folder
+
+
 @pytest.mark.parametrize(
-    ("make", "reason"), [(a_file, "is not a folder"), (with_more, "has notes.txt, which is no part")]
+    ("make", "reason"),
+    [
+        (a_file, "is not a folder"),
+        (with_more, "has notes.txt, which is no part"),
+        (with_a_link, "data is a symbolic link"),
+    ],
 )
 def test_a_folder_of_something_else_is_left_alone(
     shared: Path, tmp_path: Path, make: Callable[[Path], Path], reason: str
