@@ -170,12 +170,12 @@ def test_what_the_adapters_call_is_what_the_functions_are_granted(stack: Stack) 
     assert needed | PLATFORM == {action for role in ROLES for action in granted(stack, role)}
 
 
-def test_the_judge_function_may_write_what_an_attempt_writes(stack: Stack) -> None:
+def test_the_judge_function_may_write_what_an_attempt_writes(built: Path) -> None:
     """Its result, slices and the keys of merged rows, whose size it reads afterwards; no rows of a split, and no other place."""
     folder = "arn:aws:s3:::LakeBucket/runs/abc/attempt=1"
     written = [f"{folder}/{name}" for name in ("result.json", "slices/part-00000.parquet", "slices/state.bin")]
     other = [f"{folder}/rows/accepted/a.csv", "arn:aws:s3:::LakeBucket/accepted/a/slices/b"]
-    document = {"Version": "2012-10-17", "Statement": list(statements(stack, "JudgeRole"))}
+    document = {"Version": "2012-10-17", "Statement": list(statements(Stack.read(built, SmallFileBytes="1"), "JudgeRole"))}
     asked = [Call(action, each) for each in written for action in ("s3:PutObject", "s3:GetObject")]
     asked += [Call("s3:PutObject", each) for each in other]
 

@@ -626,7 +626,7 @@ def test_an_invocation_is_over_before_its_deadline(built: Path) -> None:
 
 
 def test_the_judge_reads_deliveries_and_writes_results(built: Path) -> None:
-    """P16: the function that reads producers' data can write its result, and nothing else."""
+    """P16: the function that reads producers' data can write its result and its slices, and nothing else."""
     made = Stack.read(built, SmallFileBytes="1").resources("AWS::IAM::Role")["JudgeRole"]
     granted = {
         each["Sid"]: (each["Action"], each["Resource"])
@@ -642,7 +642,10 @@ def test_the_judge_reads_deliveries_and_writes_results(built: Path) -> None:
         "s3:GetObjectVersion",
         ["arn:aws:s3:::LandingBucket/*", *(f"arn:aws:s3:::LakeBucket/{name}/*" for name in ("accepted", "quarantine"))],
     )
-    assert granted["Answer"] == ("s3:PutObject", "arn:aws:s3:::LakeBucket/runs/*/result.json")
+    assert granted["Answer"] == (
+        "s3:PutObject",
+        [f"arn:aws:s3:::LakeBucket/runs/*/{name}" for name in ("result.json", "slices/*")],
+    )
     assert made["ManagedPolicyArns"] == []
 
 
