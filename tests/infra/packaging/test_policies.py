@@ -171,7 +171,7 @@ def test_what_the_adapters_call_is_what_the_functions_are_granted(stack: Stack) 
 
 
 def test_the_judge_function_may_write_what_an_attempt_writes(built: Path) -> None:
-    """Its result, slices and the keys of merged rows, whose size it reads afterwards; no rows of a split, and no other place."""
+    """Its result, slices and keys of merged rows, whose size it reads afterwards; no rows of a split, no other place."""
     folder = "arn:aws:s3:::LakeBucket/runs/abc/attempt=1"
     written = [f"{folder}/{name}" for name in ("result.json", "slices/part-00000.parquet", "slices/state.bin")]
     other = [f"{folder}/rows/accepted/a.csv", "arn:aws:s3:::LakeBucket/accepted/a/slices/b"]
