@@ -175,7 +175,10 @@ def test_the_judge_function_may_write_what_an_attempt_writes(built: Path) -> Non
     folder = "arn:aws:s3:::LakeBucket/runs/abc/attempt=1"
     written = [f"{folder}/{name}" for name in ("result.json", "slices/part-00000.parquet", "slices/state.bin")]
     other = [f"{folder}/rows/accepted/a.csv", "arn:aws:s3:::LakeBucket/accepted/a/slices/b"]
-    document = {"Version": "2012-10-17", "Statement": list(statements(Stack.read(built, SmallFileBytes="1"), "JudgeRole"))}
+    document = {
+        "Version": "2012-10-17",
+        "Statement": list(statements(Stack.read(built, SmallFileBytes="1"), "JudgeRole")),
+    }
     asked = [Call(action, each) for each in written for action in ("s3:PutObject", "s3:GetObject")]
     asked += [Call("s3:PutObject", each) for each in other]
 
