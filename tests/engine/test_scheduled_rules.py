@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lakegate.contracts.judge.outcomes import Status
+from lakegate.contracts.lint.examine import read
 from lakegate.contracts.model.policy import Policy, PublishAs
 from lakegate.contracts.plan.plan import Plan, ScheduledCheck
 from lakegate.contracts.plan.slices import SliceOrder
 from lakegate.engine.read.local import path_of
 from tests.deliveries.delivery import judge_delivery, measure_natively, plan_of, rule
 from tests.deliveries.sliced import slices
+from tests.reference.cases import only_plan
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,3 +51,49 @@ def test_a_key_that_two_deliveries_share_is_found(
     own = {name: found for name, found in judged.statuses().items() if not name.startswith("file/")}
 
     assert own == {each.check.id: status for each in plan.scheduled}
+
+
+CONTRACT = b"""
+apiVersion: v3.1.0
+kind: DataContract
+id: shop
+version: 1.0.0
+status: active
+schema:
+  - name: rows
+    physicalName: rows.csv
+    properties:
+      - {name: id, logicalType: string}
+      - {name: amount, logicalType: integer}
+      - {name: sold_at, logicalType: timestamp}
+    quality:
+      - {id: enough, metric: rowCount, mustBeGreaterOrEqualTo: 4, scheduler: cron, schedule: "0 * * * *"}
+      - {id: total, type: sql, query: SELECT SUM(amount) FROM rows, mustBe: 10, scheduler: cron, schedule: "0 * * * *"}
+      - id: recent
+        type: custom
+        engine: soda
+        implementation: "freshness(sold_at) < 1d"
+        scheduler: cron
+        schedule: "0 * * * *"
+"""
+HEADER = b"id,amount,sold_at\n"
+
+
+@pytest.mark.parametrize(
+    ("second", "broken"),
+    [
+        (b"c,3,2026-01-01T09:00:00Z\nd,4,2026-01-01T10:00:00Z\n", set()),
+        (b"c,7,2026-01-01T10:00:00Z\n", {"enough"}),
+        (b"c,3,2026-01-01T09:00:00Z\nd,5,2026-01-01T10:00:00Z\n", {"total"}),
+        (b"c,3,2025-12-30T09:00:00Z\nd,4,2025-12-30T10:00:00Z\n", {"recent"}),
+    ],
+)
+def test_rules_of_a_document_are_about_all_accepted_data(tmp_path: Path, second: bytes, broken: set[str]) -> None:
+    """The number of rows, a query, and how old the newest row is now: over two deliveries together."""
+    plan = only_plan(read(CONTRACT))
+    first = HEADER + b"a,1,2025-12-01T09:00:00Z\nb,2,2025-12-01T10:00:00Z\n"
+    judged = judge_delivery(measure_natively, plan.of_schedules([HOURLY]), tmp_path, first, HEADER + second)
+    rules = {each.check.id: each.check.rule for each in plan.scheduled}
+    found = {rules[name]: status for name, status in judged.statuses().items() if name in rules}
+
+    assert found == {rule: Status.FAIL if rule in broken else Status.PASS for rule in ("enough", "total", "recent")}
