@@ -47,11 +47,14 @@ OF_PULLS = {
 """Effects before an object has landed, which tests/simulation/test_pulls.py plays."""
 OF_VALIDATORS = {Effect.START_VALIDATION, Effect.KEEP_ANSWERS}
 """Effects of rules that other services measure, which tests/simulation/test_validators.py plays."""
+OF_REVALIDATIONS = {Effect.WRITE_REVALIDATION, Effect.REPORT_REVALIDATION}
+"""Effects of rules with a schedule, which tests/simulation/test_revalidations.py plays."""
 OF_ERASURE = {Effect.REPLACE, Effect.ERASE}
 """Effects of an erasure, which tests/simulation/test_erasures.py plays."""
 NOT_PLAYED = {
     *(Effect.KEEP_CURSOR, Effect.REPORT_DRIFT, Effect.ANCHOR),
-    *(*OF_PEOPLE, *OF_PARTS, *OF_NOTIFICATIONS, *OF_ANNOUNCEMENTS, *OF_ERASURE, *OF_PULLS, *OF_VALIDATORS, *PUBLISHING),
+    *(*OF_PEOPLE, *OF_PARTS, *OF_NOTIFICATIONS, *OF_ANNOUNCEMENTS, *OF_ERASURE, *OF_PULLS, *OF_VALIDATORS),
+    *(*OF_REVALIDATIONS, *PUBLISHING),
 }
 """Effects of a person, of long listings, of parts, erasures and reports: the random schedules and unit tests have them."""
 Planned = tuple[Effect, Fault]
