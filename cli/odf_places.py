@@ -60,7 +60,7 @@ class OdfPlace(OdfSource, Protocol):
         ...
 
     def put(self, name: str, body: bytes | Path) -> None:
-        """Write an object whole; whoever was faster wrote the same bytes."""
+        """Write an object whole; another writer wrote the same bytes."""
         ...
 
     def set_head(self, text: str, before: OdfHead | None) -> None:

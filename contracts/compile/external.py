@@ -58,7 +58,7 @@ def with_validators(
 
 
 def bound_rules(contract: Contract, dataset: Dataset, answered: Mapping[str, AnsweredTechnology]) -> frozenset[str]:
-    """The paths of the rules that are bound: nothing has to be said about them as not measured."""
+    """The paths of the rules that are bound, which are not reported as not measured."""
     return frozenset(rule.origin.path for rule, by in _each_check(contract, dataset, answered) if by is not None)
 
 

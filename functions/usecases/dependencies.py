@@ -151,7 +151,7 @@ class Dependencies:
     signing: SigningKeys = UNSIGNED
     timing: Timing = field(default_factory=Timing)
     asks_validators: bool = True
-    """Whether the caller may start and ask validators; whoever may not leaves that to the next sweep."""
+    """Whether the caller may start and ask validators; one who may not leaves that to the next sweep."""
     remaining: Callable[[], float] = lambda: float("inf")
     """Seconds that this invocation has left."""
     plans: dict[str, bytes] = field(default_factory=dict, repr=False)

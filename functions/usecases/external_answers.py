@@ -61,7 +61,7 @@ def answered(dependencies: Dependencies, workload: Workload, body: bytes) -> byt
 
 
 def keep(dependencies: Dependencies, workload: Workload, body: bytes) -> Steps[None]:
-    """Keep a result with answers, unless one is kept: that one counts, whoever has written it."""
+    """Keep a result with answers, unless one is kept: that one counts, whichever worker wrote it."""
     put = partial(dependencies.objects.put, _where(dependencies, workload), body, absent=True)
     with suppress(ConditionFailed):
         yield from perform(Effect.KEEP_ANSWERS, put)

@@ -1,4 +1,4 @@
-"""Registers validators, with a record of each act, and tells which rules of a contract they answer when that is published."""
+"""Registers validators, with a record of each act, and finds which rules of a contract they answer when that is published."""
 
 from __future__ import annotations
 

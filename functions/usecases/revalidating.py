@@ -196,7 +196,7 @@ def _plan(dependencies: Dependencies, row: RevalidatedLine, digest: str) -> Plan
 
 
 def _write(dependencies: Dependencies, row: RevalidatedLine) -> Steps[RevalidatedLine]:
-    """Raises ConditionFailed where another sweep was first, unless an earlier try of ours arrived."""
+    """Raises ConditionFailed where another sweep was first, unless an earlier try of this worker arrived."""
     try:
         yield from perform(Effect.WRITE_REVALIDATION, partial(dependencies.revalidations.write, row))
     except ConditionFailed:

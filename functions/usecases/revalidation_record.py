@@ -131,7 +131,7 @@ def _record(dependencies: Dependencies, line: str, event: str, content: Content)
         record = record_at_head(dependencies, KIND, line, content(stale_rules(blocks)), event, head=head)
         try:
             yield from perform(Effect.RECORD, partial(dependencies.ledger.append, record))
-        except ConditionFailed:  # others extend the chain, or an earlier try of ours arrived
+        except ConditionFailed:  # others extend the chain, or an earlier try of this worker arrived
             continue
         return dict(record.content)
     raise TransactionConflict

@@ -192,7 +192,7 @@ def test_nothing_accepted_is_nothing_to_measure() -> None:
 
 
 def test_a_retired_line_is_not_measured_and_keeps_its_mark() -> None:
-    """Nobody is told that data holds again which nobody measures."""
+    """Nobody is notified that data holds again which nobody measures."""
     stage = measured_hourly()
     stage.broken = {"once"}
     stage.measure()

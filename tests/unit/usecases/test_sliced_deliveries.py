@@ -208,7 +208,7 @@ def test_a_result_that_is_not_merged_as_the_line_is_the_jobs_failure(change: dic
 
 
 def test_a_merged_delivery_is_published_with_its_state() -> None:
-    """Beside slice and original; consumers are not told of it, and the next request names it."""
+    """Beside slice and original; consumers are not notified of it, and the next request names it."""
     row, block = only(line := published(b"good:1", plan=LEDGER))
     assert row.pin is not None
     state = state_key(row.pin, row.id)
