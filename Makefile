@@ -41,34 +41,18 @@ environment-%: .venv/ready
 
 PROGRAMS := (spark or tools or service or simulation or e2e)
 
-# tests without programs: those that decide the coverage of contracts/ and functions/, and those that run without it, which is two to four times as
-# fast. A run gets its folders, because collecting all tests takes ten seconds; a test compares the lists with the files (decision 47).
-# BESIDE: expensive files that cover no line of which there is no other test
-BESIDE := $(addprefix tests/unit/,test_architecture.py test_cli_lint.py test_cli_plan.py test_docs.py test_modules_page.py compare/test_properties.py \
-  lint/test_page.py adapters/test_delivery.py documents/test_conversions.py documents/test_dcs_references.py) \
-  $(addprefix tests/unit/cli/,doctor $(patsubst %,test_%.py,anchored answer approve aws check_formats checksums completion consumer_page console_blocks \
-  convert counts_shown data_folder dataset_read definition_files deliver diff docs erase events_page explain inheriting init ledger_commands messages \
-  notifications parents pause publish redrive remote replay replay_many restore_page sharing sharing_rewritten slice_replay slicing status upload verify waive workflow)) \
-  $(addprefix tests/unit/engine/,digest query type $(patsubst %,read/test_%.py,avro json refused streams tables)) \
-  $(addprefix tests/security/test_,definition_files.py exploding.py native_patterns.py native_queries.py) \
-  $(addprefix tests/contract/test_,jobs.py objects.py pulls.py) $(addprefix tests/golden/test_,fuzz.py golden.py)
-MEASURED := $(addprefix tests/,contract golden security unit) $(addprefix --ignore=,$(BESIDE))
-PROPERTIES = $(filter-out $(BESIDE) $(addsuffix /%,$(BESIDE)), \
-  $(sort $(shell grep -rl --include='test_*.py' hypothesis $(addprefix tests/,contract golden security unit))))
-UNMEASURED := $(addprefix tests/,agreement bench engine infra mutation) $(BESIDE)
+# a run gets its folders, because collecting all tests takes ten seconds of each process
+WITHOUT_PROGRAMS := $(addprefix tests/,agreement bench contract engine golden infra mutation security unit)
 WITH_PROGRAMS := $(addprefix tests/,agreement infra sam simulation spark)
+COVERAGE := .cache/coverage.json
 
 quick: setup lint ## The inner loop: lint, types and the tests without a JVM, other programs or a corpus, under a minute
 	$(BIN)/python -m pytest -q -m "not $(PROGRAMS) and not corpus and not full" -n 2 $(addprefix tests/,bench contract infra mutation unit)
 
 test: .venv/ready ## The whole gate
 	@$(MAKE) $(AT_ONCE) stack-tools tools lint
-	$(BIN)/python -m coverage erase
-	$(BIN)/python -m coverage run -m pytest -q -m "not ($(PROGRAMS) or full or hypothesis)" -n 2 $(MEASURED)
-	$(BIN)/python -m coverage combine --quiet
-	$(BIN)/python -m coverage report --fail-under=100 --skip-covered
-	$(BIN)/python -m pytest -q -m "hypothesis and not ($(PROGRAMS) or full)" -n 2 $(PROPERTIES)
-	$(BIN)/python -m pytest -q -m "not $(PROGRAMS) and not full" -n 2 $(UNMEASURED)
+	$(BIN)/python -m slipcover --json --out $(COVERAGE) --dont-wrap-pytest -m pytest -q -m "not ($(PROGRAMS) or full)" -n 2 $(WITHOUT_PROGRAMS)
+	$(BIN)/python -m slipcover --merge $(COVERAGE) --out $(COVERAGE) --skip-covered --fail-under 100
 	$(BIN)/python -m tests.simulation 2000 --pairs 10 --planted --known --seed 22 # one seed, so that the gate repeats; `make nightly` draws others
 	$(BIN)/python -m pytest -q -m "$(PROGRAMS) and not (e2e or full)" -n 2 --dist loadgroup --no-loadscope-reorder $(WITH_PROGRAMS)
 	$(BIN)/python -m pytest -q -m "e2e and not full" -n 2 --dist loadgroup --no-loadscope-reorder tests/e2e
@@ -131,7 +115,7 @@ lock: ## Resolve the pins of infra/setup/*.in again
 	  --no-header --no-emit-index-url --no-emit-trusted-host --no-emit-find-links -o $(SETUP)/$$name.lock $(SETUP)/$$name.in; done
 
 clean: ## Remove everything that set-up and tests wrote
-	rm -rf .venv .tools .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis samples build dist *.egg-info .coverage*
+	rm -rf .venv .tools .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis samples build dist *.egg-info
 
 OR_FAIL := || { echo "The Python packages could not be installed: check the network connection and run make setup again" >&2; exit 2; }
 

@@ -80,11 +80,6 @@ def tested_nightly(path: Path) -> bool:
     return any(not is_changed(HERE.parent, *watched[place]) for place in (path, *path.parents) if place in watched)
 
 
-@cache
-def _names_hypothesis(path: Path) -> bool:
-    return "hypothesis" in path.read_text()
-
-
 def group_of(test: str) -> str:
     """The tests that one process runs, with `--dist loadgroup`: those of an entry of SHARED, else those of a file."""
     path = HERE.parent / test.partition("::")[0]
@@ -105,13 +100,8 @@ def pytest_unconfigure() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark each test by the file and the folders that contain it.
-
-    UsageError for a property in a file that does not name hypothesis: `make test` would not run it.
-    """
+    """Mark each test by the file and the folders that contain it."""
     for item in items:
-        if getattr(getattr(item, "obj", None), "is_hypothesis_test", False) and not _names_hypothesis(item.path):
-            raise pytest.UsageError(f"{item.nodeid} is a property: import hypothesis in its file")
         if tested_nightly(item.path):
             item.add_marker(pytest.mark.full)
         for place in (item.path, *item.path.parents):

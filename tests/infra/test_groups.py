@@ -8,13 +8,10 @@ import subprocess
 import sys
 from collections import defaultdict
 from dataclasses import dataclass
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
-
-import pytest
+from typing import TYPE_CHECKING
 
 from lakegate.infra.local.clone import ROOT
-from tests.conftest import NEEDS, group_of, pytest_collection_modifyitems
+from tests.conftest import NEEDS, group_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,8 +24,8 @@ RAN = re.compile(r"^\[(gw\d)\].* PASSED (tests/[\w/]+\.py)::", re.MULTILINE)
 
 def test_each_group_runs_in_one_process() -> None:
     """The tests of a file run in one process, and two processes share the files."""
-    command = ["-m", "pytest", "-v", "-n", "2", "--dist", "loadgroup", "--no-loadscope-reorder", *FILES]
-    ended = subprocess.run([sys.executable, *command], capture_output=True, text=True, cwd=ROOT, check=False)  # noqa: S603 - our own tests
+    options = shlex.split("-m pytest -v -p no:slipcover -n 2 --dist loadgroup --no-loadscope-reorder")
+    ended = subprocess.run([sys.executable, *options, *FILES], capture_output=True, text=True, cwd=ROOT, check=False)  # noqa: S603 - our own tests
     processes: dict[str, set[str]] = defaultdict(set)
     for process, file in RAN.findall(ended.stdout):
         processes[file].add(process)
@@ -51,18 +48,17 @@ def test_a_stack_is_shared_by_a_folder() -> None:
 
 @dataclass(frozen=True)
 class Call:
-    """A call of pytest: the markers that it selects, its files and folders, and those that it ignores."""
+    """A call of pytest: the markers that it selects, and its folders."""
 
     markers: str
     paths: frozenset[Path]
-    ignored: frozenset[Path]
 
     def runs(self, file: Path, marker: str) -> bool:
         """Whether it runs the tests of a file that have these markers, separated by spaces; empty: none that a target names."""
         names = dict.fromkeys(re.findall(r"\w+", self.markers), False) | dict.fromkeys(marker.split(), True)
         selected: bool = eval(self.markers, {}, names)  # noqa: S307 - our own Makefile
         places = {file, *file.parents}
-        return selected and not self.paths.isdisjoint(places) and self.ignored.isdisjoint(places)
+        return selected and not self.paths.isdisjoint(places)
 
 
 def calls_of(target: str) -> list[Call]:
@@ -71,12 +67,9 @@ def calls_of(target: str) -> list[Call]:
     ended = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True)  # noqa: S603 - our own Makefile
     lines = [shlex.split(line) for line in ended.stdout.splitlines() if " -m pytest " in line]
     return [
-        Call(words[words.index("-q") + 2], _paths(words, "tests/"), _paths(words, "--ignore=tests/")) for words in lines
+        Call(words[words.index("-q") + 2], frozenset(ROOT / word for word in words if word.startswith("tests/")))
+        for words in lines
     ]
-
-
-def _paths(words: list[str], start: str) -> frozenset[Path]:
-    return frozenset(ROOT / word.removeprefix("--ignore=") for word in words if word.startswith(start))
 
 
 def markers_of(file: Path) -> set[str]:
@@ -95,23 +88,12 @@ def test_make_test_runs_each_test_once() -> None:
     times = {
         (str(file), marker): sum(call.runs(file, marker) for call in calls)
         for file in FILES_OF_TESTS
-        for program in {name if name in PROGRAMS else "" for name in markers_of(file)}
-        for marker in (program, *([f"{program} hypothesis"] if "hypothesis" in file.read_text() else []))
+        for marker in {name if name in PROGRAMS else "" for name in markers_of(file)}
     }
 
-    assert len(calls) == 5
+    assert len(calls) == 3
     assert {test: number for test, number in times.items() if number != 1} == {}
-    assert [path for call in calls for path in call.paths | call.ignored if not path.exists()] == []
-
-
-def test_a_property_is_in_a_file_that_names_hypothesis(tmp_path: Path) -> None:
-    """By that word `make test` finds the files of properties: another file ends the collection with an error."""
-    file = tmp_path / "test_other.py"
-    file.write_text("from elsewhere import test_a\n")
-    item: Any = SimpleNamespace(obj=SimpleNamespace(is_hypothesis_test=True), path=file, nodeid="test_other.py::test_a")
-
-    with pytest.raises(pytest.UsageError, match="import hypothesis in its file"):
-        pytest_collection_modifyitems([item])
+    assert [path for call in calls for path in call.paths if not path.exists()] == []
 
 
 def test_make_quick_runs_what_needs_no_program_and_is_no_corpus() -> None:

@@ -49,6 +49,8 @@ QUIET = (
     "-p",
     "no:cacheprovider",
     "-p",
+    "no:slipcover",
+    "-p",
     "no:xdist",
     "--hypothesis-profile=mutation",
 )

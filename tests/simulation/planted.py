@@ -6,10 +6,9 @@ import builtins
 import dis
 import importlib
 import inspect
-import subprocess
-import sys
+import io
 import textwrap
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -67,21 +66,14 @@ def planted(bug: Planted) -> Iterator[None]:
 
 
 def failed_test(bug: Planted) -> str:
-    """What the contract test of a bug reports with the bug planted; empty where it passes. In a process of its own."""
-    command = [sys.executable, "-m", "tests.simulation.planted", bug.name]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)  # noqa: S603 - this module
-    failures = [line for line in ran.stdout.splitlines() if line.startswith("FAILED ")]
-    if ran.returncode not in {0, 1} or (ran.returncode == 1) is not bool(failures):
-        raise AssertionError(f"{bug.name}: its contract test could not run\n{ran.stdout}{ran.stderr}")
+    """What the contract test of a bug reports with the bug planted, up to its first failure; empty where it passes.
+
+    It changes this process: plugins of pytest and modules of tests are imported.
+    """
+    output = io.StringIO()
+    with planted(bug), redirect_stdout(output), redirect_stderr(output):
+        code = pytest.main(["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", "--assert=plain", bug.shown_by])
+    failures = [line for line in output.getvalue().splitlines() if line.startswith("FAILED ")]
+    if code not in {0, 1} or (code == 1) is not bool(failures):
+        raise AssertionError(f"{bug.name}: its contract test could not run\n{output.getvalue()}")
     return failures[0] if failures else ""
-
-
-def main(name: str) -> int:
-    """Run the contract test of a bug, with the bug planted, up to its first failure."""
-    bug = next(each for each in PLANTED if each.name == name)
-    with planted(bug):
-        return int(pytest.main(["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", bug.shown_by]))
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
