@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from lakegate.contracts.documents.composer import DEEPEST_LEVEL, MAX_NODES
 from lakegate.contracts.documents.definition_files import outside
+from lakegate.contracts.errors import ContractError, Problem
 from lakegate.contracts.words import did_you_mean, shown
 
 if TYPE_CHECKING:
@@ -26,12 +27,17 @@ MAX_HINTS = 50
 
 
 def expanded(document: Document, notes: Notes) -> Document:
-    """The document without `definitions`, and with each `$ref` replaced by what it refers to."""
+    """The document without `definitions`, and with each `$ref` replaced by what it refers to.
+
+    ContractError where it exceeds a limit: what is left of such a document takes seconds to judge, and means nothing.
+    """
     top = document.top
     if not top[DEFINITIONS].present and not document.named(REFERENCE):
         return document
     expansion = Expansion(document, notes)
     root = expansion.of(replace(top, node=document.without(DEFINITIONS).root), (), 0)
+    if expansion.exceeded is not None:
+        raise ContractError((expansion.exceeded,))
     for name, each in top[DEFINITIONS].entries.items():
         if name not in expansion.used:
             notes.warning("unused-definition", each, "No reference leads to this definition.")
@@ -47,8 +53,8 @@ class Expansion:
     used: set[str] = field(default_factory=set)
     built: int = 0
     """Nodes of the expanded document."""
-    is_refused: bool = False
-    """Whether a limit was exceeded: then nothing more is expanded."""
+    exceeded: Problem | None = None
+    """The limit that was exceeded: then nothing more is expanded."""
     dangling: int = 0
 
     @property
@@ -61,7 +67,7 @@ class Expansion:
         node = place.node
         assert node is not None
         self.built += 1
-        if self.is_refused or self._exceeds(place, level):
+        if self.exceeded is not None or self._exceeds(place, level):
             return node
         if isinstance(node.content, tuple):
             items = tuple(self.of(each, trail, level + 1) for each in place.items)
@@ -94,13 +100,15 @@ class Expansion:
         return self.of(found, (*trail, name), level)
 
     def _exceeds(self, place: Place, level: int) -> bool:
+        """Whether a limit was exceeded, which ends the expansion."""
         if self.built > MAX_NODES:
-            self.notes.error("too-many-nodes", place, f"References lead to more than {MAX_NODES:,} values: use fewer.")
-            self.is_refused = True
+            code, message = "too-many-nodes", f"References lead to more than {MAX_NODES:,} values: use fewer."
         elif level > DEEPEST_LEVEL:
-            self.notes.error("too-deep", place, f"References lead to more than {DEEPEST_LEVEL} levels: flatten them.")
-            self.is_refused = True
-        return self.is_refused
+            code, message = "too-deep", f"References lead to more than {DEEPEST_LEVEL} levels: flatten them."
+        else:
+            return False
+        self.exceeded = Problem(code, place.path, place.mark.line, message, place.mark.column)
+        return True
 
     def _hint(self, name: str) -> str:
         """A hint at a similar name; only for the first dangling references, because the search is slow."""

@@ -91,12 +91,12 @@ def examine(text: bytes, variables: Mapping[str, str] = NO_VARIABLES, complete: 
 
     `variables` are the values of `${NAME}`, for versions that support variables.
     """
+    notes = Notes()
     try:
         document = embedded(parse(text))
+        contract = _read(document, notes, variables)
     except ContractError as error:
         return Examined(error.problems, ())
-    notes = Notes()
-    contract = _read(document, notes, variables)
     if contract is not None:
         contract = complete(contract, document, notes)
         lint(contract.with_own_common, document, notes)

@@ -93,10 +93,10 @@ def bomb(levels: int) -> bytes:
 
 
 def test_a_bomb_in_a_file_is_refused() -> None:
-    """What files add counts like what the document has."""
+    """What files add counts like what the document has; nothing else of it is judged, which would take seconds."""
     made = bundled(contract("common.yaml#/definitions/a0"), Folder(common=bomb(9)))
 
-    assert "too-many-nodes" in {each.code for each in examine(made).errors}
+    assert [each.code for each in examine(made).errors] == ["too-many-nodes"]
 
 
 @pytest.mark.parametrize(

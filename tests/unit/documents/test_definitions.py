@@ -119,7 +119,7 @@ def test_definitions_that_use_each_other_cannot_grow_without_bound(monkeypatch: 
         bomb[f"d{at}"] = {"logicalType": "object", "properties": fields}
     errors = examine(contract({**bomb, "d12": EMAIL}, {"name": "x", "$ref": "#/definitions/d0"})).errors
 
-    assert "too-many-nodes" in {each.code for each in errors}
+    assert [each.code for each in errors] == ["too-many-nodes"]
 
 
 def test_a_long_chain_of_nested_definitions_is_too_deep() -> None:
