@@ -59,6 +59,10 @@ SELF_CONTAINED = {
 }
 """Folders that test a package which uses little else, and the paths of both: `make test` runs them if a path was changed."""
 OF_FILES = {
+    HERE / "e2e/test_stack_life.py": (
+        *("template.yaml", "tenant.yaml", "samconfig.toml", "infra/local", "infra/packaging", "infra/setup", "cli/stack.py"),
+        *("tests/e2e/test_stack_life.py", "tests/e2e/deployed.py", "tests/sam/other_values.py"),
+    ),
     HERE / "infra/packaging/test_linters.py": (
         *("template.yaml", "tenant.yaml", "samconfig.toml", ".cfnlintrc", ".checkov.yaml", "infra/setup"),
         *("tests/infra/packaging/test_linters.py", "tests/infra/packaging/conftest.py", "tests/sam/built.py"),
@@ -68,7 +72,7 @@ OF_FILES = {
         *("tests/infra/packaging/test_release.py", "tests/infra/packaging/conftest.py"),
     ),
 }
-"""Tests that judge files by programs of others, and all that they depend on: likewise."""
+"""Tests of files by programs of others (SAM, CloudFormation, checkov), and all that they depend on: likewise."""
 ONE_BY_ONE = HERE / "simulation"
 """Tests that share nothing: any process runs any of them."""
 
@@ -78,6 +82,13 @@ def tested_nightly(path: Path) -> bool:
     """Whether nothing that the tests of a file depend on was changed, which only some files can say."""
     watched = SELF_CONTAINED | OF_FILES
     return any(not is_changed(HERE.parent, *watched[place]) for place in (path, *path.parents) if place in watched)
+
+
+@cache
+def marks_of(path: Path) -> tuple[pytest.MarkDecorator, ...]:
+    """The markers of all tests of a file."""
+    night = (pytest.mark.full,) if tested_nightly(path) else ()
+    return (*night, *(NEEDS[place] for place in (path, *path.parents) if place in NEEDS))
 
 
 def group_of(test: str) -> str:
@@ -102,11 +113,8 @@ def pytest_unconfigure() -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark each test by the file and the folders that contain it."""
     for item in items:
-        if tested_nightly(item.path):
-            item.add_marker(pytest.mark.full)
-        for place in (item.path, *item.path.parents):
-            if place in NEEDS:
-                item.add_marker(NEEDS[place])
+        for mark in marks_of(item.path):
+            item.add_marker(mark)
 
 
 @pytest.hookimpl(optionalhook=True)
