@@ -99,8 +99,10 @@ class Decision:
     """Of the first row of its slices, and after the last; None without slices."""
     watermarks: tuple[str, str] = ("", "")
     """Of its line, by which it was judged, and from its slices on; empty: none."""
+    before: tuple[StateRun, ...] = ()
+    """The merge state of its line, with which its rows were compared."""
     runs: tuple[StateRun, ...] = ()
-    """The merge state of its line from its slices on."""
+    """That from its slices on."""
     enforced: Enforced | None = None
     """What `mode: enforce` would have decided; None where it was the mode."""
 

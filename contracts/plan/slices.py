@@ -83,6 +83,8 @@ class Merged:
     """Rows with a key that is there with another content; likewise."""
     vanished: int
     """Keys of the line without a row in the delivery."""
+    before: tuple[StateRun, ...] = ()
+    """The request's state."""
     kept: tuple[StateRun, ...] = ()
     """The files of the request's state that stay."""
     run: WrittenRun | None = None

@@ -65,7 +65,7 @@ class MergedDelivery:
         left = kept(self.order.runs, count)
         run = self._state(rows.records(compared.is_new), runs[len(left) :], folder, keep) if count else None
         numbers = begin.offset, compared.known, compared.changed, compared.vanished
-        return tuple(found), Merged(*numbers, left if run else self.order.runs, run)
+        return tuple(found), Merged(*numbers, self.order.runs, left if run else self.order.runs, run)
 
     def _rows(self, connection: duckdb.DuckDBPyConnection) -> Iterator[pa.Table]:
         for each in self.accepted.slices:

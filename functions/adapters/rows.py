@@ -67,6 +67,7 @@ def _decision(  # noqa: PLR0913, PLR0917 - the members that are no plain values
     enforced: Mapping[str, Any] | None = None,
     offsets: tuple[int, int] | None = None,
     watermarks: tuple[str, str] = ("", ""),
+    before: Iterable[Mapping[str, Any]] = (),
     runs: Iterable[Mapping[str, Any]] = (),
     **part: Any,  # noqa: ANN401 - of JSON
 ) -> Decision:
@@ -79,6 +80,7 @@ def _decision(  # noqa: PLR0913, PLR0917 - the members that are no plain values
         enforced=Enforced(**enforced) if enforced else None,
         offsets=(offsets[0], offsets[1]) if offsets else None,
         watermarks=(watermarks[0], watermarks[1]),
+        before=tuple(StateRun(**each) for each in before),
         runs=tuple(StateRun(**each) for each in runs),
     )
 

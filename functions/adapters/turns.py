@@ -52,6 +52,8 @@ def turn_taken(table: str, workload: Workload, expected: Expected) -> list[dict[
     start = "following = :first" if first else "(attribute_not_exists(following) OR following = :first)"
     mark = "watermark = :before" if before else "attribute_not_exists(watermark)"
     marks = {":before": text(before)} if before else {}
+    same = "runs = :state" if decision.before else "attribute_not_exists(runs)"
+    states = {":state": _runs(decision.before)} if decision.before else {}
     state = {":runs": _runs(decision.runs)} if decision.runs else {}
     moves = {":after": text(after)} if after else {}
     sets = [
@@ -64,7 +66,7 @@ def turn_taken(table: str, workload: Workload, expected: Expected) -> list[dict[
         "TableName": table,
         "Key": turn_key(pin.chain),
         "UpdateExpression": f"SET {', '.join(sets)}",
-        "ConditionExpression": f"attribute_not_exists(#writer) AND {start} AND {mark}",
+        "ConditionExpression": f"attribute_not_exists(#writer) AND {start} AND {mark} AND {same}",
         "ExpressionAttributeNames": NAMES,
         "ExpressionAttributeValues": {
             ":workload": text(workload.id),
@@ -72,6 +74,7 @@ def turn_taken(table: str, workload: Workload, expected: Expected) -> list[dict[
             ":end": number(end),
             **marks,
             **moves,
+            **states,
             **state,
         },
     }

@@ -59,8 +59,9 @@ class Workloads(Protocol):
         order: `""` where it held, else `state`, `content` or `pause`. The pause of its line
         (`lakegate.functions.ports.pauses`) decides whether a row becomes HELD or PINNED.
 
-        A decision with slices (`Decision.offsets`) is written only at the next offset of its line and by its watermark
-        (`Decision.watermarks`), and while no other one is DECIDED there; else the last reason is `turn`.
+        A decision with slices (`Decision.offsets`) is written only at the next offset of its line, by its watermark
+        (`Decision.watermarks`) and its merge state (`Decision.before`), and while no other one is DECIDED there; else the last
+        reason is `turn`.
         `lakegate.functions.ports.ledger.Ledger.commit` lets the next one in.
         """
         ...

@@ -69,7 +69,14 @@ def _rejected(decision: Decision, reason: str) -> Decision:
     none = counts and replace(counts, published_rows=0, rejected_rows=counts.rows)
     reasons = (reason, *decision.reasons)
     return replace(
-        decision, verdict=Verdict.REJECTED, reasons=reasons, counts=none, offsets=None, watermarks=("", ""), runs=()
+        decision,
+        verdict=Verdict.REJECTED,
+        reasons=reasons,
+        counts=none,
+        offsets=None,
+        watermarks=("", ""),
+        before=(),
+        runs=(),
     )
 
 
@@ -77,7 +84,8 @@ def _refusal(dependencies: Dependencies, workload: Workload, decision: Decision)
     """What follows where another delivery of the line has the turn: this one waits for its commit, or is judged again."""
     assert workload.pin is not None
     assert decision.offsets is not None
-    if dependencies.workloads.next_slice(workload.pin.chain)[:2] == (decision.offsets[0], decision.watermarks[0]):
+    judged_by = decision.offsets[0], decision.watermarks[0], decision.before
+    if dependencies.workloads.next_slice(workload.pin.chain)[:3] == judged_by:
         return ConcurrentUpdate(workload.id)
     return OutcomeChanged(Outcome.LOST, FailureCause.OVERTAKEN)
 

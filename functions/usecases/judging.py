@@ -64,8 +64,9 @@ def judged(plan: bytes, result: bytes, workload: Workload) -> DecisionAndCost:
     )
     if judgement.verdict in ACCEPTING:
         marks = (measured.watermark, watermark_after(compiled, measured, workload.pin.judging_time))
-        runs = _runs(measured, workload)
-        decision = replace(decision, offsets=_offsets(compiled, measured), watermarks=marks, runs=runs)
+        before, runs = _states(measured, workload)
+        offsets = _offsets(compiled, measured)
+        decision = replace(decision, offsets=offsets, watermarks=marks, before=before, runs=runs)
     return DecisionAndCost(decision, measured.cost)
 
 
@@ -86,16 +87,19 @@ def _offsets(plan: Plan, result: Result) -> tuple[int, int] | None:
     return (slices[0].offset, slices[-1].offset + slices[-1].rows) if slices else None
 
 
-def _runs(result: Result, workload: Workload) -> tuple[StateRun, ...]:
-    """The merge state of the line with the delivery, by keys of the lake; its own file where it will be."""
+def _states(result: Result, workload: Workload) -> tuple[tuple[StateRun, ...], tuple[StateRun, ...]]:
+    """The merge state of the line without and with the delivery, by keys of the lake; its own file where it will be."""
     merge, pin = result.merge, workload.pin
     if merge is None:
-        return ()
+        return (), ()
     assert pin is not None
-    kept = tuple(StateRun(each.uri.partition("://")[2].partition("/")[2], each.rows) for each in merge.kept)
-    if not all(each.uri.startswith(f"accepted/{pin.chain}/") for each in kept):
+    before, kept = (
+        tuple(replace(each, uri=each.uri.partition("://")[2].partition("/")[2]) for each in runs)
+        for runs in (merge.before, merge.kept)
+    )
+    if not all(each.uri.startswith(f"accepted/{pin.chain}/") for each in (*before, *kept)):
         raise InputError("the merge state is not that of the line")
-    return (*kept, StateRun(state_key(pin, workload.id), merge.run.rows)) if merge.run else kept
+    return before, (*kept, StateRun(state_key(pin, workload.id), merge.run.rows)) if merge.run else kept
 
 
 def reported(plan: bytes, result: bytes, workload: Workload, files: tuple[str, ...]) -> Report:

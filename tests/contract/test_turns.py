@@ -25,9 +25,18 @@ JUDGED = Expected(State.VALIDATING, 2)
 MAY, JUNE = "2024-05-01T00:00:00.000000Z", "2024-06-01T00:00:00.000000Z"
 
 
-def judged(ports: Ports, name: str, first: int, end: int, marks: tuple[str, str] = ("", "")) -> Workload:
+def judged(  # noqa: PLR0913, PLR0917 - what a decision requires of the turn, and sets
+    ports: Ports,
+    name: str,
+    first: int,
+    end: int,
+    marks: tuple[str, str] = ("", ""),
+    before: tuple[StateRun, ...] = (),
+    runs: tuple[StateRun, ...] = (),
+) -> Workload:
     """A judged delivery, as it is to be decided."""
-    decided = DECIDED._replace(id=name, decision=replace(DECISION, offsets=(first, end), watermarks=marks))
+    decision = replace(DECISION, offsets=(first, end), watermarks=marks, before=before, runs=runs)
+    decided = DECIDED._replace(id=name, decision=decision)
     ports.workloads.create(decided._replace(state=State.VALIDATING, decision=None))
     return decided
 
@@ -127,14 +136,10 @@ def test_a_duplicate_takes_no_turn(ports: Ports) -> None:
 def test_a_decision_sets_the_merge_state(ports: Ports) -> None:
     """It is read with its files, and so is the next slice; a decision without new keys leaves them, and takes the turn."""
     runs = (StateRun("accepted/a", 9), StateRun("accepted/b", 2))
-    first = judged(ports, "w1", 0, 6)
-    assert first.decision is not None
-    first = first._replace(decision=replace(first.decision, runs=runs))
+    first = judged(ports, "w1", 0, 6, runs=runs)
     refusals(ports, first)
     ports.ledger.commit(block(0, GENESIS, "w1"), committed(first), HERE, NEWS)
-    second = judged(ports, "w2", 6, 6)
-    assert second.decision is not None
-    second = second._replace(decision=replace(second.decision, runs=runs))
+    second = judged(ports, "w2", 6, 6, before=runs, runs=runs)
 
     assert (ports.workloads.get("w1").decision, ports.workloads.next_slice(CHAIN)) == (
         first.decision,
@@ -143,6 +148,22 @@ def test_a_decision_sets_the_merge_state(ports: Ports) -> None:
     assert refusals(ports, second) == ()
     assert ports.workloads.next_slice(CHAIN) == NextSlice(6, "", runs, "w2")
     assert refusals(ports, judged(ports, "w3", 6, 8)) == ("", "", "", "turn")
+
+
+@pytest.mark.parametrize("before", [(), (StateRun("accepted/a", 6),)])
+def test_a_decision_needs_the_merge_state_by_which_it_was_compared(ports: Ports, before: tuple[StateRun, ...]) -> None:
+    """Also where the offset is still the same: a state that was replaced, or that there is none, is another one."""
+    first = judged(ports, "w1", 0, 6, runs=before)
+    refusals(ports, first)
+    ports.ledger.commit(block(0, GENESIS, "w1"), committed(first), HERE, NEWS)
+    other, new = (StateRun("accepted/_state/b", 6),), (StateRun("accepted/c", 8),)
+
+    assert refusals(ports, judged(ports, "w2", 6, 8, before=other, runs=new)) == ("", "", "", "turn")
+    assert ports.workloads.next_slice(CHAIN) == NextSlice(6, "", before)
+    ports.workloads.replace_state(CHAIN, NextSlice(6), other)
+    assert refusals(ports, judged(ports, "w3", 6, 8, before=before, runs=new)) == ("", "", "", "turn")
+    assert refusals(ports, judged(ports, "w4", 6, 8, before=other, runs=new)) == ()
+    assert ports.workloads.next_slice(CHAIN) == NextSlice(8, "", new, "w4")
 
 
 def test_a_state_is_replaced_between_two_deliveries(ports: Ports) -> None:

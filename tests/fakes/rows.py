@@ -130,7 +130,7 @@ class MemoryRows:
         wanted, line, count = self._required(workload, expected)
         paused = "" if all(self._stands(*each) for each in wanted) else "pause"
         takes = self._takes_turn(workload, expected)
-        turn = "turn" if takes and self.turns.get(takes[0], Turn())[:3] != takes[1][:3] else ""
+        turn = "turn" if takes and self.turns.get(takes[0], Turn()) != takes[1] else ""
         if changed or claimed or paused or turn:
             raise ConditionFailed(changed, "", claimed, paused or turn)
         if takes:
@@ -160,7 +160,11 @@ class MemoryRows:
             return None
         assert workload.pin is not None
         (first, end), (before, after) = decision.offsets, decision.watermarks
-        return workload.pin.chain, Turn(first, "", before), Turn(end, workload.id, after, decision.runs)
+        return (
+            workload.pin.chain,
+            Turn(first, "", before, decision.before),
+            Turn(end, workload.id, after, decision.runs),
+        )
 
     def end_turn(self, workload: Workload) -> None:
         """Let the next one in; refused to a delivery that has no turn."""

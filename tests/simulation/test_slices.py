@@ -10,12 +10,14 @@ import pytest
 from lakegate.contracts.errors import LakegateError
 from lakegate.contracts.lake.block import Block
 from lakegate.contracts.model.policy import Treatment
+from lakegate.contracts.plan.slices import StateRun
 from lakegate.functions.ports.errors import Unanswered
+from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases.advance import advance
 from lakegate.functions.usecases.layout import manifest_key
 from lakegate.functions.usecases.steps import Effect
 from lakegate.functions.workload import FailureCause, State
-from tests.simulation.environment import LINE, PREFIX
+from tests.simulation.environment import LAKE, LINE, PREFIX
 from tests.simulation.promises import manifest_deliveries
 from tests.simulation.sliced import LEDGER, Line, judged, settled, with_watermark
 from tests.simulation.stage import Fault
@@ -159,6 +161,27 @@ def test_a_ledger_has_each_key_once_whatever_happens() -> None:
         ends.add(line.published())
 
     assert ends == {b"god:132", b"god:321"}
+
+
+@pytest.mark.simulation
+def test_a_delivery_that_was_compared_with_a_state_that_is_replaced_is_compared_again() -> None:
+    """A state that a person replaces beside it is not undone by it; between its decision and its commit none is replaced."""
+    line = judged(b"good:1", plan=LEDGER)
+    settled(line)
+    rows, rebuilt = line.env.memory.rows, Address(LAKE, f"accepted/{LINE}/_state/rebuilt.bin")
+    for body in (b"good:12", b"good:21"):  # with a new key, and without
+        line.env.upload(f"{PREFIX}{body.decode()}.csv", body)
+        line.take_in()
+        line.env.memory.objects.put(rebuilt, line.published())
+        now = rows.next_slice(LINE)
+        rows.replace_state(LINE, now, (StateRun(rebuilt.key, now.offset),))
+        worker = Worker(line, -1, None)
+        worker.turn()  # is refused
+        worker.turn()
+        assert [each.cause for each in line.rows()[-1].failed] == [FailureCause.OVERTAKEN]
+        settled(line)
+        assert line.published() == b"god:12"
+        assert rows.next_slice(LINE).runs[0] == StateRun(rebuilt.key, now.offset)
 
 
 @pytest.mark.simulation

@@ -16,7 +16,7 @@ from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases.advance import advance
 from lakegate.functions.usecases.layout import attempt_prefix
 from lakegate.functions.usecases.steps import run
-from lakegate.functions.workload import State
+from lakegate.functions.workload import FailureCause, State
 from lakegate.spark_jobs.store import ANYWHERE
 from tests.unit.cli.conftest import LAKE
 
@@ -36,9 +36,14 @@ LEDGER = {
 
 def delivered(lakegate: Lakegate, body: bytes, name: str) -> Workload:
     """A delivery that the real engine has judged, to its end."""
-    dependencies = lakegate.dependencies
     workload = lakegate.upload(body=body, name=name)
     lakegate.intake(f"orders/{name}")
+    return advanced(lakegate, answered(lakegate, workload))
+
+
+def answered(lakegate: Lakegate, workload: str) -> Workload:
+    """The delivery, whose present attempt the real engine has judged."""
+    dependencies = lakegate.dependencies
     row = dependencies.workloads.get(workload)
     assert row.pin is not None
     prefix = attempt_prefix(row.id, row.attempt)
@@ -50,7 +55,11 @@ def delivered(lakegate: Lakegate, body: bytes, name: str) -> Workload:
 
     result = measure(request, plan, ANYWHERE, lakegate.folder, keep=keep)
     dependencies.objects.put(Address(LAKE, f"{prefix}/result.json"), result.to_bytes())
-    return run(advance(dependencies, row), dependencies.clock)
+    return row
+
+
+def advanced(lakegate: Lakegate, row: Workload) -> Workload:
+    return run(advance(lakegate.dependencies, row), lakegate.dependencies.clock)
 
 
 @pytest.fixture
@@ -108,6 +117,24 @@ def test_a_damaged_state_is_replaced(line: Lakegate, damage: str) -> None:
     assert records(line) == [(0, "a", 1), (1, "b", 2), (2, "c", 3), (3, "d", 4)]
     damaged = json.loads(line("verify", LINE, "--objects", "--json").stdout)["objects"]["damaged"]
     assert [each["damage"] for each in damaged] == ["hidden" if damage == "lost" else "replaced"] * 2
+
+
+def test_a_delivery_under_way_does_not_undo_a_rebuilt_state(line: Lakegate) -> None:
+    """It was judged by the damaged state: it is judged again by the new one, which stays."""
+    workload = line.upload(body=b"id,amount\nd,4\na,1\n", name="3.csv")
+    line.intake("orders/3.csv")
+    row = answered(line, workload)
+    (damaged, *_) = line.dependencies.workloads.next_slice(LINE).runs
+    line.dependencies.objects.put(Address(LAKE, damaged.uri), bytes(48 * damaged.rows))
+    assert rebuilt(line)["replaced"] is True
+    state = line.dependencies.workloads.next_slice(LINE).runs
+
+    again = advanced(line, row)
+    assert [(each.number, each.cause) for each in again.failed] == [(1, FailureCause.OVERTAKEN)]
+    assert advanced(line, answered(line, workload)).state is State.PUBLISHED
+    assert records(line) == [(0, "a", 1), (1, "b", 2), (2, "c", 3), (3, "d", 4)]
+    assert line.dependencies.workloads.next_slice(LINE).runs[:1] == state
+    assert rebuilt(line)["replaced"] is False
 
 
 def test_nothing_is_replaced_while_a_delivery_is_committed(line: Lakegate) -> None:
