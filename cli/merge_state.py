@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -74,10 +74,10 @@ def _rebuilt(dependencies: Dependencies, line: str, folder: Path) -> RebuiltStat
     if digest == stored:
         return RebuiltState(line, len(records.records), digest, stored, replaced=False)
     path, place = folder / "state.bin", Address(dependencies.places.lake, rebuilt_key(line, digest))
-    count = write_run(records, [], path)
+    count, own = write_run(records, [], path)
     dependencies.objects.put(place, path.read_bytes())
     try:
-        dependencies.workloads.replace_state(line, before, (StateRun(place.key, count),))
+        dependencies.workloads.replace_state(line, before, (StateRun(place.key, count, own),))
     except ConditionFailed:
         raise InputError(f"a delivery of {line} was decided meanwhile: repeat the command") from None
     return RebuiltState(line, count, digest, stored, replaced=True)
@@ -107,6 +107,6 @@ def _stored(dependencies: Dependencies, before: NextSlice, folder: Path) -> str:
         for number, each in enumerate(before.runs):
             path = folder / f"run-{number}"
             path.write_bytes(dependencies.objects.read(Address(dependencies.places.lake, each.uri)))
-            runs.append(StoredRun(LocalStore(), StateRun(path.as_uri(), each.rows)))
+            runs.append(StoredRun(LocalStore(), replace(each, uri=path.as_uri())))
         return state_digest([each.blocks() for each in runs])
     return ""

@@ -12,6 +12,8 @@ class StateRun:
     uri: str
     """Its address; in the control plane, its key in the lake."""
     rows: int
+    digest: str = ""
+    """Of its index, by which every part of it is verified; empty: written by a release without digests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,8 @@ class WrittenRun:
     """The ETag or checksum of the object after it was written."""
     rows: int
     """Its own, and those of the files that it takes up."""
+    digest: str = ""
+    """As `StateRun.digest`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,10 +73,10 @@ class MergedDelivery:
 
     def _state(self, new: StateRecords, taken_up: Sequence[StoredRun], folder: Path, keep: Keep) -> WrittenRun:
         path, uri = folder / STATE, f"{self.folder}/{STATE}"
-        rows = write_run(new, taken_up, path)
+        rows, digest = write_run(new, taken_up, path)
         size, etag = path.stat().st_size, keep(path, uri)
         path.unlink()
-        return WrittenRun(uri, size, etag, rows)
+        return WrittenRun(uri, size, etag, rows, digest)
 
 
 def _counts(rows: int) -> list[int]:

@@ -1,14 +1,15 @@
 """The state of a merge strategy: key and content of each current row, as hashes in sorted files that are read by parts.
 
-A file (`StateRun`) has its records in the order of their keys, then the first key of each bucket of records. A delivery reads
-the list of buckets and the buckets that its own keys fall into. A line has few files: a new one takes up those that are not
-much larger.
+A file (`StateRun`) has its records in the order of their keys, then an index: of each bucket of records the first key and the
+digest. A delivery reads the index, which the digest of the file proves, and the buckets that its own keys fall into. A line has
+few files: a new one takes up those that are not much larger.
 """
 
 from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
@@ -31,6 +32,12 @@ BUCKET: Final = 2048
 AT_ONCE: Final = 1 << 19
 """StateRecords of a run that are in memory, about 16 MB."""
 _RECORD: Final = np.dtype([("key", f"S{HASH_BYTES}"), ("content", f"S{HASH_BYTES}")])
+_ENTRY: Final = np.dtype([("first", f"S{HASH_BYTES}"), ("digest", f"V{HASH_BYTES}")])
+"""Of the index, for each bucket."""
+_OLD_ENTRY: Final = np.dtype([("first", f"S{HASH_BYTES}")])
+"""In files of releases without digests."""
+_of_bucket = partial(hashlib.blake2b, digest_size=HASH_BYTES)
+_of_index = partial(hashlib.blake2b, digest_size=32)
 
 
 def kept(runs: tuple[StateRun, ...], rows: int) -> tuple[StateRun, ...]:
@@ -59,45 +66,63 @@ class StateRecords:
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """A run in a storage; InputError where it is not as large as the request says."""
+    """A run in a storage; InputError where it is not what was written: of an older release, where its size is another one."""
 
     store: Store
     run: StateRun
 
-    def firsts(self) -> Hashes:
-        """The first key of each bucket."""
-        begin = self.run.rows * _RECORD.itemsize
-        count = -(-self.run.rows // BUCKET)
-        return np.frombuffer(self._part(begin, count * HASH_BYTES), f"S{HASH_BYTES}")
-
     def contents(self, keys: Hashes) -> tuple[NDArray[np.bool_], Hashes]:
         """Of sorted keys which ones are here, and their contents."""
         is_here, found = np.zeros(len(keys), bool), np.zeros(len(keys), f"S{HASH_BYTES}")
-        buckets = np.searchsorted(self.firsts(), keys, "right") - 1
+        index = self._index()
+        buckets = np.searchsorted(index["first"], keys, "right") - 1
         for first, last in _spans(np.unique(buckets[buckets >= 0])):
             own = slice(*np.searchsorted(buckets, (first, last + 1)))
-            records = self.read(first * BUCKET, (last + 1) * BUCKET)
+            records = self._buckets(index, first, last + 1)
             places = np.minimum(np.searchsorted(records["key"], keys[own]), len(records) - 1)
             is_here[own] = records["key"][places] == keys[own]
             found[own] = records["content"][places]
         return is_here, found
 
-    def read(self, begin: int, end: int) -> NDArray[np.void]:
-        """StateRecords by their places."""
-        size = _RECORD.itemsize
-        end = min(end, self.run.rows)
-        return np.frombuffer(self._part(begin * size, (end - begin) * size), _RECORD)
-
     def blocks(self) -> Iterator[NDArray[np.void]]:
         """All records, some at a time."""
-        for begin in range(0, self.run.rows, AT_ONCE):
-            yield self.read(begin, begin + AT_ONCE)
+        index, most = self._index(), AT_ONCE // BUCKET
+        for begin in range(0, len(index), most):
+            yield self._buckets(index, begin, begin + most)
+
+    def _index(self) -> NDArray[np.void]:
+        kind = _ENTRY if self.run.digest else _OLD_ENTRY
+        listed = self._part(self.run.rows * _RECORD.itemsize, -(-self.run.rows // BUCKET) * kind.itemsize)
+        if self.run.digest and _of_index(listed).hexdigest() != self.run.digest:
+            raise _differs()
+        return np.frombuffer(listed, kind)
+
+    def _buckets(self, index: NDArray[np.void], begin: int, end: int) -> NDArray[np.void]:
+        """The records of consecutive buckets."""
+        size = BUCKET * _RECORD.itemsize
+        found = self._part(begin * size, min(end * size, self.run.rows * _RECORD.itemsize) - begin * size)
+        if self.run.digest and _digests(found) != index["digest"][begin:end].tobytes():
+            raise _differs()
+        return np.frombuffer(found, _RECORD)
 
     def _part(self, start: int, length: int) -> bytes:
         found = self.store.part(self.run.uri, start, length)
         if len(found) != length:
-            raise InputError("a file of the merge state is not as recorded: `lakegate verify LINE --objects` names it")
+            raise _differs()
         return found
+
+
+def _differs() -> InputError:
+    return InputError(
+        "a file of the merge state is not as it was written: `lakegate verify LINE --objects` names it, "
+        "`lakegate dataset rebuild-state LINE` replaces it"
+    )
+
+
+def _digests(records: bytes) -> bytes:
+    """Of each bucket."""
+    size = BUCKET * _RECORD.itemsize
+    return b"".join(_of_bucket(records[at : at + size]).digest() for at in range(0, len(records), size))
 
 
 def _spans(buckets: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
@@ -140,18 +165,35 @@ class _Head:
         return taken
 
 
-def write_run(new: StateRecords, taken_up: Sequence[StoredRun], path: Path) -> int:
-    """Write a run of new records and of older runs; returns its rows."""
-    firsts: list[bytes] = []
+def write_run(new: StateRecords, taken_up: Sequence[StoredRun], path: Path) -> tuple[int, str]:
+    """Write a run of new records and of older runs; returns its rows and its digest."""
+    index: list[bytes] = []
     rows = 0
     with path.open("wb") as file:
-        for block in merged([iter([new.records]), *(each.blocks() for each in taken_up)]):
-            file.write(block.tobytes())
-            begin = -rows % BUCKET
-            firsts.append(block["key"][begin::BUCKET].tobytes())
+        for block in _whole_buckets(merged([iter([new.records]), *(each.blocks() for each in taken_up)])):
+            records = block.tobytes()
+            file.write(records)
+            entries = np.empty(-(-len(block) // BUCKET), _ENTRY)
+            entries["first"] = block["key"][::BUCKET]
+            entries["digest"] = np.frombuffer(_digests(records), f"V{HASH_BYTES}")
+            index.append(entries.tobytes())
             rows += len(block)
-        file.write(b"".join(firsts))
-    return rows
+        listed = b"".join(index)
+        file.write(listed)
+    return rows, _of_index(listed).hexdigest()
+
+
+def _whole_buckets(blocks: Iterator[NDArray[np.void]]) -> Iterator[NDArray[np.void]]:
+    """The same records, each time a number of whole buckets; the last one may have fewer records."""
+    rest = np.empty(0, _RECORD)
+    for block in blocks:
+        held = np.concatenate([rest, block])
+        whole = len(held) - len(held) % BUCKET
+        if whole:
+            yield held[:whole]
+        rest = held[whole:]
+    if len(rest):
+        yield rest
 
 
 def state_digest(runs: Sequence[Iterator[NDArray[np.void]]]) -> str:

@@ -99,7 +99,10 @@ def _states(result: Result, workload: Workload) -> tuple[tuple[StateRun, ...], t
     )
     if not all(each.uri.startswith(f"accepted/{pin.chain}/") for each in (*before, *kept)):
         raise InputError("the merge state is not that of the line")
-    return before, (*kept, StateRun(state_key(pin, workload.id), merge.run.rows)) if merge.run else kept
+    return before, (
+        *kept,
+        StateRun(state_key(pin, workload.id), merge.run.rows, merge.run.digest),
+    ) if merge.run else kept
 
 
 def reported(plan: bytes, result: bytes, workload: Workload, files: tuple[str, ...]) -> Report:

@@ -12,7 +12,7 @@ from lakegate.contracts.lake.block import BlockKind, deliveries
 from lakegate.contracts.lake.erasures import erasures_of
 from lakegate.contracts.lake.failures import OF_VALIDATORS
 from lakegate.contracts.plan.request import AcceptedPart, Reference, Request, StagedPart
-from lakegate.contracts.plan.slices import MergeOrder, SliceOrder, StateRun
+from lakegate.contracts.plan.slices import MergeOrder, SliceOrder
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases import layout, parts
 from lakegate.functions.usecases.run_policy import run_policy
@@ -76,7 +76,7 @@ def _slices(dependencies: Dependencies, workload: str, line: str, terms: Terms) 
     order = SliceOrder(following.offset, terms.event_time, following.watermark)
     if not terms.merge_key:
         return order
-    runs = tuple(StateRun(f"s3://{dependencies.places.lake}/{each.uri}", each.rows) for each in following.runs)
+    runs = tuple(replace(each, uri=f"s3://{dependencies.places.lake}/{each.uri}") for each in following.runs)
     return replace(order, merge=MergeOrder(line, terms.merge_key, runs))
 
 

@@ -10,6 +10,8 @@ import pytest
 from lakegate.contracts.lake.block import GENESIS, digest
 from lakegate.contracts.lake.records import Record, event_id
 from lakegate.contracts.plan.slices import StateRun
+from lakegate.functions.adapters.turns import turn_key
+from lakegate.functions.adapters.workloads import DynamoWorkloads
 from lakegate.functions.ports.errors import ConditionFailed
 from lakegate.functions.ports.workloads import Expected, NextSlice
 from lakegate.functions.workload import State
@@ -135,7 +137,7 @@ def test_a_duplicate_takes_no_turn(ports: Ports) -> None:
 
 def test_a_decision_sets_the_merge_state(ports: Ports) -> None:
     """It is read with its files, and so is the next slice; a decision without new keys leaves them, and takes the turn."""
-    runs = (StateRun("accepted/a", 9), StateRun("accepted/b", 2))
+    runs = (StateRun("accepted/a", 9, "d" * 64), StateRun("accepted/b", 2))
     first = judged(ports, "w1", 0, 6, runs=runs)
     refusals(ports, first)
     ports.ledger.commit(block(0, GENESIS, "w1"), committed(first), HERE, NEWS)
@@ -164,6 +166,24 @@ def test_a_decision_needs_the_merge_state_by_which_it_was_compared(ports: Ports,
     assert refusals(ports, judged(ports, "w3", 6, 8, before=before, runs=new)) == ("", "", "", "turn")
     assert refusals(ports, judged(ports, "w4", 6, 8, before=other, runs=new)) == ()
     assert ports.workloads.next_slice(CHAIN) == NextSlice(8, "", new, "w4")
+
+
+def test_a_state_of_a_release_without_digests_is_the_same_state(ports: Ports) -> None:
+    """The condition compares texts: files that have no digest are written as they were before."""
+    old = (StateRun("accepted/a", 6),)
+    first = judged(ports, "w1", 0, 6, runs=old)
+    refusals(ports, first)
+    ports.ledger.commit(block(0, GENESIS, "w1"), committed(first), HERE, NEWS)
+    if isinstance(ports.workloads, DynamoWorkloads):
+        ports.workloads.table.update(
+            turn_key(CHAIN),
+            "turn",
+            UpdateExpression="SET runs = :runs",
+            ExpressionAttributeValues={":runs": {"S": '[{"uri": "accepted/a", "rows": 6}]'}},
+        )
+
+    assert ports.workloads.next_slice(CHAIN) == NextSlice(6, "", old)
+    assert refusals(ports, judged(ports, "w2", 6, 8, before=old, runs=old)) == ()
 
 
 def test_a_state_is_replaced_between_two_deliveries(ports: Ports) -> None:

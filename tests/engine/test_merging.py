@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
@@ -32,10 +33,11 @@ from tests.engine.test_slices import DELIVERED, nested
 from tests.reference.sampling import sampled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from lakegate.contracts.plan.plan import Plan
     from lakegate.contracts.plan.result import Result
+    from lakegate.engine.slices.identities import Hashes
 
 PLAN = plan_of({"id": "integer", "name": "string"}, policy=Policy(allow_empty=True))
 GRID = pa.list_(pa.list_(pa.int64()))
@@ -63,7 +65,7 @@ class Line:
         self.results.append(found)
         self.offset += sum(each.rows for each in found.slices)
         run = found.merge.run
-        self.runs = (*found.merge.kept, *([StateRun(run.uri, run.rows)] if run else []))
+        self.runs = (*found.merge.kept, *([StateRun(run.uri, run.rows, run.digest)] if run else []))
         return found.merge
 
     def rows(self) -> list[Row]:
@@ -189,8 +191,24 @@ def a_run(folder: Path, rows: int) -> StateRun:
     """A run of many keys."""
     keys = row_hashes(pa.table({"id": np.arange(rows)}))
     path = folder / "run"
-    assert write_run(StateRecords.of(keys, keys), [], path) == rows
-    return StateRun(path.as_uri(), rows)
+    written, digest = write_run(StateRecords.of(keys, keys), [], path)
+    assert written == rows
+    return StateRun(path.as_uri(), rows, digest)
+
+
+def old_run(folder: Path, rows: int) -> StateRun:
+    """The same, as a release without digests wrote it."""
+    run = a_run(folder, rows)
+    path = path_of(run.uri)
+    records = path.read_bytes()[: rows * 32]
+    path.write_bytes(records + b"".join(records[at : at + 16] for at in range(0, len(records), 2048 * 32)))
+    return StateRun(run.uri, rows)
+
+
+def found_in(run: StateRun, keys: Hashes) -> list[bytes | None]:
+    """Of each key its content, None where it is not there."""
+    is_here, contents = StoredRun(LocalStore(), run).contents(keys)
+    return [content if here else None for here, content in zip(is_here, contents.tolist(), strict=True)]
 
 
 def test_few_rows_read_a_small_part_of_the_state(tmp_path: Path) -> None:
@@ -200,15 +218,53 @@ def test_few_rows_read_a_small_part_of_the_state(tmp_path: Path) -> None:
     is_here, contents = StoredRun(store, run).contents(asked)
 
     assert (int(is_here.sum()), contents[is_here].tolist()) == (5, asked[is_here].tolist())
-    assert store.read <= 49 * 16 + 10 * 2048 * 32 < path_of(run.uri).stat().st_size / 4
+    assert store.read <= 49 * 32 + 10 * 2048 * 32 < path_of(run.uri).stat().st_size / 4
 
 
-def test_a_state_that_is_cut_off_is_refused(tmp_path: Path) -> None:
+@sampled(60, 4_000)
+@given(st.data())
+def test_a_flipped_bit_of_a_state_is_refused(data: st.DataObject) -> None:
+    """Wherever it is, when the file is read whole; and no key is found, or not found, by what is damaged."""
+    with TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(state, "BUCKET", 4)
+        patch.setattr(state, "AT_ONCE", 8)
+        run = a_run(Path(name), data.draw(st.integers(1, 40)))
+        path = path_of(run.uri)
+        asked = np.sort(row_hashes(pa.table({"id": np.arange(41)})))
+        wanted = found_in(run, asked)
+        found = bytearray(path.read_bytes())
+        bit = data.draw(st.integers(0, 8 * len(found) - 1))
+        found[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(found)
+
+        with pytest.raises(InputError, match="not as it was written"):
+            list(StoredRun(LocalStore(), run).blocks())
+        for at in range(len(asked)):
+            with suppress(InputError):
+                assert found_in(run, asked[at : at + 1]) == wanted[at : at + 1]
+
+
+def test_a_state_of_a_release_without_digests_is_read(tmp_path: Path) -> None:
+    """Its keys are found, and taken up by a file with digests."""
+    old = StoredRun(LocalStore(), old_run(tmp_path, 5_000))
+    asked = np.sort(row_hashes(pa.table({"id": np.arange(4_995, 5_005)})))
+    added = np.sort(row_hashes(pa.table({"id": np.arange(5_000, 5_005)})))
+
+    assert int(old.contents(asked)[0].sum()) == 5
+    path = tmp_path / "new"
+    rows, digest = write_run(StateRecords.of(added, added), [old], path)
+    new = StoredRun(LocalStore(), StateRun(path.as_uri(), rows, digest))
+    assert (rows, new.contents(asked)[0].all()) == (5_005, True)
+    assert state_digest([new.blocks()]) == state_digest([old.blocks(), iter([StateRecords.of(added, added).records])])
+
+
+@pytest.mark.parametrize("written", [a_run, old_run])
+def test_a_state_that_is_cut_off_is_refused(tmp_path: Path, written: Callable[[Path, int], StateRun]) -> None:
     """No key is new because a file is damaged."""
-    run = a_run(tmp_path, 5_000)
+    run = written(tmp_path, 5_000)
     path_of(run.uri).write_bytes(path_of(run.uri).read_bytes()[:-1])
 
-    with pytest.raises(InputError, match="not as recorded"):
+    with pytest.raises(InputError, match="not as it was written"):
         StoredRun(LocalStore(), run).contents(np.array([b"x" * 16]))
 
 

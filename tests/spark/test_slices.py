@@ -100,7 +100,7 @@ def test_every_engine_merges_the_same_rows(tmp_path: Path) -> None:
             merge = result.merge
             assert merge is not None
             assert merge.run is not None
-            runs = (*merge.kept, StateRun(merge.run.uri, merge.run.rows))
+            runs = (*merge.kept, StateRun(merge.run.uri, merge.run.rows, merge.run.digest))
             offset += sum(each.rows for each in result.slices)
             state = path_of(merge.run.uri).read_bytes()
             found.append((contents(result.slices), merge.known, merge.changed, merge.vanished, len(merge.kept), state))

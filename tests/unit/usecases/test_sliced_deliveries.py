@@ -228,7 +228,7 @@ def test_a_merged_delivery_is_published_with_its_state() -> None:
     assert asked["slices"]["merge"] == {
         "line": LINE,
         "key": ["name"],
-        "runs": [{"uri": f"s3://{LAKE}/{state}", "rows": 5}],
+        "runs": [{"uri": f"s3://{LAKE}/{state}", "rows": 5, "digest": ""}],
     }
 
 
