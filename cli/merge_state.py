@@ -14,19 +14,25 @@ from lakegate.cli import terminal
 from lakegate.cli.aws import opened
 from lakegate.cli.download import File, ListedDelivery, fetched
 from lakegate.cli.get import head_of
+from lakegate.cli.transfer import To, read, send
 from lakegate.contracts.door.terms import terms_of
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.block import deliveries
-from lakegate.contracts.plan.slices import StateRun
-from lakegate.engine.read.local import LocalStore
-from lakegate.engine.slices.replay import RowsBefore
-from lakegate.engine.slices.state import StoredRun, state_digest, write_run
+from lakegate.engine.read.local import LocalStore, path_of
+from lakegate.engine.slices.rebuilding import StateOfSlices
+from lakegate.engine.slices.state import StoredRun, state_digest
+from lakegate.functions.adapters.clients import client
 from lakegate.functions.ports.errors import ConditionFailed, NotFound
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases.layout import rebuilt_key
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lakegate.cli.aws import DeployedStack
     from lakegate.contracts.lake.block import Block
+    from lakegate.contracts.plan.slices import StateRun
+    from lakegate.engine.slices.state import Parts
     from lakegate.functions.ports.workloads import NextSlice
     from lakegate.functions.usecases.dependencies import Dependencies
 
@@ -47,8 +53,7 @@ class RebuiltState:
 def rebuild(line: str, stack: str, *, local: bool, as_json: bool) -> None:
     """Compute the state of a line from its slices, and replace it where it is another one."""
     with opened(stack, local=local) as there, TemporaryDirectory(prefix="lakegate-state-") as name:
-        dependencies = there.dependencies()
-        found = _rebuilt(dependencies, head_of(dependencies, line)["line"], Path(name))
+        found = _rebuilt(there, line, Path(name))
     if as_json:
         names = ("line", "keys", "digest", "stored", "replaced")
         terminal.print_json({each: getattr(found, each) for each in names})
@@ -58,29 +63,34 @@ def rebuild(line: str, stack: str, *, local: bool, as_json: bool) -> None:
     typer.echo(f"Digest: {found.digest}")
 
 
-def _rebuilt(dependencies: Dependencies, line: str, folder: Path) -> RebuiltState:
+def _rebuilt(there: DeployedStack, named: str, folder: Path) -> RebuiltState:
+    dependencies = there.dependencies()
+    line = head_of(dependencies, named)["line"]
     before = dependencies.workloads.next_slice(line)
     if before.writer:
         raise InputError(f"a delivery of {line} is decided and not committed yet: repeat the command in a minute")
     keyed = [(each, key) for each in deliveries(dependencies.ledger.blocks(line)) if (key := _key(dependencies, each))]
     if not keyed:
-        raise InputError(f"{line} has no merge state: its contract has no `mergeStrategy: ledger`")
-    rows = RowsBefore()
+        raise InputError(
+            f"{line} has no merge state: no delivery of it was merged. With `mergeStrategy: ledger` in its contract, the "
+            "first one that publishes slices has one"
+        )
+    rows = StateOfSlices(folder)
     for block, key in keyed:
         with TemporaryDirectory(dir=folder) as name:
             rows.add(_slices(dependencies, block, Path(name)), key)
-    records = rows.records()
-    digest, stored = state_digest([iter([records.records])]), _stored(dependencies, before, folder)
+    found = rows.whole()
+    digest, stored = _digest(LocalStore(), [found]), _stored(dependencies, before)
     if digest == stored:
-        return RebuiltState(line, len(records.records), digest, stored, replaced=False)
-    path, place = folder / "state.bin", Address(dependencies.places.lake, rebuilt_key(line, digest))
-    count, own = write_run(records, [], path)
-    dependencies.objects.put(place, path.read_bytes())
+        return RebuiltState(line, found.rows, digest, stored, replaced=False)
+    run = replace(found, uri=rebuilt_key(line, digest))
+    to = To(dependencies.places.lake, run.uri, there.account)
+    send(client("s3"), read(path_of(found.uri)), to, lambda _: None)
     try:
-        dependencies.workloads.replace_state(line, before, (StateRun(place.key, count, own),))
+        dependencies.workloads.replace_state(line, before, (run,))
     except ConditionFailed:
         raise InputError(f"a delivery of {line} was decided meanwhile: repeat the command") from None
-    return RebuiltState(line, count, digest, stored, replaced=True)
+    return RebuiltState(line, found.rows, digest, stored, replaced=True)
 
 
 def _key(dependencies: Dependencies, block: Block) -> tuple[str, ...]:
@@ -100,13 +110,23 @@ def _slices(dependencies: Dependencies, block: Block, folder: Path) -> list[Path
     return [folder / each.place for each in files]
 
 
-def _stored(dependencies: Dependencies, before: NextSlice, folder: Path) -> str:
+@dataclass(frozen=True, slots=True)
+class _OfTheLake:
+    """Parts of objects of the lake, by their keys."""
+
+    dependencies: Dependencies
+
+    def part(self, address: str, start: int, length: int) -> bytes:
+        """See `lakegate.engine.slices.state.Parts`."""
+        return self.dependencies.objects.read(Address(self.dependencies.places.lake, address), start, length)
+
+
+def _stored(dependencies: Dependencies, before: NextSlice) -> str:
     """The digest of the state as it is stored."""
-    runs = []
     with suppress(NotFound, InputError):
-        for number, each in enumerate(before.runs):
-            path = folder / f"run-{number}"
-            path.write_bytes(dependencies.objects.read(Address(dependencies.places.lake, each.uri)))
-            runs.append(StoredRun(LocalStore(), replace(each, uri=path.as_uri())))
-        return state_digest([each.blocks() for each in runs])
+        return _digest(_OfTheLake(dependencies), before.runs)
     return ""
+
+
+def _digest(store: Parts, runs: Iterable[StateRun]) -> str:
+    return state_digest([StoredRun(store, each).blocks() for each in runs])

@@ -19,9 +19,9 @@ def keep(file: Path, uri: str) -> str:
 
     A task that Spark repeats writes the same bytes again: then the first object stays. InputError where it is another one.
     """
-    store, content = store_for(uri), file.read_bytes()
+    store = store_for(uri)
     with suppress(InputError):
-        store.write_new(uri, content, PARQUET if uri.endswith(".parquet") else BYTES)
-    if store.size(uri) != len(content):
+        store.write_new(uri, file, PARQUET if uri.endswith(".parquet") else BYTES)
+    if store.size(uri) != file.stat().st_size:
         raise InputError(ANSWERED)
     return store.etag(uri)

@@ -9,15 +9,18 @@ from errno import EIO, ENOENT
 from functools import cache
 from hashlib import file_digest
 from io import BufferedReader
+from shutil import copyfile
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
 from lakegate.contracts.errors import InputError
 from lakegate.engine.read.addressed import AddressedFile
 from lakegate.engine.read.local import LocalStore, path_of
+from lakegate.spark_jobs.uploads import uploaded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from pathlib import Path
     from typing import BinaryIO
 
     from mypy_boto3_s3.client import S3Client
@@ -48,8 +51,8 @@ class JobStore(Protocol):
         """The object's size in bytes."""
         ...
 
-    def write_new(self, uri: str, content: bytes, kind: str = JSON) -> None:
-        """Write an object that must not exist yet, whole or not at all; `kind`: its media type."""
+    def write_new(self, uri: str, content: bytes | Path, kind: str = JSON) -> None:
+        """Write bytes or a file as an object that must not exist yet, whole or not at all; `kind`: its media type."""
         ...
 
     def list_parts(self, uri: str) -> list[str]:
@@ -69,12 +72,12 @@ class Files(LocalStore):
         with path_of(uri).open("rb") as file:
             return file.read(-1 if limit is None else limit)
 
-    def write_new(self, uri: str, content: bytes, _kind: str = JSON) -> None:
+    def write_new(self, uri: str, content: bytes | Path, _kind: str = JSON) -> None:
         """See `JobStore`; written under another name and then linked, so that no reader sees a part."""
         target = path_of(uri)
         target.parent.mkdir(parents=True, exist_ok=True)
         aside = target.with_name(f"{target.name}.{os.getpid()}")
-        aside.write_bytes(content)
+        aside.write_bytes(content) if isinstance(content, bytes) else copyfile(content, aside)
         try:
             target.hardlink_to(aside)
         except FileExistsError:
@@ -143,11 +146,11 @@ class Buckets:
         with _as_os_error():
             return self._client.head_object(Bucket=bucket, Key=key)["ContentLength"]
 
-    def write_new(self, uri: str, content: bytes, kind: str = JSON) -> None:
+    def write_new(self, uri: str, content: bytes | Path, kind: str = JSON) -> None:
         """See `JobStore`; S3's own condition keeps a second attempt from overwriting the first."""
         bucket, key = _place(uri)
         with _as_os_error():
-            self._client.put_object(Bucket=bucket, Key=key, Body=content, IfNoneMatch="*", ContentType=kind)
+            uploaded(self._client, content, {"Bucket": bucket, "Key": key}, kind)
 
     def list_parts(self, uri: str) -> list[str]:
         """See `JobStore`."""

@@ -19,9 +19,8 @@ from lakegate.engine.digest.logical import LogicalHash
 from lakegate.engine.measure.tables import database
 from lakegate.engine.read.open import open_source
 from lakegate.engine.slices.columns import SliceColumns
-from lakegate.engine.slices.identities import HASH_BYTES
+from lakegate.engine.slices.identities import HASH_BYTES, row_hashes
 from lakegate.engine.slices.merging import Identified, of_rows
-from lakegate.engine.slices.state import StateRecords
 from lakegate.engine.slices.writer import divided, schema_of, with_common
 
 if TYPE_CHECKING:
@@ -34,37 +33,43 @@ if TYPE_CHECKING:
     from lakegate.contracts.plan.request import StagedPart
     from lakegate.engine.read.chunk import Store
     from lakegate.engine.slices.identities import Hashes
-from lakegate.engine.slices.writer import Begin
+    from lakegate.engine.slices.writer import Begin
 
 
 @dataclass(slots=True)
 class RowsBefore:
-    """The rows of a line that merges them, below a delivery: their keys and contents as hashes."""
+    """The keys of a line that merges its rows, below a delivery, as hashes: 16 bytes each."""
 
-    keys: Hashes = field(default_factory=lambda: np.zeros(0, f"S{HASH_BYTES}"))
-    contents: Hashes = field(default_factory=lambda: np.zeros(0, f"S{HASH_BYTES}"))
+    levels: list[Hashes] = field(default_factory=list)
+    """Sorted; each at least twice as long as the next one, so that a key is moved as often as their number at most."""
 
     def add(self, files: Iterable[Path], key: tuple[str, ...]) -> None:
         """Those of slices, too. InputError where a file is none."""
-        found = Identified.of(_rows_of(files), key)
-        self.keys = np.concatenate([self.keys, found.keys])
-        self.contents = np.concatenate([self.contents, found.contents])
-
-    def records(self) -> StateRecords:
-        """The state of the line."""
-        return StateRecords.of(self.keys, self.contents)
+        keys = [row_hashes(table.select(key)) for table in rows_of(files)]
+        new = joined(keys)
+        while self.levels and len(self.levels[-1]) < 2 * len(new):
+            new = joined([self.levels.pop(), new])
+        if len(new):
+            self.levels.append(new)
 
     def new(self, tables: Iterator[pa.Table], key: tuple[str, ...]) -> NDArray[np.bool_]:
         """Which rows have keys that are not there; of several with one key, the first."""
         keys = Identified.of(tables, key).keys
-        is_first = np.zeros(len(keys), bool)
-        is_first[np.unique(keys, return_index=True)[1]] = True
-        chosen: NDArray[np.bool_] = is_first & ~np.isin(keys, self.keys)
-        return chosen
+        is_new = np.zeros(len(keys), bool)
+        is_new[np.unique(keys, return_index=True)[1]] = True
+        for each in self.levels:
+            is_new &= each[np.minimum(np.searchsorted(each, keys), len(each) - 1)] != keys
+        return is_new
 
 
-def _rows_of(files: Iterable[Path]) -> Iterator[pa.Table]:
-    """The rows of slices without the common columns."""
+def joined(keys: Sequence[Hashes]) -> Hashes:
+    """Sorted, none twice."""
+    found: Hashes = np.unique(np.concatenate([np.zeros(0, f"S{HASH_BYTES}"), *keys]))
+    return found
+
+
+def rows_of(files: Iterable[Path]) -> Iterator[pa.Table]:
+    """The rows of slices without the common columns. InputError where a file is none."""
     from pyarrow.parquet import ParquetFile  # noqa: PLC0415 - only lines that merge rows need it
 
     try:

@@ -11,7 +11,7 @@ import hashlib
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lakegate.contracts.plan.slices import StateRun
-    from lakegate.engine.read.chunk import Store
 
 BUCKET: Final = 2048
 """StateRecords of a bucket."""
@@ -63,12 +62,25 @@ class StateRecords:
         found["key"], found["content"] = keys[order], contents[order]
         return StateRecords(found)
 
+    @staticmethod
+    def none() -> StateRecords:
+        """Of no rows."""
+        return StateRecords(np.empty(0, _RECORD))
+
+
+class Parts(Protocol):
+    """A storage of objects that are read by parts. Failures are OSError."""
+
+    def part(self, address: str, start: int, length: int) -> bytes:
+        """At most `length` bytes of an object from `start`."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
     """A run in a storage; InputError where it is not what was written: of an older release, where its size is another one."""
 
-    store: Store
+    store: Parts
     run: StateRun
 
     def contents(self, keys: Hashes) -> tuple[NDArray[np.bool_], Hashes]:
@@ -137,12 +149,13 @@ def _spans(buckets: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
 
 
 def merged(parts: Sequence[Iterator[NDArray[np.void]]]) -> Iterator[NDArray[np.void]]:
-    """The records of sorted parts in one order; of each part some are in memory at a time."""
+    """The records of sorted parts in one order, of which some are in memory; of a key in several, that of the first one."""
     heads = [head for each in parts if (head := _Head(each)).pull()]
     while heads:
         limit = min(each.block["key"][-1] for each in heads)
         taken = np.concatenate([each.take(limit) for each in heads])
-        yield taken[np.argsort(taken["key"], kind="stable")]
+        taken = taken[np.argsort(taken["key"], kind="stable")]  # a key is in the present block of each part that has it
+        yield taken[np.append(True, taken["key"][1:] != taken["key"][:-1])]
         heads = [each for each in heads if len(each.block) or each.pull()]
 
 
@@ -166,11 +179,11 @@ class _Head:
 
 
 def write_run(new: StateRecords, taken_up: Sequence[StoredRun], path: Path) -> tuple[int, str]:
-    """Write a run of new records and of older runs; returns its rows and its digest."""
+    """Write a run of older runs and of new records; returns its rows and its digest."""
     index: list[bytes] = []
     rows = 0
     with path.open("wb") as file:
-        for block in _whole_buckets(merged([iter([new.records]), *(each.blocks() for each in taken_up)])):
+        for block in _whole_buckets(merged([*(each.blocks() for each in taken_up), iter([new.records])])):
             records = block.tobytes()
             file.write(records)
             entries = np.empty(-(-len(block) // BUCKET), _ENTRY)

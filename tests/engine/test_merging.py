@@ -21,10 +21,11 @@ from lakegate.contracts.model.storage import Format, Storage
 from lakegate.contracts.plan.request import StagedPart
 from lakegate.contracts.plan.slices import Merged, MergeOrder, SliceOrder, StateRun
 from lakegate.engine.read.local import LocalStore, path_of
-from lakegate.engine.slices import merging, state
+from lakegate.engine.slices import merging, rebuilding, replay, state
 from lakegate.engine.slices.identities import row_hashes
-from lakegate.engine.slices.replay import RowsBefore, logical_hashes
-from lakegate.engine.slices.state import StateRecords, StoredRun, kept, state_digest, write_run
+from lakegate.engine.slices.rebuilding import StateOfSlices
+from lakegate.engine.slices.replay import RowsBefore, joined, logical_hashes
+from lakegate.engine.slices.state import StateRecords, StoredRun, kept, merged, state_digest, write_run
 from lakegate.engine.slices.writer import Begin
 from tests.deliveries.delivery import measure_natively, plan_of, request_for, rule
 from tests.deliveries.sliced import NOW, rows_of
@@ -33,7 +34,7 @@ from tests.engine.test_slices import DELIVERED, nested
 from tests.reference.sampling import sampled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from lakegate.contracts.plan.plan import Plan
     from lakegate.contracts.plan.result import Result
@@ -296,6 +297,67 @@ def test_merged_slices_are_built_again_with_the_keys_before(tmp_path: Path) -> N
         ]
         assert [each == (found.logical,) for each in answers] == [True, at == 0]
         before.add([path_of(found.uri)], ("id",))
+
+
+def test_a_state_is_computed_again_from_slices(tmp_path: Path) -> None:
+    """With an equal digest, in one file; of a key that is in two slices, the first one counts."""
+    line, again = Line(tmp_path), StateOfSlices(tmp_path)
+    for rows in ([(1, "a"), (2, "b")], [(3, "c")], [(2, "b"), (4, None), (5, "e")]):
+        line.deliver(csv(rows))
+    for each in (*line.results, line.results[0]):
+        again.add([path_of(one.uri) for one in each.slices], line.key)
+    found = again.whole()
+
+    assert state_digest([StoredRun(LocalStore(), found).blocks()]) == state_digest(line.blocks())
+    assert (found.rows, [each.name for each in tmp_path.glob("state-*")]) == (5, [path_of(found.uri).name])
+
+
+def test_a_key_of_several_files_has_the_content_of_the_first(tmp_path: Path) -> None:
+    """Also where one file takes up both."""
+    keys = np.sort(row_hashes(pa.table({"id": np.arange(9)})))
+    parts = [StateRecords.of(keys[at:], np.full(9 - at, bytes([65 + at]) * 16, "S16")) for at in (4, 2, 0)]
+    runs: list[StoredRun] = []
+    for at, each in enumerate(parts):
+        path = tmp_path / str(at)
+        runs.append(StoredRun(LocalStore(), StateRun(path.as_uri(), *write_run(each, runs[-1:], path))))
+    wanted = [b"A" * 16] * 2 + [b"C" * 16] * 2 + [b"E" * 16] * 5
+
+    assert found_in(runs[-1].run, keys) == wanted
+    assert [each["content"].tolist() for each in merged([iter([each.records]) for each in parts])] == [wanted]
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_the_work_for_many_deliveries_is_not_the_square_of_their_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    """Each key is written, and moved in memory, about log n times."""
+    deliveries = 200
+    work = {"files": 0, "keys": 0}
+
+    def writing(new: StateRecords, taken_up: Sequence[StoredRun], path: Path) -> tuple[int, str]:
+        found = write_run(new, taken_up, path)
+        work["files"] += found[0]
+        return found
+
+    def joining(keys: Sequence[Hashes]) -> Hashes:
+        work["keys"] += sum(map(len, keys))
+        return joined(keys)
+
+    monkeypatch.setattr(rebuilding, "write_run", writing)
+    monkeypatch.setattr(replay, "joined", joining)
+    monkeypatch.setattr(replay, "rows_of", lambda files: files)
+    monkeypatch.setattr(rebuilding, "rows_of", lambda files: files)
+    before, again = RowsBefore(), StateOfSlices(tmp_path)
+    for at in range(0, deliveries * size, size):
+        for each in (before, again):
+            each.add(iter([pa.table({"id": np.arange(at, at + size)})]), ("id",))  # type: ignore[arg-type]  # as they are read
+
+    total = deliveries * size
+    assert total < work["files"] < total * np.log2(total)
+    assert total < work["keys"] < 2 * total * np.log2(total)
+    assert again.whole().rows == total
+    found = before.new(iter([pa.table({"id": np.arange(total + 2)})]), ("id",))
+    assert np.flatnonzero(found).tolist() == [total, total + 1]
 
 
 @pytest.mark.parametrize("kind", [pa.float32(), pa.float64()])

@@ -151,11 +151,16 @@ def test_nothing_is_replaced_while_a_delivery_is_committed(line: Lakegate) -> No
     assert "is decided and not committed yet" in str(line("dataset", "rebuild-state", LINE).exception)
 
 
-def test_a_line_that_appends_has_no_state(lakegate: Lakegate) -> None:
-    """The command says so."""
-    lakegate.routed()
+@pytest.mark.parametrize("contract", [{}, LEDGER])
+def test_a_line_of_which_nothing_was_merged_has_no_state(lakegate: Lakegate, contract: dict[str, str]) -> None:
+    """The command says so, and does not claim that the contract is another one."""
+    lakegate.routed(**contract)
+    text = str(lakegate("dataset", "rebuild-state", LINE).exception)
 
-    assert "has no merge state" in str(lakegate("dataset", "rebuild-state", LINE).exception)
+    assert text == (
+        "shop/orders_v1 has no merge state: no delivery of it was merged. With `mergeStrategy: ledger` in its contract, the "
+        "first one that publishes slices has one"
+    )
 
 
 def test_a_person_sets_the_watermark(line: Lakegate) -> None:
