@@ -1,8 +1,8 @@
 """Hashes of rows, by which a merge strategy knows keys and contents again: 16 bytes of BLAKE2b for each row.
 
 A row is hashed as the names and values of its columns that are not null, in the order of their names: a column that a later
-version of the contract adds changes no row that has no value in it. Values are encoded as for ODF's logical hash, lists as
-Python writes them.
+version of the contract adds changes no row that has no value in it. Values are encoded as for ODF's logical hash; in lists, where
+that hash does not tell all values apart, each has a byte before it. docs/ledger.md has the whole encoding.
 """
 
 from __future__ import annotations
@@ -52,12 +52,26 @@ def _parts(columns: Iterable[tuple[str, pa.Array]]) -> Iterator[tuple[str, pa.Ar
 
 
 def _values(array: pa.Array) -> pa.Array:
+    """The bytes of each value; null where the value is."""
     if is_type.is_list(array.type):
-        return pa.array([None if each is None else repr(each).encode() for each in array.to_pylist()], _BYTES)
+        counts = pc.list_value_length(array).cast(pa.int64())
+        return pc.binary_join_element_wise(encoded(counts), _items(array), _text(b""))
     if is_type.is_floating(array.type):  # -0 is 0, and there is one NaN, as for uniqueness
         zero, nan = pa.scalar(0.0, array.type), pa.scalar(float("nan"), array.type)
         array = pc.if_else(pc.is_nan(array), nan, pc.add(array, zero))
     return pc.if_else(pc.is_valid(array), encoded(array), _text(None))
+
+
+def _items(array: pa.Array) -> pa.Array:
+    """Of each list the bytes of its items, each behind a byte that says whether it is a value; null where the list is."""
+    places = np.asarray(array.offsets, dtype=np.int64)
+    items = array.values[places[0] : places[-1]]
+    marks = pc.if_else(pc.is_valid(items), _text(b"\1"), _text(b"\0"))
+    found = pc.binary_join_element_wise(marks, pc.fill_null(_values(items), b""), _text(b""))
+    data = found.buffers()[2] or pa.py_buffer(b"")
+    offsets = np.frombuffer(found.buffers()[1] or bytes(8), np.int64)[places - places[0]]
+    validity = np.packbits(np.asarray(pc.is_valid(array)), bitorder="little")
+    return pa.Array.from_buffers(_BYTES, len(array), [pa.py_buffer(validity), pa.py_buffer(offsets), data])
 
 
 def _text(value: bytes | None) -> pa.Scalar:
