@@ -87,7 +87,7 @@ def _rebuilt(there: DeployedStack, named: str, folder: Path) -> RebuiltState:
     to = To(dependencies.places.lake, run.uri, there.account)
     send(client("s3"), read(path_of(found.uri)), to, lambda _: None)
     try:
-        dependencies.workloads.replace_state(line, before, (run,))
+        dependencies.workloads.replace_state(line, before, (run,) if run.rows else ())
     except ConditionFailed:
         raise InputError(f"a delivery of {line} was decided meanwhile: repeat the command") from None
     return RebuiltState(line, found.rows, digest, stored, replaced=True)

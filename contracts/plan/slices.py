@@ -87,6 +87,8 @@ class Merged:
     """Rows with a key that is there with another content; likewise."""
     vanished: int
     """Keys of the line without a row in the delivery."""
+    without_key: int = 0
+    """Rows with a null in their key: they are in slices, and not in the state."""
     before: tuple[StateRun, ...] = ()
     """The request's state."""
     kept: tuple[StateRun, ...] = ()

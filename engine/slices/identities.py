@@ -40,6 +40,14 @@ def row_hashes(table: pa.Table) -> Hashes:
     return np.frombuffer(found, f"S{HASH_BYTES}")
 
 
+def complete(table: pa.Table) -> NDArray[np.bool_]:
+    """Of each row whether it has no null in any of some columns, which are no records."""
+    found = np.ones(len(table), bool)
+    for column in table.columns:
+        found &= np.asarray(pc.is_valid(column))
+    return found
+
+
 def _parts(columns: Iterable[tuple[str, pa.Array]]) -> Iterator[tuple[str, pa.Array]]:
     """Of each column that is no record its name and, of each row, name and value as bytes; null where the value is."""
     for name, array in columns:

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from lakegate.contracts.plan.slices import Merged, WrittenRun
 from lakegate.engine.slices.delivery import SLICE_ROWS, written_slice
-from lakegate.engine.slices.identities import HASH_BYTES, row_hashes
+from lakegate.engine.slices.identities import HASH_BYTES, complete, row_hashes
 from lakegate.engine.slices.state import StateRecords, StoredRun, kept, write_run
 from lakegate.engine.slices.writer import divided
 
@@ -55,6 +55,8 @@ class MergedDelivery:
         runs = [StoredRun(store, each) for each in self.order.runs]
         compared = rows.compared(runs)
         begin, count = self.begin, int(compared.is_new.sum())
+        own_keys = compared.is_new & rows.has_key
+        keys = int(own_keys.sum())
         new = of_rows(self._rows(connection), compared.is_new)
         found: list[WrittenSlice] = []
         for at, tables in groupby(divided(new, _counts(count)), key=lambda each: each[0]):
@@ -62,9 +64,9 @@ class MergedDelivery:
             own = replace(begin, offset=begin.offset + at * SLICE_ROWS)
             rows_of_slice = (table for _, table in tables)
             found.append(written_slice(rows_of_slice, self.accepted.columns.schema, own, uri, folder, keep))
-        left = kept(self.order.runs, count)
-        run = self._state(rows.records(compared.is_new), runs[len(left) :], folder, keep) if count else None
-        numbers = begin.offset, compared.known, compared.changed, compared.vanished
+        left = kept(self.order.runs, keys)
+        run = self._state(rows.records(own_keys), runs[len(left) :], folder, keep) if keys else None
+        numbers = begin.offset, compared.known, compared.changed, compared.vanished, count - keys
         return tuple(found), Merged(*numbers, self.order.runs, left if run else self.order.runs, run)
 
     def _rows(self, connection: duckdb.DuckDBPyConnection) -> Iterator[pa.Table]:
@@ -104,26 +106,30 @@ class Identified:
 
     keys: Hashes
     contents: Hashes
+    has_key: NDArray[np.bool_]
+    """Whether a row has no null in its key: else it is no other row again, whatever its values are."""
 
     @staticmethod
     def of(tables: Iterator[pa.Table], key: tuple[str, ...]) -> Identified:
         """Those of some rows."""
-        found = [(row_hashes(table.select(key)), row_hashes(table)) for table in tables]
-        none = np.zeros(0, f"S{HASH_BYTES}")
-        keys, contents = zip(*found, strict=True) if found else ((), ())
-        return Identified(np.concatenate([none, *keys]), np.concatenate([none, *contents]))
+        none = (np.zeros(0, f"S{HASH_BYTES}"),) * 2 + (np.zeros(0, bool),)
+        found = [
+            (row_hashes(keys), row_hashes(table), complete(keys)) for table in tables for keys in [table.select(key)]
+        ]
+        return Identified(*(np.concatenate(each) for each in zip(none, *found, strict=True)))
 
     def compared(self, runs: Sequence[StoredRun]) -> AgainstState:
-        """With the state of the line; of several rows with one key, the first one counts."""
-        unique, first, place = np.unique(self.keys, return_index=True, return_inverse=True)
-        is_known, known = np.zeros(len(unique), bool), self.contents[first]
+        """With the state of the line; of several rows with one key, the first one counts, and rows without one are new."""
+        keys, own = self.keys[self.has_key], self.contents[self.has_key]
+        unique, first, place = np.unique(keys, return_index=True, return_inverse=True)
+        is_known, known = np.zeros(len(unique), bool), own[first]
         for each in runs:
             is_here, contents = each.contents(unique)
             known = np.where(is_here, contents, known)
             is_known |= is_here
-        is_new = np.zeros(len(self.keys), bool)
-        is_new[first[~is_known]] = True
-        changed = int((self.contents != known[place]).sum())
+        is_new = ~self.has_key
+        is_new[np.flatnonzero(self.has_key)[first[~is_known]]] = True
+        changed = int((own != known[place]).sum())
         repeated = len(self.keys) - int(is_new.sum()) - changed
         return AgainstState(is_new, repeated, changed, sum(each.run.rows for each in runs) - int(is_known.sum()))
 

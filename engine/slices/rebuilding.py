@@ -28,7 +28,7 @@ class StateOfSlices:
     def add(self, files: Iterable[Path], key: tuple[str, ...]) -> None:
         """Those of further slices; of a key that is there, the first row counts. InputError where a file is none."""
         found = Identified.of(rows_of(files), key)
-        records = StateRecords.of(found.keys, found.contents)
+        records = found.records(found.has_key)
         left = len(kept(self.runs, len(records.records)))
         self._replace(left, records)
 

@@ -19,7 +19,7 @@ from lakegate.engine.digest.logical import LogicalHash
 from lakegate.engine.measure.tables import database
 from lakegate.engine.read.open import open_source
 from lakegate.engine.slices.columns import SliceColumns
-from lakegate.engine.slices.identities import HASH_BYTES, row_hashes
+from lakegate.engine.slices.identities import HASH_BYTES, complete, row_hashes
 from lakegate.engine.slices.merging import Identified, of_rows
 from lakegate.engine.slices.writer import divided, schema_of, with_common
 
@@ -45,21 +45,21 @@ class RowsBefore:
 
     def add(self, files: Iterable[Path], key: tuple[str, ...]) -> None:
         """Those of slices, too. InputError where a file is none."""
-        keys = [row_hashes(table.select(key)) for table in rows_of(files)]
-        new = joined(keys)
+        found = (table.select(key) for table in rows_of(files))
+        new = joined([row_hashes(keys)[complete(keys)] for keys in found])
         while self.levels and len(self.levels[-1]) < 2 * len(new):
             new = joined([self.levels.pop(), new])
         if len(new):
             self.levels.append(new)
 
     def new(self, tables: Iterator[pa.Table], key: tuple[str, ...]) -> NDArray[np.bool_]:
-        """Which rows have keys that are not there; of several with one key, the first."""
-        keys = Identified.of(tables, key).keys
-        is_new = np.zeros(len(keys), bool)
-        is_new[np.unique(keys, return_index=True)[1]] = True
+        """Which rows have no key, or one that is not there; of several with one key, the first."""
+        found = Identified.of(tables, key)
+        is_new = np.zeros(len(found.keys), bool)
+        is_new[np.unique(found.keys, return_index=True)[1]] = True
         for each in self.levels:
-            is_new &= each[np.minimum(np.searchsorted(each, keys), len(each) - 1)] != keys
-        return is_new
+            is_new &= each[np.minimum(np.searchsorted(each, found.keys), len(each) - 1)] != found.keys
+        return is_new | ~found.has_key
 
 
 def joined(keys: Sequence[Hashes]) -> Hashes:

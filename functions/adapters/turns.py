@@ -83,11 +83,12 @@ def turn_taken(table: str, workload: Workload, expected: Expected) -> list[dict[
 
 def state_replaced(before: NextSlice, runs: tuple[StateRun, ...]) -> dict[str, Any]:
     """The update that replaces the merge state between two deliveries."""
+    values = {":runs": _runs(runs)} if runs else {}
     return {
-        "UpdateExpression": "SET runs = :runs",
+        "UpdateExpression": "SET runs = :runs" if runs else "REMOVE runs",
         "ConditionExpression": "attribute_not_exists(#writer) AND following = :following",
         "ExpressionAttributeNames": NAMES,
-        "ExpressionAttributeValues": {":runs": _runs(runs), ":following": number(before.offset)},
+        "ExpressionAttributeValues": {":following": number(before.offset), **values},
     }
 
 

@@ -79,7 +79,8 @@ def _offsets(plan: Plan, result: Result) -> tuple[int, int] | None:
         raise InputError("the offsets of the slices are not contiguous")
     if merge is not None:
         end = slices[-1].offset + slices[-1].rows if slices else merge.offset
-        if end - merge.offset != sum(each.rows for each in slices) or bool(slices) != (merge.run is not None):
+        keys = sum(each.rows for each in slices) - merge.without_key
+        if end - merge.offset != keys + merge.without_key or keys < 0 or (keys > 0) != (merge.run is not None):
             raise InputError("slices and state are not those of the rows that are new")
         return merge.offset, end
     if bool(slices) != (ordered and result.rows > result.rejected_rows):

@@ -205,6 +205,9 @@ def test_a_state_is_replaced_between_two_deliveries(ports: Ports) -> None:
     assert refused(NextSlice(5))
     assert not refused(before)
     assert ports.workloads.next_slice(CHAIN) == NextSlice(6, "", runs)
+    ports.workloads.replace_state(CHAIN, before, ())
+    assert ports.workloads.next_slice(CHAIN) == NextSlice(6)
+    assert refusals(ports, judged(ports, "w2", 6, 8)) == ()
 
 
 @pytest.mark.parametrize("before", ["", MAY])

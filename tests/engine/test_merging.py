@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 PLAN = plan_of({"id": "integer", "name": "string"}, policy=Policy(allow_empty=True))
 GRID = pa.list_(pa.list_(pa.int64()))
-Row = tuple[int, str | None]
+Row = tuple[int | None, str | None]
 
 
 @dataclass
@@ -84,34 +84,37 @@ class Line:
 
 
 def csv(rows: list[Row]) -> bytes:
-    return b"id,name\n" + "".join(f"{key},{name or ''}\n" for key, name in rows).encode()
+    return b"id,name\n" + "".join(f"{'' if key is None else key},{name or ''}\n" for key, name in rows).encode()
 
 
 def expected(deliveries: list[list[Row]]) -> tuple[list[Row], list[tuple[int, int, int]]]:
     """The rows of the line, and of each delivery the known, changed and vanished ones: by nothing but a dict."""
     line: dict[int, str | None] = {}
+    published: list[Row] = []
     counts = []
     for rows in deliveries:
         known = changed = 0
         before = set(line)
         for key, name in rows:
-            if key not in line:
-                line[key] = name
+            if key is None or key not in line:
+                published.append((key, name))
+                if key is not None:
+                    line[key] = name
             elif line[key] == name:
                 known += 1
             else:
                 changed += 1
         counts.append((known, changed, len(before - {key for key, _ in rows})))
-    return list(line.items()), counts
+    return published, counts
 
 
-ROWS = st.lists(st.tuples(st.integers(-3, 8), st.sampled_from([None, "a", "b"])), max_size=9)
+ROWS = st.lists(st.tuples(st.none() | st.integers(-3, 8), st.sampled_from([None, "a", "b"])), max_size=9)
 
 
 @sampled(25, 2_000)
 @given(st.lists(ROWS, max_size=5), st.sampled_from([1, 3, 2048]), st.sampled_from([2, 1 << 20]))
 def test_each_key_is_in_the_line_once(deliveries: list[list[Row]], bucket: int, rows_of_slice: int) -> None:
-    """The first row of each key, in the order of the deliveries; all others are counted as known or changed."""
+    """The first row of each key, in the order of the deliveries, and each row without one; others are known or changed."""
     with TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
         patch.setattr(state, "BUCKET", bucket)
         patch.setattr(state, "AT_ONCE", 2 * bucket)
@@ -122,7 +125,7 @@ def test_each_key_is_in_the_line_once(deliveries: list[list[Row]], bucket: int, 
         rows, counts = expected(deliveries)
         assert line.rows() == rows
         assert [(each.known, each.changed, each.vanished) for each in found] == counts
-        assert sum(each.rows for each in line.runs) == len(rows)
+        assert sum(each.rows for each in line.runs) == len([key for key, _ in rows if key is not None])
         again = Line(Path(name) / "again")
         again.deliver(csv(rows))
         assert state_digest(line.blocks()) == state_digest(again.blocks())
@@ -279,6 +282,24 @@ def test_a_line_has_few_files_of_state(sizes: list[int]) -> None:
 
     assert sum(each.rows for each in runs) == sum(sizes)
     assert all(low.rows >= 2 * high.rows for low, high in pairwise(runs))
+
+
+def test_a_row_with_a_null_in_its_key_is_a_row_of_its_own(tmp_path: Path) -> None:
+    """Each time it is delivered, also when nothing else is: it is published, and no state knows it."""
+    line = Line(tmp_path, key=("id", "name"))
+    rows: list[Row] = [(1, "a"), (None, "a"), (None, "a"), (1, None)]
+    first, second = line.deliver(csv(rows)), line.deliver(csv([*rows[1:], (1, "a")]))
+
+    assert line.rows() == [*rows, *rows[1:]]
+    assert (first.without_key, second.without_key, second.known, second.run) == (3, 3, 1, None)
+    assert sum(each.rows for each in line.runs) == 1
+    before, again = RowsBefore(), StateOfSlices(tmp_path)
+    for result in line.results:
+        for each in (before, again):
+            each.add([path_of(one.uri) for one in result.slices], line.key)
+    table = pa.table({"id": pa.array([1, None], pa.int64()), "name": ["a", "a"]})
+    assert before.new(iter([table]), line.key).tolist() == [False, True]
+    assert state_digest([StoredRun(LocalStore(), again.whole()).blocks()]) == state_digest(line.blocks())
 
 
 def test_merged_slices_are_built_again_with_the_keys_before(tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ class Line:
             written = memory.objects.put(Address(LAKE, key), new)
             run = WrittenRun(f"s3://{LAKE}/{key}", written.size, written.etag, len(new))
         vanished = len(set(known) - set(body))
-        return Merged(order["offset"], len(body) - len(new), 0, vanished, runs, runs, run), new
+        return Merged(order["offset"], len(body) - len(new), 0, vanished, 0, runs, runs, run), new
 
     def published(self) -> bytes:
         """The rows of all slices, in the order of the chain."""

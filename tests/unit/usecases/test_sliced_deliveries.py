@@ -188,10 +188,20 @@ def test_a_result_without_its_slices_is_the_jobs_failure(slices: list[Any] | Non
         {"merge": None},
         {"slices": []},
         {"merge": {"run": None}},
+        {"merge": {"without_key": 5}},
+        {"merge": {"without_key": 6, "run": None}},
         {"merge": {"offset": 1}},
         {"merge": {"kept": [{"uri": f"s3://{LAKE}/accepted/orders/other_v1/x", "rows": 1}]}},
     ],
-    ids=["not merged", "no slice", "no state", "another offset", "the state of another line"],
+    ids=[
+        "not merged",
+        "no slice",
+        "no state",
+        "a state without keys",
+        "more rows without a key",
+        "another offset",
+        "the state of another line",
+    ],
 )
 def test_a_result_that_is_not_merged_as_the_line_is_the_jobs_failure(change: dict[str, Any]) -> None:
     """What it lists would be the state of all later deliveries."""
