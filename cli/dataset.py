@@ -38,7 +38,12 @@ def read(  # noqa: PLR0913 - a command has these options
         str | None, typer.Option(help="What was published at this time: a day, or a time with its zone.")
     ] = None,
     as_of: Annotated[str | None, typer.Option(help="Events up to this time, as they are known now.")] = None,
-    changes_since: Annotated[int, typer.Option(min=NOTHING, help="Only deliveries above this height.")] = NOTHING,
+    changes_since: Annotated[
+        int, typer.Option(min=NOTHING, help="Only deliveries above this height, with all of their events.")
+    ] = NOTHING,
+    events: Annotated[
+        bool, typer.Option("--events", help="All events, also those that a later one retracts or corrects.")
+    ] = False,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="A new file: .parquet, .csv or .duckdb (a view).")
     ] = None,
@@ -49,7 +54,8 @@ def read(  # noqa: PLR0913 - a command has these options
 ) -> None:
     """Read the rows of a line that publishes slices: as known at a time, as true at a time, or what is new.
 
-    Slices without a row of the answer are not read. Both times together are allowed.
+    Rows that were retracted or corrected by then are left out, unless events are wanted. Slices without a row of the answer
+    are not read. Both times together are allowed.
 
     Example: lakegate dataset read sales_v1 --as-at 2026-11-01 --output sales.parquet
     """
@@ -58,7 +64,8 @@ def read(  # noqa: PLR0913 - a command has these options
 
     times = [time_of(each) if each is not None else None for each in (as_at, as_of)]
     wanted = Projection(times[0], times[1], changes_since)
-    read_rows(Reading(source, wanted, output, limit, stack, local), as_json=as_json)
+    is_raw = events or changes_since > NOTHING
+    read_rows(Reading(source, wanted, is_raw, output, limit, stack, local), as_json=as_json)
 
 
 @app.command("export")
@@ -161,7 +168,7 @@ def rebuild_state(
     local: Local = False,
     as_json: AsJson = False,
 ) -> None:
-    """Compute what a line with `mergeStrategy: ledger` knows of its keys again, from its slices.
+    """Compute what a line with a `mergeStrategy` knows of its keys again, from its slices.
 
     A state that is another one, or cannot be read, is replaced. The digest does not depend on its division into files.
 

@@ -43,6 +43,8 @@ class Reading:
 
     source: str
     wanted: Projection
+    events: bool
+    """Also those that another one takes back; always so for changes."""
     output: Path | None
     limit: int
     stack: str
@@ -157,7 +159,7 @@ def _rows(given: Reading, answer: RowsRead, paths: list[Path], temporary: Path) 
     """The answer with its rows, which are written where a file is named for them."""
     if not paths:
         return answer
-    table = SliceTable(paths, given.wanted.as_of)
+    table = SliceTable(paths, given.wanted.as_of, given.events)
     first = table.first(0 if given.output else given.limit, temporary)
     names, records = tuple(first.column_names), tuple(first.to_pylist())
     found = replace(answer, rows=table.count(temporary), columns=names, first=records)
@@ -182,6 +184,7 @@ def _as_document(given: Reading, answer: RowsRead) -> dict[str, object]:
         "line": answer.line,
         "changesSince": given.wanted.since,
         **dict(zip(("asAt", "asOf"), times, strict=True)),
+        "events": given.events,
         "height": answer.height,
         "rows": answer.rows,
         "slices": {"read": len(answer.selected.keys), "skipped": answer.selected.skipped},

@@ -19,6 +19,7 @@ from lakegate.contracts.door.terms import terms_of
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.block import deliveries
 from lakegate.engine.read.local import LocalStore, path_of
+from lakegate.engine.slices.current import CurrentRows
 from lakegate.engine.slices.rebuilding import StateOfSlices
 from lakegate.engine.slices.state import StoredRun, state_digest
 from lakegate.functions.adapters.clients import client
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from lakegate.cli.aws import DeployedStack
+    from lakegate.contracts.door.terms import Terms
     from lakegate.contracts.lake.block import Block
     from lakegate.contracts.plan.slices import StateRun
     from lakegate.engine.slices.state import Parts
@@ -69,17 +71,15 @@ def _rebuilt(there: DeployedStack, named: str, folder: Path) -> RebuiltState:
     before = dependencies.workloads.next_slice(line)
     if before.writer:
         raise InputError(f"a delivery of {line} is decided and not committed yet: repeat the command in a minute")
-    keyed = [(each, key) for each in deliveries(dependencies.ledger.blocks(line)) if (key := _key(dependencies, each))]
-    if not keyed:
+    merged = [
+        (each, terms) for each in deliveries(dependencies.ledger.blocks(line)) if (terms := _terms(dependencies, each))
+    ]
+    if not merged:
         raise InputError(
-            f"{line} has no merge state: no delivery of it was merged. With `mergeStrategy: ledger` in its contract, the "
-            "first one that publishes slices has one"
+            f"{line} has no merge state: no delivery of it was merged. With a `mergeStrategy` in its contract, the first one "
+            "that publishes slices has one"
         )
-    rows = StateOfSlices(folder)
-    for block, key in keyed:
-        with TemporaryDirectory(dir=folder) as name:
-            rows.add(_slices(dependencies, block, Path(name)), key)
-    found = rows.whole()
+    found = _whole(dependencies, merged, before, folder)
     digest, stored = _digest(LocalStore(), [found]), _stored(dependencies, before)
     if digest == stored:
         return RebuiltState(line, found.rows, digest, stored, replaced=False)
@@ -87,15 +87,35 @@ def _rebuilt(there: DeployedStack, named: str, folder: Path) -> RebuiltState:
     to = To(dependencies.places.lake, run.uri, there.account)
     send(client("s3"), read(path_of(found.uri)), to, lambda _: None)
     try:
-        dependencies.workloads.replace_state(line, before, (run,) if run.rows else ())
+        dependencies.workloads.replace_state(line, before, (run,) if run.rows or run.as_of else ())
     except ConditionFailed:
         raise InputError(f"a delivery of {line} was decided meanwhile: repeat the command") from None
     return RebuiltState(line, found.rows, digest, stored, replaced=True)
 
 
-def _key(dependencies: Dependencies, block: Block) -> tuple[str, ...]:
-    """By which the rows of a delivery were merged; none where they were appended, or it has no slices."""
-    return terms_of(dependencies.plan_at(block.plan, block.workload)).merge_key if block.slices else ()
+def _whole(dependencies: Dependencies, merged: list[tuple[Block, Terms]], before: NextSlice, folder: Path) -> StateRun:
+    """The state by the slices, in one file."""
+    rows, snapshots = StateOfSlices(folder), CurrentRows()
+    for block, terms in merged:
+        with TemporaryDirectory(dir=folder) as name:
+            slices = _slices(dependencies, block, Path(name))
+            if terms.snapshots:
+                snapshots.add(slices, terms.merge_key, terms.event_time)
+            else:
+                rows.add(slices, terms.merge_key)
+    block, terms = merged[-1]
+    if not terms.snapshots:
+        return rows.whole()
+    changed = (
+        block.slices[-1].event_time[1] if block.slices else ""
+    )  # no slice has the time of one that changed nothing
+    return snapshots.whole(folder, max([each.as_of for each in before.runs], default=changed))
+
+
+def _terms(dependencies: Dependencies, block: Block) -> Terms | None:
+    """By which the rows of a delivery were merged; None where they were appended, or it has no slices."""
+    terms = terms_of(dependencies.plan_at(block.plan, block.workload)) if block.slices else None
+    return terms if terms and terms.merge_key else None
 
 
 def _slices(dependencies: Dependencies, block: Block, folder: Path) -> list[Path]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from lakegate.cli import terminal
 from lakegate.cli.damages import MAX_SHOWN, Compared
@@ -18,7 +18,7 @@ from lakegate.contracts.lake.block import Block, deliveries
 from lakegate.contracts.plan.plan import Plan
 from lakegate.contracts.plan.request import StagedPart
 from lakegate.functions.usecases.audit import Damage, DamagedObject
-from lakegate.functions.usecases.layout import ORIGINALS, is_published
+from lakegate.functions.usecases.layout import is_original
 from lakegate.functions.usecases.steps import Alarm
 
 if TYPE_CHECKING:
@@ -26,20 +26,30 @@ if TYPE_CHECKING:
 
     from lakegate.contracts.lake.block import AnyBlock
     from lakegate.contracts.lake.block_parts import LedgerObject, LedgerSlice
+    from lakegate.engine.slices.current import CurrentRows
     from lakegate.engine.slices.replay import RowsBefore
     from lakegate.functions.usecases.dependencies import Dependencies
 
-DATA: Final = re.compile(r"part-[0-9]{5}[A-Za-z0-9._-]*", re.ASCII)
-"""Names of what was delivered, and of accepted rows that Spark wrote; what completes a delivery has another name."""
+
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """What the slices below a delivery are to it, where rows are merged."""
+
+    folder: Path
+    """Of slices that stay on this machine."""
+    rows: RowsBefore
+    snapshots: CurrentRows
 
 
 def replayed_slices(dependencies: Dependencies, chain: str, blocks: Sequence[AnyBlock]) -> Compared:
     """Every slice of the chain: the file is what its block states, and its rows are those of what arrived."""
     damaged: list[DamagedObject] = []
-    from lakegate.engine.slices.replay import RowsBefore  # noqa: PLC0415 - the engine is for this option alone
+    from lakegate.engine.slices.current import CurrentRows  # noqa: PLC0415 - the engine is for this option alone
+    from lakegate.engine.slices.replay import RowsBefore  # noqa: PLC0415 - likewise
 
-    count, before = 0, RowsBefore()
-    with terminal.working("building slices again") as progress:
+    count = 0
+    with terminal.working("building slices again") as progress, TemporaryDirectory(prefix="lakegate-slices-") as name:
+        before = _Before(Path(name), RowsBefore(), CurrentRows())
         for block in deliveries(blocks):
             for each, damage in _replayed(dependencies, chain, block, before) if block.slices else ():
                 count += 1
@@ -50,11 +60,11 @@ def replayed_slices(dependencies: Dependencies, chain: str, blocks: Sequence[Any
 
 
 def _replayed(
-    dependencies: Dependencies, chain: str, block: Block, before: RowsBefore
+    dependencies: Dependencies, chain: str, block: Block, before: _Before
 ) -> Iterator[tuple[LedgerSlice, Damage | None]]:
     """Each slice of a delivery, and what is wrong with it."""
     slices, objects = block.slices or (), {each.key: each for each in block.objects}
-    originals = sorted((key for key in objects if _is_original(block, chain, key)), key=lambda key: (len(key), key))
+    originals = sorted((key for key in objects if is_original(block, chain, key)), key=lambda key: (len(key), key))
     with TemporaryDirectory(prefix="lakegate-replay-") as name:
         folder = Path(name)
         paths = {
@@ -78,18 +88,15 @@ def _replayed(
         _remember(dependencies, block, before, present)
 
 
-def _remember(dependencies: Dependencies, block: Block, before: RowsBefore, slices: list[Path]) -> None:
-    """Add the keys of a delivery whose rows were merged: they tell which rows of later ones are new."""
+def _remember(dependencies: Dependencies, block: Block, before: _Before, slices: list[Path]) -> None:
+    """Add the keys of a delivery whose rows were merged: they tell what is new in later ones."""
     with suppress(Alarm, InputError):  # without its plan, or a slice that can be read, its own slices are damaged
-        key = terms_of(dependencies.plan_at(block.plan, block.workload)).merge_key
-        if key:
-            before.add(slices, key)
-
-
-def _is_original(block: Block, chain: str, key: str) -> bool:
-    folder, _, name = key.rpartition("/")
-    is_beside = key.startswith(f"accepted/{chain}/") and f"{folder}/".endswith(f"/{ORIGINALS}")
-    return is_beside and not is_published(block, key) and DATA.fullmatch(name) is not None
+        terms = terms_of(dependencies.plan_at(block.plan, block.workload))
+        if terms.snapshots:
+            stay = [each.replace(before.folder / f"{block.height}-{at}") for at, each in enumerate(slices)]
+            before.snapshots.add(stay, terms.merge_key, terms.event_time)
+        elif terms.merge_key:
+            before.rows.add(slices, terms.merge_key)
 
 
 def _fetched(dependencies: Dependencies, folder: Path, judged: LedgerObject) -> Path | None:
@@ -103,7 +110,7 @@ def _fetched(dependencies: Dependencies, folder: Path, judged: LedgerObject) -> 
 
 
 def _hashes(  # noqa: PLR0913, PLR0917 - a delivery as it arrived, and what is known of its slices
-    dependencies: Dependencies, folder: Path, block: Block, before: RowsBefore, originals: list[Path], a_slice: Path
+    dependencies: Dependencies, folder: Path, block: Block, before: _Before, originals: list[Path], a_slice: Path
 ) -> tuple[str, ...]:
     """The logical hashes that the slices of a delivery must have; none where they cannot be built."""
     from lakegate.engine.digest.files import slice_in  # noqa: PLC0415 - the engine is for this option alone
@@ -118,8 +125,12 @@ def _hashes(  # noqa: PLR0913, PLR0917 - a delivery as it arrived, and what is k
         return ()
     try:
         body = dependencies.plan_at(block.plan, block.workload)
-        begin = Begin(slices[0].offset, slice_in(a_slice).system_times[0], terms_of(body).event_time)
-        return logical_hashes(Plan.from_bytes(body), parts, LocalStore(), begin, counts, folder, before)
+        terms, found = terms_of(body), slice_in(a_slice)
+        begin = Begin(slices[0].offset, found.system_times[0], terms.event_time)
+        if terms.snapshots:
+            begin = replace(begin, event_time=None, moment=found.event_times[0])
+        below = before.snapshots if terms.snapshots else before.rows
+        return logical_hashes(Plan.from_bytes(body), parts, LocalStore(), begin, counts, folder, below)
     except (Alarm, InputError):  # the plan is missing or another one, or an original cannot be read by it
         return ()
 

@@ -33,6 +33,7 @@ from lakegate.engine.measure.shares import Evaluation
 from lakegate.engine.read.open import open_source
 from lakegate.engine.slices.delivery import AcceptedSlices
 from lakegate.engine.slices.merging import MergedDelivery
+from lakegate.engine.slices.snapshots import SnapshotDelivery
 from lakegate.engine.split.rejected import Rejected
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ class Backend(Protocol):
         ...
 
     def merge(self, delivery: MergedDelivery) -> tuple[tuple[WrittenSlice, ...], Merged]:
-        """Write the rows that are new to the line, and its state; in this process."""
+        """Write the rows that are new to the line, or how it differs, and its state; in this process."""
         ...
 
 
@@ -194,7 +195,8 @@ class Attempt:
         """Slices, and what became of rows that are merged: as the fields of a result."""
         if order.merge is None:
             return {"slices": self.backend.slices(accepted)}
-        merging = MergedDelivery(accepted, order.merge, accepted.begin, f"{self.request.output_uri}/slices")
+        kind = MergedDelivery if order.merge.snapshot is None else SnapshotDelivery
+        merging = kind(accepted, order.merge, accepted.begin, f"{self.request.output_uri}/slices")
         slices, merged = self.backend.merge(merging)
         return {"slices": slices, "merge": merged}
 

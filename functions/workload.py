@@ -70,6 +70,8 @@ class Pin:
     """Whether the line had accepted a delivery of this producer; asked only if the line was in sunset."""
     warning: str = ""
     """What the delivery is warned of because of the status; empty if of nothing."""
+    modified: str = ""
+    """When what landed was modified, or its last part was there: RFC 3339, UTC, six decimals; empty in rows of older releases."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from lakegate.contracts.compile.rules.table import compile_rule
 from lakegate.contracts.compile.slices import merge_key
 from lakegate.contracts.errors import ContractError, Problem
 from lakegate.contracts.model.origin import FieldLineage
-from lakegate.contracts.model.policy import MergeStrategy
+from lakegate.contracts.model.policy import Duplicates, MergeStrategy
 from lakegate.contracts.model.storage import Format
 from lakegate.contracts.plan.plan import Plan, ScheduledCheck
 from lakegate.contracts.words import did_you_mean, shown
@@ -75,10 +75,15 @@ def with_delivery(check: Check, schedule: str) -> Check:
 
 
 def _policy(dataset: Dataset) -> Policy:
-    """The policy, with the schedule of what is pulled, and the key by which rows are merged."""
+    """The policy, with the schedule of what is pulled, and the key by which rows are merged.
+
+    A snapshot may have the content of an earlier one.
+    """
     policy = dataset.policy
     if policy.merge_strategy is not MergeStrategy.APPEND:
         policy = replace(policy, merge_key=merge_key(dataset))
+    if policy.merge_strategy is MergeStrategy.SNAPSHOT:
+        policy = replace(policy, duplicates=Duplicates.ACCEPT)
     if policy.pull is None or policy.pull.schedule:
         return policy
     return replace(policy, pull=replace(policy.pull, schedule=pull_schedule(dataset.rules)))

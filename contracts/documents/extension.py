@@ -26,6 +26,7 @@ from lakegate.contracts.documents.setting_values import (
     requirements,
     share,
     texts,
+    time_in_name,
     workflow,
 )
 from lakegate.contracts.model.contract import NOTICE_DAYS, Severity
@@ -78,6 +79,7 @@ POLICY: dict[str, tuple[str, Parser]] = {
     "mergeStrategy": ("merge_strategy", one_of(MergeStrategy)),
     "changedRows": ("changed_rows", one_of(Treatment)),
     "vanishedRows": ("vanished_rows", one_of(Treatment)),
+    "snapshotTime": ("snapshot_time", time_in_name),
     "workflow": ("workflow", workflow),
     "pull": ("pull", pull),
 }

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from lakegate.contracts.model.contract import ParentReference
+from lakegate.contracts.model.name_times import WRITTEN, pattern_of
 from lakegate.contracts.model.policy import QUARANTINE_DAYS, WORKFLOW, Pull
 from lakegate.contracts.model.storage import ENCODINGS
 from lakegate.contracts.words import did_you_mean, listed, shown
@@ -124,6 +125,13 @@ def texts(place: Place) -> tuple[str, ...]:
     if not items or len(items) < len(place.items):
         raise InvalidValueError("a list of texts, each in quotes")
     return items
+
+
+def time_in_name(place: Place) -> str:
+    """Where the name of an object has a time."""
+    if place.text is None or pattern_of(place.text) is None:
+        raise InvalidValueError(f"{WRITTEN}")
+    return place.text
 
 
 def parent(place: Place) -> ParentReference:

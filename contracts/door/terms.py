@@ -69,7 +69,11 @@ class Terms:
     has_external: bool = False
     """Whether registered validators measure some of its rules."""
     merge_key: tuple[str, ...] = ()
-    """The columns of the primary key, if only rows with new keys are published."""
+    """The columns of the primary key, if rows are merged by it."""
+    snapshots: bool = False
+    """Whether each delivery has all current rows, and what differs from the one before is published."""
+    snapshot_time: str | None = None
+    """Where a name has the time of a snapshot."""
     notify_producers: bool = False
     """Whether producers are notified of their deliveries."""
     dialect: Mapping[str, object] = field(default_factory=dict)
@@ -108,6 +112,8 @@ def terms_of(plan: bytes) -> Terms:
         as_slices=as_slices,
         event_time=policy.get("event_time"),
         merge_key=tuple(policy.get("merge_key", ())),
+        snapshots=policy.get("merge_strategy") == "snapshot",
+        snapshot_time=policy.get("snapshot_time"),
         dialect={"format": read.format.value, "compression": read.compression.value, "csv": csv},
     )
 

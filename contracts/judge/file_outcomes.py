@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from lakegate.contracts.plan.plan import Plan
     from lakegate.contracts.plan.result import Columns, MalformedRecords, Result
-    from lakegate.contracts.plan.slices import Merged
+    from lakegate.contracts.plan.slices import Merged, MergedSnapshot
 
 RECORDS = "file/records"
 """The outcome of malformed records; each is a row that can be rejected alone."""
@@ -52,6 +52,8 @@ def file_outcomes(plan: Plan, result: Result) -> Iterator[CheckOutcome]:
         yield _late_outcome(late, plan, result)
     if result.merge is not None:
         yield from _merge_outcomes(result.merge, plan)
+        if result.merge.snapshot is not None:
+            yield from _snapshot_outcomes(result.merge.snapshot, plan)
 
 
 def _late_outcome(late: int, plan: Plan, result: Result) -> CheckOutcome:
@@ -76,6 +78,29 @@ def _merge_outcomes(merge: Merged, plan: Plan) -> Iterator[CheckOutcome]:
         message = f"the delivery has no row of {keys} ({key}): what was published stays"
         outcome = _of_file("vanished", _TREATMENTS[plan.policy.vanished_rows], "a row of each known key", message)
         yield replace(outcome, id="merge/vanished")
+
+
+def _snapshot_outcomes(found: MergedSnapshot, plan: Plan) -> Iterator[CheckOutcome]:
+    """Why a snapshot is not merged. What it changes is no outcome."""
+    key, policy = ", ".join(plan.policy.merge_key), plan.policy
+    if not found.time:
+        why = (
+            f"its accepted rows do not have one time in the column {policy.event_time} (`eventTime`)"
+            if policy.event_time
+            else f"its name has no time as `snapshotTime: {policy.snapshot_time}` says"
+        )
+        outcome = _of_file("time", Status.FAIL, "one time", f"the time of the snapshot is not known: {why}")
+        yield replace(outcome, id="merge/time")
+    elif found.time < found.newest:
+        status = Status.FAIL if policy.late_events is Treatment.REJECT else Status.WARN
+        message = f"the snapshot is of {found.time}, and one of {found.newest} came before: it changes nothing"
+        outcome = _of_file("late-snapshot", status, "a snapshot that is not older than those before", message)
+        yield replace(outcome, id="merge/late-snapshot")
+    if found.without_key:
+        rows = f"{found.without_key:,} {'row has' if found.without_key == 1 else 'rows have'}"
+        message = f"{rows} no key ({key}) of their own: a null is in it, or an earlier row has it; the snapshot changes nothing"
+        outcome = _of_file("keys", Status.FAIL, "one row of each key", message)
+        yield replace(outcome, id="merge/keys", failing_rows=found.without_key)
 
 
 def _records_outcome(result: Result) -> CheckOutcome:

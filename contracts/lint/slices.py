@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from lakegate.contracts.compile.rules.nested_fields import planned
 from lakegate.contracts.compile.slices import event_time_misfit, merge_key, misfits
 from lakegate.contracts.lint.walk import extensions_of
-from lakegate.contracts.model.policy import MergeStrategy, PublishAs, Treatment
+from lakegate.contracts.model.policy import Duplicates, MergeStrategy, OnReject, PublishAs, Treatment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +40,7 @@ def no_event_time(contract: Contract, document: Document) -> Iterator[Finding]:
 
 def idle_setting(contract: Contract, document: Document) -> Iterator[Finding]:
     """A watermark needs times of events, late events need slices, and changed rows a merge strategy."""
-    places = extensions_of(document)
+    places = list(extensions_of(document))
     for dataset in contract.datasets:
         policy = dataset.policy
         if policy.watermark_minutes is not None and policy.event_time is None:
@@ -56,25 +56,37 @@ def idle_setting(contract: Contract, document: Document) -> Iterator[Finding]:
 
 def _merge_misfits(dataset: Dataset) -> Iterator[tuple[str, str]]:
     policy = dataset.policy
-    if policy.merge_strategy is MergeStrategy.APPEND:
+    if policy.merge_strategy is not MergeStrategy.LEDGER:
         for key, treatment in (("changedRows", policy.changed_rows), ("vanishedRows", policy.vanished_rows)):
             if treatment is Treatment.REJECT:
                 yield key, "has an effect only with `mergeStrategy: ledger`: add that, or remove it"
+    if policy.merge_strategy is MergeStrategy.SNAPSHOT and policy.duplicates is Duplicates.REFUSE:
+        yield "duplicates", "has no effect, because a snapshot may have the content of an earlier one: remove it"
+    if policy.snapshot_time is not None and policy.merge_strategy is not MergeStrategy.SNAPSHOT:
+        yield "snapshotTime", "has an effect only with `mergeStrategy: snapshot`: add that, or remove it"
+    elif policy.snapshot_time is not None and policy.event_time is not None:
+        yield "snapshotTime", "has no effect, because the column of `eventTime` has the time: remove one of the two"
 
 
 def no_merge_key(contract: Contract, document: Document) -> Iterator[Finding]:
-    """A merge strategy has slices, and a primary key of columns with plain values."""
+    """A merge strategy has slices, and a primary key of columns with plain values; a snapshot is accepted as a whole."""
     places = [place["mergeStrategy"] for place in extensions_of(document) if place["mergeStrategy"].text]
     for dataset in contract.datasets:
-        if dataset.policy.merge_strategy is MergeStrategy.APPEND:
+        policy, own = dataset.policy, f"`mergeStrategy: {dataset.policy.merge_strategy.value}`"
+        if policy.merge_strategy is MergeStrategy.APPEND:
             continue
-        if dataset.policy.publish_as is not PublishAs.PARQUET:
-            yield (
-                places[-1].path,
-                "`mergeStrategy: ledger` needs `publishAs: parquet`: files as they arrived are not merged.",
-            )
+        if policy.publish_as is not PublishAs.PARQUET:
+            yield places[-1].path, f"{own} needs `publishAs: parquet`: files as they arrived are not merged."
         elif not merge_key(dataset):
-            yield places[-1].path, f"`mergeStrategy: ledger` of {dataset.name} needs a primary key of plain values."
+            yield places[-1].path, f"{own} of {dataset.name} needs a primary key of plain values."
+        elif policy.merge_strategy is MergeStrategy.SNAPSHOT and policy.on_reject is OnReject.ROWS:
+            text = "needs `onReject: file`: without a rejected row, its key would be taken back"
+            yield places[-1].path, f"{own} of {dataset.name} {text}."
+        elif policy.merge_strategy is MergeStrategy.SNAPSHOT and policy.event_time in merge_key(dataset):
+            text = (
+                f"cannot have {policy.event_time} (`eventTime`) in the primary key: each snapshot would have other keys"
+            )
+            yield places[-1].path, f"{own} of {dataset.name} {text}."
 
 
 def _published(contract: Contract) -> Iterator[Dataset]:

@@ -64,6 +64,8 @@ class MergeStrategy(Enum):
     """All."""
     LEDGER = "ledger"
     """Those whose primary key is new to the line."""
+    SNAPSHOT = "snapshot"
+    """What differs from the delivery before: each delivery has all current rows."""
 
 
 class Treatment(Enum):
@@ -141,6 +143,8 @@ class Policy:
     """Of rows whose key is known with another content."""
     vanished_rows: Treatment = Treatment.ACCEPT
     """Of known keys that a delivery does not have; unless it is accepted, every delivery is to have all keys."""
+    snapshot_time: str | None = None
+    """With the strategy `snapshot`, where a name has the time (`lakegate.contracts.model.name_times`); None: not there."""
     workflow: str = "push"
     """The workflow of its deliveries: `push`, or name and major number of a published one, e.g. `strict@1`."""
     pull: Pull | None = None

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.model.origin import FieldLineage
-from lakegate.contracts.model.policy import Policy, PublishAs
+from lakegate.contracts.model.policy import MergeStrategy, Policy, PublishAs
 from lakegate.contracts.model.storage import Csv, Format, Storage
 from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.plan.check import Check
@@ -117,11 +117,16 @@ class Plan(VersionedDocument):
             return self
         return replace(self, storage=Storage(Format.PARQUET))
 
+    @property
+    def current(self) -> Plan:
+        """The plan by which rules read what it accepted: of a line of snapshots, that is the newest one as it was delivered."""
+        return self if self.policy.merge_strategy is MergeStrategy.SNAPSHOT else self.published
+
     def of_schedules(self, due: Collection[str]) -> Plan:
         """The plan that measures accepted data by some of the schedules: what is broken is reported, and shows no value."""
         checks = tuple(each.check for each in self.scheduled if each.schedule in due)
         policy = Policy(samples=False, allow_empty=True)
-        own = replace(self.published, checks=checks, policy=policy, scheduled=())
+        own = replace(self.current, checks=checks, policy=policy, scheduled=())
         return replace(own, promises=(), lineage=(), workflow=None, external=())
 
     @property

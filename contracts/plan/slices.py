@@ -14,17 +14,41 @@ class StateRun:
     rows: int
     digest: str = ""
     """Of its index, by which every part of it is verified; empty: written by a release without digests."""
+    as_of: str = ""
+    """Of a line of snapshots, the time of the newest one (RFC 3339, UTC, six decimals)."""
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedSlice:
+    """A slice of the line, for rows that a snapshot takes back."""
+
+    uri: str
+    offset: int
+    """Of the first row."""
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotOrder:
+    """The delivery has all current rows: what differs from the state of the line becomes events."""
+
+    time: str
+    """Of the snapshot (RFC 3339, UTC, six decimals); empty: its name has none. A column with times has priority."""
+    slices: tuple[PublishedSlice, ...] = ()
+    """Those of the line, in the order of their offsets."""
 
 
 @dataclass(frozen=True, slots=True)
 class MergeOrder:
-    """Only rows with new keys become slices."""
+    """Rows are compared with the state of the line by their keys: those with new keys become slices, or what differs."""
 
     line: str
     key: tuple[str, ...]
     """The columns of the primary key."""
     runs: tuple[StateRun, ...] = ()
-    """The state of the line, the oldest first; no key is in two of them."""
+    """The state of the line, the oldest first; no key is in two of them. Of snapshots there is one."""
+    snapshot: SnapshotOrder | None = None
+    """None: rows with new keys become slices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +100,39 @@ class WrittenRun:
 
 
 @dataclass(frozen=True, slots=True)
+class MergedSnapshot:
+    """What a snapshot is to its line."""
+
+    time: str
+    """Empty: it is not known."""
+    newest: str
+    """That of the newest snapshot before; empty: there is none."""
+    without_key: int = 0
+    """Rows with a null in their key, or the key of an earlier row of the snapshot."""
+    appended: int = 0
+    """Events by their kind; of a correction both events are one."""
+    retracted: int = 0
+    corrected: int = 0
+
+    @property
+    def is_merged(self) -> bool:
+        """Whether its differences become events: else the line stays as it is."""
+        return bool(self.time) and self.time >= self.newest and not self.without_key
+
+    @property
+    def events(self) -> int:
+        """Rows of its slices."""
+        return self.appended + self.retracted + 2 * self.corrected
+
+
+@dataclass(frozen=True, slots=True)
 class Merged:
     """What the accepted rows of a delivery are to its line, and the state of the line with them."""
 
     offset: int
     """Of the request."""
     known: int
-    """Rows with a key and a content that are there; they are in no slice."""
+    """Rows with a key and a content that are there, and all rows of a snapshot that is not merged; they are in no slice."""
     changed: int
     """Rows with a key that is there with another content; likewise."""
     vanished: int
@@ -94,7 +144,9 @@ class Merged:
     kept: tuple[StateRun, ...] = ()
     """The files of the request's state that stay."""
     run: WrittenRun | None = None
-    """None: no key is new."""
+    """None: no key is new, and no row of a snapshot is another one."""
+    snapshot: MergedSnapshot | None = None
+    """None: rows with new keys become slices."""
 
     @property
     def repeated(self) -> int:

@@ -23,7 +23,7 @@ def accepted_sources(reference: Reference, store: Store) -> Iterator[tuple[Plan,
         plan = Plan.from_bytes(store.part(uri, 0, store.size(uri)))
         if plan.digest != digest:
             raise InputError("the plan of accepted data is not the one the request names")
-        plan = plan.published
+        plan = plan.current
         yield plan, open_source(plan, tuple(StagedPart(each.uri, each.size) for each in parts), store)
 
 

@@ -51,29 +51,38 @@ class MergedDelivery:
         self, store: Store, connection: duckdb.DuckDBPyConnection, folder: Path, keep: Keep
     ) -> tuple[tuple[WrittenSlice, ...], Merged]:
         """Write slices and state by way of a folder of this machine; `connection`: a database that is not locked."""
-        rows = Identified.of(self._rows(connection), self.order.key)
+        rows = Identified.of(self.rows(connection), self.order.key)
         runs = [StoredRun(store, each) for each in self.order.runs]
         compared = rows.compared(runs)
         begin, count = self.begin, int(compared.is_new.sum())
         own_keys = compared.is_new & rows.has_key
         keys = int(own_keys.sum())
-        new = of_rows(self._rows(connection), compared.is_new)
-        found: list[WrittenSlice] = []
-        for at, tables in groupby(divided(new, _counts(count)), key=lambda each: each[0]):
-            uri = f"{self.folder}/part-{at:05}.parquet"
-            own = replace(begin, offset=begin.offset + at * SLICE_ROWS)
-            rows_of_slice = (table for _, table in tables)
-            found.append(written_slice(rows_of_slice, self.accepted.columns.schema, own, uri, folder, keep))
+        new = of_rows(self.rows(connection), compared.is_new)
+        found = self.slices(new, _counts(count), begin, folder, keep)
         left = kept(self.order.runs, keys)
-        run = self._state(rows.records(own_keys), runs[len(left) :], folder, keep) if keys else None
+        run = self.state(rows.records(own_keys), runs[len(left) :], folder, keep) if keys else None
         numbers = begin.offset, compared.known, compared.changed, compared.vanished, count - keys
-        return tuple(found), Merged(*numbers, self.order.runs, left if run else self.order.runs, run)
+        return found, Merged(*numbers, self.order.runs, left if run else self.order.runs, run)
 
-    def _rows(self, connection: duckdb.DuckDBPyConnection) -> Iterator[pa.Table]:
+    def rows(self, connection: duckdb.DuckDBPyConnection) -> Iterator[pa.Table]:
+        """The accepted rows."""
         for each in self.accepted.slices:
             yield from each.rows(self.accepted.columns, connection)
 
-    def _state(self, new: StateRecords, taken_up: Sequence[StoredRun], folder: Path, keep: Keep) -> WrittenRun:
+    def slices(
+        self, rows: Iterator[pa.Table], counts: Sequence[int], begin: Begin, folder: Path, keep: Keep
+    ) -> tuple[WrittenSlice, ...]:
+        """Write rows, of which each slice has so many."""
+        found: list[WrittenSlice] = []
+        for at, tables in groupby(divided(rows, counts), key=lambda each: each[0]):
+            uri = f"{self.folder}/part-{at:05}.parquet"
+            own = replace(begin, offset=begin.offset + sum(counts[:at]))
+            rows_of_slice = (table for _, table in tables)
+            found.append(written_slice(rows_of_slice, self.accepted.columns.schema, own, uri, folder, keep))
+        return tuple(found)
+
+    def state(self, new: StateRecords, taken_up: Sequence[StoredRun], folder: Path, keep: Keep) -> WrittenRun:
+        """Write the file of the state."""
         path, uri = folder / STATE, f"{self.folder}/{STATE}"
         rows, digest = write_run(new, taken_up, path)
         size, etag = path.stat().st_size, keep(path, uri)
@@ -110,11 +119,13 @@ class Identified:
     """Whether a row has no null in its key: else it is no other row again, whatever its values are."""
 
     @staticmethod
-    def of(tables: Iterator[pa.Table], key: tuple[str, ...]) -> Identified:
-        """Those of some rows."""
+    def of(tables: Iterator[pa.Table], key: tuple[str, ...], without: tuple[str, ...] = ()) -> Identified:
+        """Those of some rows; `without`: columns that are no content."""
         none = (np.zeros(0, f"S{HASH_BYTES}"),) * 2 + (np.zeros(0, bool),)
         found = [
-            (row_hashes(keys), row_hashes(table), complete(keys)) for table in tables for keys in [table.select(key)]
+            (row_hashes(keys), row_hashes(table.drop_columns(list(without))), complete(keys))
+            for table in tables
+            for keys in [table.select(key)]
         ]
         return Identified(*(np.concatenate(each) for each in zip(none, *found, strict=True)))
 

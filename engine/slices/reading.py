@@ -5,19 +5,19 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import duckdb
+import pyarrow as pa
 
 from lakegate.contracts.errors import InputError
+from lakegate.contracts.odf.columns import COMMON
 from lakegate.engine.measure.tables import database
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import datetime
     from pathlib import Path
-
-    import pyarrow as pa
 
 FORMS: Final = {
     ".parquet": "FORMAT parquet, COMPRESSION zstd",
@@ -34,13 +34,18 @@ class SliceTable:
     files: Sequence[Path]
     as_of: datetime | None = None
     """Rows of later events are left out."""
+    events: bool = False
+    """All of them; else what was retracted or corrected is left out, as well as the event that takes it back."""
 
     @property
     def query(self) -> str:
         """The rows in DuckDB's SQL. A column that only some slices have is null in the others."""
         files = ", ".join(_quoted(str(each.resolve())) for each in self.files)
         rows = f"SELECT * FROM read_parquet([{files}], union_by_name = true, hive_partitioning = false)"  # noqa: S608 - quoted
-        return rows if self.as_of is None else f"{rows} WHERE event_time <= TIMESTAMPTZ '{self.as_of.isoformat()}'"
+        if self.as_of is not None:
+            rows = f"{rows} WHERE event_time <= TIMESTAMPTZ '{self.as_of.isoformat()}'"
+        names = () if self.events else _own_columns(self.files)
+        return _left(rows, names) if names else rows
 
     def count(self, folder: Path) -> int:
         """Rows."""
@@ -60,13 +65,57 @@ class SliceTable:
 
     def write_view(self, path: Path, name: str) -> None:
         """Write a DuckDB database with one view, which reads the slices where they are."""
-        quoted = name.replace('"', '""')
         with _failing():
             connection = duckdb.connect(str(path))
             try:
-                connection.execute(f'CREATE VIEW "{quoted}" AS {self.query}')
+                connection.execute(f"CREATE VIEW {_name(name)} AS {self.query}")
             finally:
                 connection.close()
+
+
+def _left(rows: str, names: tuple[str, ...]) -> str:
+    """Of equal rows those that were not taken back: as many as are added more often, the last ones.
+
+    What takes a row back has all its values, so no key is needed for this.
+    """
+    values = ", ".join(map(_name, names))
+    return (
+        f'WITH events AS ({rows}) SELECT * FROM events WHERE "offset" IN (SELECT place FROM ('  # noqa: S608 - quoted
+        'SELECT "offset" AS place, op IN (1, 2) AS is_end, '
+        f'row_number() OVER (PARTITION BY {values}, op IN (1, 2) ORDER BY "offset") AS nth, '
+        f"count(*) FILTER (WHERE op IN (1, 2)) OVER (PARTITION BY {values}) AS ended FROM events"
+        ') WHERE NOT is_end AND nth > ended) ORDER BY "offset"'
+    )
+
+
+def _own_columns(files: Sequence[Path]) -> tuple[str, ...]:
+    """The columns after the common ones; none where no event takes back another one, by the statistics of the files."""
+    from pyarrow.parquet import ParquetFile  # noqa: PLC0415 - 30 ms that a question without slices does not need
+
+    names: dict[str, None] = {}
+    takes_back = False
+    for path in files:
+        try:
+            with ParquetFile(path) as parquet:
+                names |= dict.fromkeys(parquet.schema_arrow.names)
+                takes_back |= _takes_back(parquet)
+        except (pa.ArrowException, OSError):
+            raise InputError(f"the slices cannot be read: {path.name} is no Parquet file, or is damaged") from None
+    return tuple(each for each in names if each not in COMMON) if takes_back else ()
+
+
+def _takes_back(parquet: Any) -> bool:  # noqa: ANN401 - Arrow ships no types
+    """Whether a slice may have other operations than to append."""
+    about = parquet.metadata
+    at = next((at for at in range(about.num_columns) if about.schema.column(at).path == COMMON[1]), None)
+    if at is None:
+        return False
+    found = [about.row_group(group).column(at).statistics for group in range(about.num_row_groups)]
+    return any(each is None or not each.has_min_max or each.max > 0 for each in found)
+
+
+def _name(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"'
 
 
 @contextmanager

@@ -6,6 +6,7 @@ Rows are neither judged nor stored. What was accepted is known: the originals of
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +20,7 @@ from lakegate.engine.digest.logical import LogicalHash
 from lakegate.engine.measure.tables import database
 from lakegate.engine.read.open import open_source
 from lakegate.engine.slices.columns import SliceColumns
+from lakegate.engine.slices.current import CurrentRows
 from lakegate.engine.slices.identities import HASH_BYTES, complete, row_hashes
 from lakegate.engine.slices.merging import Identified, of_rows
 from lakegate.engine.slices.writer import divided, schema_of, with_common
@@ -87,7 +89,7 @@ def logical_hashes(  # noqa: PLR0913, PLR0917 - what arrived, and where the slic
     begin: Begin,
     counts: Sequence[int],
     folder: Path,
-    before: RowsBefore | None = None,
+    before: RowsBefore | CurrentRows | None = None,
 ) -> tuple[str, ...]:
     """The logical hash of each slice, of which the numbers of rows are known, as multihashes.
 
@@ -98,9 +100,12 @@ def logical_hashes(  # noqa: PLR0913, PLR0917 - what arrived, and where the slic
     try:
         columns = SliceColumns(plan, open_source(plan, parts, store))
         whole, offset = schema_of(columns.schema), begin.offset
-        tables = _tables(columns, folder)
-        if plan.policy.merge_key:
-            tables = of_rows(tables, (before or RowsBefore()).new(_tables(columns, folder), plan.policy.merge_key))
+        tables, policy = _tables(columns, folder), plan.policy
+        if isinstance(before, CurrentRows):
+            again, path = partial(_tables, columns, folder), folder / "before.arrow"
+            tables = before.events(again, policy.merge_key, policy.event_time, columns.schema, path)
+        elif policy.merge_key:
+            tables = of_rows(tables, (before or RowsBefore()).new(_tables(columns, folder), policy.merge_key))
         for at, rows in divided(tables, counts):
             while len(found) <= at:
                 found.append(LogicalHash(whole))

@@ -30,7 +30,9 @@ BUCKET: Final = 2048
 """StateRecords of a bucket."""
 AT_ONCE: Final = 1 << 19
 """StateRecords of a run that are in memory, about 16 MB."""
-_RECORD: Final = np.dtype([("key", f"S{HASH_BYTES}"), ("content", f"S{HASH_BYTES}")])
+RECORD: Final = np.dtype([("key", f"S{HASH_BYTES}"), ("content", f"S{HASH_BYTES}")])
+PLACED: Final = np.dtype([*RECORD.descr, ("offset", "<u8")])
+"""With the offset of the row, of lines whose rows may be taken back."""
 _ENTRY: Final = np.dtype([("first", f"S{HASH_BYTES}"), ("digest", f"V{HASH_BYTES}")])
 """Of the index, for each bucket."""
 _OLD_ENTRY: Final = np.dtype([("first", f"S{HASH_BYTES}")])
@@ -55,17 +57,19 @@ class StateRecords:
     records: NDArray[np.void]
 
     @staticmethod
-    def of(keys: Hashes, contents: Hashes) -> StateRecords:
+    def of(keys: Hashes, contents: Hashes, offsets: NDArray[np.int64] | None = None) -> StateRecords:
         """Of keys in any order; of one that is there several times, the first row."""
         order = np.unique(keys, return_index=True)[1]
-        found = np.empty(len(order), _RECORD)
+        found = np.empty(len(order), RECORD if offsets is None else PLACED)
         found["key"], found["content"] = keys[order], contents[order]
+        if offsets is not None:
+            found["offset"] = offsets[order]
         return StateRecords(found)
 
     @staticmethod
     def none() -> StateRecords:
         """Of no rows."""
-        return StateRecords(np.empty(0, _RECORD))
+        return StateRecords(np.empty(0, RECORD))
 
 
 class Parts(Protocol):
@@ -82,6 +86,11 @@ class StoredRun:
 
     store: Parts
     run: StateRun
+
+    @property
+    def record(self) -> np.dtype[np.void]:
+        """With offsets in lines of snapshots."""
+        return PLACED if self.run.as_of else RECORD
 
     def contents(self, keys: Hashes) -> tuple[NDArray[np.bool_], Hashes]:
         """Of sorted keys which ones are here, and their contents."""
@@ -104,21 +113,21 @@ class StoredRun:
 
     def _index(self) -> NDArray[np.void]:
         kind = _ENTRY if self.run.digest else _OLD_ENTRY
-        listed = self._part(self.run.rows * _RECORD.itemsize, -(-self.run.rows // BUCKET) * kind.itemsize)
+        listed = self._part(self.run.rows * self.record.itemsize, -(-self.run.rows // BUCKET) * kind.itemsize)
         if self.run.digest and _of_index(listed).hexdigest() != self.run.digest:
             raise _differs()
         return np.frombuffer(listed, kind)
 
     def _buckets(self, index: NDArray[np.void], begin: int, end: int) -> NDArray[np.void]:
         """The records of consecutive buckets."""
-        size = BUCKET * _RECORD.itemsize
-        found = self._part(begin * size, min(end * size, self.run.rows * _RECORD.itemsize) - begin * size)
-        if self.run.digest and _digests(found) != index["digest"][begin:end].tobytes():
+        size = BUCKET * self.record.itemsize
+        found = self._part(begin * size, min(end * size, self.run.rows * self.record.itemsize) - begin * size)
+        if self.run.digest and _digests(found, size) != index["digest"][begin:end].tobytes():
             raise _differs()
-        return np.frombuffer(found, _RECORD)
+        return np.frombuffer(found, self.record)
 
     def _part(self, start: int, length: int) -> bytes:
-        found = self.store.part(self.run.uri, start, length)
+        found = self.store.part(self.run.uri, start, length) if length else b""
         if len(found) != length:
             raise _differs()
         return found
@@ -131,9 +140,8 @@ def _differs() -> InputError:
     )
 
 
-def _digests(records: bytes) -> bytes:
-    """Of each bucket."""
-    size = BUCKET * _RECORD.itemsize
+def _digests(records: bytes, size: int) -> bytes:
+    """Of each bucket of so many bytes."""
     return b"".join(_of_bucket(records[at : at + size]).digest() for at in range(0, len(records), size))
 
 
@@ -164,7 +172,7 @@ class _Head:
 
     def __init__(self, blocks: Iterator[NDArray[np.void]]) -> None:
         self._blocks = blocks
-        self.block: NDArray[np.void] = np.empty(0, _RECORD)
+        self.block: NDArray[np.void] = np.empty(0, RECORD)
 
     def pull(self) -> bool:
         """Read on; whether there is more."""
@@ -188,7 +196,7 @@ def write_run(new: StateRecords, taken_up: Sequence[StoredRun], path: Path) -> t
             file.write(records)
             entries = np.empty(-(-len(block) // BUCKET), _ENTRY)
             entries["first"] = block["key"][::BUCKET]
-            entries["digest"] = np.frombuffer(_digests(records), f"V{HASH_BYTES}")
+            entries["digest"] = np.frombuffer(_digests(records, BUCKET * block.dtype.itemsize), f"V{HASH_BYTES}")
             index.append(entries.tobytes())
             rows += len(block)
         listed = b"".join(index)
@@ -198,14 +206,14 @@ def write_run(new: StateRecords, taken_up: Sequence[StoredRun], path: Path) -> t
 
 def _whole_buckets(blocks: Iterator[NDArray[np.void]]) -> Iterator[NDArray[np.void]]:
     """The same records, each time a number of whole buckets; the last one may have fewer records."""
-    rest = np.empty(0, _RECORD)
+    rest: NDArray[np.void] | None = None
     for block in blocks:
-        held = np.concatenate([rest, block])
+        held = block if rest is None else np.concatenate([rest, block])
         whole = len(held) - len(held) % BUCKET
         if whole:
             yield held[:whole]
         rest = held[whole:]
-    if len(rest):
+    if rest is not None and len(rest):
         yield rest
 
 

@@ -44,6 +44,8 @@ class Begin:
     """The column with the times of events; where it has none, the system time is."""
     watermark: datetime | None = None
     """Events before it are late."""
+    moment: datetime | None = None
+    """The time of all events, if they have one in common."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,16 +130,19 @@ def _groups(rows: Iterable[pa.Table]) -> Iterator[pa.Table]:
 
 
 def with_common(group: pa.Table, schema: pa.Schema, begin: Begin, offset: int) -> pa.RecordBatch:
-    """Rows of a slice, the first of them with this offset; there is at least one."""
+    """Rows of a slice, the first of them with this offset; there is at least one. Without a column `op` they are appended."""
     count = len(group)
     now = pa.repeat(pa.scalar(begin.system_time, _MOMENT), count)
+    events = now if begin.moment is None else pa.repeat(pa.scalar(begin.moment, _MOMENT), count)
+    has_operations = COMMON[1] in group.column_names
     common = [
         pa.array(np.arange(offset, offset + count, dtype=np.uint64)),
-        pa.array(np.zeros(count, np.uint8)),
+        _whole(group.column(COMMON[1])) if has_operations else pa.array(np.zeros(count, np.uint8)),
         now,
-        now if begin.event_time is None else _event_times(_whole(group.column(begin.event_time)), now),
+        events if begin.event_time is None else _event_times(_whole(group.column(begin.event_time)), now),
     ]
-    return pa.RecordBatch.from_arrays([*common, *map(_whole, group.columns)], schema=schema)
+    columns = map(group.column, schema.names[len(COMMON) :])
+    return pa.RecordBatch.from_arrays([*common, *map(_whole, columns)], schema=schema)
 
 
 def _late(batch: pa.RecordBatch, begin: Begin) -> int:
@@ -149,13 +154,19 @@ def _late(batch: pa.RecordBatch, begin: Begin) -> int:
 
 def _event_times(values: pa.Array, now: pa.Array) -> pa.Array:
     """Whole milliseconds; a day is its midnight."""
+    moments = event_moments(values)
+    return pc.if_else(pc.is_valid(moments), moments, now)
+
+
+def event_moments(values: pa.Array) -> pa.Array:
+    """Times of events of a column, in whole milliseconds; null where it has none."""
     if is_type.is_date32(values.type):
         moments = values.cast(pa.timestamp("ms")).cast(pa.int64())
     else:
         micros = np.asarray(values.cast(pa.int64()).fill_null(0))
         moments = pa.array(np.floor_divide(micros, 1000), mask=np.asarray(values.is_null()))
     known = pc.and_(pc.greater_equal(moments, _FIRST), pc.less_equal(moments, _LAST))
-    return pc.if_else(pc.fill_null(known, fill_value=False), moments.cast(_MOMENT), now)
+    return pc.if_else(pc.fill_null(known, fill_value=False), moments, None).cast(_MOMENT)
 
 
 def _leaves(path: str, found: pa.DataType) -> Iterator[str]:

@@ -13,7 +13,7 @@ from lakegate.contracts.judge.judgement import broken_rules, counts_of, judge, r
 from lakegate.contracts.judge.verdict import ACCEPTING, Verdict
 from lakegate.contracts.lake.lifecycle import warned
 from lakegate.contracts.lake.watermarks import watermark_after
-from lakegate.contracts.model.policy import Mode, PublishAs
+from lakegate.contracts.model.policy import MergeStrategy, Mode, PublishAs
 from lakegate.contracts.plan.plan import Plan
 from lakegate.contracts.plan.result import Result
 from lakegate.contracts.plan.slices import StateRun
@@ -79,9 +79,13 @@ def _offsets(plan: Plan, result: Result) -> tuple[int, int] | None:
         raise InputError("the offsets of the slices are not contiguous")
     if merge is not None:
         end = slices[-1].offset + slices[-1].rows if slices else merge.offset
-        keys = sum(each.rows for each in slices) - merge.without_key
-        if end - merge.offset != keys + merge.without_key or keys < 0 or (keys > 0) != (merge.run is not None):
-            raise InputError("slices and state are not those of the rows that are new")
+        snapshot, rows = merge.snapshot, sum(each.rows for each in slices)
+        if (plan.policy.merge_strategy is MergeStrategy.SNAPSHOT) != (snapshot is not None):
+            raise InputError("rows are merged by another strategy than that of the contract")
+        keys = rows - merge.without_key
+        has_state = (keys > 0) == (merge.run is not None) if snapshot is None else merge.run is not None or not slices
+        if end - merge.offset != rows or keys < 0 or not has_state or rows != (snapshot.events if snapshot else rows):
+            raise InputError("slices and state are not those of the rows that are new, or taken back")
         return merge.offset, end
     if bool(slices) != (ordered and result.rows > result.rejected_rows):
         raise InputError("there are slices of a delivery that has none, or none of its rows")
@@ -100,10 +104,10 @@ def _states(result: Result, workload: Workload) -> tuple[tuple[StateRun, ...], t
     )
     if not all(each.uri.startswith(f"accepted/{pin.chain}/") for each in (*before, *kept)):
         raise InputError("the merge state is not that of the line")
-    return before, (
-        *kept,
-        StateRun(state_key(pin, workload.id), merge.run.rows, merge.run.digest),
-    ) if merge.run else kept
+    if merge.run is None:
+        return before, kept
+    as_of = merge.snapshot.time if merge.snapshot else ""
+    return before, (*kept, StateRun(state_key(pin, workload.id), merge.run.rows, merge.run.digest, as_of))
 
 
 def reported(plan: bytes, result: bytes, workload: Workload, files: tuple[str, ...]) -> Report:

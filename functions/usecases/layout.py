@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from lakegate.contracts.lake.block import Block
@@ -88,6 +89,17 @@ def is_published(block: Block, key: str) -> bool:
     The name alone does not tell: a producer may name a part `_original/…`.
     """
     return key.startswith("accepted/") and (block.slices is None or any(each.key == key for each in block.slices))
+
+
+DATA: Final = re.compile(r"part-[0-9]{5}[A-Za-z0-9._-]*", re.ASCII)
+"""Names of what was delivered, and of accepted rows that Spark wrote; what completes a delivery has another name."""
+
+
+def is_original(block: Block, chain: str, key: str) -> bool:
+    """Whether an object of a block of the line is data that arrived, beside its slices."""
+    folder, _, name = key.rpartition("/")
+    is_beside = key.startswith(f"accepted/{chain}/") and f"{folder}/".endswith(f"/{ORIGINALS}")
+    return is_beside and not is_published(block, key) and DATA.fullmatch(name) is not None
 
 
 def report_key(workload: str) -> str:

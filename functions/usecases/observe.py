@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from lakegate.contracts.door.refusals import refused_rules
@@ -18,7 +19,7 @@ from lakegate.functions.usecases.batching import cause_of_member, is_to_start, s
 from lakegate.functions.usecases.collecting import collected
 from lakegate.functions.usecases.deciding import decision_of_answer, decision_of_silence
 from lakegate.functions.usecases.lost_runs import UNANSWERED, cause_of_run, described_run
-from lakegate.functions.usecases.pinning import pin_of, route_of, with_references
+from lakegate.functions.usecases.pinning import modified_at, pin_of, route_of, with_references
 from lakegate.functions.usecases.source import UnreadableSource, data_of, described
 from lakegate.functions.usecases.waived import decision_on_waived
 from lakegate.functions.workload import Decision, FailureCause, Pin, SourceObject
@@ -86,6 +87,7 @@ def _received(dependencies: Dependencies, workload: Workload) -> Observation | N
     if data is None:
         return VANISHED
     pin = pin_of(dependencies, route, data.modified.date().isoformat())
+    pin = replace(pin, modified=modified_at(dependencies, workload, data.modified))
     source = workload.source if workload.staged else described(data)
     arrived = dependencies.clock.now() if workload.replay_of else data.modified
     return Observation(Outcome.ROUTED, source=source, pin=pin, arrived=arrived)
@@ -109,6 +111,7 @@ def _completed(dependencies: Dependencies, workload: Workload, route: Route | No
             return None
     now = dependencies.clock.now()
     pin = pin_of(dependencies, route, now.date().isoformat())
+    pin = replace(pin, modified=modified_at(dependencies, workload, now))
     return Observation(Outcome.ROUTED, source=workload.source, arrived=now, pin=pin, parts=listed)
 
 

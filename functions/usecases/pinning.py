@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.lake.lifecycle import LineStatus, moment, strictest, warning
+from lakegate.contracts.lake.lifecycle import LineStatus, instant_of, moment, strictest, warning
 from lakegate.contracts.lake.routes import Route, candidates, covering, parts_of
 from lakegate.functions.usecases import layout
 from lakegate.functions.workload import Pin, Referred
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from lakegate.functions.usecases.dependencies import Dependencies
     from lakegate.functions.workload import Workload
 
@@ -38,6 +40,15 @@ def pin_of(dependencies: Dependencies, route: Route | None, ingest_date: str) ->
     known = status is not LineStatus.SUNSET or dependencies.lines.knows(route.line, route.prefix)
     pinned = (route.line, route.contract, route.version, route.plan, status, ingest_date, now.isoformat())
     return Pin(*pinned, prefix=route.prefix, known=known, warning=warning(line, status))
+
+
+def modified_at(dependencies: Dependencies, workload: Workload, at: datetime) -> str:
+    """When what landed was modified: of what is judged again as it was known before, because its copies are newer."""
+    before = workload.pin
+    if before is None and workload.replay_of:
+        before = dependencies.workloads.get(workload.replay_of).pin
+    known = before.modified or before.judging_time if before else ""
+    return moment(instant_of(known) if known else at)
 
 
 def with_references(dependencies: Dependencies, workload: Workload) -> Pin:

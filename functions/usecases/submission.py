@@ -8,11 +8,14 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from lakegate.contracts.door.terms import terms_of
 from lakegate.contracts.lake.block import BlockKind, deliveries
 from lakegate.contracts.lake.erasures import erasures_of
 from lakegate.contracts.lake.failures import OF_VALIDATORS
+from lakegate.contracts.lake.lifecycle import instant_of, moment
+from lakegate.contracts.model.name_times import time_in
 from lakegate.contracts.plan.request import AcceptedPart, Reference, Request, StagedPart
-from lakegate.contracts.plan.slices import MergeOrder, SliceOrder
+from lakegate.contracts.plan.slices import MergeOrder, PublishedSlice, SliceOrder, SnapshotOrder
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases import layout, parts
 from lakegate.functions.usecases.run_policy import run_policy
@@ -64,20 +67,39 @@ def job_request(dependencies: Dependencies, workload: Workload, attempt: int, ba
         judged_at=pin.judging_time,
         output_uri=f"s3://{lake}/{layout.attempt_prefix(workload.id, attempt, batch)}",
         references=tuple(referred_data(dependencies, each) for each in pin.references),
-        slices=_slices(dependencies, workload.id, pin.chain, terms) if terms.as_slices else None,
+        slices=_slices(dependencies, workload, pin.chain, terms) if terms.as_slices else None,
     )
 
 
-def _slices(dependencies: Dependencies, workload: str, line: str, terms: Terms) -> SliceOrder:
+def _slices(dependencies: Dependencies, workload: Workload, line: str, terms: Terms) -> SliceOrder:
     """What the slices begin with. ConcurrentUpdate while a part of the line's merge state is being committed."""
     following = dependencies.workloads.next_slice(line)
     if terms.merge_key and following.writer:
-        raise ConcurrentUpdate(workload)
+        raise ConcurrentUpdate(workload.id)
     order = SliceOrder(following.offset, terms.event_time, following.watermark)
     if not terms.merge_key:
         return order
     runs = tuple(replace(each, uri=f"s3://{dependencies.places.lake}/{each.uri}") for each in following.runs)
-    return replace(order, merge=MergeOrder(line, terms.merge_key, runs))
+    snapshot = _snapshot(dependencies, workload, line, terms, following.offset) if terms.snapshots else None
+    return replace(order, merge=MergeOrder(line, terms.merge_key, runs, snapshot))
+
+
+def _snapshot(dependencies: Dependencies, workload: Workload, line: str, terms: Terms, end: int) -> SnapshotOrder:
+    """The time of a snapshot by its name or its object, and the slices of its line up to an offset."""
+    pin, time = workload.pin, None
+    assert pin is not None
+    if terms.snapshot_time:
+        time = time_in(terms.snapshot_time, (workload.landed or workload.source).key)
+    known = (
+        moment(time) if time else "" if terms.snapshot_time else pin.modified or moment(instant_of(pin.judging_time))
+    )
+    slices = (
+        PublishedSlice(f"s3://{dependencies.places.lake}/{each.key}", each.offset, each.rows)
+        for block in deliveries(dependencies.ledger.blocks(line) if end else ())
+        for each in block.slices or ()
+        if each.end <= end
+    )
+    return SnapshotOrder(known, tuple(slices))
 
 
 def plan_uri(dependencies: Dependencies, digest: str) -> str:
@@ -100,8 +122,13 @@ def referred_data(dependencies: Dependencies, referred: Referred) -> Reference:
 
 
 def accepted_objects(dependencies: Dependencies, referred: Referred) -> Iterator[tuple[Block, LedgerObject]]:
-    """What consumers read of a line up to a height, each object with the block of its delivery."""
+    """The rows of a line up to a height, each object with the block of its delivery: of snapshots the newest that changed it."""
     blocks = dependencies.ledger.blocks(referred.line) if referred.height >= 0 else ()
+    below = [each for each in deliveries(blocks) if each.height <= referred.height]
+    newest = next((each for each in reversed(below) if each.slices), None)
+    if newest is not None and terms_of(dependencies.plan_at(newest.plan, newest.workload)).snapshots:
+        yield from ((newest, each) for each in newest.objects if layout.is_original(newest, referred.line, each.key))
+        return
     erasures = erasures_of(blocks)
     for block in deliveries(blocks):
         if block.kind is BlockKind.PUBLISHED and block.height <= referred.height:

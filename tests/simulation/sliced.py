@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lakegate.contracts.lake.block import Block, BlockKind
-from lakegate.contracts.model.policy import MergeStrategy, PublishAs, Treatment
+from lakegate.contracts.model.policy import Duplicates, MergeStrategy, PublishAs, Treatment
 from lakegate.contracts.plan.result import Result
-from lakegate.contracts.plan.slices import Merged, StateRun, WrittenRun, WrittenSlice
+from lakegate.contracts.plan.slices import Merged, MergedSnapshot, StateRun, WrittenRun, WrittenSlice
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases.intake import intake
 from lakegate.functions.usecases.steps import run
@@ -30,6 +30,12 @@ PLAN = replace(SIMPLE, policy=replace(SIMPLE.policy, publish_as=PublishAs.PARQUE
 
 LEDGER = replace(PLAN, policy=replace(PLAN.policy, merge_strategy=MergeStrategy.LEDGER, merge_key=("name",)))
 """Only rows with new keys are published."""
+SNAPSHOTS = replace(
+    PLAN, policy=replace(LEDGER.policy, merge_strategy=MergeStrategy.SNAPSHOT, duplicates=Duplicates.ACCEPT)
+)
+"""What differs from the delivery before is published."""
+GONE = 0x80
+"""Marks a row that is taken back."""
 
 
 def with_watermark(late: Treatment = Treatment.ACCEPT) -> Plan:
@@ -76,7 +82,8 @@ class Line:
             offset, watermark = asked["slices"]["offset"], asked["slices"]["watermark"]
             merge, published = None, body
             if accepted and asked["slices"]["merge"]:
-                merge, published = self._merged(asked["slices"], body, prefix)
+                merges = self._snapshot if asked["slices"]["merge"]["snapshot"] else self._merged
+                merge, published = merges(asked["slices"], body, prefix)
             written = memory.objects.put(Address(LAKE, key), f"{offset}:".encode() + published)
             at = time_of(body)
             logical, physical = f"f9680c00120{len(body):064x}", f"f1620{len(body):064x}"
@@ -107,6 +114,34 @@ class Line:
             run = WrittenRun(f"s3://{LAKE}/{key}", written.size, written.etag, len(new))
         vanished = len(set(known) - set(body))
         return Merged(order["offset"], len(body) - len(new), 0, vanished, 0, runs, runs, run), new
+
+    def _snapshot(self, order: dict[str, Any], body: bytes, prefix: str) -> tuple[Merged, bytes]:
+        """Each byte is a row and its own key, also if it is there several times: what differs from the state of the line."""
+        memory, merge = self.env.memory, order["merge"]
+        assert sum(each["rows"] for each in merge["snapshot"]["slices"]) == order["offset"]
+        runs = tuple(StateRun(**each) for each in merge["runs"])
+        known = b"".join(memory.objects.read(Address(LAKE, key_of(each.uri))) for each in runs)
+        found = MergedSnapshot(merge["snapshot"]["time"], max((each.as_of for each in runs), default=""))
+        if not found.is_merged:
+            return Merged(order["offset"], len(body), 0, 0, 0, runs, runs, snapshot=found), b""
+        now = bytes(dict.fromkeys(body))
+        gone, new = (bytes(each for each in one if each not in other) for one, other in ((known, now), (now, known)))
+        found = replace(found, appended=len(new), retracted=len(gone))
+        same = len(body) - len(new)
+        if runs and not found.events:
+            kept = tuple(replace(each, as_of=found.time) for each in runs)
+            return Merged(order["offset"], same, 0, 0, 0, runs, kept, snapshot=found), b""
+        key = f"{prefix}/slices/state.bin"
+        written = memory.objects.put(Address(LAKE, key), now)
+        run = WrittenRun(f"s3://{LAKE}/{key}", written.size, written.etag, len(now))
+        return Merged(order["offset"], same, 0, 0, 0, runs, (), run, found), bytes(each | GONE for each in gone) + new
+
+    def current(self) -> set[int]:
+        """The rows that no event takes back."""
+        found: set[int] = set()
+        for each in self.published():
+            found = found - {each ^ GONE} if each & GONE else found | {each}
+        return found
 
     def published(self) -> bytes:
         """The rows of all slices, in the order of the chain."""

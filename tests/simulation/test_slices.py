@@ -19,7 +19,7 @@ from lakegate.functions.usecases.steps import Effect
 from lakegate.functions.workload import FailureCause, State
 from tests.simulation.environment import LAKE, LINE, PREFIX
 from tests.simulation.promises import manifest_deliveries
-from tests.simulation.sliced import LEDGER, Line, judged, settled, with_watermark
+from tests.simulation.sliced import LEDGER, SNAPSHOTS, Line, judged, settled, with_watermark
 from tests.simulation.stage import Fault
 
 if TYPE_CHECKING:
@@ -205,6 +205,40 @@ def test_a_delivery_without_new_keys_is_published_without_a_slice() -> None:
     listed = manifest_deliveries(line.env.lake, manifest_key(LINE)) or []
     assert [each["published_rows"] for each in listed] == [5, 0, 1, 1]
     assert [row.decision.counts.published_rows for row in line.rows()] == [5, 0, 1, 1]
+
+
+def two_snapshots(first: bytes, second: bytes) -> Line:
+    """A line with the row 1, and two later snapshots that were both judged by it."""
+    line = judged(b"good:1", plan=SNAPSHOTS)
+    settled(line)
+    for number, body in enumerate((first, second), start=1):
+        line.env.memory.clock.sleep(60)
+        line.env.upload(f"{PREFIX}{number}.csv", body)
+    line.take_in()
+    return line
+
+
+@pytest.mark.simulation
+@pytest.mark.parametrize("first", [b"good:2", b"good:1"])
+@pytest.mark.parametrize("second", [b"good:3", b"good:1"])
+def test_the_newest_snapshot_is_the_line_whatever_happens(first: bytes, second: bytes) -> None:
+    """Two snapshots are judged by one state: the older one changes nothing where it comes second, also after an equal one."""
+    ends = set()
+    for order, faults in schedules():
+        line = two_snapshots(first, second)
+        workers = [Worker(line, at + 1, fault) for at, fault in enumerate(faults)]
+        for each in (*order, *(0, 1) * 6):
+            workers[each].turn()
+            line.hold()
+            line.results()
+        settled(line)
+
+        assert [each.state for each in line.rows()] == [State.PUBLISHED] * 3
+        assert line.current() == set(second)
+        blocks = [each for each in line.env.dependencies.ledger.blocks(LINE) if isinstance(each, Block)]
+        ends.add(tuple(each.verdict for each in blocks[1:]))
+
+    assert ends == {("accepted", "accepted"), ("accepted", "accepted_with_warnings")}
 
 
 @pytest.mark.simulation

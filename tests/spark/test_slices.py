@@ -9,7 +9,7 @@ import pytest
 
 from lakegate.contracts.model.policy import OnReject, Policy
 from lakegate.contracts.plan.request import StagedPart
-from lakegate.contracts.plan.slices import MergeOrder, SliceOrder, StateRun
+from lakegate.contracts.plan.slices import MergeOrder, PublishedSlice, SliceOrder, SnapshotOrder, StateRun
 from lakegate.engine.read import csv as csv_source
 from lakegate.engine.read.local import LocalStore, path_of
 from lakegate.engine.slices import delivery
@@ -108,3 +108,33 @@ def test_every_engine_merges_the_same_rows(tmp_path: Path) -> None:
 
     assert answers[0] == answers[1]
     assert [each[1:5] for each in answers[0]] == [(0, 0, 0, 0), (2, 1, 2988, 1)]
+
+
+def test_every_engine_finds_the_same_events(tmp_path: Path) -> None:
+    """The second snapshot takes rows of the first back: slices and state are the same bytes."""
+    from lakegate.spark_jobs.validate import validate  # noqa: PLC0415 - Spark's settings must be made first
+
+    plan = plan_of({"id": "integer", "at": "timestamp"}, rule("required", "id"))
+    time, more = "2020-01-02T03:04:05.000000Z", b"id,at\n4000,\n11,\n" + b"\n".join(CONTENT.splitlines()[20:]) + b"\n"
+    answers = []
+    for engine in (measure_natively, validate):
+        runs: tuple[StateRun, ...] = ()
+        published: tuple[PublishedSlice, ...] = ()
+        found = []
+        for number, body in enumerate((CONTENT, more)):
+            folder = tmp_path / f"{engine.__module__}-snapshot{number}"
+            folder.mkdir()
+            merge = MergeOrder("shop/visits_v1", ("id",), runs, SnapshotOrder(time, published))
+            order = SliceOrder(sum(each.rows for each in published), merge=merge)
+            result = engine(replace(request_for(plan, folder, body), slices=order), plan)
+            assert result.merge is not None
+            assert result.merge.run is not None
+            run, snapshot = result.merge.run, result.merge.snapshot
+            runs = (StateRun(run.uri, run.rows, run.digest, time),)
+            published += tuple(PublishedSlice(each.uri, each.offset, each.rows) for each in result.slices)
+            state = path_of(run.uri).read_bytes()
+            found.append((contents(result.slices), result.merge.known, snapshot and snapshot.events, state))
+        answers.append(found)
+
+    assert answers[0] == answers[1]
+    assert [each[1:3] for each in answers[0]] == [(0, 3000), (2981, 1 + 18 + 2)]

@@ -15,7 +15,7 @@ from lakegate.contracts.lake.lifecycle import moment
 from lakegate.contracts.lake.watermarks import watermark_after
 from lakegate.contracts.model.policy import Mode, Policy, Treatment
 from lakegate.contracts.plan.result import Result
-from lakegate.contracts.plan.slices import Merged, WrittenSlice
+from lakegate.contracts.plan.slices import Merged, MergedSnapshot, WrittenSlice
 from tests.unit.test_verdict import CLEAN, answer, check, measured, plan, statuses, verdict
 
 MAY = "2026-05-01T00:00:00.000000Z"
@@ -101,6 +101,46 @@ def test_rows_that_differ_from_the_line_are_outcomes(
     assert judgement.verdict.value == decided
     assert counts_of(own, judgement).published_rows == (0 if decided == "rejected" else 5)
     assert statuses(own, answer(measured(CLEAN), merge=Merged(0, 3, 0, 0))) == {"r/n": "pass"}
+
+
+OLD, NEWER = "2026-05-01T00:00:00.000000Z", "2026-05-02T00:00:00.000000Z"
+LATE = f"the snapshot is of {OLD}, and one of {NEWER} came before: it changes nothing"
+TWICE = "2 rows have no key (id) of their own: a null is in it, or an earlier row has it; the snapshot changes nothing"
+UNNAMED = "the time of the snapshot is not known: its name has no time as `snapshotTime: %Y%m%d` says"
+UNDATED = "the time of the snapshot is not known: its accepted rows do not have one time in the column at (`eventTime`)"
+
+
+@pytest.mark.parametrize(
+    ("policy", "snapshot", "outcomes", "decided"),
+    [
+        (Policy(), MergedSnapshot(NEWER, OLD, 0, 3, 2, 1), {}, "accepted"),
+        (Policy(), MergedSnapshot(OLD, NEWER), {"merge/late-snapshot": ("warn", LATE)}, "accepted_with_warnings"),
+        (
+            Policy(late_events=Treatment.REJECT),
+            MergedSnapshot(OLD, NEWER),
+            {"merge/late-snapshot": ("fail", LATE)},
+            "rejected",
+        ),
+        (Policy(), MergedSnapshot(OLD, OLD, 2), {"merge/keys": ("fail", TWICE)}, "rejected"),
+        (Policy(snapshot_time="%Y%m%d"), MergedSnapshot("", OLD), {"merge/time": ("fail", UNNAMED)}, "rejected"),
+        (
+            Policy(event_time="at", mode=Mode.OBSERVE),
+            MergedSnapshot("", OLD, 2),
+            {"merge/time": ("fail", UNDATED), "merge/keys": ("fail", TWICE)},
+            "accepted_with_warnings",
+        ),
+    ],
+)
+def test_why_a_snapshot_changes_nothing_is_an_outcome(
+    policy: Policy, snapshot: MergedSnapshot, outcomes: dict[str, tuple[str, str]], decided: str
+) -> None:
+    """What it changes is none. With `mode: observe` it is accepted, and changes nothing either."""
+    found = answer(measured(CLEAN), merge=Merged(0, 4, 0, 0, snapshot=snapshot))
+    judgement = judge(plan(check(), policy=replace(policy, merge_key=("id",))), found)
+
+    assert {each.id: (each.status.value, each.message) for each in judgement.outcomes[:-1]} == outcomes
+    assert judgement.verdict.value == decided
+    assert snapshot.is_merged is not bool(outcomes)
 
 
 @pytest.mark.parametrize("mark", ["2026-05-01", None])

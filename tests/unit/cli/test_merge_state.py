@@ -158,8 +158,8 @@ def test_a_line_of_which_nothing_was_merged_has_no_state(lakegate: Lakegate, con
     text = str(lakegate("dataset", "rebuild-state", LINE).exception)
 
     assert text == (
-        "shop/orders_v1 has no merge state: no delivery of it was merged. With `mergeStrategy: ledger` in its contract, the "
-        "first one that publishes slices has one"
+        "shop/orders_v1 has no merge state: no delivery of it was merged. With a `mergeStrategy` in its contract, the first one "
+        "that publishes slices has one"
     )
 
 

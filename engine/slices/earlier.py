@@ -1,0 +1,104 @@
+"""Rows of earlier slices of a line by their offsets: of each slice that has some, only the row groups with them are read."""
+
+from __future__ import annotations
+
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lakegate.contracts.errors import InputError
+from lakegate.contracts.odf.columns import COMMON
+from lakegate.engine.read.addressed import AddressedFile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from lakegate.contracts.plan.slices import PublishedSlice
+    from lakegate.engine.read.chunk import Store
+
+AT_ONCE = 1 << 16
+"""Rows that are in memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierRows:
+    """Rows in a file of this machine, which is mapped into memory."""
+
+    offsets: NDArray[np.int64]
+    """Of its rows, ascending."""
+    table: pa.Table
+
+    def taken(self, offsets: NDArray[np.int64]) -> pa.Table:
+        """Rows in this order; all of them are there."""
+        return self.table.take(pa.array(np.searchsorted(self.offsets, offsets)))
+
+    def of(self, offsets: NDArray[np.int64]) -> Iterator[pa.Table]:
+        """Likewise, some at a time."""
+        for begin in range(0, len(offsets), AT_ONCE):
+            yield self.taken(offsets[begin : begin + AT_ONCE])
+
+
+@contextmanager
+def earlier_rows(
+    store: Store, slices: Sequence[PublishedSlice], offsets: NDArray[np.int64], schema: pa.Schema, path: Path
+) -> Iterator[EarlierRows]:
+    """Rows by their ascending offsets, with the columns of a schema; `path`: of the file, which is deleted.
+
+    InputError where a slice has not the rows that it is listed with, or has other types.
+    """
+    with pa.ipc.new_file(str(path), schema) as writer:
+        for each in slices:
+            own = offsets[slice(*np.searchsorted(offsets, (each.offset, each.offset + each.rows)))]
+            for table in _rows(store, each, own, schema) if len(own) else ():
+                writer.write_table(table)
+    with pa.memory_map(str(path)) as file:
+        table = pa.ipc.open_file(file).read_all()
+        if len(table) != len(offsets):
+            raise InputError(
+                "the slices of the line do not have all rows of its state: `lakegate verify LINE` says why"
+            )
+        yield EarlierRows(offsets, table)
+    path.unlink()
+
+
+def _rows(store: Store, found: PublishedSlice, offsets: NDArray[np.int64], schema: pa.Schema) -> Iterator[pa.Table]:
+    from pyarrow.parquet import ParquetFile  # noqa: PLC0415 - only lines of snapshots need it
+
+    try:
+        with closing(AddressedFile(store, found.uri)) as file, ParquetFile(file) as parquet:
+            about, begin = parquet.metadata, found.offset
+            names = [COMMON[0], *(each for each in schema.names if each in parquet.schema_arrow.names)]
+            for group in range(about.num_row_groups):
+                end = begin + about.row_group(group).num_rows
+                own = offsets[slice(*np.searchsorted(offsets, (begin, end)))]
+                if len(own):
+                    yield _conformed(parquet.read_row_group(group, columns=names), own, begin, schema)
+                begin = end
+    except pa.ArrowException:
+        raise _altered(found) from None
+
+
+def _conformed(table: pa.Table, offsets: NDArray[np.int64], begin: int, schema: pa.Schema) -> pa.Table:
+    """These rows of a row group; a column that it does not have is null."""
+    rows = table.take(pa.array(offsets - begin))
+    if not pc.equal(rows.column(COMMON[0]).cast(pa.int64()), pa.chunked_array([pa.array(offsets)])).to_numpy().all():
+        raise pa.ArrowInvalid("other offsets")
+    columns = (
+        rows.column(each.name).cast(each.type) if each.name in rows.column_names else pa.nulls(len(rows), each.type)
+        for each in schema
+    )
+    return pa.table(list(columns), schema=schema)
+
+
+def _altered(found: PublishedSlice) -> InputError:
+    name = found.uri.rpartition("/")[2]
+    return InputError(
+        f"the slice {name} from offset {found.offset:,} is not as listed: `lakegate verify LINE --objects` names it"
+    )
