@@ -17,7 +17,8 @@ from lakegate.cli.aws import opened
 from lakegate.cli.download import DiffersError, File, ListedDelivery, fetched
 from lakegate.cli.escape import escaped
 from lakegate.cli.odf_dataset import check_file, head_of
-from lakegate.cli.odf_places import place_of
+from lakegate.cli.odf_places import is_whole
+from lakegate.cli.odf_repositories import place_of
 from lakegate.cli.signing import signatures_by
 from lakegate.contracts.convert.chain_odf import dataset_of, odf_blocks
 from lakegate.contracts.errors import InputError
@@ -80,11 +81,12 @@ def exported(dependencies: Dependencies, line: str, place: OdfPlace) -> Exported
     blocks = list(odf_blocks(stored, _Columns(dependencies, {})))
     if not any(each.added for each in blocks):
         raise InputError(f"{line} has no slices: its contract needs `publishAs: parquet`, and a delivery")
-    before = place.head()
-    known = _known(blocks, head_of(place), line)
-    size = _write(dependencies, place, blocks[known:])
-    if known < len(blocks):
-        place.set_head(blocks[-1].name, before)
+    with place.locked():
+        before = place.head()
+        known = _known(blocks, head_of(place), line)
+        size = _write(dependencies, place, blocks[known:])
+        if known < len(blocks):
+            place.set_head(blocks[-1].name, before)
     return Exported(line, str(dataset_of(stored[0].text)), blocks, len(blocks) - known, size)
 
 
@@ -118,7 +120,7 @@ def _write(dependencies: Dependencies, place: OdfPlace, blocks: Sequence[OdfBloc
     missing = [
         (each.added, each.fields)
         for each in blocks
-        if each.added and place.size(f"data/{each.added.data.physical}") != each.added.data.size
+        if each.added and not is_whole(place, f"data/{each.added.data.physical}")
     ]
     size = sum(added.data.size for added, _ in missing)
     with terminal.bytes_arriving("slices", size) as arrived:

@@ -19,7 +19,8 @@ from lakegate.cli.escape import escaped
 from lakegate.cli.odf_copy import DatasetCopy, as_document, in_words
 from lakegate.cli.odf_dataset import check_file, followed, head_of, names, walked
 from lakegate.cli.odf_ledger import ledger_of
-from lakegate.cli.odf_places import FolderPlace, source_of
+from lakegate.cli.odf_places import FolderPlace
+from lakegate.cli.odf_repositories import source_of
 from lakegate.contracts.errors import InputError
 from lakegate.functions.ports.errors import NotFound
 
@@ -48,10 +49,15 @@ def import_dataset(source: str, folder: Path, proof: Proof, stack: str | None, *
 def imported(source: OdfSource, folder: FolderPlace, proof: Proof) -> DatasetCopy:
     """Bring what is new into a folder. InputError, and nothing visible, where anything is not as it has to be."""
     _check_folder(folder.path)
-    before, head = folder.head(), head_of(source)
+    head = head_of(source)
     if head is None:
         raise InputError("there is no dataset: refs/head is missing")
-    own = head_of(folder)
+    with folder.locked():
+        return _imported(source, head, folder, proof)
+
+
+def _imported(source: OdfSource, head: str, folder: FolderPlace, proof: Proof) -> DatasetCopy:
+    before, own = folder.head(), head_of(folder)
     there = walked(folder, own) if own else []
     state, known = followed(None, there)
     new = walked(source, head, names(there), folder)

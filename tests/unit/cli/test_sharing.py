@@ -19,7 +19,8 @@ from lakegate.cli.dataset_export import exported
 from lakegate.cli.dataset_import import imported
 from lakegate.cli.main import app
 from lakegate.cli.odf_ledger import Proof
-from lakegate.cli.odf_places import FolderPlace, WebSource, place_of, source_of
+from lakegate.cli.odf_places import FolderPlace
+from lakegate.cli.odf_repositories import WebSource, place_of, source_of
 from lakegate.cli.signing import signatures_by
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.odf.metadata import SetAttachments, block_in
@@ -112,7 +113,7 @@ class Failing:
 
     def __init__(self, folder: Path, left: int) -> None:
         self.place, self.left = FolderPlace(folder), left
-        self.pieces, self.head, self.size = self.place.pieces, self.place.head, self.place.size
+        self.pieces, self.head, self.locked = self.place.pieces, self.place.head, self.place.locked
 
     def _write(self) -> None:
         if not self.left:
@@ -541,7 +542,6 @@ def test_a_bucket_is_a_repository(line: Lake, lakegate: Lakegate, tmp_path: Path
     for stale in (None, before):
         with pytest.raises(InputError, match="was changed by somebody else"):
             place.set_head("f1620", stale)
-    place.put("refs/head", b"absent alone")
     assert files_of(tmp_path / "shared")["refs/head"].decode() == head_in(place)
     assert lakegate.dependencies is not None
 
