@@ -58,17 +58,16 @@ def imported(source: OdfSource, folder: FolderPlace, proof: Proof) -> DatasetCop
 
 def _imported(source: OdfSource, head: str, folder: FolderPlace, proof: Proof) -> DatasetCopy:
     before, own = folder.head(), head_of(folder)
-    there = walked(folder, own) if own else []
-    state, known = followed(None, there)
-    new = walked(source, head, names(there), folder)
-    _check_continues(own, head, new[0].block.previous if new else head)
-    after, added = followed(state, new)
-    assert after is not None
-    ledger = ledger_of([*there, *new], [*known, *added], proof)
+    there = walked(folder, own)[0] if own else []
+    new, joint = walked(folder, head, names(there), source)
+    _check_continues(own, head, joint)
+    state, slices = followed([*there, *new])
+    ledger = ledger_of([*there, *new], slices, proof)
+    added = [each for each in slices if each.sequence >= len(there)]
     _bring(source, folder, added, ledger)
     if new:
         folder.set_head(head, before)
-    return DatasetCopy(after, len(new), tuple(added), ledger)
+    return DatasetCopy(state, len(new), tuple(added), ledger)
 
 
 def _check_folder(path: Path) -> None:

@@ -41,9 +41,8 @@ def verify_dataset(folder: Path, proof: Proof, *, as_json: bool) -> int:
 def _verified(folder: FolderPlace, head: str, proof: Proof) -> tuple[DatasetCopy | None, list[str]]:
     """The dataset, if its chain is intact, and what is wrong."""
     try:
-        links = walked(folder, head)
-        state, added = followed(None, links)
-        assert state is not None
+        links, _ = walked(folder, head)
+        state, added = followed(links)
         ledger = ledger_of(links, added, proof)
     except InputError as error:
         return None, [str(error)]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from lakegate.cli.odf_places import HEAD, LONGEST_HEAD, read
+from lakegate.cli.odf_places import HEAD, LONGEST_HEAD, is_whole, read
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.lifecycle import moment
 from lakegate.contracts.odf.chain import follow
-from lakegate.contracts.odf.metadata import AddData, block_hash, block_in
+from lakegate.contracts.odf.metadata import AddData, SetDataSchema, block_hash, block_in
 from lakegate.contracts.odf.multihash import HashCode, hash_in, multihash
 from lakegate.contracts.words import shown
 from lakegate.functions.ports.errors import NotFound
@@ -25,26 +26,44 @@ if TYPE_CHECKING:
 LARGEST_BLOCK: Final = 16 << 20
 """Bytes."""
 MOST_BLOCKS: Final = 1_000_000
-MOST_BYTES: Final = 1 << 30
-"""Of all blocks that are new."""
+MOST_BYTES: Final = 16 << 30
+"""Of all blocks that are read from a place, on the disk: in memory there is one at a time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """One block, by its name."""
+    """One block in a folder, by its name."""
 
     name: str
-    block: MetadataBlock
+    folder: FolderPlace
+
+    @property
+    def block(self) -> MetadataBlock:
+        """Read and compared with its name each time: a chain may be larger than memory. InputError."""
+        return _parsed(self.name, _checked(self.folder, self.name))
 
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """A slice of the chain, and the columns that it has."""
+    """A slice of the chain, and the block with the columns that it has."""
 
     sequence: int
     published_at: str
     data: DataSlice
-    fields: tuple[Mapping[str, Any], ...]
+    schema: Link
+
+    @property
+    def fields(self) -> tuple[Mapping[str, Any], ...]:
+        """The columns."""
+        return _fields(self.schema)
+
+
+@lru_cache(maxsize=1)
+def _fields(schema: Link) -> tuple[Mapping[str, Any], ...]:
+    """One slice after the other has the same columns."""
+    event = schema.block.event
+    assert isinstance(event, SetDataSchema)
+    return event.fields
 
 
 def head_of(source: OdfSource) -> str | None:
@@ -59,55 +78,65 @@ def head_of(source: OdfSource) -> str | None:
     return multihash(code, digest)
 
 
-def walked(source: OdfSource, head: str, known: Collection[str] = (), copy: FolderPlace | None = None) -> list[Link]:
-    """The blocks from the first unknown one up to the head. `copy`: where blocks are kept, and read if they are there."""
+def walked(
+    folder: FolderPlace, head: str, known: Collection[str] = (), source: OdfSource | None = None
+) -> tuple[list[Link], str | None]:
+    """The blocks from the first unknown one up to the head, and the name of the one before. `source`: where missing ones are."""
     links: list[Link] = []
-    size = 0
+    size, above = 0, None
     name: str | None = head
     while name is not None and name not in known:
-        body = _body(source, name, copy)
+        body = _checked(folder, name) if source is None else _brought(source, name, folder)
         size += len(body)
         block = _parsed(name, body)
-        if links and block.sequence != links[-1].block.sequence - 1:
+        if above is not None and block.sequence != above - 1:
             raise InputError(f"the block {name} has the number {block.sequence}, not the one before its successor's")
         if block.sequence >= MOST_BLOCKS or size > MOST_BYTES:
             raise InputError(
                 f"the chain has more than {MOST_BLOCKS:,} blocks, or blocks of more than {MOST_BYTES:,} bytes"
             )
-        links.append(Link(name, block))
-        name = block.previous
-    return links[::-1]
+        links.append(Link(name, folder))
+        name, above = block.previous, block.sequence
+    return links[::-1], name
 
 
-def followed(state: ChainState | None, links: Iterable[Link]) -> tuple[ChainState | None, list[Added]]:
-    """The state after these blocks, and the slices that they add. InputError, with the number of the block that is wrong."""
+def followed(links: Iterable[Link]) -> tuple[ChainState, list[Added]]:
+    """The state after the blocks of a chain, and the slices that they add. InputError names a block that is wrong."""
+    state: ChainState | None = None
+    schema: Link | None = None
     added = []
-    for number, each in enumerate(links, 0 if state is None else state.sequence + 1):
+    for number, each in enumerate(links):
+        block = each.block
         try:
-            state = follow(state, each.name, each.block)
+            state = follow(state, each.name, block)
         except InputError as error:
             raise InputError(f"block {number} ({each.name}): {error}") from None
-        event = each.block.event
-        if isinstance(event, AddData) and event.data is not None:
-            published_at = each.block.system_time.time.isoformat()
-            added.append(Added(state.sequence, published_at, event.data, state.schema))
+        if isinstance(block.event, SetDataSchema):
+            schema = each
+        if isinstance(block.event, AddData) and block.event.data is not None:
+            assert schema is not None  # else the block does not follow
+            added.append(Added(number, block.system_time.time.isoformat(), block.event.data, schema))
+    assert state is not None  # there is a head
     return state, added
 
 
-def _body(source: OdfSource, name: str, copy: FolderPlace | None) -> bytes:
+def _brought(source: OdfSource, name: str, folder: FolderPlace) -> bytes:
     place = f"blocks/{name}"
-    if copy is not None and copy.size(place) is not None:
-        body = read(copy, place, LARGEST_BLOCK)
-        if block_hash(body) == name:
-            return body
+    if is_whole(folder, place):
+        return read(folder, place, LARGEST_BLOCK)
+    body = _checked(source, name)
+    folder.put(place, body)
+    return body
+
+
+def _checked(source: OdfSource, name: str) -> bytes:
+    place = f"blocks/{name}"
     try:
         body = read(source, place, LARGEST_BLOCK)
     except NotFound:
         raise InputError(f"the block {name} is missing") from None
     if block_hash(body) != name:
         raise InputError(f"the bytes of the block {name} are others than its name says")
-    if copy is not None:
-        copy.put(place, body)
     return body
 
 

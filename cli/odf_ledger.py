@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
+from itertools import zip_longest
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from lakegate.cli.chain_file import Passed
 from lakegate.contracts.convert.chain_odf import ledger_in, odf_blocks
 from lakegate.contracts.errors import InputError
-from lakegate.contracts.lake.block import deliveries, stored_block
+from lakegate.contracts.lake.block import stored_block
 from lakegate.contracts.lake.ledger import verify_signed
 from lakegate.contracts.odf.metadata import SetAttachments
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from lakegate.cli.odf_dataset import Added, Link
-    from lakegate.contracts.lake.block import AnyBlock, Block
-    from lakegate.contracts.lake.signatures import Signatures
+    from lakegate.contracts.lake.block import Block
+    from lakegate.contracts.lake.signatures import Signatures, SignedText
 
 OTHER: Final = "the ledger in the attachments gives another dataset"
 
@@ -28,19 +29,12 @@ class CheckedLedger:
     """The ledger of a dataset, which was verified."""
 
     line: str
-    blocks: tuple[AnyBlock, ...]
-    digest: str
+    height: int
     """Of the last block."""
-
-    @property
-    def height(self) -> int:
-        """Of the last block."""
-        return len(self.blocks) - 1
-
-    @property
-    def event_times(self) -> dict[int, tuple[str, str]]:
-        """Of each slice, by the offset of its first row."""
-        return {one.offset: one.event_time for each in deliveries(self.blocks) for one in each.slices or ()}
+    digest: str
+    """Likewise."""
+    event_times: Mapping[int, tuple[str, str]]
+    """Of each slice, by the offset of its first row."""
 
 
 class Proof(NamedTuple):
@@ -57,31 +51,44 @@ def ledger_of(links: Sequence[Link], added: Sequence[Added], proof: Proof) -> Ch
     The blocks of a dataset follow from its ledger and from the columns of its data: they are written again, and compared.
     The signatures of `proof` then have what is signed by whom.
     """
-    events = (each.block.event for each in links)
-    stored = ledger_in(each for each in events if isinstance(each, SetAttachments))
-    if not stored:
+    first = next(_stored(links), None)
+    if first is None:
         if proof.signatures.given is not None or proof.anchors:
             raise InputError(
                 "the dataset has no blocks of Lakegate, so nothing is signed: leave out --key and --anchor"
             )
         return None
-    lowest = stored_block(stored[0].text)
+    lowest = stored_block(first.text)
     line = "" if lowest is None else lowest.chain
-    faults = verify_signed(stored, line, proof.signatures, anchors=proof.anchors)
+    passed = Passed()
+    faults = verify_signed(passed.through(_stored(links)), line, proof.signatures, anchors=proof.anchors)
     if faults:
         raise InputError(
             f"the ledger in the attachments is broken: {faults[0].what} at block {faults[0].height} {faults[0].why}"
         )
-    columns = {each.data.start: tuple(map(dict, each.fields)) for each in added}
+    return CheckedLedger(line, passed.height, passed.digest, _event_times(links, added))
+
+
+def _stored(links: Iterable[Link]) -> Iterator[SignedText]:
+    events = (each.block.event for each in links)
+    return ledger_in(each for each in events if isinstance(each, SetAttachments))
+
+
+def _event_times(links: Sequence[Link], added: Sequence[Added]) -> dict[int, tuple[str, str]]:
+    """The event times of slices in the ledger, whose blocks are written again and compared. InputError where they differ."""
+    slices = {each.data.start: each for each in added}
 
     def fields_of(block: Block) -> tuple[dict[str, Any], ...]:
-        return columns.get((block.slices or ())[0].offset, ())
+        found = slices.get((block.slices or ())[0].offset)
+        return () if found is None else tuple(map(dict, found.fields))
 
+    times = {}
     try:
-        written = [each.name for each in odf_blocks(stored, fields_of)]
+        for written, link in zip_longest(odf_blocks(_stored(links), fields_of), links):
+            if written is None or link is None or written.name != link.name:
+                raise InputError("a later release may have written it")  # noqa: TRY301 - one of the ways in which it is another
+            if written.added:
+                times[written.added.stated.offset] = written.added.stated.event_time
     except InputError as error:
         raise InputError(f"{OTHER}: {error}") from None
-    if written != [each.name for each in links]:
-        raise InputError(f"{OTHER}, or a later release wrote it")
-    blocks = tuple(block for each in stored if (block := stored_block(each.text)) is not None)
-    return CheckedLedger(line, blocks, hashlib.sha3_256(stored[-1].text).hexdigest())
+    return times

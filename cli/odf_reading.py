@@ -11,7 +11,11 @@ from lakegate.contracts.lake.block import deliveries, stored_block
 from lakegate.contracts.odf.metadata import SetAttachments
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
+
+    from lakegate.cli.odf_dataset import Link
+    from lakegate.contracts.lake.block import AnyBlock
 
 ANY: Final = "0001-01-01T00:00:00+00:00"
 """The earliest event of a slice of which it is not known."""
@@ -26,14 +30,15 @@ def dataset_in(folder: Path) -> dict[str, Any] | None:
     head = head_of(place)
     if head is None:
         return None
-    links = walked(place, head)
-    state, added = followed(None, links)
-    assert state is not None
-    stored = ledger_in(each.block.event for each in links if isinstance(each.block.event, SetAttachments))
-    blocks = [block for each in stored if (block := stored_block(each.text)) is not None]
-    earliest = {one.offset: one.event_time[0] for each in deliveries(blocks) for one in each.slices or ()}
+    links, _ = walked(place, head)
+    state, added = followed(links)
+    line = str(state.id)
+    earliest: dict[int, str] = {}
+    for block in _ledger(links):
+        line = block.chain
+        earliest.update((one.offset, one.event_time[0]) for each in deliveries([block]) for one in each.slices or ())
     return {
-        "line": blocks[0].chain if blocks else str(state.id),
+        "line": line,
         "height": state.sequence,
         "deliveries": [
             {
@@ -51,3 +56,9 @@ def dataset_in(folder: Path) -> dict[str, Any] | None:
             for each in added
         ],
     }
+
+
+def _ledger(links: Iterable[Link]) -> Iterator[AnyBlock]:
+    events = (each.block.event for each in links)
+    stored = ledger_in(each for each in events if isinstance(each, SetAttachments))
+    return (block for each in stored if (block := stored_block(each.text)) is not None)

@@ -44,7 +44,10 @@ if TYPE_CHECKING:
 IDENTITY: Final = b"lakegate-dataset/1\n"
 """What the text begins with whose hash is the identity of a dataset."""
 _PATH: Final = "lakegate/ledger/{:012}{}.json"
+SIGNATURE: Final = ".signature"
 _ATTACHED: Final = re.compile(r"lakegate/ledger/([0-9]{12})(\.signature)?\.json")
+LONGEST: Final = 1 << 19
+"""Characters of a block of the ledger: it is an item of DynamoDB, of at most 400 KB."""
 
 Fields = tuple[dict[str, Any], ...]
 
@@ -134,33 +137,34 @@ def _moment(text: str) -> Moment:
 def _attached(block: AnyBlock, stored: SignedText) -> Iterator[tuple[str, str]]:
     yield _PATH.format(block.height, ""), stored.text.decode()
     if stored.signature is not None:
-        yield _PATH.format(block.height, ".signature"), canonical_json(signature_document(stored.signature)).decode()
+        yield _PATH.format(block.height, SIGNATURE), canonical_json(signature_document(stored.signature)).decode()
 
 
-def ledger_in(attachments: Iterable[SetAttachments]) -> list[SignedText]:
+def ledger_in(attachments: Iterable[SetAttachments]) -> Iterator[SignedText]:
     """The blocks of the ledger in the attachments of a dataset, the lowest first; none of a dataset of another tool.
 
     InputError where one is missing, or there twice.
     """
-    texts: list[bytes] = []
-    signatures: dict[int, str] = {}
-    for path, content in (item for each in attachments for item in each.items):
-        found = _ATTACHED.fullmatch(path)
-        if found is None:
+    height = 0
+    for each in attachments:
+        found: dict[str, str] = {}
+        for path, content in each.items:
+            attached = _ATTACHED.fullmatch(path)
+            if attached is None:
+                continue
+            kind = attached[2] or ""
+            if int(attached[1]) != height or kind in found:
+                raise InputError(f"the ledger in the attachments is not in its order: {path}")
+            if len(content) > LONGEST:
+                raise InputError(f"the ledger in the attachments has more than {LONGEST:,} characters: {path}")
+            found[kind] = content
+        if not found:
             continue
-        height = int(found[1])
-        if found[2] and height not in signatures:
-            signatures[height] = content
-        elif not found[2] and height == len(texts):
-            texts.append(content.encode())
-        else:
-            raise InputError(f"the ledger in the attachments is not in its order: {path}")
-    if any(height >= len(texts) for height in signatures):
-        raise InputError("the ledger in the attachments has a signature of no block")
-    return [
-        SignedText(text, signature_from(_json(signatures[height])) if height in signatures else None)
-        for height, text in enumerate(texts)
-    ]
+        if "" not in found:
+            raise InputError("the ledger in the attachments has a signature of no block")
+        height += 1
+        signature = found.get(SIGNATURE)
+        yield SignedText(found[""].encode(), None if signature is None else signature_from(_json(signature)))
 
 
 def _json(text: str) -> object:

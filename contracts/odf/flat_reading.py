@@ -1,7 +1,8 @@
 """Values of ODF's tables from bytes of FlatBuffers that anybody may have written.
 
 The library has no check of a buffer in Python. Here every place is compared with the end of the buffer, tables nest to a bound,
-and a value is no larger than a multiple of its bytes: references may lead to the same place many times.
+and what Python needs for a value is counted before it is made: references may lead to the same place many times, and a table
+of eight bytes becomes a dictionary.
 """
 
 from __future__ import annotations
@@ -25,8 +26,12 @@ from lakegate.contracts.odf.tables import (
 
 MAX_DEPTH = 64
 """Tables in tables."""
-REPEATED = 4
-"""Times the bytes of a buffer that its values may have."""
+MOST_MEMORY = 128 << 20
+"""Bytes of memory that all values of a block may take, however large it is."""
+REPEATED = 64
+"""Times the bytes of a buffer that its values may take of memory: a column has 25 times those of its tables."""
+_TABLE, _NUMBER, _TEXT, _ENTRY, _WIDEST = 256, 32, 80, 9, 4
+"""Bytes of memory of a dictionary, a number, an empty text or list, an item of a list, and a character that is not of ASCII."""
 _OFFSET, _SHORT = 4, 2
 """Bytes of a reference, and of an entry of a table's index."""
 
@@ -35,9 +40,27 @@ class NotOdfError(InputError):
     """The bytes are no value of a table."""
 
 
-def decoded(table: str, data: bytes) -> dict[str, Any]:
+@dataclass(slots=True)
+class Budget:
+    """Bytes of memory that values may still take."""
+
+    left: int
+
+    def take(self, size: int) -> None:
+        """NotOdfError where there are not as many."""
+        self.left -= size
+        if self.left < 0:
+            raise NotOdfError("its values need too much memory: references lead to the same place many times")
+
+
+def budget_of(data: bytes) -> Budget:
+    """What the values of a buffer, and of the buffers in it, may take together."""
+    return Budget(min(MOST_MEMORY, REPEATED * len(data)))
+
+
+def decoded(table: str, data: bytes, budget: Budget | None = None) -> dict[str, Any]:
     """The value of a table; NotOdfError for bytes of something else."""
-    reader = _Reader(data, REPEATED * len(data))
+    reader = _Reader(data, budget or budget_of(data))
     try:
         return reader.table(table, reader.reference(0), 0)
     except (struct.error, UnicodeDecodeError):
@@ -47,14 +70,13 @@ def decoded(table: str, data: bytes) -> dict[str, Any]:
 @dataclass(slots=True)
 class _Reader:
     data: bytes
-    left: int
-    """Bytes that values may still take."""
+    budget: Budget
 
     def table(self, name: str, at: int, depth: int) -> dict[str, Any]:
         """The fields that are there, and numbers with a default."""
         if depth > MAX_DEPTH:
             raise NotOdfError(f"tables are nested more than {MAX_DEPTH} deep")
-        self.take(_OFFSET)
+        self.budget.take(_TABLE + _NUMBER * len(TABLES[name]))
         index = at - self.number("i", at)
         length = self.number("H", index)
         value: dict[str, Any] = {}
@@ -87,6 +109,7 @@ class _Reader:
         """A value that is not a number."""
         match kind:
             case StructField(fields):
+                self.budget.take(_TABLE + _NUMBER * len(fields))
                 return {
                     name: self.number(code, at + place)
                     for (name, code), place in zip(fields.items(), kind.places[:-1], strict=True)
@@ -94,10 +117,12 @@ class _Reader:
             case TableField(table):
                 return self.table(table, self.reference(at), depth + 1)
             case TablesField(table):
-                start, count = self.vector(at, _OFFSET)
+                start, count = self.vector(at, _ENTRY)
                 return [self.table(table, self.reference(start + _OFFSET * each), depth + 1) for each in range(count)]
             case TextField():
-                return self.bytes_at(at).decode()
+                found = self.bytes_at(at)
+                self.budget.take((1 if found.isascii() else _WIDEST) * len(found))
+                return found.decode()
             case _:
                 assert isinstance(kind, BytesField)
                 return self.bytes_at(at)
@@ -106,7 +131,7 @@ class _Reader:
         """Where the first of several elements is, and how many there are."""
         start = self.reference(at)
         count = self.number("I", start)
-        self.take(width * count)
+        self.budget.take(_TEXT + width * count)
         return start + _OFFSET, count
 
     def bytes_at(self, at: int) -> bytes:
@@ -139,9 +164,3 @@ class _Reader:
         if not 0 <= number < len(kind.names):
             raise NotOdfError(f"{number} is none of {', '.join(kind.names)}")
         return kind.names[number]
-
-    def take(self, size: int) -> None:
-        """Count bytes of the value."""
-        self.left -= size
-        if self.left < 0:
-            raise NotOdfError("the values are larger than their bytes: references lead to the same place many times")

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from lakegate.contracts.errors import InputError
-from lakegate.contracts.odf.flat_reading import NotOdfError, decoded
+from lakegate.contracts.odf.flat_reading import NotOdfError, budget_of, decoded
 from lakegate.contracts.odf.multibase import base16
 from lakegate.contracts.odf.multihash import HashCode, hash_in, multihash
 from lakegate.contracts.odf.names import DatasetId, dataset_id_of
@@ -133,10 +133,11 @@ def block_hash(body: bytes) -> str:
 
 def block_in(body: bytes) -> MetadataBlock:
     """The block of an envelope. InputError where it is none, or has an event that Lakegate cannot follow."""
-    manifest = decoded("Manifest", body)
+    budget = budget_of(body)
+    manifest = decoded("Manifest", body, budget)
     if manifest["kind"] != KIND or manifest["version"] not in VERSIONS:
         raise NotOdfError("it is no block, or one of a version that this release does not know")
-    found = decoded("MetadataBlock", _there(manifest, "content"))
+    found = decoded("MetadataBlock", _there(manifest, "content"), budget)
     previous = found.get("prev_block_hash")
     return MetadataBlock(
         Moment(**_there(found, "system_time")),

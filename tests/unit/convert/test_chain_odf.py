@@ -144,8 +144,8 @@ def test_the_ledger_is_read_back() -> None:
     """The chain and its signatures are those of the ledger; attachments of others are passed over."""
     attachments = [each for each in events(WRITTEN) if isinstance(each, SetAttachments)]
 
-    assert ledger_in([SetAttachments((("README.md", "text"),)), *attachments]) == CHAIN
-    assert ledger_in([]) == []
+    assert list(ledger_in([SetAttachments((("README.md", "text"),)), *attachments])) == CHAIN
+    assert list(ledger_in([])) == []
 
 
 def test_a_block_without_a_signature_is_read_back() -> None:
@@ -153,7 +153,7 @@ def test_a_block_without_a_signature_is_read_back() -> None:
     unsigned = [SignedText(CHAIN[0].text), CHAIN[1]]
     found = [each for each in events(list(odf_blocks(unsigned, columns))) if isinstance(each, SetAttachments)]
 
-    assert ledger_in(found) == unsigned
+    assert list(ledger_in(found)) == unsigned
 
 
 FIRST, SIGNATURE = "lakegate/ledger/000000000000.json", "lakegate/ledger/000000000000.signature.json"
@@ -174,7 +174,7 @@ FIRST, SIGNATURE = "lakegate/ledger/000000000000.json", "lakegate/ledger/0000000
 def test_a_ledger_that_is_none_is_refused(items: list[tuple[str, str]], reason: str) -> None:
     """Attachments under the names of the ledger have to be one."""
     with pytest.raises(InputError, match=reason):
-        ledger_in([SetAttachments(tuple(items))])
+        list(ledger_in([SetAttachments(tuple(items))]))
 
 
 @pytest.mark.parametrize("time", ["2026-13-20T10:00:00.000000Z", "2026-11-31T10:00:00.000000Z"])
