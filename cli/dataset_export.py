@@ -78,7 +78,8 @@ def exported(dependencies: Dependencies, line: str, place: OdfPlace) -> Exported
     stored = list(islice(dependencies.ledger.signed(line), head.height + 1))
     if verify_signed(stored, line, signatures_by(None), head.digest):
         raise InputError(f"the chain of {line} is broken: `lakegate verify {line}` tells where")
-    blocks = list(odf_blocks(stored, _Columns(dependencies, {})))
+    plans = _Plans(dependencies, {})
+    blocks = list(odf_blocks(stored, plans.fields, plans.text))
     if not any(each.added for each in blocks):
         raise InputError(f"{line} has no slices: its contract needs `publishAs: parquet`, and a delivery")
     with place.locked():
@@ -91,17 +92,22 @@ def exported(dependencies: Dependencies, line: str, place: OdfPlace) -> Exported
 
 
 @dataclass(frozen=True, slots=True)
-class _Columns:
-    """The columns of slices by the plan that they were written by."""
+class _Plans:
+    """The plans of deliveries, and the columns of slices that were written by them."""
 
     dependencies: Dependencies
     known: dict[str, Fields]
 
-    def __call__(self, block: Block) -> Fields:
+    def text(self, block: Block) -> bytes:
+        """See `odf_blocks`."""
+        return self.dependencies.plan_at(block.plan, block.workload)
+
+    def fields(self, block: Block) -> Fields:
+        """See `odf_blocks`."""
         from lakegate.engine.slices.fields import plan_fields  # noqa: PLC0415 - the engine is for this command alone
 
         if block.plan not in self.known:
-            self.known[block.plan] = plan_fields(Plan.from_bytes(self.dependencies.plan_at(block.plan, block.workload)))
+            self.known[block.plan] = plan_fields(Plan.from_bytes(self.text(block)))
         return self.known[block.plan]
 
 

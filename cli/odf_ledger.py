@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from lakegate.cli.chain_file import Passed
-from lakegate.contracts.convert.chain_odf import ledger_in, odf_blocks
+from lakegate.contracts.convert.chain_odf import ledger_in, odf_blocks, plan_in
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.block import stored_block
 from lakegate.contracts.lake.ledger import verify_signed
@@ -51,7 +51,7 @@ def ledger_of(links: Sequence[Link], added: Sequence[Added], proof: Proof) -> Ch
     The blocks of a dataset follow from its ledger and from the columns of its data: they are written again, and compared.
     The signatures of `proof` then have what is signed by whom.
     """
-    first = next(_stored(links), None)
+    first = next(_Attached().ledger(links), None)
     if first is None:
         if proof.signatures.given is not None or proof.anchors:
             raise InputError(
@@ -61,7 +61,7 @@ def ledger_of(links: Sequence[Link], added: Sequence[Added], proof: Proof) -> Ch
     lowest = stored_block(first.text)
     line = "" if lowest is None else lowest.chain
     passed = Passed()
-    faults = verify_signed(passed.through(_stored(links)), line, proof.signatures, anchors=proof.anchors)
+    faults = verify_signed(passed.through(_Attached().ledger(links)), line, proof.signatures, anchors=proof.anchors)
     if faults:
         raise InputError(
             f"the ledger in the attachments is broken: {faults[0].what} at block {faults[0].height} {faults[0].why}"
@@ -69,9 +69,28 @@ def ledger_of(links: Sequence[Link], added: Sequence[Added], proof: Proof) -> Ch
     return CheckedLedger(line, passed.height, passed.digest, _event_times(links, added))
 
 
-def _stored(links: Iterable[Link]) -> Iterator[SignedText]:
-    events = (each.block.event for each in links)
-    return ledger_in(each for each in events if isinstance(each, SetAttachments))
+@dataclass(slots=True)
+class _Attached:
+    """The ledger of a dataset, and the plan beside the block that was read last."""
+
+    plan: bytes | None = None
+
+    def ledger(self, links: Iterable[Link]) -> Iterator[SignedText]:
+        """The blocks of the ledger, the lowest first."""
+        return ledger_in(self._noted(links))
+
+    def plan_of(self, block: Block) -> bytes:
+        """See `odf_blocks`."""
+        if self.plan is None:
+            raise InputError(f"the plan of the block {block.height} is missing")
+        return self.plan
+
+    def _noted(self, links: Iterable[Link]) -> Iterator[SetAttachments]:
+        for each in links:
+            event = each.block.event
+            if isinstance(event, SetAttachments):
+                self.plan = plan_in(event)
+                yield event
 
 
 def _event_times(links: Sequence[Link], added: Sequence[Added]) -> dict[int, tuple[str, str]]:
@@ -83,8 +102,9 @@ def _event_times(links: Sequence[Link], added: Sequence[Added]) -> dict[int, tup
         return () if found is None else tuple(map(dict, found.fields))
 
     times = {}
+    attached = _Attached()
     try:
-        for written, link in zip_longest(odf_blocks(_stored(links), fields_of), links):
+        for written, link in zip_longest(odf_blocks(attached.ledger(links), fields_of, attached.plan_of), links):
             if written is None or link is None or written.name != link.name:
                 raise InputError("a later release may have written it")  # noqa: TRY301 - one of the ways in which it is another
             if written.added:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from lakegate.contracts.compile.about import dataset_about
 from lakegate.contracts.compile.rules.build import NEVER_MEASURED, skipped
 from lakegate.contracts.compile.rules.custom import columns_of
 from lakegate.contracts.compile.rules.nested_fields import of_parts, planned
@@ -17,7 +18,7 @@ from lakegate.contracts.compile.rules.table import compile_rule
 from lakegate.contracts.compile.slices import merge_key
 from lakegate.contracts.errors import ContractError, Problem
 from lakegate.contracts.model.origin import FieldLineage
-from lakegate.contracts.model.policy import Duplicates, MergeStrategy
+from lakegate.contracts.model.policy import Duplicates, MergeStrategy, PublishAs
 from lakegate.contracts.model.storage import Format
 from lakegate.contracts.plan.plan import Plan, ScheduledCheck
 from lakegate.contracts.words import did_you_mean, shown
@@ -66,6 +67,7 @@ def compile_plan(contract: Contract, dataset: Dataset) -> Plan:
         promises=promises_of(dataset.rules),
         lineage=tuple(_lineage(dataset.fields)),
         scheduled=tuple(ScheduledCheck(schedule, each) for each, schedule in checks if schedule and each.skip is None),
+        about=dataset_about(contract.about) if dataset.policy.publish_as is PublishAs.PARQUET else None,
     )
 
 

@@ -10,19 +10,22 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from lakegate.contracts.convert.source_odf import UNSTATED, described
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.block import Block, canonical_json, from_json
 from lakegate.contracts.lake.signatures import SignedText, signature_document, signature_from
 from lakegate.contracts.odf.block_writing import block_bytes
 from lakegate.contracts.odf.chain import follow
 from lakegate.contracts.odf.metadata import (
+    VOCABULARY,
     AddData,
     DataSlice,
     MetadataBlock,
+    OtherEvent,
     Seed,
     SetAttachments,
     SetDataSchema,
@@ -44,6 +47,8 @@ if TYPE_CHECKING:
 IDENTITY: Final = b"lakegate-dataset/1\n"
 """What the text begins with whose hash is the identity of a dataset."""
 _PATH: Final = "lakegate/ledger/{:012}{}.json"
+PLAN: Final = "lakegate/plan.json"
+"""The plan of the slices from here on, by whose digest blocks of the ledger name it."""
 SIGNATURE: Final = ".signature"
 _ATTACHED: Final = re.compile(r"lakegate/ledger/([0-9]{12})(\.signature)?\.json")
 LONGEST: Final = 1 << 19
@@ -80,21 +85,26 @@ def dataset_of(genesis: bytes) -> DatasetId:
     return point_of(IDENTITY + hashlib.sha3_256(genesis).hexdigest().encode())
 
 
-def odf_blocks(stored: Iterable[SignedText], fields_of: Callable[[Block], Fields]) -> Iterator[OdfBlock]:
-    """The blocks of the dataset of a verified chain, the first one first. `fields_of`: the columns of a delivery's slices."""
+def odf_blocks(
+    stored: Iterable[SignedText], fields_of: Callable[[Block], Fields], plan_of: Callable[[Block], bytes]
+) -> Iterator[OdfBlock]:
+    """The blocks of the dataset of a verified chain, the first one first.
+
+    `fields_of` are the columns of a delivery's slices. `plan_of` is the text of its plan, which is asked for where it is
+    another one than that of the slices before. InputError where it is not the one that the block names.
+    """
     writer: _Writer | None = None
     for each in stored:
         block = from_json(each.text.decode())
         if writer is None:
             writer = _Writer()
             yield writer.write(block, Seed(dataset_of(each.text)))
-        yield writer.write(block, SetAttachments(tuple(_attached(block, each))))
+            yield writer.write(block, OtherEvent("SetVocab", VOCABULARY))
         slices = (block.slices or ()) if isinstance(block, Block) else ()
+        changed = plan_of(block) if isinstance(block, Block) and slices and block.plan != writer.plan else None
+        yield writer.write(block, SetAttachments(tuple(_attached(block, each, changed))))
         if isinstance(block, Block) and slices:
-            fields = fields_of(block)
-            if fields != writer.fields:
-                writer.fields = fields
-                yield writer.write(block, SetDataSchema(fields))
+            yield from writer.describe(block, changed, fields_of(block))
             files = {one.key: one for one in block.objects}
             for number, one in enumerate(slices, 1):
                 yield writer.add(block, one, files[one.key], is_last=number == len(slices))
@@ -106,6 +116,23 @@ class _Writer:
 
     state: ChainState | None = None
     fields: Fields = ()
+    plan: str = ""
+    """The digest of that of the slices before."""
+    described: dict[str, OtherEvent] = field(default_factory=dict)
+    """By kind, the last event."""
+
+    def describe(self, at: Block, plan: bytes | None, fields: Fields) -> Iterator[OdfBlock]:
+        """What is another than before, of what the plan of a delivery states and of its columns."""
+        if fields != self.fields:
+            self.fields = fields
+            yield self.write(at, SetDataSchema(fields))
+        if plan is None:
+            return
+        self.plan = at.plan
+        for each in described(at, plan, fields):
+            if each != self.described.get(each.kind, UNSTATED.get(each.kind)):
+                self.described[each.kind] = each
+                yield self.write(at, each)
 
     def write(self, at: AnyBlock, event: Event, added: AddedSlice | None = None) -> OdfBlock:
         """The next block."""
@@ -134,10 +161,17 @@ def _moment(text: str) -> Moment:
         raise InputError(f"a block has a time that is none: {shown(text)}") from None
 
 
-def _attached(block: AnyBlock, stored: SignedText) -> Iterator[tuple[str, str]]:
+def _attached(block: AnyBlock, stored: SignedText, plan: bytes | None) -> Iterator[tuple[str, str]]:
     yield _PATH.format(block.height, ""), stored.text.decode()
     if stored.signature is not None:
         yield _PATH.format(block.height, SIGNATURE), canonical_json(signature_document(stored.signature)).decode()
+    if plan is not None:
+        yield PLAN, plan.decode()
+
+
+def plan_in(attachments: SetAttachments) -> bytes | None:
+    """The plan of a delivery in the attachments of its block; None where it is that of the slices before."""
+    return next((content.encode() for path, content in attachments.items if path == PLAN), None)
 
 
 def ledger_in(attachments: Iterable[SetAttachments]) -> Iterator[SignedText]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lakegate.contracts.odf.flat_writing import encoded
-from lakegate.contracts.odf.metadata import KIND, VERSIONS, AddData, Seed, SetAttachments, SetDataSchema
+from lakegate.contracts.odf.metadata import KIND, VERSIONS, AddData, OtherEvent, Seed, SetAttachments, SetDataSchema
 from lakegate.contracts.odf.multibase import decoded
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ def _event(block: MetadataBlock) -> tuple[str, dict[str, Any]]:
         case SetAttachments(items):
             embedded = [{"path": path, "content": content} for path, content in items]
             return "SetAttachments", {"attachments_type": "AttachmentsEmbedded", "attachments": {"items": embedded}}
+        case OtherEvent(name, value):
+            return name, dict(value)
         case event:
             assert isinstance(event, AddData)
             return "AddData", {

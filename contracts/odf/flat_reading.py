@@ -21,6 +21,7 @@ from lakegate.contracts.odf.tables import (
     TableField,
     TablesField,
     TextField,
+    TextsField,
     UnionField,
 )
 
@@ -119,10 +120,11 @@ class _Reader:
             case TablesField(table):
                 start, count = self.vector(at, _ENTRY)
                 return [self.table(table, self.reference(start + _OFFSET * each), depth + 1) for each in range(count)]
+            case TextsField():
+                start, count = self.vector(at, _ENTRY)
+                return [self.text_at(start + _OFFSET * each) for each in range(count)]
             case TextField():
-                found = self.bytes_at(at)
-                self.budget.take((1 if found.isascii() else _WIDEST) * len(found))
-                return found.decode()
+                return self.text_at(at)
             case _:
                 assert isinstance(kind, BytesField)
                 return self.bytes_at(at)
@@ -133,6 +135,12 @@ class _Reader:
         count = self.number("I", start)
         self.budget.take(_TEXT + width * count)
         return start + _OFFSET, count
+
+    def text_at(self, at: int) -> str:
+        """The text that a reference leads to."""
+        found = self.bytes_at(at)
+        self.budget.take((1 if found.isascii() else _WIDEST) * len(found))
+        return found.decode()
 
     def bytes_at(self, at: int) -> bytes:
         """The bytes that a reference leads to."""

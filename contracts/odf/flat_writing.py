@@ -15,6 +15,7 @@ from lakegate.contracts.odf.tables import (
     TableField,
     TablesField,
     TextField,
+    TextsField,
     UnionField,
 )
 
@@ -60,8 +61,8 @@ def _referred(builder: Builder, kind: Kind, name: str, value: Mapping[str, Any])
     """Where something is that is not in the table itself; 0 for what is."""
     found = value[name]
     match kind:
-        case TextField():
-            return int(builder.CreateString(found))
+        case TextField() | TextsField():
+            return _text(builder, found)
         case BytesField():
             return int(builder.CreateByteVector(found))
         case TableField(table):
@@ -69,13 +70,23 @@ def _referred(builder: Builder, kind: Kind, name: str, value: Mapping[str, Any])
         case UnionField():
             return _table(builder, value[f"{name}_type"], found)
         case TablesField(table):
-            places = [_table(builder, table, each) for each in found]
-            builder.StartVector(_OFFSET, len(places), _OFFSET)
-            for each in reversed(places):
-                builder.PrependUOffsetTRelative(each)
-            return int(builder.EndVector())
+            return _vector(builder, [_table(builder, table, each) for each in found])
         case _:
             return 0
+
+
+def _text(builder: Builder, found: str | list[str]) -> int:
+    if isinstance(found, str):
+        return int(builder.CreateString(found))
+    return _vector(builder, [_text(builder, each) for each in found])
+
+
+def _vector(builder: Builder, places: list[int]) -> int:
+    """References to what is written already."""
+    builder.StartVector(_OFFSET, len(places), _OFFSET)
+    for each in reversed(places):
+        builder.PrependUOffsetTRelative(each)
+    return int(builder.EndVector())
 
 
 def _add(  # noqa: PLR0913, PLR0917 - a field of a value, and where it goes

@@ -7,7 +7,7 @@ any of Python's, and compare as tuples.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
@@ -106,9 +106,10 @@ class AddData:
 
 @dataclass(frozen=True, slots=True)
 class OtherEvent:
-    """An event that changes neither data nor how it is read."""
+    """An event that changes neither data nor how a slice is read: what it describes, as `lakegate.contracts.odf.tables`."""
 
     kind: str
+    value: Mapping[str, Any] = field(default_factory=dict)
 
 
 Event: TypeAlias = Seed | SetDataSchema | SetAttachments | AddData | OtherEvent
@@ -167,7 +168,7 @@ def _event(kind: str, value: Mapping[str, Any]) -> Event:
                 raise InputError(f"the common columns have other names than {', '.join(VOCABULARY.values())}")
         case "ExecuteTransform" | "SetTransform":
             raise InputError("the dataset is derived from others: only root datasets are read")
-    return OtherEvent(kind)
+    return OtherEvent(kind, value)
 
 
 def _data(value: Mapping[str, Any]) -> AddData:

@@ -3,7 +3,7 @@
 Names, order and defaults are those of the schema: the place of a field in its table is its place in the file. Values are as
 `flatc --json` has them: a member for each field that is there, a union as its type's name and its value; bytes as `bytes`.
 
-Events that only describe where data comes from have no table here: their values are not read.
+Steps and events that Lakegate does not write have no table here: their values are not read.
 """
 
 from __future__ import annotations
@@ -75,17 +75,26 @@ class TablesField:
 
 
 @dataclass(frozen=True, slots=True)
+class TextsField:
+    """Texts in their order."""
+
+
+@dataclass(frozen=True, slots=True)
 class UnionField:
     """One of several tables; the field before it, `<name>_type`, is the number of its kind, from 1."""
 
     tables: tuple[str, ...]
 
 
-Kind: TypeAlias = NumberField | TextField | BytesField | StructField | TableField | TablesField | UnionField
+Kind: TypeAlias = (
+    NumberField | TextField | BytesField | StructField | TableField | TablesField | TextsField | UnionField
+)
 
 U64, I64, U32, I32 = NumberField("Q"), NumberField("q"), NumberField("I"), NumberField("i")
 ANY_U64: Final = NumberField("Q", optional=True)
 TEXT: Final = TextField()
+TEXTS: Final = TextsField()
+ANY_BOOL: Final = NumberField("?", optional=True)
 BYTES: Final = BytesField()
 TIMESTAMP: Final = StructField({"year": "i", "ordinal": "H", "seconds_from_midnight": "I", "nanoseconds": "I"})
 _UNIT: Final = NumberField("h", ("Second", "Millisecond", "Microsecond", "Nanosecond"), optional=True)
@@ -115,6 +124,14 @@ _TYPES: Final = UnionField(
         *(f"DataType{each}" for each in ("List", "Map", "Null", "Option", "Struct", "Time", "Timestamp", "String")),
     )
 )
+_READ: Final = UnionField(
+    tuple(f"ReadStep{each}" for each in ("Csv", "GeoJson", "EsriShapefile", "Parquet", "Json", "NdJson", "NdGeoJson"))
+)
+_MERGE: Final = UnionField(
+    tuple(f"MergeStrategy{each}" for each in ("Append", "Ledger", "Snapshot", "ChangelogStream", "UpsertStream"))
+)
+_TEXT_FORMATS: Final[Table] = {"date_format": TEXT, "encoding": TEXT, "timestamp_format": TEXT}
+_SCHEMA: Final = TableField("DataSchema")
 _PLAIN: Final = ("Bool", "Date", "Float16", "Float32", "Float64", "Null", "String")
 
 TABLES: Final[Mapping[str, Table]] = {
@@ -154,6 +171,28 @@ TABLES: Final[Mapping[str, Table]] = {
     "SetAttachments": {"attachments": UnionField(("AttachmentsEmbedded",))},
     "AttachmentsEmbedded": {"items": TablesField("AttachmentEmbedded")},
     "AttachmentEmbedded": {"path": TEXT, "content": TEXT},
+    "SetInfo": {"description": TEXT, "keywords": TEXTS},
+    "SetLicense": {"short_name": TEXT, "name": TEXT, "spdx_id": TEXT, "website_url": TEXT},
+    "AddPushSource": {
+        "source_name": TEXT,
+        "read": _READ,
+        "preprocess": UnionField(("TransformSql",)),
+        "merge": _MERGE,
+    },
+    "ReadStepCsv": {
+        "ddl_schema": TEXTS,
+        **dict.fromkeys(("separator", "encoding", "quote", "escape"), TEXT),
+        "header": ANY_BOOL,
+        "infer_schema": ANY_BOOL,
+        **dict.fromkeys(("null_value", "date_format", "timestamp_format"), TEXT),
+        "schema": _SCHEMA,
+    },
+    "ReadStepParquet": {"ddl_schema": TEXTS, "schema": _SCHEMA},
+    "ReadStepJson": {"sub_path": TEXT, "ddl_schema": TEXTS, **_TEXT_FORMATS, "schema": _SCHEMA},
+    "ReadStepNdJson": {"ddl_schema": TEXTS, **_TEXT_FORMATS, "schema": _SCHEMA},
+    "MergeStrategyAppend": {},
+    "MergeStrategyLedger": {"primary_key": TEXTS},
+    "MergeStrategySnapshot": {"primary_key": TEXTS, "compare_columns": TEXTS},
     "SetDataSchema": {"raw_arrow_schema": BYTES, "schema": TableField("DataSchema")},
     "DataSchema": {"fields": TablesField("DataField"), "extra": _EXTRA},
     "DataField": {"name": TEXT, "type": _TYPES, "extra": _EXTRA},
@@ -167,5 +206,5 @@ TABLES: Final[Mapping[str, Table]] = {
     "DataTypeOption": {"inner": _TYPES},
     "DataTypeStruct": {"fields": TablesField("DataField")},
     "DataTypeList": {"item_type": _TYPES, "fixed_length": ANY_U64},
-    "DataTypeMap": {"key_type": _TYPES, "value_type": _TYPES, "keys_sorted": NumberField("?", optional=True)},
+    "DataTypeMap": {"key_type": _TYPES, "value_type": _TYPES, "keys_sorted": ANY_BOOL},
 }

@@ -15,6 +15,7 @@ from lakegate.contracts.model.origin import FieldLineage
 from lakegate.contracts.model.policy import MergeStrategy, Policy, PublishAs
 from lakegate.contracts.model.storage import Csv, Format, Storage
 from lakegate.contracts.model.types import LogicalType
+from lakegate.contracts.plan.about import DatasetAbout
 from lakegate.contracts.plan.check import Check
 from lakegate.contracts.plan.document import VersionedDocument
 from lakegate.contracts.plan.external import ExternalRule
@@ -104,6 +105,8 @@ class Plan(VersionedDocument):
     """The rules that registered validators measure, one for each check of `Metric.EXTERNAL`; bound when it is published."""
     scheduled: tuple[ScheduledCheck, ...] = ()
     """Each has a skipped check with its id among `checks`."""
+    about: DatasetAbout | None = None
+    """What is given to readers with slices; None of other plans."""
 
     @property
     def digest(self) -> str:

@@ -19,6 +19,7 @@ from lakegate.contracts.lake.block import GENESIS, BlockKind, canonical
 from lakegate.contracts.lake.block_parts import LedgerObject, LedgerSlice
 from lakegate.contracts.lake.signatures import SignedText
 from lakegate.contracts.model.policy import Policy, PublishAs
+from lakegate.contracts.plan.about import DatasetAbout, License
 from lakegate.contracts.plan.slices import SliceOrder
 from lakegate.engine.read.local import path_of
 from lakegate.functions.ports.errors import NotFound
@@ -42,9 +43,15 @@ if TYPE_CHECKING:
 
 LINE = "shop/visits_v1"
 POLICY = Policy(publish_as=PublishAs.PARQUET, event_time="at")
-PLAN = replace(plan_of({"id": "integer", "at": "timestamp"}), policy=POLICY)
-WIDER = replace(plan_of({"id": "integer", "at": "timestamp", "note": "string"}), policy=POLICY)
-"""Of a later version of the contract."""
+PLAN = replace(
+    plan_of({"id": "integer", "at": "timestamp"}), policy=POLICY, about=DatasetAbout("Visits", license=License("MIT"))
+)
+WIDER = replace(
+    plan_of({"id": "integer", "at": "timestamp", "note": "string"}),
+    policy=POLICY,
+    about=DatasetAbout("Visits", license=License("Our terms")),
+)
+"""Of a later version of the contract, with another licence."""
 
 
 @dataclass(slots=True)

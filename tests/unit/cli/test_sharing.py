@@ -23,7 +23,7 @@ from lakegate.cli.odf_places import FolderPlace
 from lakegate.cli.odf_repositories import WebSource, place_of, source_of
 from lakegate.cli.signing import signatures_by
 from lakegate.contracts.errors import InputError
-from lakegate.contracts.odf.metadata import SetAttachments, block_in
+from lakegate.contracts.odf.metadata import OtherEvent, SetAttachments, block_in
 from tests.unit.cli.conftest import LAKE
 from tests.unit.cli.shared_line import LINE, WIDER, a_line, bring, files_of
 from tests.unit.signing import FORGER, ONE
@@ -60,20 +60,25 @@ def shared(made: Lake, tmp_path: Path) -> Path:
 def events(folder: Path) -> list[str]:
     """The kinds of events of a dataset, the first one first."""
     found = [block_in(each.read_bytes()) for each in (folder / "blocks").iterdir()]
-    return [type(each.event).__name__ for each in sorted(found, key=lambda each: each.sequence)]
+    in_order = [each.event for each in sorted(found, key=lambda each: each.sequence)]
+    return [each.kind if isinstance(each, OtherEvent) else type(each).__name__ for each in in_order]
 
 
 EVENTS = [
     "Seed",
+    "SetVocab",
     "SetAttachments",
     "SetAttachments",
     "SetDataSchema",
+    "SetInfo",
+    "SetLicense",
+    "AddPushSource",
     "AddData",
     "SetAttachments",
     "SetAttachments",
     "AddData",
 ]
-LATER = ["SetAttachments", "SetDataSchema", "AddData"]
+LATER = ["SetAttachments", "SetDataSchema", "SetLicense", "AddPushSource", "AddData"]
 
 
 def test_a_line_is_a_dataset(made: Lake, tmp_path: Path) -> None:
@@ -87,7 +92,7 @@ def test_a_line_is_a_dataset(made: Lake, tmp_path: Path) -> None:
     assert files == {f"blocks/{each.name}": each.body for each in found.blocks} | data | {
         "refs/head": found.blocks[-1].name.encode()
     }
-    assert (found.new, found.slices, found.size) == (11, 3, sum(map(len, data.values())))
+    assert (found.new, found.slices, found.size) == (17, 3, sum(map(len, data.values())))
 
 
 def test_a_repeated_export_writes_what_is_new(line: Lake, tmp_path: Path) -> None:
@@ -144,7 +149,7 @@ def test_whoever_reads_while_an_export_is_written_has_a_whole_dataset(line: Lake
     else:
         exported(line.dependencies, LINE, place)
 
-    assert bring(folder, tmp_path / "copy").blocks == (11 if writes < 5 else 14)
+    assert bring(folder, tmp_path / "copy").blocks == (17 if writes < 5 else 20)
     assert (files_of(folder)["refs/head"] == before) == (writes < 5)
     line.export(folder)
     assert bring(folder, tmp_path / "copy").blocks == (3 if writes < 5 else 0)
@@ -181,7 +186,7 @@ def exchanged_plan(line: Lake) -> None:
         (without_slices, "has no slices: its contract needs `publishAs: parquet`"),
         (
             exchanged_plan,
-            "is not what its block states: its columns are others than those of the schema; `lakegate verify",
+            "the plan of the block 1 is not the one that it names",
         ),
     ],
 )
@@ -222,7 +227,7 @@ def test_another_dataset_is_not_overwritten(line: Lake, shared: Path, change: Ca
 def test_an_imported_folder_is_the_dataset(shared: Path, tmp_path: Path) -> None:
     """File by file; another import finds nothing new, and what was added since is all that it brings."""
     found = bring(shared, tmp_path / "copy")
-    assert (found.name, found.blocks, len(found.added)) == (LINE, 11, 3)
+    assert (found.name, found.blocks, len(found.added)) == (LINE, 17, 3)
     assert found.ledger is not None
     assert found.ledger.height == 4
     assert files_of(tmp_path / "copy") == files_of(shared)
@@ -452,7 +457,7 @@ def test_damage_that_was_left_of_an_import_is_replaced(shared: Path, tmp_path: P
         (tmp_path / "copy" / kind).mkdir(parents=True)
         (tmp_path / "copy" / kind / found.name).write_bytes(bytes(found.stat().st_size))
 
-    assert bring(shared, tmp_path / "copy").blocks == 11
+    assert bring(shared, tmp_path / "copy").blocks == 17
     assert files_of(tmp_path / "copy") == files_of(shared)
 
 
@@ -492,7 +497,7 @@ class Quiet(SimpleHTTPRequestHandler):
 def test_a_static_web_server_is_a_repository(shared: Path, tmp_path: Path) -> None:
     """Files come by their names; what answers otherwise is refused."""
     with served(shared) as url:
-        assert imported(source_of(f"{url}/"), FolderPlace(tmp_path / "copy"), Proof(signatures_by(None))).blocks == 11
+        assert imported(source_of(f"{url}/"), FolderPlace(tmp_path / "copy"), Proof(signatures_by(None))).blocks == 17
         for path, reason in (
             ("moved", "answered 302"),
             ("broken", "broke off|does not answer"),
@@ -534,7 +539,7 @@ def test_a_bucket_is_a_repository(line: Lake, lakegate: Lakegate, tmp_path: Path
         imported(
             source_of(f"s3://{LAKE}/shared/visits"), FolderPlace(tmp_path / "copy"), Proof(signatures_by(None))
         ).blocks
-        == 13
+        == 19
     )
     line.export(tmp_path / "shared")
     assert files_of(tmp_path / "copy") == files_of(tmp_path / "shared")
@@ -582,7 +587,7 @@ def test_what_the_commands_print(made: Lake, tmp_path: Path, monkeypatch: pytest
     text = run("import", shared, copy)
 
     assert exported_text.splitlines() == [
-        f"{LINE}: 11 new of 11 blocks, 3 new slices, {size_of(made):,} bytes",
+        f"{LINE}: 17 new of 17 blocks, 3 new slices, {size_of(made):,} bytes",
         f"  identity  {document['id']}",
         f"  head      {head}",
     ]
@@ -591,7 +596,7 @@ def test_what_the_commands_print(made: Lake, tmp_path: Path, monkeypatch: pytest
     assert {name: document[name] for name in ("dataset", "head", "blocks", "slices", "rows", "bytes")} == {
         "dataset": LINE,
         "head": head,
-        "blocks": 11,
+        "blocks": 17,
         "slices": 3,
         "rows": 4,
         "bytes": size_of(made),
@@ -623,10 +628,10 @@ def test_a_dataset_in_a_folder_is_verified(made: Lake, shared: Path, tmp_path: P
     anchor = f"4={made.previous}"
     found = json.loads(run("verify", shared, "--key", key, "--anchor", anchor, "--json"))
 
-    assert (found["faults"], found["dataset"], found["blocks"], found["slices"], found["rows"]) == ([], LINE, 11, 3, 4)
+    assert (found["faults"], found["dataset"], found["blocks"], found["slices"], found["rows"]) == ([], LINE, 17, 3, 4)
     assert found["signatures"]["proven_by"] == "key"
     assert run("verify", shared).splitlines()[:2] == [
-        f"{LINE}: 11 blocks",
+        f"{LINE}: 17 blocks",
         f"  3 slices, each as its block states: 4 rows, {size_of(made):,} bytes",
     ]
 
@@ -681,10 +686,10 @@ def test_an_imported_dataset_is_read(shared: Path, tmp_path: Path) -> None:
 
     assert read(copy) == [1, 2, 3, 4]
     assert read(copy, "--as-of", "2026-11-20T09:30:00Z") == [2, 3]
-    assert read(copy, "--changes-since", "7") == [4]
+    assert read(copy, "--changes-since", "11") == [4]
     assert read(copy, "--as-at", "2026-11-21") == []
     found = json.loads(run("read", copy, "--json", "--as-of", "2026-11-20"))
-    assert (found["line"], found["height"], found["slices"]) == (LINE, 10, {"read": 1, "skipped": 2})
+    assert (found["line"], found["height"], found["slices"]) == (LINE, 16, {"read": 1, "skipped": 2})
 
 
 def test_a_damaged_copy_is_not_read(shared: Path, tmp_path: Path) -> None:
@@ -705,8 +710,10 @@ def attachments(folder: Path) -> list[SetAttachments]:
 def test_verdicts_are_attached(shared: Path) -> None:
     """Each delivery, the rejected one included, is there with its verdict."""
     texts = dict(item for each in attachments(shared) for item in each.items)
+    plan = texts.pop("lakegate/plan.json")
     ledger = {path: json.loads(text) for path, text in texts.items() if not path.endswith(".signature.json")}
     verdicts = {path: each.get("verdict") for path, each in sorted(ledger.items())}
 
     assert list(verdicts.values()) == [None, "accepted", "rejected", "accepted", "accepted"]
     assert len(texts) == 10
+    assert json.loads(plan)["contract"] == json.loads(WIDER.to_bytes())["contract"]

@@ -145,5 +145,5 @@ def test_an_interrupted_export_compares_what_it_finds(made: Lake, lakegate: Lake
                 place.put(name, body)
         found = exported(made.dependencies, LINE, place)
 
-        assert (found.new, found.size) == (11, 0)
+        assert (found.new, found.size) == (17, 0)
     assert lakegate.dependencies is not None

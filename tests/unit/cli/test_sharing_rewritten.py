@@ -16,10 +16,12 @@ from lakegate.contracts.convert.chain_odf import odf_blocks
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.block import Block, from_json
 from lakegate.contracts.odf.block_writing import block_bytes
+from lakegate.contracts.odf.columns import COMMON
 from lakegate.contracts.odf.metadata import (
     AddData,
     MetadataBlock,
     Moment,
+    OtherEvent,
     Seed,
     SetAttachments,
     SetDataSchema,
@@ -78,7 +80,7 @@ def test_the_blocks_as_they_were_are_imported(shared: Path, tmp_path: Path) -> N
     """What the other tests change is imported without their change, byte for byte."""
     place = rewritten(shared, tmp_path / "same", blocks_of(shared / "dataset"))
 
-    assert imported(place, FolderPlace(tmp_path / "copy"), Proof(signatures_by(shared / "key.pem"))).blocks == 11
+    assert imported(place, FolderPlace(tmp_path / "copy"), Proof(signatures_by(shared / "key.pem"))).blocks == 17
     assert place.head() == FolderPlace(shared / "dataset").head()
 
 
@@ -111,7 +113,7 @@ def test_a_shorter_dataset_is_one_that_was_there_earlier(shared: Path, tmp_path:
             imported(place, FolderPlace(tmp_path / f"copy {length}"), Proof(signatures_by(None)))
             accepted.append(length)
 
-    assert accepted == [1, 2, 5, 6, 8]
+    assert accepted == [1, 2, 3, 9, 10, 12]
 
 
 def at(kind: type, change: Callable[[Any], Any]) -> Callable[[Blocks], Blocks]:
@@ -143,8 +145,40 @@ def without_signature(event: SetAttachments) -> SetAttachments:
 
 
 def by_somebody_else(event: SetAttachments) -> SetAttachments:
-    text, (path, signature) = event.items
-    return SetAttachments((text, (path, signature.replace(ONE.name, FORGER.name))))
+    text, (path, signature), *plan = event.items
+    return SetAttachments((text, (path, signature.replace(ONE.name, FORGER.name)), *plan))
+
+
+def without_plan(event: SetAttachments) -> SetAttachments:
+    return SetAttachments(event.items[:2])
+
+
+def other_plan(event: SetAttachments) -> SetAttachments:
+    *others, (path, text) = event.items
+    return SetAttachments((*others, (path, text.replace("Our terms", "Free for all"))))
+
+
+def said(kind: str, **more: Any) -> Callable[[Blocks], Blocks]:
+    """The last description of a kind is another one."""
+
+    def changed(blocks: Blocks) -> Blocks:
+        (*_, last) = [number for number, each in enumerate(blocks) if getattr(each.event, "kind", "") == kind]
+        event = blocks[last].event
+        assert isinstance(event, OtherEvent)
+        blocks[last] = replace(blocks[last], event=OtherEvent(kind, {**event.value, **more}))
+        return blocks
+
+    return changed
+
+
+def renamed_everywhere(blocks: Blocks) -> Blocks:
+    """In the schema and in the source."""
+    blocks = at(SetDataSchema, renamed)(blocks)
+    fields = [each.event.fields for each in blocks if isinstance(each.event, SetDataSchema)][-1]
+    schema = {"fields": [each for each in fields if each["name"] not in COMMON]}
+    (*_, source) = [each.event for each in blocks if getattr(each.event, "kind", "") == "AddPushSource"]
+    assert isinstance(source, OtherEvent)
+    return said("AddPushSource", read={**source.value["read"], "schema": schema})(blocks)
 
 
 def renamed(event: SetDataSchema) -> SetDataSchema:
@@ -172,7 +206,15 @@ PHYSICAL = "f1620" + "ab" * 32
         (at(AddData, lambda event: replace(event, data=None)), "gives another dataset"),
         (later, "gives another dataset"),
         (at(Seed, lambda _: Seed(point_of(b"another"))), "gives another dataset"),
-        (at(SetDataSchema, renamed), "its columns are others than those of the schema"),
+        (at(SetDataSchema, renamed), "gives another dataset"),
+        (renamed_everywhere, "its columns are others than those of the schema"),
+        (said("SetVocab", offset_column=None), "gives another dataset"),
+        (said("SetInfo", description="Other visits"), "gives another dataset"),
+        (said("SetLicense", name="Free for all"), "gives another dataset"),
+        (said("AddPushSource", source_name="other"), "gives another dataset"),
+        (said("AddPushSource", merge_type="MergeStrategyLedger"), "gives another dataset"),
+        (at(SetAttachments, without_plan), "gives another dataset: the plan of the block 4 is missing"),
+        (at(SetAttachments, other_plan), "gives another dataset: the plan of the block 4 is not the one that it names"),
         (at(SetAttachments, verdict), "broken: signature at block 4"),
         (at(SetAttachments, without_signature), "broken: unsigned at block 4"),
         (at(SetAttachments, by_somebody_else), "broken: unknown-key at block 4"),
@@ -199,7 +241,7 @@ def test_a_line_that_somebody_else_signed_is_found(shared: Path, tmp_path: Path)
 
     assert (
         imported(FolderPlace(tmp_path / "forged"), FolderPlace(tmp_path / "copy"), Proof(signatures_by(None))).blocks
-        == 5
+        == 9
     )
     assert "no block is signed by the given key" in refused(
         shared, FolderPlace(tmp_path / "forged"), tmp_path / "other"
@@ -213,7 +255,11 @@ def test_event_times_that_the_ledger_states_wrongly_are_found(shared: Path, tmp_
     assert isinstance(block, Block)
     assert block.slices is not None
     line.append(replace(block, slices=(replace(block.slices[0], event_time=("x", "2026-11-21T10:00:00Z")),)))
-    written = odf_blocks(line.stored, lambda each: plan_fields(Plan.from_bytes(line.plans[each.plan])))
+
+    def plans(of: Block) -> bytes:
+        return line.plans[of.plan]
+
+    written = odf_blocks(line.stored, lambda each: plan_fields(Plan.from_bytes(plans(each))), plans)
     place = rewritten(shared, tmp_path / "stated", [block_in(each.body) for each in written])
 
     assert "its event times are others than the ledger states" in refused(shared, place, tmp_path / "copy")
@@ -225,4 +271,4 @@ def test_a_dataset_of_another_tool_is_imported(shared: Path, tmp_path: Path) -> 
     place = rewritten(shared, tmp_path / "foreign", blocks)
     found = imported(place, FolderPlace(tmp_path / "copy"), Proof(signatures_by(None)))
 
-    assert (found.name, found.ledger, found.blocks) == (str(point_of(b"another")), None, 6)
+    assert (found.name, found.ledger, found.blocks) == (str(point_of(b"another")), None, 12)

@@ -12,15 +12,19 @@ from lakegate.contracts.lake.block import GENESIS, BlockKind, canonical
 from lakegate.contracts.lake.block_parts import LedgerObject, LedgerSlice
 from lakegate.contracts.lake.signatures import SignedText, signature_document
 from lakegate.contracts.odf.metadata import (
+    VOCABULARY,
     AddData,
     DataSlice,
     Moment,
+    OtherEvent,
     Seed,
     SetAttachments,
     SetDataSchema,
     block_hash,
     block_in,
 )
+from lakegate.contracts.plan.about import DatasetAbout, License
+from tests.deliveries.delivery import plan_of
 from tests.unit.ledger_chain import a_block
 from tests.unit.odf.blocks import field
 from tests.unit.odf.test_metadata import LOGICAL, PHYSICAL
@@ -28,7 +32,10 @@ from tests.unit.signing import ONE, key_record, signature_by
 
 if TYPE_CHECKING:
     from lakegate.contracts.lake.block import AnyBlock, Block
+    from lakegate.contracts.plan.plan import Plan
 
+NARROW_PLAN = replace(plan_of({"id": "integer"}), about=DatasetAbout("Visits", ("shop",), License("MIT")))
+WIDE_PLAN = replace(plan_of({"id": "integer", "note": "string"}), about=DatasetAbout("Visits", ("shop",)))
 NARROW, WIDE = ((field("id", "Int64"),), (field("id", "Int64"), field("note", "String")))
 
 
@@ -45,7 +52,7 @@ def stored(*blocks: AnyBlock) -> list[SignedText]:
 def sliced(
     offset: int,
     *latest: str,
-    plan: str = "a" * 64,
+    plan: Plan = NARROW_PLAN,
     time: str = "2026-11-21T11:30:00.000000Z",
     watermark: str | None = None,
 ) -> Block:
@@ -55,37 +62,51 @@ def sliced(
         for number, each in enumerate(latest)
     )
     objects = tuple(LedgerObject(each.key, "v", 100 + number, "") for number, each in enumerate(slices))
-    return replace(a_block(), slices=slices, objects=objects, plan=plan, system_time=time, watermark=watermark)
+    return replace(a_block(), slices=slices, objects=objects, plan=plan.digest, system_time=time, watermark=watermark)
 
 
 def columns(block: Block) -> tuple[dict[str, Any], ...]:
-    return WIDE if block.plan == "b" * 64 else NARROW
+    return WIDE if block.plan == WIDE_PLAN.digest else NARROW
 
 
+def plans(block: Block) -> bytes:
+    return next(each.to_bytes() for each in (NARROW_PLAN, WIDE_PLAN) if each.digest == block.plan)
+
+
+NONE = {"short_name": "NOASSERTION", "name": "No licence is stated", "spdx_id": "NOASSERTION", "website_url": ""}
 EARLY, LATE = "2026-11-18T10:00:00Z", "2026-11-22T10:00:00Z"
 CHAIN = stored(
     key_record(0, GENESIS, ONE),
     sliced(0, "2026-11-20T10:00:00Z", "2026-11-19T10:00:00Z"),
     replace(a_block(), kind=BlockKind.QUARANTINED, verdict="rejected", system_time="2026-11-21T11:29:59.000000Z"),
     sliced(2),
-    sliced(2, "2026-11-18T10:00:00Z", plan="b" * 64, time="2026-11-22T00:00:00.000001Z"),
-    sliced(3, EARLY, LATE, plan="b" * 64, time="2026-11-22T00:00:00.000001Z", watermark="2026-11-20T10:00:00.000000Z"),
-    sliced(5, EARLY, LATE, plan="b" * 64, time="2026-11-22T00:00:00.000001Z", watermark="2026-11-22T00:00:00.000001Z"),
+    sliced(2, "2026-11-18T10:00:00Z", plan=WIDE_PLAN, time="2026-11-22T00:00:00.000001Z"),
+    sliced(3, EARLY, LATE, plan=WIDE_PLAN, time="2026-11-22T00:00:00.000001Z", watermark="2026-11-20T10:00:00.000000Z"),
+    sliced(5, EARLY, LATE, plan=WIDE_PLAN, time="2026-11-22T00:00:00.000001Z", watermark="2026-11-22T00:00:00.000001Z"),
 )
-WRITTEN = list(odf_blocks(CHAIN, columns))
+WRITTEN = list(odf_blocks(CHAIN, columns, plans))
 
 
 def events(blocks: list[OdfBlock]) -> list[Any]:
     return [block_in(each.body).event for each in blocks]
 
 
-def attached(height: int) -> SetAttachments:
+def attached(height: int, plan: Plan | None = None) -> SetAttachments:
     text, signature = CHAIN[height]
     assert signature is not None
     document = signature_document(signature)
     signed = f'{{"key":"{document["key"]}","value":"{document["value"]}"}}'
     path = f"lakegate/ledger/{height:012}"
-    return SetAttachments(((f"{path}.json", text.decode()), (f"{path}.signature.json", signed)))
+    items = ((f"{path}.json", text.decode()), (f"{path}.signature.json", signed))
+    return SetAttachments((*items, *((("lakegate/plan.json", plan.to_bytes().decode()),) if plan else ())))
+
+
+def source(fields: tuple[dict[str, Any], ...]) -> OtherEvent:
+    """How the deliveries of the tests are read: CSV."""
+    dialect = {"separator": ",", "encoding": "utf8", "quote": '"', "escape": '"', "header": True}
+    read = {"read_type": "ReadStepCsv", "read": {**dialect, "schema": {"fields": list(fields)}}}
+    merge = {"merge_type": "MergeStrategyAppend", "merge": {}}
+    return OtherEvent("AddPushSource", {"source_name": "default", **read, **merge})
 
 
 TEN, MIDNIGHT = Moment(2026, 324, 36_000, 0), Moment(2026, 326, 0, 1000)
@@ -98,15 +119,21 @@ def test_the_blocks_of_a_chain() -> None:
     """
     assert events(WRITTEN) == [
         Seed(dataset_of(CHAIN[0].text)),
+        OtherEvent("SetVocab", VOCABULARY),
         attached(0),
-        attached(1),
+        attached(1, NARROW_PLAN),
         SetDataSchema(NARROW),
+        OtherEvent("SetInfo", {"description": "Visits", "keywords": ["shop"]}),
+        OtherEvent("SetLicense", {"short_name": "MIT", "name": "MIT", "website_url": ""}),
+        source(NARROW),
         AddData(None, DataSlice(LOGICAL[0], PHYSICAL[0], 0, 0, 100), None),
         AddData(0, DataSlice(LOGICAL[1], PHYSICAL[1], 1, 1, 101), None),
         attached(2),
         attached(3),
-        attached(4),
+        attached(4, WIDE_PLAN),
         SetDataSchema(WIDE),
+        OtherEvent("SetLicense", NONE),
+        source(WIDE),
         AddData(1, DataSlice(LOGICAL[0], PHYSICAL[0], 2, 2, 100), None),
         attached(5),
         AddData(2, DataSlice(LOGICAL[0], PHYSICAL[0], 3, 3, 100), None),
@@ -115,7 +142,7 @@ def test_the_blocks_of_a_chain() -> None:
         AddData(4, DataSlice(LOGICAL[0], PHYSICAL[0], 5, 5, 100), TEN),
         AddData(5, DataSlice(LOGICAL[1], PHYSICAL[1], 6, 6, 101), MIDNIGHT),
     ]
-    assert [block_in(each.body).sequence for each in WRITTEN] == list(range(17))
+    assert [block_in(each.body).sequence for each in WRITTEN] == list(range(23))
     added = [each.added for each in WRITTEN if each.added]
     assert [(each.stated.key, each.file.key, each.file.size) for each in added] == [
         (f"accepted/{number}", f"accepted/{number}", 100 + number) for number in (0, 1, 0, 0, 1, 0, 1)
@@ -134,7 +161,7 @@ def test_times_of_blocks_do_not_go_back() -> None:
 @pytest.mark.parametrize("length", range(1, len(CHAIN)))
 def test_a_longer_chain_begins_with_the_same_blocks(length: int) -> None:
     """What was exported once stays as it is: only blocks are added."""
-    shorter = list(odf_blocks(CHAIN[:length], columns))
+    shorter = list(odf_blocks(CHAIN[:length], columns, plans))
 
     assert WRITTEN[: len(shorter)] == shorter
     assert len(shorter) < len(WRITTEN)
@@ -151,7 +178,7 @@ def test_the_ledger_is_read_back() -> None:
 def test_a_block_without_a_signature_is_read_back() -> None:
     """A stack that signs nothing has texts alone."""
     unsigned = [SignedText(CHAIN[0].text), CHAIN[1]]
-    found = [each for each in events(list(odf_blocks(unsigned, columns))) if isinstance(each, SetAttachments)]
+    found = [each for each in events(list(odf_blocks(unsigned, columns, plans))) if isinstance(each, SetAttachments)]
 
     assert list(ledger_in(found)) == unsigned
 
@@ -167,6 +194,7 @@ FIRST, SIGNATURE = "lakegate/ledger/000000000000.json", "lakegate/ledger/0000000
         ([(FIRST, "{}"), (SIGNATURE, "{}"), (SIGNATURE, "{}")], "not in its order"),
         ([(SIGNATURE, "{}")], "signature of no block"),
         ([(FIRST, "{}"), (SIGNATURE, "{")], "not JSON"),
+        ([(FIRST, " " * ((1 << 19) + 1))], "has more than 524,288 characters"),
         ([(FIRST, "{}"), (SIGNATURE, "[" * 100_000)], "not JSON"),
         ([(FIRST, "{}"), (SIGNATURE, "{}")], "has the members"),
     ],
@@ -181,7 +209,7 @@ def test_a_ledger_that_is_none_is_refused(items: list[tuple[str, str]], reason: 
 def test_times_that_are_none_are_refused(time: str) -> None:
     """A ledger from elsewhere may state times that do not exist."""
     with pytest.raises(InputError, match="a time that is none"):
-        list(odf_blocks(stored(replace(a_block(), system_time=time)), columns))
+        list(odf_blocks(stored(replace(a_block(), system_time=time)), columns, plans))
 
 
 def test_the_identity_is_that_of_the_first_block() -> None:

@@ -110,6 +110,56 @@ MORE: dict[str, tuple[str, dict[str, Any]]] = {
         },
     ),
     "checkpoint": ("AddData", {"prev_offset": 0, "new_checkpoint": {"physical_hash": sha3(b"c"), "size": 2**63}}),
+    "info": ("SetInfo", {"description": "żółć", "keywords": ["one", "", "two words"]}),
+    "no info": ("SetInfo", {"keywords": []}),
+    "license": (
+        "SetLicense",
+        {
+            "short_name": "CC-BY-4.0",
+            "name": "Attribution",
+            "spdx_id": "CC-BY-4.0",
+            "website_url": "https://example.com",
+        },
+    ),
+    "csv source": (
+        "AddPushSource",
+        {
+            "source_name": "default",
+            "read_type": "ReadStepCsv",
+            "read": {
+                "separator": ";",
+                "encoding": "utf8",
+                "quote": "'",
+                "escape": "'",
+                "header": False,
+                "null_value": "-",
+                "schema": {"fields": [field("id", "Option", inner("inner", "Int64"))]},
+            },
+            "merge_type": "MergeStrategyLedger",
+            "merge": {"primary_key": ["id", "at"]},
+        },
+    ),
+    **{
+        f"{step} source": (
+            "AddPushSource",
+            {
+                "read_type": f"ReadStep{step}",
+                "read": {"schema": {"fields": [field("id", "String")]}},
+                "merge_type": "MergeStrategyAppend",
+                "merge": {},
+            },
+        )
+        for step in ("Parquet", "Json", "NdJson")
+    },
+    "snapshots": (
+        "AddPushSource",
+        {
+            "read_type": "ReadStepParquet",
+            "read": {},
+            "merge_type": "MergeStrategySnapshot",
+            "merge": {"primary_key": ["id"], "compare_columns": ["a", "b"]},
+        },
+    ),
     "legacy": ("SetDataSchema", {"raw_arrow_schema": b"\0\xff"}),
 }
 

@@ -52,6 +52,7 @@ EVENTS: list[Event] = [
     AddData(4, data(5, 5), TIME),
     AddData(5, None, Moment(2026, 326, 0, 0)),
 ]
+INFO = OtherEvent("SetInfo", {"description": "a text", "keywords": ["a", ""]})
 
 
 def chain(*events: Event) -> list[tuple[str, MetadataBlock]]:
@@ -71,7 +72,7 @@ def state_after(blocks: list[tuple[str, MetadataBlock]]) -> ChainState:
     return state
 
 
-@pytest.mark.parametrize("event", EVENTS, ids=lambda event: type(event).__name__)
+@pytest.mark.parametrize("event", [*EVENTS, INFO], ids=lambda event: type(event).__name__)
 def test_a_block_is_read_as_it_was_written(event: Event) -> None:
     """All that a block says is in its bytes, which are the same each time."""
     written = MetadataBlock(TIME, PHYSICAL[1], 7, event)
@@ -143,7 +144,11 @@ def test_a_block_that_cannot_be_followed_is_refused(body: bytes, reason: str) ->
 @pytest.mark.parametrize(
     ("kind", "event", "expected"),
     [
-        ("SetVocab", {"offset_column": "offset", "event_time_column": "event_time"}, OtherEvent("SetVocab")),
+        (
+            "SetVocab",
+            {"offset_column": "offset", "event_time_column": "event_time"},
+            OtherEvent("SetVocab", {"offset_column": "offset", "event_time_column": "event_time"}),
+        ),
         ("AddData", {"new_watermark": NOON}, AddData(None, None, Moment(2020, 1, 43200, 0))),
         ("SetDataSchema", {"schema": {}}, SetDataSchema(())),
     ],
