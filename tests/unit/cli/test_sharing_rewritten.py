@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lakegate.cli.dataset_import import imported
+from lakegate.cli.dataset_verify import BROKEN, verify_dataset
 from lakegate.cli.odf_ledger import Proof
 from lakegate.cli.odf_places import FolderPlace
 from lakegate.cli.signing import signatures_by
@@ -69,7 +70,8 @@ def rewritten(shared: Path, folder: Path, blocks: Blocks, *, renumbered: bool = 
 
 
 def refused(shared: Path, place: FolderPlace, folder: Path) -> str:
-    """Why a dataset is refused where the key of the line is known."""
+    """Why a dataset is refused where the key of the line is known; `dataset verify` finds it, too."""
+    assert verify_dataset(place.path, Proof(signatures_by(shared / "key.pem")), as_json=True) == BROKEN
     with pytest.raises(InputError) as found:
         imported(place, FolderPlace(folder), Proof(signatures_by(shared / "key.pem")))
     assert not (folder / "refs").exists()
