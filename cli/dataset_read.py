@@ -81,7 +81,9 @@ def read(given: Reading, *, as_json: bool) -> None:
         else:
             with opened(given.stack, local=given.local) as there:
                 dependencies = there.dependencies()
-                manifest = whole(dependencies, head_of(dependencies, given.source), given.wanted.since)
+                manifest = whole(
+                    dependencies, head_of(dependencies, given.source), given.wanted.since, given.wanted.as_at
+                )
                 found = _files(given, manifest, Path(name), dependencies)
         answer = _rows(given, *found, Path(name))
     if as_json:

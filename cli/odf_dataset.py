@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from lakegate.cli.odf_places import HEAD, LONGEST_HEAD, is_whole, read
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.lifecycle import moment
 from lakegate.contracts.odf.chain import follow
-from lakegate.contracts.odf.metadata import AddData, SetDataSchema, block_hash, block_in
+from lakegate.contracts.odf.metadata import AddData, SetDataSchema, block_hash, block_in, link_in
 from lakegate.contracts.odf.multihash import HashCode, hash_in, multihash
 from lakegate.contracts.words import shown
 from lakegate.functions.ports.errors import NotFound
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from lakegate.cli.odf_places import FolderPlace, OdfSource
     from lakegate.contracts.odf.chain import ChainState
     from lakegate.contracts.odf.metadata import DataSlice, MetadataBlock
 
+Found = TypeVar("Found")
 LARGEST_BLOCK: Final = 16 << 20
 """Bytes."""
 MOST_BLOCKS: Final = 1_000_000
@@ -40,7 +41,7 @@ class Link:
     @property
     def block(self) -> MetadataBlock:
         """Read and compared with its name each time: a chain may be larger than memory. InputError."""
-        return _parsed(self.name, _checked(self.folder, self.name))
+        return _parsed(self.name, _checked(self.folder, self.name), block_in)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,15 +89,15 @@ def walked(
     while name is not None and name not in known:
         body = _checked(folder, name) if source is None else _brought(source, name, folder)
         size += len(body)
-        block = _parsed(name, body)
-        if above is not None and block.sequence != above - 1:
-            raise InputError(f"the block {name} has the number {block.sequence}, not the one before its successor's")
-        if block.sequence >= MOST_BLOCKS or size > MOST_BYTES:
+        previous, sequence = _parsed(name, body, link_in)
+        if above is not None and sequence != above - 1:
+            raise InputError(f"the block {name} has the number {sequence}, not the one before its successor's")
+        if sequence >= MOST_BLOCKS or size > MOST_BYTES:
             raise InputError(
                 f"the chain has more than {MOST_BLOCKS:,} blocks, or blocks of more than {MOST_BYTES:,} bytes"
             )
         links.append(Link(name, folder))
-        name, above = block.previous, block.sequence
+        name, above = previous, sequence
     return links[::-1], name
 
 
@@ -140,9 +141,9 @@ def _checked(source: OdfSource, name: str) -> bytes:
     return body
 
 
-def _parsed(name: str, body: bytes) -> MetadataBlock:
+def _parsed(name: str, body: bytes, reader: Callable[[bytes], Found]) -> Found:
     try:
-        return block_in(body)
+        return reader(body)
     except InputError as error:
         raise InputError(f"the block {name} cannot be read: {error}") from None
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.odf.tables import (
@@ -24,6 +24,9 @@ from lakegate.contracts.odf.tables import (
     TextsField,
     UnionField,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 MAX_DEPTH = 64
 """Tables in tables."""
@@ -59,11 +62,13 @@ def budget_of(data: bytes) -> Budget:
     return Budget(min(MOST_MEMORY, REPEATED * len(data)))
 
 
-def decoded(table: str, data: bytes, budget: Budget | None = None) -> dict[str, Any]:
-    """The value of a table; NotOdfError for bytes of something else."""
+def decoded(
+    table: str, data: bytes, budget: Budget | None = None, only: Collection[str] | None = None
+) -> dict[str, Any]:
+    """The value of a table, or `only` some of its members; NotOdfError for bytes of something else."""
     reader = _Reader(data, budget or budget_of(data))
     try:
-        return reader.table(table, reader.reference(0), 0)
+        return reader.table(table, reader.reference(0), 0, only)
     except (struct.error, UnicodeDecodeError):
         raise NotOdfError("the bytes break off, or a text is not UTF-8") from None
 
@@ -73,7 +78,7 @@ class _Reader:
     data: bytes
     budget: Budget
 
-    def table(self, name: str, at: int, depth: int) -> dict[str, Any]:
+    def table(self, name: str, at: int, depth: int, only: Collection[str] | None = None) -> dict[str, Any]:
         """The fields that are there, and numbers with a default."""
         if depth > MAX_DEPTH:
             raise NotOdfError(f"tables are nested more than {MAX_DEPTH} deep")
@@ -83,9 +88,10 @@ class _Reader:
         value: dict[str, Any] = {}
         slot = 0
         for field, kind in TABLES[name].items():
-            places = [self.place(index, length, at, slot + more) for more in range(1 + isinstance(kind, UnionField))]
-            self.read(value, field, kind, places, depth)
-            slot += len(places)
+            slots = range(slot, slot + 1 + isinstance(kind, UnionField))
+            if only is None or field in only:
+                self.read(value, field, kind, [self.place(index, length, at, each) for each in slots], depth)
+            slot = slots.stop
         return value
 
     def read(self, value: dict[str, Any], field: str, kind: Kind, places: list[int], depth: int) -> None:

@@ -18,7 +18,7 @@ from lakegate.contracts.odf.multihash import HashCode, hash_in, multihash
 from lakegate.contracts.odf.names import DatasetId, dataset_id_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
 KIND: Final = 0x400000
 """The multicodec of a block."""
@@ -134,18 +134,28 @@ def block_hash(body: bytes) -> str:
 
 def block_in(body: bytes) -> MetadataBlock:
     """The block of an envelope. InputError where it is none, or has an event that Lakegate cannot follow."""
+    found = _content(body)
+    time, event = Moment(**_there(found, "system_time")), _event(_there(found, "event_type"), found["event"])
+    return MetadataBlock(time, _previous(found), found["sequence_number"], event)
+
+
+def link_in(body: bytes) -> tuple[str | None, int]:
+    """The hash of the block before, and the number of the block: to walk a chain, its events need not be read."""
+    found = _content(body, ("prev_block_hash", "sequence_number"))
+    return _previous(found), found["sequence_number"]
+
+
+def _content(body: bytes, only: Collection[str] | None = None) -> dict[str, Any]:
     budget = budget_of(body)
     manifest = decoded("Manifest", body, budget)
     if manifest["kind"] != KIND or manifest["version"] not in VERSIONS:
         raise NotOdfError("it is no block, or one of a version that this release does not know")
-    found = decoded("MetadataBlock", _there(manifest, "content"), budget)
+    return decoded("MetadataBlock", _there(manifest, "content"), budget, only)
+
+
+def _previous(found: Mapping[str, Any]) -> str | None:
     previous = found.get("prev_block_hash")
-    return MetadataBlock(
-        Moment(**_there(found, "system_time")),
-        None if previous is None else _hash(previous, HashCode.SHA3_256),
-        found["sequence_number"],
-        _event(_there(found, "event_type"), found["event"]),
-    )
+    return None if previous is None else _hash(previous, HashCode.SHA3_256)
 
 
 def _event(kind: str, value: Mapping[str, Any]) -> Event:

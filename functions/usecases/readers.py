@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.contracts.errors import InputError
@@ -14,6 +15,8 @@ from lakegate.functions.usecases.layout import SEGMENTS, manifest_key, segment_k
 if TYPE_CHECKING:
     from lakegate.functions.usecases.dependencies import Dependencies
 
+CLOCKS: Final = timedelta(hours=1)
+"""By how much two Lambdas' clocks differ at the most: a later delivery was not published as long before an earlier one."""
 MAX_SEGMENTS: Final = 20
 """Segments that are read for the newest deliveries: one may list few, where many deliveries were rejected."""
 
@@ -31,18 +34,33 @@ def read_manifest(dependencies: Dependencies, key: str, line: str) -> dict[str, 
     return manifest
 
 
-def whole(dependencies: Dependencies, head: dict[str, Any], since: int) -> dict[str, Any]:
+def whole(
+    dependencies: Dependencies, head: dict[str, Any], since: int, until: datetime | None = None
+) -> dict[str, Any]:
     """The manifest with the deliveries of every segment that reaches above a height, and with no segments.
 
-    Raises InputError where a segment is missing, or is another one than its key names.
+    Of deliveries that were published after a time it may have none. Raises InputError where a segment is missing, or is another
+    one than its key names.
     """
     segments = head.get("segments")
     if segments is None:  # of an older release, or of a line without accepted deliveries
         return head
     heights, folder = segments["heights"], segments.get("folder", SEGMENTS)
     firsts = range(max(since + 1, 0) // heights * heights, segments["count"] * heights, heights)
-    below = [each for first in firsts for each in _segment(dependencies, head["line"], folder, first, heights)]
-    return {**head, "segments": {**segments, "count": 0}, "deliveries": [*below, *head["deliveries"]]}
+    found = []
+    for first in firsts:
+        part = _segment(dependencies, head["line"], folder, first, heights)
+        if until is not None and part and all(_is_after(each, until + CLOCKS) for each in part):
+            break
+        found += part
+    else:
+        found += head["deliveries"]
+    return {**head, "segments": {**segments, "count": 0}, "deliveries": found}
+
+
+def _is_after(delivery: dict[str, Any], time: datetime) -> bool:
+    at = delivery.get("published_at")  # an older release listed none
+    return at is not None and datetime.fromisoformat(at) > time
 
 
 def newest(dependencies: Dependencies, line: str, limit: int) -> list[dict[str, Any]]:

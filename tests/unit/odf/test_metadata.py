@@ -25,6 +25,7 @@ from lakegate.contracts.odf.metadata import (
     SetDataSchema,
     block_hash,
     block_in,
+    link_in,
     moment_of,
 )
 from lakegate.contracts.odf.multihash import HashCode, multihash
@@ -79,6 +80,7 @@ def test_a_block_is_read_as_it_was_written(event: Event) -> None:
     body = block_bytes(written)
 
     assert block_in(body) == written
+    assert link_in(body) == (PHYSICAL[1], 7)
     assert block_bytes(written) == body
 
 
