@@ -60,8 +60,8 @@ SELF_CONTAINED = {
 """Folders that test a package which uses little else, and the paths of both: `make test` runs them if a path was changed."""
 OF_FILES = {
     HERE / "e2e/test_stack_life.py": (
-        *("template.yaml", "tenant.yaml", "samconfig.toml", "infra/local", "infra/packaging", "infra/setup", "cli/stack.py"),
-        *("tests/e2e/test_stack_life.py", "tests/e2e/deployed.py", "tests/sam/other_values.py"),
+        *("template.yaml", "tenant.yaml", "samconfig.toml", "infra/local", "infra/packaging", "infra/setup"),
+        *("cli/stack.py", "tests/e2e/test_stack_life.py", "tests/e2e/deployed.py", "tests/sam/other_values.py"),
     ),
     HERE / "infra/packaging/test_linters.py": (
         *("template.yaml", "tenant.yaml", "samconfig.toml", ".cfnlintrc", ".checkov.yaml", "infra/setup"),
