@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tests.e2e.deployed import Deployed
 
 pytestmark = pytest.mark.full
-"""A stack for two tests. Per commit, the simulation plays batches with every fault, and `tests/engine/test_batch.py` runs the job."""
+"""A stack for two tests. Per commit, the simulation plays batches with faults, and `tests/engine/test_batch.py` runs the job."""
 BAD = b"id,name\n1,x\n"
 ROWS = b"id,name\n1,abc\n2,x\n3,def\n"
 """The second record breaks the contract of `rows/`, which keeps bad records apart."""
