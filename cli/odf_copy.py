@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from lakegate.cli import signing
+from lakegate.contracts.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from lakegate.cli.odf_dataset import Added
     from lakegate.cli.odf_ledger import CheckedLedger, Proof
     from lakegate.contracts.odf.chain import ChainState
+
+LICENSE: Final = ("name", "short_name", "spdx_id", "website_url")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,7 @@ def as_document(found: DatasetCopy, folder: Path, proof: Proof) -> dict[str, obj
         "id": str(found.state.id),
         "folder": str(folder),
         "head": found.state.head,
+        "license": found.state.license and {name: found.state.license.get(name) for name in LICENSE},
         "blocks": found.blocks,
         "slices": len(found.added),
         "rows": sum(each.data.rows for each in found.added),
@@ -58,6 +62,9 @@ def in_words(found: DatasetCopy, new: str, proof: Proof) -> Iterator[str]:
     yield f"  {slices}, each as its block states: {rows:,} rows, {size:,} bytes"
     yield f"  identity  {found.state.id}"
     yield f"  head      {found.state.head}"
+    if found.state.license:
+        terms = (found.state.license.get(name) for name in ("name", "website_url"))
+        yield f"  licence   {' '.join(shown(each) for each in terms if each)}"
     if found.ledger is None:
         yield "Another tool wrote this dataset: it has no verdicts of Lakegate."
     else:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from lakegate.contracts.errors import InputError
-from lakegate.contracts.odf.metadata import AddData, Seed, SetDataSchema
+from lakegate.contracts.odf.metadata import AddData, OtherEvent, Seed, SetDataSchema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,6 +30,8 @@ class ChainState:
     schema: tuple[Mapping[str, Any], ...] = ()
     last_offset: int | None = None
     watermark: Moment | None = None
+    license: Mapping[str, str] | None = None
+    """As the last `SetLicense` states it."""
 
 
 def follow(state: ChainState | None, name: str, block: MetadataBlock) -> ChainState:
@@ -53,6 +55,8 @@ def follow(state: ChainState | None, name: str, block: MetadataBlock) -> ChainSt
             return replace(state, schema=fields)
         case AddData():
             return _added(state, block.event)
+        case OtherEvent("SetLicense", value):
+            return replace(state, license=value)
         case _:
             return state
 

@@ -601,13 +601,16 @@ def test_what_the_commands_print(made: Lake, tmp_path: Path, monkeypatch: pytest
         "rows": 4,
         "bytes": size_of(made),
     }
+    terms = {"name": "Our terms", "short_name": "Our terms", "spdx_id": None, "website_url": ""}
+    assert document["license"] == terms
     assert document["ledger"] == {"line": LINE, "height": 4, "digest": made.previous}
     assert document["signatures"]["proven_by"] == "key"
-    assert text.splitlines()[:6] == [
+    assert text.splitlines()[:7] == [
         f"{LINE}: 0 new blocks",
         "  0 slices, each as its block states: 0 rows, 0 bytes",
         f"  identity  {document['id']}",
         f"  head      {head}",
+        "  licence   `Our terms`",
         "The ledger in its attachments is intact, and gives this dataset.",
         f"  height and digest  4={made.previous}",
     ]

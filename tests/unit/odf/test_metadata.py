@@ -201,6 +201,15 @@ def test_the_state_after_a_chain() -> None:
     assert state_after(blocks) == ChainState(ID, blocks[-1][0], 5, TIME, COLUMNS, 5, Moment(2026, 326, 0, 0))
 
 
+def test_the_last_licence_holds() -> None:
+    """Whatever a dataset stated before, and whatever follows."""
+    first, last = ({"short_name": name, "name": name, "website_url": ""} for name in ("one", "other"))
+    blocks = chain(Seed(ID), OtherEvent("SetLicense", first), OtherEvent("SetLicense", last), INFO)
+
+    assert state_after(blocks[:1]).license is None
+    assert state_after(blocks).license == last
+
+
 LATER = Moment(2026, 327, 0, 0)
 BEFORE = Moment(2026, 324, 0, 0)
 BROKEN: list[tuple[str, int, dict[str, Any], str]] = [
