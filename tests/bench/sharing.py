@@ -231,10 +231,9 @@ def asked(folder: Path, lake: DailyLake, runs: int) -> Iterator[str]:
         ("--changes-since the last day", Projection(since=days - 1)),
     ):
         for where, source in (("lake", LINE), ("folder", str(folder / "daily"))):
-            since = wanted.since if where == "lake" or wanted.since < 0 else 10**9
-            given = dataset_read.Reading(source, replace(wanted, since=since), None, 20, "", local=True)
             if where == "folder" and wanted.since >= 0:
                 continue  # heights of a dataset are those of its blocks
+            given = dataset_read.Reading(source, wanted, events=False, output=None, limit=20, stack="", local=True)
             objects.asked.clear()
             answer = io.StringIO()
             with opened_as(there), redirect_stdout(answer):
