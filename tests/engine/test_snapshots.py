@@ -50,6 +50,7 @@ from tests.reference.sampling import sampled
 if TYPE_CHECKING:
     from lakegate.contracts.plan.plan import Plan
     from lakegate.contracts.plan.result import Result
+    from lakegate.contracts.plan.slices import WrittenSlice
 
 POLICY = Policy(allow_empty=True, merge_strategy=MergeStrategy.SNAPSHOT, merge_key=("id",))
 PLAN = replace(plan_of({"id": "integer", "name": "string"}), policy=POLICY)
@@ -135,33 +136,52 @@ SNAPSHOT = st.dictionaries(st.integers(-2, 7), st.sampled_from([None, "a", "b", 
 
 
 @sampled(12, 1_000)
-@given(st.lists(SNAPSHOT, max_size=6), st.sampled_from([2, 3, 1 << 20]), st.sampled_from([1, 1 << 17]))
-def test_events_give_each_snapshot(deliveries: list[list[Row]], rows_of_slice: int, group: int) -> None:
-    """After each delivery, as known then, and as of the time of each snapshot, whatever came later; state and replay agree."""
+@given(
+    st.lists(st.tuples(SNAPSHOT, st.sampled_from([1, 1, 1, 0, -1])), max_size=6),
+    st.sampled_from([2, 3, 1 << 20]),
+    st.sampled_from([1, 1 << 17]),
+)
+def test_events_give_each_snapshot(deliveries: list[tuple[list[Row], int]], rows_of_slice: int, group: int) -> None:
+    """After each delivery, as known then, and as of each time, whatever came later; late ones change nothing; replay agrees."""
     with TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
         patch.setattr(snapshots, "SLICE_ROWS", rows_of_slice)
         patch.setattr(writer, "GROUP_ROWS", group)
         patch.setattr(earlier, "AT_ONCE", 2)
-        line, before = Line(Path(name)), CurrentRows()
-        for at, rows in enumerate(deliveries):
-            line.deliver(csv(rows))
+        line, before, number = Line(Path(name)), CurrentRows(), 0
+        merged: list[tuple[int, list[Row]]] = []
+        for at, (rows, step) in enumerate(deliveries):
+            number += step
+            line.deliver(csv(rows), time=day(number))
+            if not merged or number >= merged[-1][0]:
+                merged.append((number, sorted(rows)))
+            assert line.rows() == merged[-1][1]
             found = line.results[at].slices
-            arrived = Path(name) / f"arrived{at}"
-            arrived.write_bytes(csv(rows))
-            parts = (StagedPart(arrived.as_uri(), arrived.stat().st_size),)
-            begin = Begin(
-                line.offset - sum(each.rows for each in found), NOW, None, moment=FIRST + dt.timedelta(days=at)
-            )
-            built = logical_hashes(PLAN, parts, LocalStore(), begin, [each.rows for each in found], Path(name), before)
-            assert built == tuple(each.logical for each in found)
+            assert rebuilt(line, found, csv(rows), number, before) == tuple(each.logical for each in found)
             before.add([path_of(each.uri) for each in found], ("id",), None)
-        times = [FIRST + dt.timedelta(days=at) for at in range(len(deliveries))]
 
-        assert [line.rows(at + 1) for at in range(len(deliveries))] == [sorted(rows) for rows in deliveries]
-        assert [line.rows(as_of=each) for each in times] == [sorted(rows) for rows in deliveries]
+        states = [line.rows(at + 1) for at in range(len(deliveries))]
+        assert [each for at, each in enumerate(states) if not at or each != states[at - 1]] == [
+            each for at, (_, each) in enumerate(merged) if not at or each != merged[at - 1][1]
+        ]
+        for time in range(-7, 7):
+            wanted = [rows for at, rows in merged if at <= time]
+            assert line.rows(as_of=FIRST + dt.timedelta(days=time)) == (wanted[-1] if wanted else [])
         assert all(slice_in(each) for each in line.files())
-        assert sum(each.rows for each in line.runs) == (len(deliveries[-1]) if deliveries else 0)
+        assert sum(each.rows for each in line.runs) == (len(merged[-1][1]) if merged else 0)
         assert line.rebuilt() == line.digest()
+
+
+def rebuilt(
+    line: Line, found: tuple[WrittenSlice, ...], body: bytes, number: int, before: CurrentRows
+) -> tuple[str, ...]:
+    """The logical hashes of the slices of a snapshot of a day, by what arrived and the slices before."""
+    if not found:
+        return ()
+    arrived = line.folder / "arrived"
+    arrived.write_bytes(body)
+    parts = (StagedPart(arrived.as_uri(), len(body)),)
+    begin = Begin(found[0].offset, NOW, None, moment=FIRST + dt.timedelta(days=number))
+    return logical_hashes(line.plan, parts, LocalStore(), begin, [each.rows for each in found], line.folder, before)
 
 
 def test_events_are_in_the_order_of_odf(tmp_path: Path) -> None:
