@@ -6,6 +6,7 @@ import hashlib
 from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.contracts.errors import InputError
+from lakegate.contracts.model.policy import MergeStrategy
 from lakegate.contracts.model.storage import Format
 from lakegate.contracts.odf.columns import COMMON
 from lakegate.contracts.odf.metadata import OtherEvent
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from lakegate.contracts.lake.block import Block
+    from lakegate.contracts.model.policy import Policy
 
 SOURCE: Final = "default"
 """The name of a line's source: a line has one."""
@@ -80,11 +82,19 @@ def source_event(plan: Plan, fields: Sequence[Mapping[str, Any]]) -> OtherEvent 
     step, merge = _STEPS.get(plan.storage.format), MERGES[plan.policy.merge_strategy.value]
     if step is None:
         return None
-    key = {"primary_key": list(plan.policy.merge_key)} if plan.policy.merge_key else {}
-    schema = {"fields": [each for each in fields if each["name"] not in COMMON]}
+    own = [each for each in fields if each["name"] not in COMMON]
+    key, schema = _key(plan.policy, [str(each["name"]) for each in own]), {"fields": own}
     read = {**(_csv(plan) if step == "ReadStepCsv" else {}), "schema": schema}
     event = {"source_name": SOURCE, "read_type": step, "read": read, "merge_type": merge, "merge": key}
     return OtherEvent("AddPushSource", event)
+
+
+def _key(policy: Policy, names: list[str]) -> dict[str, Any]:
+    """What a merge strategy has: the primary key, and what is compared of snapshots, where their time is in a column."""
+    key = {"primary_key": list(policy.merge_key)} if policy.merge_key else {}
+    compared = [each for each in names if each not in {*policy.merge_key, policy.event_time}]
+    is_dated = policy.merge_strategy is MergeStrategy.SNAPSHOT and policy.event_time is not None
+    return {**key, "compare_columns": compared} if is_dated and compared else key
 
 
 def _csv(plan: Plan) -> dict[str, Any]:

@@ -108,6 +108,24 @@ def test_how_rows_are_merged() -> None:
     assert (merged.value["merge_type"], merged.value["merge"]) == ("MergeStrategyLedger", {"primary_key": ["id", "at"]})
 
 
+@pytest.mark.parametrize(
+    ("columns", "event_time", "compared"),
+    [(("name", "at"), None, {}), (("name", "at"), "at", {"compare_columns": ["name"]}), (("at",), "at", {})],
+)
+def test_what_is_compared_of_snapshots(
+    columns: tuple[str, ...], event_time: str | None, compared: dict[str, Any]
+) -> None:
+    """All columns, but the one that has their time; ODF knows no empty list of them."""
+    policy = Policy(merge_strategy=MergeStrategy.SNAPSHOT, merge_key=("id",), event_time=event_time)
+    found = source_event(replace(PLAN, policy=policy), (*FIELDS, *(field(each, "String") for each in columns)))
+
+    assert found is not None
+    assert (found.value["merge_type"], found.value["merge"]) == (
+        "MergeStrategySnapshot",
+        {"primary_key": ["id"], **compared},
+    )
+
+
 def test_only_the_plan_that_the_block_names_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """By its digest, and of no more bytes than an import reads."""
     block, text = sliced(0, "2026-11-20T10:00:00Z", plan=PLAN), PLAN.to_bytes()
