@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from lakegate.functions.usecases.dependencies import Dependencies
 
 HERE = Path(__file__).parent
-CONTRACTS = {f"{name}/": HERE / f"{name}.odcs.yaml" for name in ("shop", "rows", "parts", "listed", "sliced")}
+CONTRACTS = {
+    f"{name}/": HERE / f"{name}.odcs.yaml" for name in ("shop", "rows", "parts", "listed", "sliced", "snapshots")
+}
 """Small contracts, by the prefix that delivers to them."""
 
 

@@ -159,3 +159,44 @@ def test_accepted_rows_become_slices_one_delivery_after_another(stack: Deployed,
     assert (exported["slices"], imported["head"], imported["ledger"]["line"]) == (2, exported["head"], line)
     assert again["records"] == read["records"]
     assert (intact["faults"], intact["rows"]) == ([], 3)
+
+
+def test_snapshots_become_the_events_since_the_one_before(stack: Deployed) -> None:
+    """mergeStrategy: snapshot: rows that change or vanish are taken back, also all of them; state and slices are as recorded."""
+    bodies = {"01": b"1,anna\n2,bert\n", "03": b"2,carl\n", "04": b"", "02": b"9,late\n", "05": b"3,dora\n"}
+    rows = [
+        stack.finished(stack.upload(b"id,name\n" + body, f"snapshots/day-2026-01-{day}.csv"))
+        for day, body in bodies.items()
+    ]
+    line = "e2e-snapshots/sales_v1"
+    commands = [
+        ["read", line, "--events"],
+        ["read", line],
+        ["read", line, "--as-of", "2026-01-03"],
+        ["rebuild-state", line],
+    ]
+    events, now, then, rebuilt = (
+        json.loads(CliRunner().invoke(app, ["dataset", *each, "--local", "--json"]).stdout) for each in commands
+    )
+    verified = [
+        json.loads(CliRunner().invoke(app, ["verify", line, option, "--local", "--json"]).stdout)["intact"]
+        for option in ("--replay", "--objects")
+    ]
+
+    verdicts = [(row.state, row.decision and row.decision.verdict) for row in rows]
+    warned = [(State.PUBLISHED, "accepted_with_warnings" if day == "02" else "accepted") for day in bodies]
+    assert verdicts == warned
+    assert [(each["op"], each["id"], each["name"]) for each in events["records"]] == [
+        (0, 1, "anna"),
+        (0, 2, "bert"),
+        (1, 1, "anna"),
+        (2, 2, "bert"),
+        (3, 2, "carl"),
+        (1, 2, "carl"),
+        (0, 3, "dora"),
+    ]
+    assert [[(each["id"], each["name"]) for each in one["records"]] for one in (now, then)] == [
+        [(3, "dora")],
+        [(2, "carl")],
+    ]
+    assert (rebuilt["keys"], rebuilt["digest"] == rebuilt["stored"], verified) == (1, True, [True, True])
