@@ -43,7 +43,8 @@ def idle_setting(contract: Contract, document: Document) -> Iterator[Finding]:
     places = list(extensions_of(document))
     for dataset in contract.datasets:
         policy = dataset.policy
-        if policy.watermark_minutes is not None and policy.event_time is None:
+        has_times = policy.event_time is not None or policy.merge_strategy is MergeStrategy.SNAPSHOT
+        if policy.watermark_minutes is not None and not has_times:
             for each in [place["watermarkMinutes"] for place in places if place["watermarkMinutes"].number is not None]:
                 yield each.path, "`watermarkMinutes` has an effect only with `eventTime`: add that, or remove it."
         for wrong, reason in _merge_misfits(dataset):
