@@ -12,6 +12,7 @@ from lakegate.functions.ports.errors import ConditionFailed, IdempotencyMismatch
 from lakegate.functions.ports.history import entry_of
 from lakegate.functions.ports.ledger import Head
 from lakegate.functions.ports.signing import UNSIGNED
+from tests.fakes.rows import may_mark
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -105,7 +106,7 @@ class MemoryLedger:
         """Record, head and the watermark of the turn, all or nothing."""
         self._rows.faults.pass_or_refuse()
         turn = self._rows.turns.get(record.chain)
-        is_same = turn is not None and turn[:3] == (before.offset, "", before.watermark)
+        is_same = turn is not None and may_mark(turn, before)
         reasons = (*self.reasons(record), *([] if is_same else ["turn"]))
         if any(reasons):
             raise ConditionFailed(*reasons)

@@ -171,7 +171,7 @@ def until_caught(bug: Planted, seed: int, *, known: bool = False) -> tuple[int, 
     first = [bug.seed] if known and bug.seed else []
     with planted(bug):
         for ordinal, each in enumerate((*first, *range(seed, seed + PLANTED_LIMIT))):
-            violation = broken(Choices(each))
+            violation = broken(Choices(each, begin=tuple(bug.begin)))
             if violation is not None:
                 return ordinal + 1, violation
     return PLANTED_LIMIT, None

@@ -33,8 +33,7 @@ if TYPE_CHECKING:
 ENCODE = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
 VERDICTS = {"good": "accepted", "split": "accepted_with_warnings", "bad": "rejected", "": "rejected"}
 """By the first word of a file; `mild` is accepted by 1.0.0 only, `error` cannot be measured, `%PDF` is refused at the door."""
-
-
+ACCEPTED = frozenset({"accepted", "accepted_with_warnings"})
 REMEMBERED = 50_000
 """Results, and their judgements."""
 read_json = lru_cache(10_000)(json.loads)

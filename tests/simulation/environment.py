@@ -21,7 +21,8 @@ from lakegate.functions.usecases.steps import Call, Effect
 from tests.fakes import Memory, MemoryIdentity
 from tests.fakes.jobs import SENDS_EVENT, WRITES, Ending, Run
 from tests.fakes.signing import MemoryKey
-from tests.simulation.contract import DIGESTS, PLANS, digest, kind, measurements_of, read_json
+from tests.simulation.contract import ACCEPTED, DIGESTS, PLANS, digest, kind, measurements_of, read_json, truth
+from tests.simulation.sliced_job import slices_of, time_of
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
@@ -120,6 +121,8 @@ class Environment:
     """Whether the stack has a judge function, which is given small deliveries first."""
     batch: BatchLimits = ALONE
     """The stack's setting."""
+    sliced: bool = False
+    """Whether the contract publishes slices (`tests.simulation.slice_promises.slicing`)."""
     signing: SigningKeys = UNSIGNED
     """Of the stack."""
     shared: set[tuple[str, int]] = field(default_factory=set)
@@ -374,12 +377,16 @@ class Environment:
         return min(at for run, at in self.began.items() if attempt in self.attempts_of(self.memory.jobs.runs[run]))
 
     def _write_result(
-        self, asked: dict[str, object], ending: Ending, invoked: tuple[str, int] | None
+        self, asked: dict[str, Any], ending: Ending, invoked: tuple[str, int] | None
     ) -> Generator[Call, object, bool]:
         body = self._judged(asked)
         prefix = str(asked["output_uri"]).removeprefix(f"s3://{LAKE}/")
         content, confused = kind(body), ending is Ending.CONFUSED
         unfit = ending is Ending.UNFIT or (invoked is not None and content == "split")
+        slices: dict[str, Any] = {}
+        accepted = body[:-1] if content == "split" else body
+        if asked["slices"] and not confused and not unfit and truth(str(asked["plan_digest"]), body) in ACCEPTED:
+            slices = slices_of(self.memory.objects, asked, accepted, time_of(body))
         result = Result(
             workload=str(asked["workload"]),
             attempt=asked["attempt"],  # type: ignore[arg-type]  # of a document
@@ -391,6 +398,7 @@ class Environment:
             shares=self._split(prefix, body) if content == "split" and not unfit else None,
             engines={"duckdb": "2.0.0"} | ({} if invoked else {"spark": "3.5.8"}),
             does_not_fit="rows" if unfit else None,
+            **slices,
         )
         if unfit and invoked and not confused:
             self.free.add(invoked)

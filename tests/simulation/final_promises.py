@@ -17,6 +17,7 @@ from tests.simulation.pauses import LINE
 from tests.simulation.promises import ATTEMPTS, ENDED, REFUSALS, Violation, is_given_up, manifest_deliveries
 
 if TYPE_CHECKING:
+    from lakegate.contracts.lake.block_parts import LedgerSlice
     from lakegate.contracts.lake.signatures import SignedText
     from lakegate.functions.workload import Workload
     from tests.simulation.environment import Upload
@@ -38,6 +39,8 @@ def kept_in_the_end(promises: Promises) -> None:
     _ledger_and_lake_agree(promises)
     _content_is_accepted_once(promises)
     _messages_are_sent(promises)
+    if seen := promises.slices.finished():
+        raise Violation("P26", seen)
     if broken := promises.lines.finished(manifests(promises.env)):
         raise Violation(broken.promise, broken.seen)
 
@@ -162,12 +165,17 @@ def _manifest_is_whole(promises: Promises, name: str) -> None:
         (
             each.workload,
             promises.rows[each.workload].waiver is not None,
-            [(o.key, o.version, o.size) for o in each.objects if o.key.startswith("accepted/")],
+            [(o.key, o.version, o.size) for o in each.objects if _is_read(o.key, each.slices)],
         )
         for each in published
     ]
     if entries != objects:
         raise Violation("P2", "the manifest differs from the ledger")
+
+
+def _is_read(key: str, slices: tuple[LedgerSlice, ...] | None) -> bool:
+    """Whether consumers read an object of a block: of slices nothing else."""
+    return key.startswith("accepted/") if slices is None else any(each.key == key for each in slices)
 
 
 def _content_is_accepted_once(promises: Promises) -> None:

@@ -29,24 +29,28 @@ class Planted:
 
     name: str
     where: str
-    """`module.function` below functions/usecases, or a whole name that begins with `lakegate`."""
+    """`module.function` below functions/usecases, or a whole name that begins with `lakegate` or `tests`."""
     old: str
     new: str
     shown_by: str = ""
     """The contract test that must fail; empty: random schedules must break a promise."""
+    begin: tuple[int, ...] = ()
+    """The first numbers of the schedules that may meet the bug; empty: all may."""
     seed: int = 0
     """Of a schedule that broke a promise when it was last looked for, if few do. An outdated one costs time and nothing else."""
 
 
 PLANTED = tuple(
-    Planted(**each) for each in yaml.load(Path(__file__).with_suffix(".yaml").read_text(), yaml.CSafeLoader)
+    Planted(**each)
+    for name in ("planted.yaml", "planted_slices.yaml")
+    for each in yaml.load(Path(__file__).with_name(name).read_text(), yaml.CSafeLoader)
 )
 
 
 @contextmanager
 def planted(bug: Planted) -> Iterator[None]:
     """The real code with the bug in it; every reference to the function sees it, because only its code is exchanged."""
-    where = bug.where if bug.where.startswith("lakegate.") else f"lakegate.functions.usecases.{bug.where}"
+    where = bug.where if bug.where.startswith(("lakegate.", "tests.")) else f"lakegate.functions.usecases.{bug.where}"
     module, _, name = where.rpartition(".")
     function = vars(importlib.import_module(module))[name]
     source = textwrap.dedent(inspect.getsource(function))

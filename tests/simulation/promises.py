@@ -17,11 +17,12 @@ from lakegate.functions.ports.jobs import JobState, is_invocation
 from tests.fakes.fault_injector import BEGINNING
 from tests.fakes.identity import ALICE
 from tests.simulation.approvals import broken_by_answer, broken_by_state, declined_rightly
-from tests.simulation.contract import block_digest, read_json, record_digest, truth
-from tests.simulation.environment import INVOCATION_LIMIT, SEGMENT_HEIGHTS, key_of, request_of
+from tests.simulation.contract import ACCEPTED, block_digest, read_json, record_digest, truth
+from tests.simulation.environment import INVOCATION_LIMIT, LINE, SEGMENT_HEIGHTS, key_of, request_of
 from tests.simulation.lifecycle import REFUSALS as REFUSED
 from tests.simulation.lifecycle import Lifecycles
 from tests.simulation.pauses import PausePromises
+from tests.simulation.slice_promises import SlicePromises
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -67,7 +68,6 @@ STEPS = {
 }
 ENDED = frozenset({S.PUBLISHED, S.QUARANTINED})
 FINAL = ENDED | {S.DECIDED}
-ACCEPTED = frozenset({"accepted", "accepted_with_warnings"})
 ATTEMPTS = 3
 GIVEN_UP: frozenset[str] = frozenset()
 """The outcomes after which the workflow under test does not try again: none in `push`."""
@@ -79,6 +79,10 @@ JOB_LIMIT = timedelta(minutes=75)
 REFUSALS = {"AccessDenied": "access-denied", "Archived": "archived"}
 """The cause that a row has, by S3's refusal."""
 NOBODY: frozenset[str] = frozenset()
+REBUILT = f"accepted/{LINE}/_state/"
+"""Where a person puts a merge state."""
+WRITTEN = (".parquet", "/_state/state.bin")
+"""How the keys of slices, and of files of a merge state, end; those of what was delivered have other ends."""
 
 
 def manifest_deliveries(lake: dict[str, list[Stored]], key: str) -> list[Any] | None:
@@ -127,6 +131,16 @@ def _raise(broken: Broken | None) -> None:
         raise Violation(broken.promise, broken.seen)
 
 
+def _broken(promise: str, seen: str) -> None:
+    if seen:
+        raise Violation(promise, seen)
+
+
+def arrived(places: dict[str, bytes]) -> dict[str, bytes]:
+    """Of what is stored of a delivery that which arrived, which lies beside slices."""
+    return {key: body for key, body in places.items() if not key.endswith(WRITTEN)}
+
+
 def is_given_up(row: Workload) -> bool:
     """Whether the workflow does not try again after what the last attempt ended in."""
     return OUTCOMES.get(row.failed[-1].cause, "lost") in GIVEN_UP
@@ -140,6 +154,7 @@ class Promises:
         self._changed, self._touches = env.memory.rows.changed, env.memory.objects.touched
         self.rows: dict[str, Workload] = {}
         self.pauses = PausePromises(env)
+        self.slices = SlicePromises(env)
         self.marks: dict[str, int] = {}
         """A hash of the state of each workload."""
         self.rows_mark = 0
@@ -160,6 +175,8 @@ class Promises:
         """StartJobRun's requests as rows store them, and from when they may be sent, by token."""
         self.rounds: dict[str, int] = {}
         """Attempts that a workload had used when its round began."""
+        self.overtaken: set[tuple[str, int]] = set()
+        """Attempts whose results fit their line no more."""
         self.published: set[str] = set()
         self.replayed: list[tuple[Workload, Workload]] = []
         """Rows of which a replay, or a waived copy, has just begun, with that one."""
@@ -180,6 +197,7 @@ class Promises:
     def hold(self) -> None:
         """Raise Violation if any safety promise is broken now."""
         changed, touched = self._changed, self._touches
+        self.slices.look()
         moved = len(changed) != self.changed
         if moved:
             new, self.changed = changed[self.changed :], len(changed)
@@ -300,6 +318,7 @@ class Promises:
             self.taken.add((before.state, row.state))
             self._paused(before, row)
             self._asked(before, row)
+            _broken("P25", self.slices.decided(row))
             self._stepped(before, row)
         elif row.state in FINAL and (row.decision, row.pin, row.source, row.run) != (
             before.decision,
@@ -379,6 +398,7 @@ class Promises:
         if row.state is S.RECEIVED:
             self.rounds[row.id] = row.attempt
         self._collided(before)
+        self._overtaken(before, row)
         if row.state is S.SUBMITTING:
             self._submitted(before, row)
         over = row.state is S.FAILED or (row.state is S.SUBMITTING and before.state is not S.STAGED)
@@ -391,7 +411,7 @@ class Promises:
             raise Violation("P6", f"attempt {row.attempt} follows attempt {before.attempt}")
         at = row.id, before.attempt
         # a worker that joined a batch and ended may leave a result in another batch than that of the row
-        if _result_of(before) in self.env.answered:
+        if _result_of(before) in self.env.answered and at not in self.overtaken:
             raise Violation("P4", "a good result was thrown away")
         if at not in self.env.dead and not self._expired(before):
             raise Violation("P4", "an attempt was given up that could still answer")
@@ -401,6 +421,15 @@ class Promises:
         # a run that was cancelled may have written it nevertheless
         if before.batch and last.cause != "batch-failed" and _result_of(before) in self.env.lake:
             self.env.shared.discard(at)
+
+    def _overtaken(self, before: Workload, row: Workload) -> None:
+        """P25: a good result of slices that does not fit the line any more costs no attempt; one that fits is decided."""
+        if not row.failed or (row.failed[-1].number, row.failed[-1].cause) != (before.attempt, "overtaken"):
+            return
+        if not self.slices.is_overtaken(_result_of(before)):
+            raise Violation("P25", "a delivery is judged again, and its result fits the line")
+        for attempts in (self.overtaken, self.env.dead, self.env.waited):
+            attempts.add((row.id, before.attempt))
 
     def _submitted(self, before: Workload, row: Workload) -> None:
         """P7: a round has no more attempts than it is allowed, and what is sent of each is stored first."""
@@ -450,7 +479,7 @@ class Promises:
         elif key.startswith("staging/"):
             current = self.env.lake[key][-1].described
             (self.staging.add if current else self.staging.discard)(key)
-        elif key.startswith(("accepted/", "quarantine/")):
+        elif key.startswith(("accepted/", "quarantine/")) and not key.startswith(REBUILT):
             stored = self.env.lake.get(key, [])
             if key.endswith("_manifest.json"):
                 self._listed(key, stored)
@@ -463,7 +492,7 @@ class Promises:
                 raise Violation("P2", "bytes are stored that belong to no workload")
             self._expires(row, key, stored)
             if key.startswith("accepted/"):
-                self._accepted(row, stored)
+                self._accepted(row, key, stored)
             self._kept(self.upload_of(row))
 
     def _kept(self, upload: Upload) -> None:
@@ -479,7 +508,7 @@ class Promises:
 
     def contains(self, row: Workload, body: bytes) -> bool:
         """Whether the bytes are stored, as this workload's or as its replay's."""
-        if b"".join(self.places(row.id).values()) == body:
+        if b"".join(arrived(self.places(row.id)).values()) == body:
             return True
         replayed = self.rows.get(self.replays.get(row.id, ""))
         return replayed is not None and replayed.state in ENDED and self.contains(replayed, body)
@@ -493,13 +522,13 @@ class Promises:
         if any(self.env.memory.objects.tags.get(each.version, "") != tag for each in stored if each.described):
             raise Violation("P1", "data expires otherwise than its contract says")
 
-    def _accepted(self, row: Workload, stored: list[Stored]) -> None:
+    def _accepted(self, row: Workload, key: str, stored: list[Stored]) -> None:
         """P2: what is visible in accepted/ was decided accepted, and is what was judged."""
         if row.decision is None or row.decision.verdict not in ACCEPTED:
             raise Violation("P2", "bytes are visible that nobody decided to accept")
         body = self.upload_of(row).body
         allowed = {body, body[:-1] if body.startswith(b"split") else body}
-        if any(each.body not in allowed for each in stored):
+        if not key.endswith(WRITTEN) and any(each.body not in allowed for each in stored):
             raise Violation("P2", "other bytes are visible than those judged")
         if len(stored) > 1:
             raise Violation("P3", "a destination was written twice")
@@ -543,6 +572,8 @@ class Promises:
             if block.event in self.recorded:
                 raise Violation("P3", "one act has two records")
             self.recorded[block.event] = block
+            if block.kind == "watermark":
+                _broken("P25", self.slices.marked(block.content["before"], block.content["watermark"]))
             return
         digests.append(block_digest(block))
         row = self.rows[block.workload]
@@ -565,6 +596,7 @@ class Promises:
             raise Violation("P3", "a block names another waiver than the row")
         self._counted(block, row)
         self._true(row)
+        _broken("P26", self.slices.committed(block, row))
 
     def _recorded(self, before: Workload, row: Workload) -> None:
         """P3: who replayed an attempt, or waived a rejection, is in the ledger before anything is judged again."""
@@ -608,7 +640,7 @@ class Promises:
         elif row.waiver is not None:
             holds = self._waived(row)
         else:
-            expected = truth(row.pin.plan, self.upload_of(row).body)
+            expected = self.slices.verdict(row, truth(row.pin.plan, self.upload_of(row).body))
             wanted = self.lines.verdict(row, {"refused": "rejected"}.get(expected, expected))
             holds = row.decision.verdict == wanted and (not row.decision.result or self.lines.warned(row))
         if not holds:

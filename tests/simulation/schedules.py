@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.lake.states import State
+from lakegate.contracts.model.policy import MergeStrategy
 from lakegate.functions.ports.callbacks import CallbackToken
 from lakegate.functions.ports.errors import AccessDenied, Archived
 from lakegate.functions.ports.signing import UNSIGNED
@@ -18,16 +20,29 @@ from tests.simulation.choices import Choices
 from tests.simulation.environment import ALONE, BATCHES, PREFIX, SIGNED, Environment
 from tests.simulation.lifecycle import BEGINNINGS, COMMANDS, begin, command
 from tests.simulation.promises import Violation
+from tests.simulation.sliced_acts import BODIES as SLICED_BODIES
+from tests.simulation.sliced_acts import mark, rebuild, slicing
 from tests.simulation.stage import Fault, Stage, settle
 from tests.simulation.workflows import ASKING, DATED, waiting
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from lakegate.functions.usecases.steps import Effect
     from lakegate.functions.workload import Workload
 
 BODIES = (b"good:1", b"good:2", b"bad:1", b"mild:1", b"split:12", b"%PDF:12", b"", b"error:1", b"poison:1")
 ALGORITHMS = ("sha256", "crc32", "crc64nvme", "")
 REFUSALS = (None, AccessDenied, Archived)
+LINES: tuple[Callable[[], AbstractContextManager[bool | None]], ...] = (
+    nullcontext,
+    partial(waiting, ASKING),
+    partial(waiting, DATED),
+    nullcontext,
+)
+"""What the line of a schedule is, mostly the first; the last one publishes slices."""
+SLICED = len(LINES) - 1
+STRATEGIES = (MergeStrategy.APPEND, MergeStrategy.LEDGER)
 KEYS = (f"{PREFIX}a.csv", f"{PREFIX}b.csv", "elsewhere/c.csv", f"{PREFIX}_temporary/0/a.csv", f"{PREFIX}folder/")
 FAULTS = tuple(Fault)
 ENDINGS = tuple(Ending)
@@ -50,16 +65,17 @@ class Ran:
 
 def run(choices: Choices, trace: list[str] | None = None) -> Ran:
     """One schedule: faults, recovery, and sometimes a replay with more faults. Raises Violation."""
-    workflow = (None, ASKING, DATED)[choices.rarely(3, 0.15)]
-    with waiting(workflow) if workflow else nullcontext():
-        return _run(choices, trace)
+    kind = choices.rarely(len(LINES), 0.225)
+    line = LINES[kind] if kind < SLICED else partial(slicing, STRATEGIES[choices.pick(len(STRATEGIES))])
+    with line() as is_sliced:
+        return _run(choices, trace, is_sliced=bool(is_sliced))
 
 
-def _run(choices: Choices, trace: list[str] | None) -> Ran:
+def _run(choices: Choices, trace: list[str] | None, *, is_sliced: bool) -> Ran:
     gloom = 0.3 + 0.6 * choices.rarely(2, 0.12)
     endings = [ENDINGS[choices.rarely(len(ENDINGS), gloom)] for _ in range(3)]
     judge, batch = choices.rarely(2, 0.4), (ALONE, BATCHES)[choices.rarely(2, 0.4)]
-    env = Environment(endings, judge=bool(judge), batch=batch, signing=(UNSIGNED, SIGNED)[judge])
+    env = Environment(endings, judge=bool(judge), batch=batch, signing=(UNSIGNED, SIGNED)[judge], sliced=is_sliced)
     calm, rarely, kinds = False, choices.rarely, len(FAULTS)
 
     def fault_at(_effect: Effect) -> Fault:
@@ -72,8 +88,9 @@ def _run(choices: Choices, trace: list[str] | None) -> Ran:
     stage.log(f"the line begins as {beginning or 'active'}")
     states: set[int] = set()
     sweeps = 0
-    _upload(stage, choices)
-    for _ in range(2):
+    for _ in range(3 if is_sliced else 1):
+        _upload(stage, choices)
+    for is_last in (False, True):
         _storm(stage, choices, states)
         calm = True
         stage.log("nothing more goes wrong")
@@ -92,14 +109,25 @@ def _run(choices: Choices, trace: list[str] | None) -> Ran:
             stage.pass_time(31 * 24 * 60)
             sweeps = max(sweeps, settle(stage))
         calm = False
-        if not _replayable(stage) or not choices.rarely(2, 0.35):
+        if is_last or not _goes_on(stage, choices):
             break
-        (_replay, _waive)[choices.rarely(2, 0.5)](stage, choices)
     return Ran(env.effects, stage.faults, sweeps, states, stage.promises.taken)
 
 
+def _goes_on(stage: Stage, choices: Choices) -> bool:
+    """Begin what a second round is about: to a line of slices more is delivered, of another one something is judged again."""
+    if stage.env.sliced:
+        _upload(stage, choices)
+        _upload(stage, choices)
+        return True
+    if not _replayable(stage) or not choices.rarely(2, 0.35):
+        return False
+    (_replay, _waive)[choices.rarely(2, 0.5)](stage, choices)
+    return True
+
+
 def _storm(stage: Stage, choices: Choices, states: set[int]) -> None:
-    crowd, acts = 2 + choices.pick(3), choices.pick(6)
+    crowd, acts = 2 + choices.pick(3), choices.pick(6) + 4 * stage.env.sliced
     env, workers, promises = stage.env, stage.workers, stage.promises
     inbox, asleep, messages = env.inbox, stage.asleep, env.memory.rows.messages
     for _ in range(TURNS):
@@ -151,12 +179,17 @@ def _wake(stage: Stage, choices: Choices, _place: int) -> None:
 
 
 def _act(stage: Stage, choices: Choices, _place: int) -> None:
-    ACTS[choices.pick(len(ACTS))](stage, choices)
+    acts = SLICED_ACTS if stage.env.sliced else ACTS
+    acts[choices.pick(len(acts))](stage, choices)
     stage.promises.hold()
 
 
 def _upload(stage: Stage, choices: Choices) -> None:
-    key, body = KEYS[choices.rarely(len(KEYS), 0.4)], BODIES[choices.rarely(len(BODIES), 0.6)]
+    bodies = SLICED_BODIES if stage.env.sliced else BODIES
+    key, body = (
+        KEYS[choices.rarely(len(KEYS), 0.4)],
+        bodies[choices.rarely(len(bodies), 0.8 if stage.env.sliced else 0.6)],
+    )
     algorithm, refusal = ALGORITHMS[choices.rarely(4, 0.3)], REFUSALS[choices.rarely(3, 0.1)]
     stage.log(f"the producer uploads {body.decode() or 'nothing'!r} to {key} with {algorithm or 'no checksum'}")
     upload = stage.env.upload(key, body, algorithm)
@@ -278,6 +311,17 @@ def _resume(stage: Stage, _choices: Choices) -> None:
     stage.resume()
 
 
+def _rebuild(stage: Stage, _choices: Choices) -> None:
+    stage.log("somebody rebuilds the merge state")
+    stage.start("rebuild", rebuild(stage.env))
+
+
+def _mark(stage: Stage, choices: Choices) -> None:
+    day = 1 + choices.pick(8)
+    stage.log(f"somebody sets the watermark to day {day}")
+    stage.start("mark", mark(stage.env, day))
+
+
 def _announced(stage: Stage, choices: Choices) -> None:
     """A delivery is announced; data lands for one that was, or its producer says so, in any order and any number of times."""
     kept = list(stage.env.memory.announcements.kept.values())
@@ -312,6 +356,19 @@ ACTS = (
     _announced,
     _announced,
     _answer,
+)
+SLICED_ACTS = (
+    *(_upload,) * 6,
+    *(_rebuild, _mark) * 3,
+    _replay,
+    _publish,
+    _delete,
+    _collide,
+    _deploy,
+    _pause,
+    _resume,
+    _command,
+    _waive,
 )
 
 

@@ -12,7 +12,6 @@ import pytest
 from lakegate.contracts.lake.block import Block, BlockKind
 from lakegate.contracts.model.policy import Duplicates, MergeStrategy, PublishAs, Treatment
 from lakegate.contracts.plan.result import Result
-from lakegate.contracts.plan.slices import Merged, MergedSnapshot, StateRun, WrittenRun, WrittenSlice
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases.intake import intake
 from lakegate.functions.usecases.steps import run
@@ -20,6 +19,7 @@ from lakegate.functions.usecases.sweep import sweep
 from lakegate.functions.workload import TERMINAL, State
 from tests.simulation.contract import kind, measurements_of, plan_version, read_json
 from tests.simulation.environment import LAKE, LANDING, LINE, PREFIX, Environment, key_of, request_of
+from tests.simulation.sliced_job import GONE, slices_of, time_of
 
 if TYPE_CHECKING:
     from lakegate.contracts.plan.plan import Plan
@@ -34,8 +34,6 @@ SNAPSHOTS = replace(
     PLAN, policy=replace(LEDGER.policy, merge_strategy=MergeStrategy.SNAPSHOT, duplicates=Duplicates.ACCEPT)
 )
 """What differs from the delivery before is published."""
-GONE = 0x80
-"""Marks a row that is taken back."""
 
 
 def with_watermark(late: Treatment = Treatment.ACCEPT) -> Plan:
@@ -78,63 +76,18 @@ class Line:
             if f"{prefix}/result.json" in self.env.lake:
                 continue
             body = b"".join(memory.objects.read(Address(LAKE, key_of(each["uri"]))) for each in asked["parts"])
-            key, rows, accepted = f"{prefix}/slices/part-00000.parquet", len(body), kind(body) == "good"
-            offset, watermark = asked["slices"]["offset"], asked["slices"]["watermark"]
-            merge, published = None, body
-            if accepted and asked["slices"]["merge"]:
-                merges = self._snapshot if asked["slices"]["merge"]["snapshot"] else self._merged
-                merge, published = merges(asked["slices"], body, prefix)
-            written = memory.objects.put(Address(LAKE, key), f"{offset}:".encode() + published)
-            at = time_of(body)
-            logical, physical = f"f9680c00120{len(body):064x}", f"f1620{len(body):064x}"
-            uri, late = f"s3://{LAKE}/{key}", len(published) * (at < watermark)
-            new = len(published)
-            found = WrittenSlice(uri, written.size, written.etag, new, offset, (at, at), logical, physical, late)
+            is_accepted = kind(body) == "good"
+            found = slices_of(memory.objects, asked, body, time_of(body)) if is_accepted else {}
             result = Result(
                 workload=asked["workload"],
                 attempt=asked["attempt"],
                 plan_digest=asked["plan_digest"],
                 source_version=asked["source_version"],
-                rows=rows,
+                rows=len(body),
                 measurements=measurements_of(body),
-                slices=(found,) if accepted and new else (),
-                merge=merge,
-                watermark=watermark if accepted else "",
+                **found,
             )
             memory.objects.put(Address(LAKE, f"{prefix}/result.json"), result.to_bytes())
-
-    def _merged(self, order: dict[str, Any], body: bytes, prefix: str) -> tuple[Merged, bytes]:
-        """Each byte is a row and its own key: what became of them, and the new ones."""
-        memory, runs = self.env.memory, tuple(StateRun(**each) for each in order["merge"]["runs"])
-        known = b"".join(memory.objects.read(Address(LAKE, key_of(each.uri))) for each in runs)
-        new = bytes(dict.fromkeys(each for each in body if each not in known))
-        key, run = f"{prefix}/slices/state.bin", None
-        if new:
-            written = memory.objects.put(Address(LAKE, key), new)
-            run = WrittenRun(f"s3://{LAKE}/{key}", written.size, written.etag, len(new))
-        vanished = len(set(known) - set(body))
-        return Merged(order["offset"], len(body) - len(new), 0, vanished, 0, runs, runs, run), new
-
-    def _snapshot(self, order: dict[str, Any], body: bytes, prefix: str) -> tuple[Merged, bytes]:
-        """Each byte is a row and its own key, also if it is there several times: what differs from the state of the line."""
-        memory, merge = self.env.memory, order["merge"]
-        assert sum(each["rows"] for each in merge["snapshot"]["slices"]) == order["offset"]
-        runs = tuple(StateRun(**each) for each in merge["runs"])
-        known = b"".join(memory.objects.read(Address(LAKE, key_of(each.uri))) for each in runs)
-        found = MergedSnapshot(merge["snapshot"]["time"], max((each.as_of for each in runs), default=""))
-        if not found.is_merged:
-            return Merged(order["offset"], len(body), 0, 0, 0, runs, runs, snapshot=found), b""
-        now = bytes(dict.fromkeys(body))
-        gone, new = (bytes(each for each in one if each not in other) for one, other in ((known, now), (now, known)))
-        found = replace(found, appended=len(new), retracted=len(gone))
-        same = len(body) - len(new)
-        if runs and not found.events:
-            kept = tuple(replace(each, as_of=found.time) for each in runs)
-            return Merged(order["offset"], same, 0, 0, 0, runs, kept, snapshot=found), b""
-        key = f"{prefix}/slices/state.bin"
-        written = memory.objects.put(Address(LAKE, key), now)
-        run = WrittenRun(f"s3://{LAKE}/{key}", written.size, written.etag, len(now))
-        return Merged(order["offset"], same, 0, 0, 0, runs, (), run, found), bytes(each | GONE for each in gone) + new
 
     def current(self) -> set[int]:
         """The rows that no event takes back."""
@@ -173,11 +126,6 @@ class Line:
         assert marks == sorted(marks)
         decided = [each for each in self.env.memory.rows.rows.values() if each.state is State.DECIDED]
         assert len([each for each in decided if each.decision.offsets]) <= 1
-
-
-def time_of(body: bytes) -> str:
-    """The time of all events of a file: the day behind its `@`, else the first one."""
-    return f"2024-05-{int(body.partition(b'@')[2] or 1):02}T00:00:00.000000Z"
 
 
 def judged(*bodies: bytes, plan: Plan = PLAN) -> Line:

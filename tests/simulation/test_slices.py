@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partialmethod
 from itertools import permutations, product
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from lakegate.contracts.errors import LakegateError
 from lakegate.contracts.lake.block import Block
-from lakegate.contracts.model.policy import Treatment
+from lakegate.contracts.model.policy import MergeStrategy, Treatment
 from lakegate.contracts.plan.slices import StateRun
 from lakegate.functions.ports.errors import Unanswered
 from lakegate.functions.ports.objects import Address
@@ -17,13 +18,16 @@ from lakegate.functions.usecases.advance import advance
 from lakegate.functions.usecases.layout import manifest_key
 from lakegate.functions.usecases.steps import Effect
 from lakegate.functions.workload import FailureCause, State
+from tests.simulation.choices import Choices
 from tests.simulation.environment import LAKE, LINE, PREFIX
 from tests.simulation.promises import manifest_deliveries
+from tests.simulation.schedules import SLICED, STRATEGIES, broken
+from tests.simulation.slice_promises import SlicePromises
 from tests.simulation.sliced import LEDGER, SNAPSHOTS, Line, judged, settled, with_watermark
 from tests.simulation.stage import Fault
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from lakegate.functions.usecases.steps import Call, Steps
 
@@ -249,6 +253,30 @@ def test_a_rejected_delivery_has_no_offset() -> None:
 
     assert [each.state for each in line.rows()] == [State.PUBLISHED, State.QUARANTINED, State.PUBLISHED]
     assert line.rows()[1].decision.offsets is None
+
+
+@pytest.mark.simulation
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_random_schedules_meet_what_may_happen_to_slices(
+    strategy: MergeStrategy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Deliveries are overtaken, watermarks set and, of a line with a merge state, states replaced; every promise holds."""
+    seen: set[str] = set()
+    for name in ("is_overtaken", "marked", "state_replaced", "committed"):
+        found = getattr(SlicePromises, name)
+        monkeypatch.setattr(SlicePromises, name, partialmethod(_noting, found, seen, name))
+    begin = SLICED, STRATEGIES.index(strategy)
+    violations = [broken(Choices(seed, begin=begin)) for seed in range(60)]
+
+    assert violations == [None] * 60
+    assert seen == {"is_overtaken", "marked", "committed"} | (
+        {"state_replaced"} if strategy is MergeStrategy.LEDGER else set()
+    )
+
+
+def _noting(promises: SlicePromises, found: Callable[..., str], seen: set[str], name: str, *given: object) -> str:
+    seen.add(name)
+    return found(promises, *given)
 
 
 @pytest.mark.simulation

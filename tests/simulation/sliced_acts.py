@@ -1,0 +1,92 @@
+"""Random schedules of a line that publishes slices: its contract, what is delivered, and what a person does beside."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+from itertools import count
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lakegate.contracts.errors import InputError
+from lakegate.contracts.model.policy import MergeStrategy, PublishAs, Treatment
+from lakegate.contracts.plan.plan import Plan
+from lakegate.contracts.plan.slices import StateRun
+from lakegate.functions.ports.objects import Address
+from lakegate.functions.usecases.marking import set_watermark
+from lakegate.functions.usecases.steps import Call, Effect
+from tests.simulation import contract
+from tests.simulation.environment import LAKE, LINE
+from tests.simulation.slice_promises import published
+from tests.simulation.sliced_job import DELAY
+from tests.simulation.workflows import OF_PUSH
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lakegate.functions.usecases.steps import Steps
+    from tests.simulation.environment import Environment
+
+BODIES = (
+    b"good:1@03",
+    b"good:2@01",
+    b"good:3@05",
+    b"split:12@04",
+    b"good:21@03",
+    b"bad:1",
+    b"mild:1@06",
+    b"%PDF:12",
+    b"",
+    b"error:1",
+    b"poison:1",
+)
+_NUMBERS = count()
+
+
+@contextmanager
+def slicing(strategy: MergeStrategy) -> Iterator[bool]:
+    """The simulated contract publishes slices, with a watermark, and warns of late rows; not if a test has it name a workflow."""
+    if contract.PLANS["1.0.0"] is not OF_PUSH:
+        yield False
+        return
+    key = ("name",) if strategy is MergeStrategy.LEDGER else ()
+    with pytest.MonkeyPatch.context() as patch:
+        for version, body in list(contract.PLANS.items()):
+            plan = _planned(body, strategy, key)
+            patch.setitem(contract.PLANS, version, plan)
+            patch.setitem(contract.DIGESTS, version, contract.digest(plan))
+            patch.setitem(contract.VERSION_OF, contract.digest(plan), version)
+        yield True
+
+
+def _planned(body: bytes, strategy: MergeStrategy, key: tuple[str, ...]) -> bytes:
+    plan = Plan.from_bytes(body)
+    policy = replace(
+        plan.policy,
+        publish_as=PublishAs.PARQUET,
+        merge_strategy=strategy,
+        merge_key=key,
+        watermark_minutes=int(DELAY.total_seconds()) // 60,
+        late_events=Treatment.WARN,
+    )
+    return replace(plan, policy=policy).to_bytes()
+
+
+def rebuild(env: Environment) -> Steps[None]:
+    """As `lakegate dataset rebuild-state`: the state of the line from its slices, in the place of that of now."""
+    before = env.dependencies.workloads.next_slice(LINE)
+    if before.writer or not before.runs:
+        raise InputError("there is nothing to replace, or not now")
+    rows = published(env)
+    place = Address(LAKE, f"accepted/{LINE}/_state/{next(_NUMBERS)}.bin")
+    yield Call(Effect.COPY, partial(env.memory.objects.put, place, rows))
+    runs = (StateRun(place.key, len(rows)),)
+    yield Call(Effect.RECORD, partial(env.memory.rows.replace_state, LINE, before, runs))
+
+
+def mark(env: Environment, day: int) -> Steps[str]:
+    """As `lakegate dataset watermark`."""
+    return set_watermark(env.dependencies, LINE, datetime.fromisoformat(f"2024-05-{day:02}T00:00:00+00:00"))
