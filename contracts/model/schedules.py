@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 MIN_MINUTES: Final = 5
 """Minutes: the scheduler looks no more often."""
+MAX_DAYS: Final = 36_500
+"""Of a rate."""
 UNITS: Final = {"minute": 1, "hour": 60, "day": 1_440}
 """Minutes."""
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -106,6 +108,8 @@ def schedule(text: str) -> Rate | Cron:
         minutes = int(count) * UNITS[unit]
         if minutes < MIN_MINUTES:
             raise ScheduleError(f"the shortest schedule is `rate({MIN_MINUTES} minutes)`")
+        if minutes > MAX_DAYS * UNITS["day"]:
+            raise ScheduleError(f"the longest schedule is `rate({MAX_DAYS} days)`")
         return Rate(minutes)
     if text.startswith("cron(") and text.endswith(")"):
         return _cron(text[5:-1].upper().split())

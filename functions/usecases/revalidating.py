@@ -44,6 +44,7 @@ from lakegate.functions.usecases.revalidation_record import Findings, findings_o
 from lakegate.functions.usecases.revalidation_run import (
     OtherFormat,
     accepted_data,
+    accepted_up_to,
     source_of,
     start,
     write_plan,
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from lakegate.contracts.lake.revalidations import RevalidatedLine
     from lakegate.functions.ports.registry import Publication
     from lakegate.functions.usecases.dependencies import Dependencies
+    from lakegate.functions.usecases.revalidation_run import AcceptedData
     from lakegate.functions.usecases.steps import Steps
 
 CURSOR: Final = "revalidations"
@@ -115,12 +117,14 @@ def _begun(dependencies: Dependencies, row: RevalidatedLine) -> Steps[Revalidate
     yield from write_plan(dependencies, plan)
     identity = hashlib.sha256(f"{row.line}:{row.revision}:{now}".encode()).hexdigest()
     run = ScheduledRun(identity, due, plan.digest, data.height, now)
-    return (yield from _started(dependencies, (yield from _write(dependencies, running(row, run, now))), run))
+    return (yield from _started(dependencies, (yield from _write(dependencies, running(row, run, now))), run, data))
 
 
-def _started(dependencies: Dependencies, row: RevalidatedLine, run: ScheduledRun) -> Steps[RevalidatedLine]:
+def _started(
+    dependencies: Dependencies, row: RevalidatedLine, run: ScheduledRun, data: AcceptedData
+) -> Steps[RevalidatedLine]:
     try:
-        identity = yield from start(dependencies, row, run)
+        identity = yield from start(dependencies, row, run, data)
     except OtherFormat:
         return (yield from _failed(dependencies, row, run, "other-format"))
     except (NotFound, IdempotencyMismatch):  # no such function, no data, or another release has started it
@@ -134,7 +138,7 @@ def _started(dependencies: Dependencies, row: RevalidatedLine, run: ScheduledRun
 def _continued(dependencies: Dependencies, row: RevalidatedLine, run: ScheduledRun) -> Steps[RevalidatedLine]:
     """Start what is not started; else look whether there is a result."""
     if not run.run:
-        return (yield from _started(dependencies, row, run))
+        return (yield from _started(dependencies, row, run, accepted_up_to(dependencies, row.line, run.height)))
     found = _result(dependencies, run)
     if found is None and _is_over(dependencies, run):
         found = _result(dependencies, run) or "lost"

@@ -50,14 +50,18 @@ class AcceptedData(NamedTuple):
 
 def accepted_data(dependencies: Dependencies, line: str) -> AcceptedData:
     """All of a line, as it is now."""
-    height = dependencies.ledger.head(line).height
+    return accepted_up_to(dependencies, line, dependencies.ledger.head(line).height)
+
+
+def accepted_up_to(dependencies: Dependencies, line: str, height: int) -> AcceptedData:
+    """All of a line up to a height, without what was erased since."""
     return AcceptedData(height, tuple(accepted_objects(dependencies, Referred(line, height))))
 
 
-def _refuse_other_formats(dependencies: Dependencies, line: str, run: ScheduledRun) -> None:
+def _refuse_other_formats(dependencies: Dependencies, line: str, run: ScheduledRun, data: AcceptedData) -> None:
     """One plan reads all objects. Raises OtherFormat where some were accepted in another format or dialect."""
     own = dialect_of(dependencies, run.plan, line)
-    accepted = (block.plan for block, _ in accepted_objects(dependencies, Referred(line, run.height)))
+    accepted = (block.plan for block, _ in data.found)
     if any(dialect_of(dependencies, each, line) != own for each in dict.fromkeys(accepted)):
         raise OtherFormat
 
@@ -67,11 +71,10 @@ def dialect_of(dependencies: Dependencies, plan: str, line: str) -> Mapping[str,
     return terms_of(dependencies.plan_at(plan, line)).dialect
 
 
-def request_of(dependencies: Dependencies, line: str, run: ScheduledRun) -> Request:
+def request_of(dependencies: Dependencies, run: ScheduledRun, data: AcceptedData) -> Request:
     """The request of an attempt: what was accepted up to its height and is not erased, read by version."""
     lake, plan = dependencies.places.lake, Plan.from_validated(dependencies.plan_at(run.plan, run.id))
-    objects = accepted_objects(dependencies, Referred(line, run.height))
-    parts = tuple(StagedPart(f"s3://{lake}/{each.key}", each.size, version=each.version) for _, each in objects)
+    parts = tuple(StagedPart(f"s3://{lake}/{each.key}", each.size, version=each.version) for _, each in data.found)
     queries = (each.query for each in plan.checks if each.query is not None)
     lines = sorted({each.line for query in queries for each in query.relations if each.line})
     referred = (Referred(each, dependencies.ledger.head(each).height) for each in lines)
@@ -93,15 +96,17 @@ def source_of(run: ScheduledRun) -> str:
     return hashlib.sha256(json.dumps([run.id, run.attempt, run.height, run.at]).encode()).hexdigest()
 
 
-def start(dependencies: Dependencies, row: RevalidatedLine, run: ScheduledRun) -> Steps[str]:
-    """Write the request of an attempt and start it: by the judge function where that may be enough. Returns the run's id.
+def start(dependencies: Dependencies, row: RevalidatedLine, run: ScheduledRun, data: AcceptedData) -> Steps[str]:
+    """Write the request of an attempt over some data and start it: by the judge function where that may be enough.
+
+    Returns the run's id.
 
     Repeated, it starts the same job run, or invokes the judge function once more: one result is written. Raises NotFound where
     there is no such function, or nothing to measure, and OtherFormat.
     """
     lake, job = dependencies.places.lake, dependencies.places.job
-    _refuse_other_formats(dependencies, row.line, run)
-    request = request_of(dependencies, row.line, run)
+    _refuse_other_formats(dependencies, row.line, run, data)
+    request = request_of(dependencies, run, data)
     if not request.parts:  # all of it was erased since
         raise NotFound("no-data")
     where = Address(lake, f"{layout.attempt_prefix(run.id, run.attempt)}/request.json")

@@ -45,6 +45,7 @@ from tests.unit.usecases.scenarios import drive, resumed
 from tests.unit.usecases.test_erasure import erased, erasing, settled
 
 if TYPE_CHECKING:
+    from lakegate.contracts.lake.block import AnyBlock
     from lakegate.functions.ports.registry import RegistryPage
     from lakegate.functions.usecases.steps import Call, Steps
 
@@ -356,6 +357,22 @@ def test_accepted_data_of_another_format_is_not_measured() -> None:
     stage.sweep(60)
 
     assert (stage.ends, stage.runs) == ([("FAILED", "other-format")], [])
+
+
+def test_the_chain_of_a_line_is_read_once_at_the_start_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A chain may be long: what is measured, in which format and by which versions, follows from one reading."""
+    stage, read = measured_hourly(b"good", b"good"), list[str]()
+    ledger = stage.env.memory.ledger
+    blocks = ledger.blocks
+
+    def reading(chain: str, above: int = -1) -> tuple[AnyBlock, ...]:
+        read.append(chain)
+        return blocks(chain, above)
+
+    monkeypatch.setattr(ledger, "blocks", reading)
+    stage.sweep(60)
+
+    assert (len(stage.runs), read) == (1, [LINE])
 
 
 def test_a_run_over_data_that_is_erased_meanwhile_is_started_again() -> None:
