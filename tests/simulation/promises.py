@@ -418,8 +418,9 @@ class Promises:
         last = row.failed[-1] if len(row.failed) == len(before.failed) + 1 else None
         if last is None or (last.number, last.run) != (before.attempt, before.run):
             raise Violation("P4", "a row does not say which attempt failed")
-        # a run that was cancelled may have written it nevertheless
-        if before.batch and last.cause != "batch-failed" and _result_of(before) in self.env.lake:
+        # a run that was cancelled may have written it nevertheless; the one that died may be of a batch that a slow worker joined
+        is_own = bool(before.batch) and len(self.env.memory.rows.batches.get(before.batch).members) == 1
+        if before.batch and last.cause != "batch-failed" and (is_own or _result_of(before) in self.env.lake):
             self.env.shared.discard(at)
 
     def _overtaken(self, before: Workload, row: Workload) -> None:
