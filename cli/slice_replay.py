@@ -9,9 +9,9 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from lakegate.cli import terminal
-from lakegate.cli.damages import MAX_SHOWN, Compared
+from lakegate.cli.damages import Compared
 from lakegate.cli.data_folder import is_as_stated
-from lakegate.cli.download import DiffersError, File, ListedDelivery, fetched
+from lakegate.cli.slice_integrity import damaged_slice, fetched_object, slices_in_words
 from lakegate.contracts.door.terms import terms_of
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.block import Block, deliveries
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from lakegate.contracts.lake.block import AnyBlock
-    from lakegate.contracts.lake.block_parts import LedgerObject, LedgerSlice
+    from lakegate.contracts.lake.block_parts import LedgerSlice
     from lakegate.engine.slices.current import CurrentRows
     from lakegate.engine.slices.replay import RowsBefore
     from lakegate.functions.usecases.dependencies import Dependencies
@@ -55,7 +55,7 @@ def replayed_slices(dependencies: Dependencies, chain: str, blocks: Sequence[Any
                 count += 1
                 progress(f"building slices again: {count:,}")
                 if damage is not None:
-                    damaged.append(DamagedObject(damage, each.key, "", "", block.height, block.workload, each.key))
+                    damaged.append(damaged_slice(damage, each, block))
     return Compared(count, 0, tuple(damaged))
 
 
@@ -68,7 +68,7 @@ def _replayed(
     with TemporaryDirectory(prefix="lakegate-replay-") as name:
         folder = Path(name)
         paths = {
-            key: _fetched(dependencies, folder / str(number), objects[key])
+            key: fetched_object(dependencies, folder / str(number), objects[key])
             for number, key in enumerate((*originals, *(each.key for each in slices)))
         }
         arrived = [path for key in originals if (path := paths[key])]
@@ -99,16 +99,6 @@ def _remember(dependencies: Dependencies, block: Block, before: _Before, slices:
             before.rows.add(slices, terms.merge_key)
 
 
-def _fetched(dependencies: Dependencies, folder: Path, judged: LedgerObject) -> Path | None:
-    """An object of a block on this machine; None where the store does not have it as recorded."""
-    file = File(judged.key, judged.version, judged.size, judged.checksum, "object")
-    try:
-        fetched(dependencies, folder, ListedDelivery({}, (file,)), lambda _: None)
-    except DiffersError:
-        return None
-    return folder / file.place
-
-
 def _hashes(  # noqa: PLR0913, PLR0917 - a delivery as it arrived, and what is known of its slices
     dependencies: Dependencies, folder: Path, block: Block, before: _Before, originals: list[Path], a_slice: Path
 ) -> tuple[str, ...]:
@@ -137,12 +127,5 @@ def _hashes(  # noqa: PLR0913, PLR0917 - a delivery as it arrived, and what is k
 
 def replay_in_words(compared: Compared) -> Iterator[str]:
     """For people."""
-    begin = f"{compared.count:,} {'slice' if compared.count == 1 else 'slices'} built again from what arrived: "
-    number = len(compared.damaged)
-    if not number:
-        yield f"{begin}the rows of each are the same, and its file is as recorded."
-        return
-    yield f"{begin}{number:,} {'is' if number == 1 else 'are'} not as recorded."
-    for each in compared.damaged[:MAX_SHOWN]:
-        yield f"{each.damage}: {each.file}, block {each.height}"
-    yield from terminal.more(number, MAX_SHOWN)
+    kept = "the rows of each are the same, and its file is as recorded"
+    return slices_in_words(compared, "built again from what arrived", kept)

@@ -18,6 +18,7 @@ from lakegate.cli.data_folder import compared_files, files_in_words
 from lakegate.cli.escape import escaped
 from lakegate.cli.options import DEFAULT_STACK, AsJson, Local, OptionalLine, StackName
 from lakegate.cli.signing import KMS, as_document, in_words, signatures_by, signatures_of
+from lakegate.cli.slice_integrity import read_slices, slices_in_words
 from lakegate.cli.slice_replay import replay_in_words, replayed_slices
 from lakegate.contracts.errors import InputError
 from lakegate.functions.ports.ledger import Head
@@ -59,6 +60,10 @@ def verify(  # noqa: PLR0913 - a command has these options
     objects: Annotated[
         bool, typer.Option("--objects", help="Compare version, size and checksum of every object with the store.")
     ] = False,
+    integrity: Annotated[
+        bool,
+        typer.Option("--integrity", help="Read every slice, and compare offsets, times and hashes with the chain."),
+    ] = False,
     replay: Annotated[
         bool, typer.Option("--replay", help="Build every slice again from what arrived, and compare its rows.")
     ] = False,
@@ -81,7 +86,8 @@ def verify(  # noqa: PLR0913 - a command has these options
 ) -> None:
     """Recompute the chain of a dataset line from its first block; with --objects also compare its data with the chain.
 
-    With --replay, slices of Open Data Fabric are compared with what arrived: the accepted originals, which lie beside them.
+    With --integrity, slices of Open Data Fabric are read and compared with the chain; with --replay also with what arrived: the
+    accepted originals, which lie beside them.
 
     Anchors that the stack keeps (parameter AnchorDays) are verified without being named, and so are signatures.
 
@@ -92,22 +98,25 @@ def verify(  # noqa: PLR0913 - a command has these options
     Exit code: 0 everything that was checked is as recorded, 1 the chain is broken or an object differs, 2 not checked.
     """
     if anchors is not None:
-        if objects or keep or anchor or data or replay:
+        if objects or keep or anchor or data or integrity or replay:
             raise InputError(
-                "--anchors verifies daily anchors: leave out --objects, --replay, --data, --keep-anchor and --anchor"
+                "--anchors verifies daily anchors: leave out --anchor, --keep-anchor and what compares data"
             )
         raise typer.Exit(verify_anchors(anchors, dataset, AnchorOptions(key, file, stack, local, as_json)))
     if dataset is None:
         raise InputError("name a line; without one, --anchors verifies every chain that is anchored")
-    if sum(map(bool, (objects, data, replay))) > 1:
+    if sum(map(bool, (objects, data, integrity, replay))) > 1:
         raise InputError(
-            "--objects compares the store with the chain, --data a folder, --replay the slices: give one of them"
+            "--objects compares the store with the chain, --data a folder, --integrity the slices, and --replay also with what "
+            "arrived: give one of them"
         )
-    is_from_kms, passed = key == KMS, Passed(blocks=[] if data or replay else None)
+    is_from_kms, passed = key == KMS, Passed(blocks=[] if data or integrity or replay else None)
     given, signatures = anchors_in(anchor or ()), signatures_by(None if key is None or is_from_kms else Path(key))
     if file is not None:
-        if is_from_kms or objects or keep or replay:
-            raise InputError("--yaml asks no stack: leave out --key kms, --objects, --replay and --keep-anchor")
+        if is_from_kms or objects or keep or integrity or replay:
+            raise InputError(
+                "--yaml asks no stack: leave out --key kms, --keep-anchor, --objects, --integrity and --replay"
+            )
         faults = verified(file, dataset, signatures, given, passed)
         raise typer.Exit(_print_file(dataset, faults, signatures, given, passed, data=data, as_json=as_json))
     with opened(stack, local=local) as there:
@@ -117,7 +126,7 @@ def verify(  # noqa: PLR0913 - a command has these options
         head = dependencies.ledger.head(chain)
         given = anchors_in([*_texts(given), *kept_anchors(there, chain)])
         faults = stored_faults(dependencies, chain, head, signatures, given, passed=passed)
-        wanted = "objects" if objects else "slices" if replay else ""
+        wanted = "objects" if objects else "slices" if integrity else "replay" if replay else ""
         compared, words = _compared(dependencies, chain, head, passed.blocks or (), wanted, data)
         if keep and not faults:
             keep_anchor(there, chain, head)
@@ -139,6 +148,10 @@ def _compared(  # noqa: PLR0913, PLR0917 - the data of a chain, and what it is c
         found = compared_objects(dependencies, chain, head.height)
         return found, damages_in_words(dependencies.places.lake, found)
     if wanted == "slices":
+        found = read_slices(dependencies, blocks)
+        kept = "offsets, event times and both hashes of each are those of its block"
+        return found, slices_in_words(found, "read", kept)
+    if wanted == "replay":
         found = replayed_slices(dependencies, chain, blocks)
         return found, replay_in_words(found)
     if data is not None:

@@ -1,4 +1,4 @@
-"""`lakegate verify --replay`: slices are built again from the originals beside them."""
+"""`lakegate verify --integrity` and `--replay`: slices are read, and built again from the originals beside them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lakegate.cli.damages import Compared
+from lakegate.cli.slice_integrity import read_slices
 from lakegate.cli.slice_replay import replay_in_words, replayed_slices
 from lakegate.contracts.lake.block_parts import LedgerObject, LedgerSlice
 from lakegate.contracts.model.policy import MergeStrategy, Policy, PublishAs
@@ -137,6 +138,26 @@ def test_each_damage_is_found(line: SlicedLine, change: Callable[[SlicedLine, Bl
     assert line.damages(good, change(line, bad)) == [(damage, bad.objects[2].key)]
 
 
+@pytest.mark.parametrize(
+    ("change", "damage"),
+    [
+        (without("part-00000.parquet"), ["lost"]),
+        (other_hash, ["altered"]),
+        (without("_original/part"), []),
+        (no_plan, []),
+    ],
+)
+def test_a_slice_is_compared_with_its_block(
+    line: SlicedLine, change: Callable[[SlicedLine, Block], Block], damage: list[str]
+) -> None:
+    """What arrived, and the plan, are not needed for it."""
+    good, bad = line.block(b"id\n1\n"), line.block(b"id\n2\n3\n")
+    found = read_slices(line.lakegate.dependencies, (good, change(line, bad), a_block(5)))
+
+    assert (found.count, [each.damage.value for each in found.damaged]) == (2, damage)
+    assert [(each.key, each.height) for each in found.damaged] == [(bad.objects[2].key, bad.height)] * len(damage)
+
+
 def test_a_slice_of_other_rows_is_found(line: SlicedLine) -> None:
     """Even if file and block agree with each other: a value, a row less, and a row more than what arrived."""
     blocks = [line.block(b"id\n1\n2\n", rows_of=rows) for rows in (b"id\n1\n3\n", b"id\n1\n", b"id\n1\n2\n3\n")]
@@ -167,13 +188,15 @@ def test_merged_rows_are_built_again_with_the_keys_below(line: SlicedLine) -> No
     ]
 
 
-def test_the_command_replays_a_line(lakegate: Lakegate) -> None:
-    """Nothing is to be built of a line without slices; one comparison at a time, and none without a stack."""
+@pytest.mark.parametrize("option", ["--integrity", "--replay"])
+def test_the_command_compares_the_slices_of_a_line(lakegate: Lakegate, option: str) -> None:
+    """There is nothing to compare of a line without slices; one comparison at a time, and none without a stack."""
     lakegate.routed()
     lakegate.delivered()
-    found = lakegate.json("verify", "orders_v1", "--replay")
+    found = lakegate.json("verify", "orders_v1", option)
 
     assert (found["intact"], found["objects"]) == (True, {"compared": 0, "expired": 0, "damaged": []})
-    assert "0 slices built again from what arrived" in lakegate.ok("verify", "orders_v1", "--replay")
-    for words in (["--objects"], ["--data", "x"], ["--yaml", "x"], ["--anchors", "stack"]):
-        assert "--replay" in str(lakegate("verify", "orders_v1", "--replay", *words).exception)
+    assert "0 slices " in lakegate.ok("verify", "orders_v1", option)
+    for words in (["--objects"], ["--data", "x"], ["--yaml", "x"]):
+        assert option in str(lakegate("verify", "orders_v1", option, *words).exception)
+    assert "what compares data" in str(lakegate("verify", "orders_v1", option, "--anchors", "stack").exception)

@@ -1,0 +1,74 @@
+"""Slices in the store, each read and compared with what its block states (`lakegate verify --integrity`)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from lakegate.cli import terminal
+from lakegate.cli.damages import MAX_SHOWN, Compared
+from lakegate.cli.data_folder import is_as_stated
+from lakegate.cli.download import DiffersError, File, ListedDelivery, fetched
+from lakegate.contracts.lake.block import deliveries
+from lakegate.functions.usecases.audit import Damage, DamagedObject
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from lakegate.contracts.lake.block import AnyBlock, Block
+    from lakegate.contracts.lake.block_parts import LedgerObject, LedgerSlice
+    from lakegate.functions.usecases.dependencies import Dependencies
+
+
+def read_slices(dependencies: Dependencies, blocks: Sequence[AnyBlock]) -> Compared:
+    """Every slice of a chain: offset, rows, event times and both hashes are those of its block.
+
+    One slice at a time is on this machine.
+    """
+    damaged: list[DamagedObject] = []
+    count = 0
+    with terminal.working("reading slices") as progress:
+        for block in deliveries(blocks):
+            for each, damage in _read(dependencies, block):
+                count += 1
+                progress(f"reading slices: {count:,}")
+                if damage is not None:
+                    damaged.append(damaged_slice(damage, each, block))
+    return Compared(count, 0, tuple(damaged))
+
+
+def _read(dependencies: Dependencies, block: Block) -> Iterator[tuple[LedgerSlice, Damage | None]]:
+    objects = {each.key: each for each in block.objects}
+    for each in block.slices or ():
+        with TemporaryDirectory(prefix="lakegate-slice-") as name:
+            path = fetched_object(dependencies, Path(name), objects[each.key])
+            yield each, Damage.LOST if path is None else None if is_as_stated(path, each) else Damage.ALTERED
+
+
+def damaged_slice(damage: Damage, stated: LedgerSlice, block: Block) -> DamagedObject:
+    """A slice that is not as its block states."""
+    return DamagedObject(damage, stated.key, "", "", block.height, block.workload, stated.key)
+
+
+def fetched_object(dependencies: Dependencies, folder: Path, judged: LedgerObject) -> Path | None:
+    """An object of a block on this machine; None where the store does not have it as recorded."""
+    file = File(judged.key, judged.version, judged.size, judged.checksum, "object")
+    try:
+        fetched(dependencies, folder, ListedDelivery({}, (file,)), lambda _: None)
+    except DiffersError:
+        return None
+    return folder / file.place
+
+
+def slices_in_words(compared: Compared, done: str, kept: str) -> Iterator[str]:
+    """For people: what was done with the slices, and what holds where none is damaged."""
+    begin = f"{compared.count:,} {'slice' if compared.count == 1 else 'slices'} {done}: "
+    number = len(compared.damaged)
+    if not number:
+        yield f"{begin}{kept}."
+        return
+    yield f"{begin}{number:,} {'is' if number == 1 else 'are'} not as recorded."
+    for each in compared.damaged[:MAX_SHOWN]:
+        yield f"{each.damage}: {each.file}, block {each.height}"
+    yield from terminal.more(number, MAX_SHOWN)
