@@ -103,18 +103,16 @@ def _whole(dependencies: Dependencies, merged: list[tuple[Block, Terms]], before
                 snapshots.add(slices, terms.merge_key, terms.event_time)
             else:
                 rows.add(slices, terms.merge_key)
-    block, terms = merged[-1]
-    if not terms.snapshots:
+    if not merged[-1][1].snapshots:
         return rows.whole()
-    changed = (
-        block.slices[-1].event_time[1] if block.slices else ""
-    )  # no slice has the time of one that changed nothing
+    # no slice has the time of a snapshot that changed nothing
+    changed = max((each.event_time[1] for block, _ in merged for each in block.slices or ()), default="")
     return snapshots.whole(folder, max([each.as_of for each in before.runs], default=changed))
 
 
 def _terms(dependencies: Dependencies, block: Block) -> Terms | None:
-    """By which the rows of a delivery were merged; None where they were appended, or it has no slices."""
-    terms = terms_of(dependencies.plan_at(block.plan, block.workload)) if block.slices else None
+    """By which the rows of a delivery were merged; None where they were appended, or published as they arrived."""
+    terms = terms_of(dependencies.plan_at(block.plan, block.workload)) if block.slices is not None else None
     return terms if terms and terms.merge_key else None
 
 

@@ -52,8 +52,7 @@ def turn_taken(table: str, workload: Workload, expected: Expected) -> list[dict[
     start = "following = :first" if first else "(attribute_not_exists(following) OR following = :first)"
     mark = "watermark = :before" if before else "attribute_not_exists(watermark)"
     marks = {":before": text(before)} if before else {}
-    same = "runs = :state" if decision.before else "attribute_not_exists(runs)"
-    states = {":state": _runs(decision.before)} if decision.before else {}
+    same, states = _same(decision.before)
     state = {":runs": _runs(decision.runs)} if decision.runs else {}
     moves = {":after": text(after)} if after else {}
     sets = [
@@ -82,13 +81,17 @@ def turn_taken(table: str, workload: Workload, expected: Expected) -> list[dict[
 
 
 def state_replaced(before: NextSlice, runs: tuple[StateRun, ...]) -> dict[str, Any]:
-    """The update that replaces the merge state between two deliveries."""
+    """The update that replaces the merge state between two deliveries.
+
+    The offset does not tell that none was decided: a snapshot that changes nothing has another time in the state alone.
+    """
     values = {":runs": _runs(runs)} if runs else {}
+    same, states = _same(before.runs)
     return {
         "UpdateExpression": "SET runs = :runs" if runs else "REMOVE runs",
-        "ConditionExpression": "attribute_not_exists(#writer) AND following = :following",
+        "ConditionExpression": f"attribute_not_exists(#writer) AND following = :following AND {same}",
         "ExpressionAttributeNames": NAMES,
-        "ExpressionAttributeValues": {":following": number(before.offset), **values},
+        "ExpressionAttributeValues": {":following": number(before.offset), **values, **states},
     }
 
 
@@ -106,6 +109,11 @@ def watermark_set(table: str, line: str, before: NextSlice, watermark: str) -> d
         "ExpressionAttributeValues": values,
     }
     return {"Update": update}
+
+
+def _same(runs: tuple[StateRun, ...]) -> tuple[str, dict[str, dict[str, str]]]:
+    """The condition that the merge state is this one, with its values."""
+    return ("runs = :state", {":state": _runs(runs)}) if runs else ("attribute_not_exists(runs)", {})
 
 
 def _runs(runs: tuple[StateRun, ...]) -> dict[str, str]:

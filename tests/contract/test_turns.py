@@ -162,7 +162,7 @@ def test_a_decision_needs_the_merge_state_by_which_it_was_compared(ports: Ports,
 
     assert refusals(ports, judged(ports, "w2", 6, 8, before=other, runs=new)) == ("", "", "", "turn")
     assert ports.workloads.next_slice(CHAIN) == NextSlice(6, "", before)
-    ports.workloads.replace_state(CHAIN, NextSlice(6), other)
+    ports.workloads.replace_state(CHAIN, NextSlice(6, "", before), other)
     assert refusals(ports, judged(ports, "w3", 6, 8, before=before, runs=new)) == ("", "", "", "turn")
     assert refusals(ports, judged(ports, "w4", 6, 8, before=other, runs=new)) == ()
     assert ports.workloads.next_slice(CHAIN) == NextSlice(8, "", new, "w4")
@@ -187,7 +187,7 @@ def test_a_state_of_a_release_without_digests_is_the_same_state(ports: Ports) ->
 
 
 def test_a_state_is_replaced_between_two_deliveries(ports: Ports) -> None:
-    """Not while one is decided, nor after another one was, nor of a line without slices."""
+    """Not while one is decided, nor after another one was, also one without slices, nor of a line without slices."""
     runs, before = (StateRun("accepted/c", 11),), NextSlice(6)
 
     def refused(before: NextSlice) -> bool:
@@ -205,7 +205,9 @@ def test_a_state_is_replaced_between_two_deliveries(ports: Ports) -> None:
     assert refused(NextSlice(5))
     assert not refused(before)
     assert ports.workloads.next_slice(CHAIN) == NextSlice(6, "", runs)
-    ports.workloads.replace_state(CHAIN, before, ())
+    assert refused(before)
+    assert refused(NextSlice(6, "", (StateRun("accepted/c", 11, as_of=JUNE),)))
+    ports.workloads.replace_state(CHAIN, NextSlice(6, "", runs), ())
     assert ports.workloads.next_slice(CHAIN) == NextSlice(6)
     assert refusals(ports, judged(ports, "w2", 6, 8)) == ()
 

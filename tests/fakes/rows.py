@@ -79,7 +79,7 @@ def may_decide(turn: Turn, wanted: Turn) -> bool:
 
 def may_replace(turn: Turn, before: NextSlice) -> bool:
     """Whether a merge state that was computed of a line takes the place of that of now."""
-    return not turn.writer and turn.following == before.offset
+    return not turn.writer and (turn.following, turn.runs) == (before.offset, before.runs)
 
 
 def may_mark(turn: Turn, before: NextSlice) -> bool:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import pytest
 
+from lakegate.cli import merge_state
 from lakegate.cli.slice_replay import replayed_slices
+from lakegate.cli.transfer import send
 from lakegate.contracts.lake.block import deliveries
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases.layout import manifest_key
@@ -147,6 +149,40 @@ def test_a_damaged_state_of_snapshots_is_replaced(line: Lakegate) -> None:
     assert read(line) == sorted(DELIVERED["2026-11-04"])
     delivered(line, csv([("b", 2), ("e", 5)]), "all_2026-11-05.csv")
     assert read(line) == [("b", 2), ("e", 5)]
+
+
+def test_a_state_is_not_replaced_beside_a_snapshot_that_changes_nothing(
+    line: Lakegate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No offset tells that it was decided, but the line knows its time: an older snapshot stays late."""
+    for each in line.dependencies.workloads.next_slice(LINE).runs:
+        line.dependencies.objects.put(Address(LAKE, each.uri), bytes(each.rows))
+
+    def sent(*of: Any) -> Any:
+        monkeypatch.setattr(merge_state, "send", send)
+        table: Any = line.dependencies.workloads
+        state = replace(table.next_slice(LINE).runs[0], as_of="2026-11-09T00:00:00.000000Z")
+        table.replace_state(LINE, table.next_slice(LINE), (state,))
+        return send(*of)
+
+    monkeypatch.setattr(merge_state, "send", sent)
+    assert "was decided meanwhile: repeat" in str(line("dataset", "rebuild-state", LINE).exception)
+    assert rebuilt(line)["replaced"] is True
+    assert [each.as_of[:10] for each in line.dependencies.workloads.next_slice(LINE).runs] == ["2026-11-09"]
+
+
+def test_the_state_of_a_line_without_rows_is_known(lakegate: Lakegate) -> None:
+    """Its only snapshot was empty: there is no slice, and a state without keys, of which no file is read."""
+    lakegate.routed(**{**SNAPSHOTS, "mergeStrategy: snapshot, ": "mergeStrategy: snapshot, allowEmpty: true, "})
+    assert delivered(lakegate, csv([]), "all_2026-11-02.csv").state is State.PUBLISHED
+    (state,) = lakegate.dependencies.workloads.next_slice(LINE).runs
+    lakegate.dependencies.objects.delete(Address(LAKE, state.uri))
+
+    found = rebuilt(lakegate)
+    assert found == {"line": LINE, "keys": 0, "digest": found["digest"], "stored": found["digest"], "replaced": False}
+    delivered(lakegate, csv([("z", 0)]), "all_2026-11-01.csv")
+    delivered(lakegate, csv([("a", 1)]), "all_2026-11-03.csv")
+    assert read(lakegate) == [("a", 1)]
 
 
 def test_a_late_snapshot_is_accepted_and_changes_nothing(line: Lakegate) -> None:
