@@ -273,6 +273,7 @@ def test_what_people_may_do_to_objects(stack: Stack) -> None:
             "LakeBucket/runs/1/attempt=1/result.json",
             "LakeBucket/runs/1/report.html",
             "LakeBucket/runs/1/attempt=1/rows/accepted/a",
+            "LakeBucket/runs/1/attempt=1/slices/a",
             "LandingBucket/a",
         )
         for action in PERMISSIONS
@@ -307,6 +308,7 @@ def test_what_people_may_do_to_objects(stack: Stack) -> None:
             ("s3:PutObjectTagging", "quarantine/1/a"),
             ("s3:DeleteObjectVersion", "staging/1/a"),
             ("s3:DeleteObjectVersion", "runs/1/attempt=1/rows/accepted/a"),
+            ("s3:DeleteObjectVersion", "runs/1/attempt=1/slices/a"),
         },
     }
 
