@@ -16,7 +16,7 @@ from lakegate.contracts.errors import InputError
 from lakegate.contracts.odf.columns import COMMON
 from lakegate.contracts.plan.slices import PublishedSlice, StateRun
 from lakegate.engine.read.local import LocalStore
-from lakegate.engine.slices.earlier import earlier_rows
+from lakegate.engine.slices.earlier import Content, earlier_rows
 from lakegate.engine.slices.events import TAKEN_BACK, SnapshotDifference
 from lakegate.engine.slices.merging import Identified
 from lakegate.engine.slices.state import PLACED, StateRecords, write_run
@@ -65,9 +65,10 @@ class CurrentRows:
         path: Path,
     ) -> Iterator[pa.Table]:
         """The events of a snapshot that is merged; `path`: of a file for rows that are taken back."""
-        rows = Identified.of(tables(), key, () if time is None else (time,))
+        content = Content(schema, () if time is None else (time,))
+        rows = Identified.of(tables(), key, content.without)
         difference = SnapshotDifference.of(rows, self.records)
-        with earlier_rows(LocalStore(), self.slices, difference.needed(), schema, path) as earlier:
+        with earlier_rows(LocalStore(), self.slices, difference.taken_back, content, path) as earlier:
             yield from difference.tables(tables(), earlier)
 
 

@@ -1,4 +1,7 @@
-"""Rows of earlier slices of a line by their offsets: of each slice that has some, only the row groups with them are read."""
+"""Rows of earlier slices of a line by their offsets: of each slice that has some, only the row groups with them are read.
+
+Offset and content of each are those of the merge state: no value is taken back that was not published.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ import pyarrow.compute as pc
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.odf.columns import COMMON
 from lakegate.engine.read.addressed import AddressedFile
+from lakegate.engine.slices.identities import row_hashes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,6 +29,15 @@ if TYPE_CHECKING:
 
 AT_ONCE = 1 << 16
 """Rows that are in memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What rows consist of."""
+
+    schema: pa.Schema
+    without: tuple[str, ...] = ()
+    """Columns that are no content."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +60,17 @@ class EarlierRows:
 
 @contextmanager
 def earlier_rows(
-    store: Store, slices: Sequence[PublishedSlice], offsets: NDArray[np.int64], schema: pa.Schema, path: Path
+    store: Store, slices: Sequence[PublishedSlice], records: NDArray[np.void], content: Content, path: Path
 ) -> Iterator[EarlierRows]:
-    """Rows by their ascending offsets, with the columns of a schema; `path`: of the file, which is deleted.
+    """Rows by their records in the state, ascending by offset; `path`: of the file, which is deleted.
 
-    InputError where a slice has not the rows that it is listed with, or has other types.
+    InputError where a slice has not the rows that it is listed with, or other values.
     """
-    with pa.ipc.new_file(str(path), schema) as writer:
+    offsets = records["offset"].astype(np.int64)
+    with pa.ipc.new_file(str(path), content.schema) as writer:
         for each in slices:
-            own = offsets[slice(*np.searchsorted(offsets, (each.offset, each.offset + each.rows)))]
-            for table in _rows(store, each, own, schema) if len(own) else ():
+            own = records[slice(*np.searchsorted(offsets, (each.offset, each.offset + each.rows)))]
+            for table in _rows(store, each, own, content) if len(own) else ():
                 writer.write_table(table)
     with pa.memory_map(str(path)) as file:
         table = pa.ipc.open_file(file).read_all()
@@ -68,33 +82,42 @@ def earlier_rows(
     path.unlink()
 
 
-def _rows(store: Store, found: PublishedSlice, offsets: NDArray[np.int64], schema: pa.Schema) -> Iterator[pa.Table]:
+def _rows(store: Store, found: PublishedSlice, records: NDArray[np.void], content: Content) -> Iterator[pa.Table]:
     from pyarrow.parquet import ParquetFile  # noqa: PLC0415 - only lines of snapshots need it
 
+    offsets = records["offset"].astype(np.int64)
     try:
         with closing(AddressedFile(store, found.uri)) as file, ParquetFile(file) as parquet:
             about, begin = parquet.metadata, found.offset
-            names = [COMMON[0], *(each for each in schema.names if each in parquet.schema_arrow.names)]
+            names = [COMMON[0], *(each for each in content.schema.names if each in parquet.schema_arrow.names)]
             for group in range(about.num_row_groups):
                 end = begin + about.row_group(group).num_rows
-                own = offsets[slice(*np.searchsorted(offsets, (begin, end)))]
+                own = records[slice(*np.searchsorted(offsets, (begin, end)))]
                 if len(own):
-                    yield _conformed(parquet.read_row_group(group, columns=names), own, begin, schema)
+                    yield _conformed(parquet.read_row_group(group, columns=names), own, begin, content)
                 begin = end
-    except pa.ArrowException:
+    except (pa.ArrowException, KeyError):
+        raise _altered(found) from None
+    except OSError as error:
+        if error.errno is not None:  # of the storage; Arrow's own has none
+            raise
         raise _altered(found) from None
 
 
-def _conformed(table: pa.Table, offsets: NDArray[np.int64], begin: int, schema: pa.Schema) -> pa.Table:
+def _conformed(table: pa.Table, records: NDArray[np.void], begin: int, content: Content) -> pa.Table:
     """These rows of a row group; a column that it does not have is null."""
+    offsets = records["offset"].astype(np.int64)
     rows = table.take(pa.array(offsets - begin))
     if not pc.equal(rows.column(COMMON[0]).cast(pa.int64()), pa.chunked_array([pa.array(offsets)])).to_numpy().all():
         raise pa.ArrowInvalid("other offsets")
     columns = (
         rows.column(each.name).cast(each.type) if each.name in rows.column_names else pa.nulls(len(rows), each.type)
-        for each in schema
+        for each in content.schema
     )
-    return pa.table(list(columns), schema=schema)
+    conformed = pa.table(list(columns), schema=content.schema)
+    if not np.array_equal(row_hashes(conformed.drop_columns(list(content.without))), records["content"]):
+        raise pa.ArrowInvalid("other values")
+    return conformed
 
 
 def _altered(found: PublishedSlice) -> InputError:

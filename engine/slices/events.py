@@ -41,20 +41,26 @@ class SnapshotDifference:
     """Of each row how many events it gives: 0, 1 or 2."""
     retracted: NDArray[np.int64]
     """Offsets of rows whose keys the snapshot does not have, ascending."""
+    taken_back: NDArray[np.void]
+    """Records of these, and of rows that have other values now, ascending by offset."""
 
     @staticmethod
     def of(rows: Identified, state: NDArray[np.void]) -> SnapshotDifference:
         """`state`: by key, each once."""
         places = np.full(len(rows.keys), NEW, np.int64)
         is_same, is_left = np.zeros(len(rows.keys), bool), np.ones(len(state), bool)
+        is_taken_back = is_left.copy()
         if len(state):
             found = np.minimum(np.searchsorted(state["key"], rows.keys), len(state) - 1)
             is_here = state["key"][found] == rows.keys
             places[is_here] = state["offset"][found[is_here]]
             is_same = is_here & (state["content"][found] == rows.contents)
             is_left[found[is_here]] = False
+            is_taken_back[found[is_same]] = False
         events = np.where(is_same, 0, np.where(places == NEW, 1, 2))
-        return SnapshotDifference(rows, places, events, np.sort(state["offset"][is_left].astype(np.int64)))
+        taken_back = state[is_taken_back]
+        retracted = np.sort(state["offset"][is_left].astype(np.int64))
+        return SnapshotDifference(rows, places, events, retracted, taken_back[np.argsort(taken_back["offset"])])
 
     @property
     def numbers(self) -> tuple[int, int, int, int]:
@@ -85,10 +91,6 @@ class SnapshotDifference:
         """The state after the events, the first of which has this offset."""
         offsets = np.where(self.events == 0, self.places, offset + self._ends - 1)
         return StateRecords.of(self.rows.keys, self.rows.contents, offsets)
-
-    def needed(self) -> NDArray[np.int64]:
-        """The offsets of rows whose values are taken back, ascending."""
-        return np.union1d(self.retracted, self.places[self.events == CORRECT_FROM])
 
     def tables(self, delivered: Iterable[pa.Table], earlier: EarlierRows) -> Iterator[pa.Table]:
         """The events, with their operations in a column."""

@@ -19,7 +19,7 @@ import pyarrow as pa
 from lakegate.contracts.lake.lifecycle import instant_of, moment
 from lakegate.contracts.plan.slices import Merged, MergedSnapshot
 from lakegate.engine.slices.delivery import SLICE_ROWS
-from lakegate.engine.slices.earlier import earlier_rows
+from lakegate.engine.slices.earlier import Content, earlier_rows
 from lakegate.engine.slices.events import SnapshotDifference
 from lakegate.engine.slices.merging import Identified, MergedDelivery
 from lakegate.engine.slices.state import PLACED, StoredRun
@@ -63,8 +63,8 @@ class SnapshotDelivery(MergedDelivery):
             kept = tuple(replace(each, as_of=found.time) for each in runs)
             return (), Merged(begin.offset, same, 0, 0, 0, runs, kept, snapshot=found)
         events = replace(begin, event_time=None, moment=instant_of(found.time))
-        schema = self.accepted.columns.schema
-        with earlier_rows(store, order.slices, difference.needed(), schema, folder / "before.arrow") as earlier:
+        content = Content(self.accepted.columns.schema, without)
+        with earlier_rows(store, order.slices, difference.taken_back, content, folder / "before.arrow") as earlier:
             tables = difference.tables(self.rows(connection), earlier)
             slices = self.slices(tables, difference.counts(SLICE_ROWS), events, folder, keep)
         run = self.state(difference.state(begin.offset), (), folder, keep)
