@@ -7,7 +7,7 @@ What it cannot hold is answered with `does_not_fit`: Spark follows, without a co
 
 * `time`: it would be stopped by its time limit;
 * `memory`, `disk`: DuckDB or Arrow need more than there is;
-* `references`: the accepted data that rules refer to is larger than a small file by far;
+* `references`: the accepted data that rules refer to, or the state of a line of snapshots, is larger than a small file by far;
 * `rows`: good and bad records are to be written apart, which only Spark does.
 
 Any other error leaves the function by its name only: Lambda logs and forwards what leaves it, and a message may repeat
@@ -33,6 +33,7 @@ from lakegate.contracts.plan.result import Result
 from lakegate.engine.attempt import Attempt
 from lakegate.engine.measure.tables import database
 from lakegate.engine.native import Process
+from lakegate.engine.slices.state import PLACED
 from lakegate.spark_jobs.answer import asked, is_answered, write
 from lakegate.spark_jobs.keeping import keep
 from lakegate.spark_jobs.store import ANYWHERE, Addresses, versions_of
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("lakegate.judge")
 MAX_REFERRED = 256 << 20
-"""Bytes of accepted data that a delivery is compared with."""
+"""Bytes of accepted data, or of the whole state of its line, that a delivery is compared with."""
 SPARE_SECONDS = 10.0
 """Before the function's time limit: what is left to write the answer that a delivery does not fit."""
 
@@ -119,7 +120,8 @@ def measure(
     request: Request, plan: Plan, remaining: Callable[[], float] = lambda: float("inf"), store: Addresses = ANYWHERE
 ) -> Result:
     """Measure the delivery of a request against its plan. DoesNotFitError where the function is too small for it."""
-    if sum(part.size for each in request.references for part in each.parts) > MAX_REFERRED:
+    referred = sum(part.size for each in request.references for part in each.parts)
+    if max(referred, _whole_state(request)) > MAX_REFERRED:
         raise DoesNotFitError("references")
 
     def keep_time(_: object) -> None:
@@ -136,6 +138,12 @@ def measure(
     except duckdb.IOException:  # it reads and writes nothing but what it spills
         raise DoesNotFitError("disk") from None
     return replace(found, vcpu_seconds=round(time.process_time() - before, 3))
+
+
+def _whole_state(request: Request) -> int:
+    """Bytes of the state of a line of snapshots, all of which is in memory, however small the delivery is."""
+    merge = request.slices.merge if request.slices else None
+    return sum(each.rows for each in merge.runs) * PLACED.itemsize if merge and merge.snapshot else 0
 
 
 def _cost(seconds: float) -> BilledCost | None:

@@ -16,7 +16,9 @@ from lakegate.contracts.judge.judgement import judge
 from lakegate.contracts.judge.verdict import Verdict
 from lakegate.contracts.model.policy import OnReject, Policy
 from lakegate.contracts.plan.request import AcceptedPart, Reference, StagedPart
+from lakegate.contracts.plan.slices import MergeOrder, SliceOrder, SnapshotOrder, StateRun
 from lakegate.engine.attempt import Attempt
+from lakegate.engine.slices.state import PLACED
 from lakegate.spark_jobs import judge_function as function
 from lakegate.spark_jobs import store as job_store
 from lakegate.spark_jobs.judge_function import JudgeError
@@ -103,6 +105,18 @@ def test_large_references_do_not_fit(tmp_path: Path) -> None:
     request = replace(request_for(PLAN, tmp_path, DATA), references=(Reference("a/b_v1", 0, (part,)),))
 
     assert measure_by_function(request, PLAN).does_not_fit == "references"
+
+
+@pytest.mark.parametrize(("rows", "snapshot", "wanted"), [(0, 1, "references"), (-1, 1, None), (0, None, None)])
+def test_a_small_snapshot_of_a_large_line_does_not_fit(
+    tmp_path: Path, rows: int, snapshot: int | None, wanted: str | None
+) -> None:
+    """It takes nearly every row back, and the whole state is in memory; of a ledger a few parts of the state are read."""
+    state = StateRun("file:///nowhere", rows + function.MAX_REFERRED // PLACED.itemsize + 1, as_of="2026-11-01T00:00:00.000000Z")
+    merge = MergeOrder("a/b_v1", ("id",), (state,), SnapshotOrder("2026-11-02T00:00:00.000000Z") if snapshot else None)
+    request = replace(request_for(PLAN, tmp_path, DATA), slices=SliceOrder(0, merge=merge))
+
+    assert measure_by_function(request, PLAN).does_not_fit == wanted
 
 
 def test_a_part_that_names_a_version_is_read_by_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
