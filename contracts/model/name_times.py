@@ -14,6 +14,8 @@ LONGEST: Final = 200
 _DIGITS: Final = {"Y": 4, "m": 2, "d": 2, "H": 2, "M": 2, "S": 2}
 _FINER: Final = ("H", "M", "S")
 _PART: Final = re.compile(r"%(.?)", re.DOTALL)
+_HASHES: Final = re.compile(r"(?<![^/])[0-9a-f]{64}/|(?<=[0-9]{6}Z-)[0-9a-f]{12}-")
+"""In keys that Lakegate made: the folder of an announced upload, and behind the time of a schedule what is pulled."""
 
 
 def pattern_of(written: str) -> re.Pattern[str] | None:
@@ -35,9 +37,9 @@ def _group(letter: str) -> str:
 
 
 def time_in(written: str, name: str) -> datetime | None:
-    """The last time in a name, in UTC; None where it has none."""
+    """The last time in a name, in UTC; None where it has none. Eight digits of a hash are often a day: hashes are left out."""
     pattern = pattern_of(written)
-    for found in reversed(list(pattern.finditer(name)) if pattern else []):
+    for found in reversed(list(pattern.finditer(_HASHES.sub("", name))) if pattern else []):
         try:
             return datetime(*(int(found[each]) for each in _DIGITS if each in found.groupdict()), tzinfo=UTC)  # type: ignore[misc, arg-type]  # six numbers at most
         except ValueError:

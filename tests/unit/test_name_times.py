@@ -36,6 +36,23 @@ def test_a_time_is_found_in_a_name(written: str, name: str, found: datetime | No
 
 
 @pytest.mark.parametrize(
+    ("key", "found"),
+    [
+        (f"in/{'20260101' * 8}/all.csv", None),
+        (f"{'20260101' * 8}/all.csv", None),
+        (f"in/{'20260101' * 8}/all_20261124.csv", datetime(2026, 11, 24, tzinfo=UTC)),
+        (f"in/a{'20260101' * 8}/all.csv", datetime(2026, 1, 1, tzinfo=UTC)),
+        ("in/20261125T060000Z-a20240101bcd-all.csv", datetime(2026, 11, 25, tzinfo=UTC)),
+        ("in/20261125T060000Z-a20240101bcd-all_20261124.csv", datetime(2026, 11, 24, tzinfo=UTC)),
+        ("in/a20240101bcd-all.csv", datetime(2024, 1, 1, tzinfo=UTC)),
+    ],
+)
+def test_no_digits_of_a_hash_in_a_key_are_a_time(key: str, found: datetime | None) -> None:
+    """Identifiers of announced uploads, and digests in the keys of what was pulled, are no text of the producer."""
+    assert time_in("%Y%m%d", key) == found
+
+
+@pytest.mark.parametrize(
     "written",
     [
         "",
