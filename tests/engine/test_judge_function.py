@@ -112,7 +112,9 @@ def test_a_small_snapshot_of_a_large_line_does_not_fit(
     tmp_path: Path, rows: int, snapshot: int | None, wanted: str | None
 ) -> None:
     """It takes nearly every row back, and the whole state is in memory; of a ledger a few parts of the state are read."""
-    state = StateRun("file:///nowhere", rows + function.MAX_REFERRED // PLACED.itemsize + 1, as_of="2026-11-01T00:00:00.000000Z")
+    state = StateRun(
+        "file:///nowhere", rows + function.MAX_REFERRED // PLACED.itemsize + 1, as_of="2026-11-01T00:00:00.000000Z"
+    )
     merge = MergeOrder("a/b_v1", ("id",), (state,), SnapshotOrder("2026-11-02T00:00:00.000000Z") if snapshot else None)
     request = replace(request_for(PLAN, tmp_path, DATA), slices=SliceOrder(0, merge=merge))
 
