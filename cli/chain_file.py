@@ -35,7 +35,7 @@ def print_yaml(dependencies: Dependencies, chain: str) -> None:
         try:
             sys.stdout.write(yaml_of(*stored))
         except InputError as error:
-            raise InputError(f"block {place}: {error}; `lakegate verify {chain}` tells why") from None
+            raise InputError(f"block {place}: {error}; `lakegate verify {chain}` gives the reason") from None
 
 
 @dataclass(slots=True)

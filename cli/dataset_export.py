@@ -77,7 +77,7 @@ def exported(dependencies: Dependencies, line: str, place: OdfPlace) -> Exported
     head = dependencies.ledger.head(line)
     stored = list(islice(dependencies.ledger.signed(line), head.height + 1))
     if verify_signed(stored, line, signatures_by(None), head.digest):
-        raise InputError(f"the chain of {line} is broken: `lakegate verify {line}` tells where")
+        raise InputError(f"the chain of {line} is broken: `lakegate verify {line}` names the block")
     plans = _Plans(dependencies, {})
     blocks = list(odf_blocks(stored, plans.fields, plans.text))
     if not any(each.added for each in blocks):
@@ -148,8 +148,10 @@ def _copy(
             fetched(dependencies, Path(name), ListedDelivery({}, (file,)), arrived)
             check_file(Path(name, file.place), added.data, fields, added.stated.event_time)
         except DiffersError as error:
-            raise InputError(f"{error}; `lakegate verify --objects` tells more") from None
+            raise InputError(f"{error}; `lakegate verify LINE --objects` names every such object") from None
         except InputError as error:
             text = "is not what its block states"
-            raise InputError(f"{source.key} {text}: {error}; `lakegate verify --replay` tells more") from None
+            raise InputError(
+                f"{source.key} {text}: {error}; `lakegate verify LINE --replay` names every such slice"
+            ) from None
         place.put(f"data/{added.data.physical}", Path(name, file.place))

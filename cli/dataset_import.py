@@ -51,7 +51,9 @@ def imported(source: OdfSource, folder: FolderPlace, proof: Proof) -> DatasetCop
     _check_folder(folder.path)
     head = head_of(source)
     if head is None:
-        raise InputError("there is no dataset: refs/head is missing")
+        raise InputError(
+            "the source has no dataset: refs/head is missing; `lakegate dataset export LINE DEST` writes one"
+        )
     with folder.locked():
         return _imported(source, head, folder, proof)
 

@@ -130,7 +130,7 @@ def texts(place: Place) -> tuple[str, ...]:
 def time_in_name(place: Place) -> str:
     """Where the name of an object has a time."""
     if place.text is None or pattern_of(place.text) is None:
-        raise InvalidValueError(f"{WRITTEN}")
+        raise InvalidValueError(WRITTEN)
     return place.text
 
 

@@ -58,8 +58,11 @@ def idle_setting(contract: Contract, document: Document) -> Iterator[Finding]:
 def _merge_misfits(dataset: Dataset) -> Iterator[tuple[str, str]]:
     policy = dataset.policy
     if policy.merge_strategy is not MergeStrategy.LEDGER:
-        for key, treatment in (("changedRows", policy.changed_rows), ("vanishedRows", policy.vanished_rows)):
-            if treatment is Treatment.REJECT:
+        for key, treatment, default in (
+            ("changedRows", policy.changed_rows, Treatment.WARN),
+            ("vanishedRows", policy.vanished_rows, Treatment.ACCEPT),
+        ):
+            if treatment is not default:
                 yield key, "has an effect only with `mergeStrategy: ledger`: add that, or remove it"
     if policy.merge_strategy is MergeStrategy.SNAPSHOT and policy.duplicates is Duplicates.REFUSE:
         yield "duplicates", "has no effect, because a snapshot may have the content of an earlier one: remove it"
@@ -73,21 +76,23 @@ def no_merge_key(contract: Contract, document: Document) -> Iterator[Finding]:
     """A merge strategy has slices, and a primary key of columns with plain values; a snapshot is accepted as a whole."""
     places = [place["mergeStrategy"] for place in extensions_of(document) if place["mergeStrategy"].text]
     for dataset in contract.datasets:
-        policy, own = dataset.policy, f"`mergeStrategy: {dataset.policy.merge_strategy.value}`"
-        if policy.merge_strategy is MergeStrategy.APPEND:
-            continue
-        if policy.publish_as is not PublishAs.PARQUET:
-            yield places[-1].path, f"{own} needs `publishAs: parquet`: files as they arrived are not merged."
-        elif not merge_key(dataset):
-            yield places[-1].path, f"{own} of {dataset.name} needs a primary key of plain values."
-        elif policy.merge_strategy is MergeStrategy.SNAPSHOT and policy.on_reject is OnReject.ROWS:
-            text = "needs `onReject: file`: without a rejected row, its key would be taken back"
-            yield places[-1].path, f"{own} of {dataset.name} {text}."
-        elif policy.merge_strategy is MergeStrategy.SNAPSHOT and policy.event_time in merge_key(dataset):
-            text = (
-                f"cannot have {policy.event_time} (`eventTime`) in the primary key: each snapshot would have other keys"
-            )
-            yield places[-1].path, f"{own} of {dataset.name} {text}."
+        strategy, wrong = dataset.policy.merge_strategy, _strategy_misfit(dataset)
+        if strategy is not MergeStrategy.APPEND and wrong:
+            yield places[-1].path, f"`mergeStrategy: {strategy.value}` of {dataset.name} {wrong}."
+
+
+def _strategy_misfit(dataset: Dataset) -> str:
+    """Why the rows of a dataset cannot be merged, with the remedy; empty where they can."""
+    policy, key = dataset.policy, merge_key(dataset)
+    if policy.publish_as is not PublishAs.PARQUET:
+        return "needs `publishAs: parquet`: files as they arrived are not merged"
+    if not key:
+        return "needs a primary key of plain values: declare one whose columns are neither objects, lists nor maps"
+    if policy.merge_strategy is MergeStrategy.SNAPSHOT and policy.on_reject is OnReject.ROWS:
+        return "needs `onReject: file`: the key of a rejected row would be retracted"
+    if policy.merge_strategy is MergeStrategy.SNAPSHOT and policy.event_time in key:
+        return f"cannot have {policy.event_time} (`eventTime`) in the primary key: each snapshot would have other keys"
+    return ""
 
 
 def _published(contract: Contract) -> Iterator[Dataset]:

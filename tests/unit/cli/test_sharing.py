@@ -180,7 +180,7 @@ def exchanged_plan(line: Lake) -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (lost, "not there any more; `lakegate verify --objects` tells more"),
+        (lost, "not there any more; `lakegate verify LINE --objects` names every such object"),
         (altered, "has another size or checksum than the manifest lists"),
         (cut, f"the chain of {LINE} is broken: `lakegate verify {LINE}`"),
         (without_slices, "has no slices: its contract needs `publishAs: parquet`"),
@@ -391,7 +391,7 @@ def headed(text: str) -> Callable[[Path], None]:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (removed("refs"), "there is no dataset: refs/head is missing"),
+        (removed("refs"), "the source has no dataset: refs/head is missing"),
         (removed("blocks"), "the block f1620[0-9a-f]{64} is missing"),
         (removed("data"), "data/f1620[0-9a-f]{64} is missing"),
         (longer("blocks"), "others than its name says"),
@@ -501,7 +501,7 @@ def test_a_static_web_server_is_a_repository(shared: Path, tmp_path: Path) -> No
         for path, reason in (
             ("moved", "answered 302"),
             ("broken", "broke off|does not answer"),
-            ("none", "there is no dataset"),
+            ("none", "the source has no dataset"),
         ):
             with pytest.raises(InputError, match=reason):
                 imported(source_of(f"{url}/{path}"), FolderPlace(tmp_path / path), Proof(signatures_by(None)))
