@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from lakegate.contracts.plan.slices import StateRun
 
 BUCKET: Final = 2048
-"""StateRecords of a bucket."""
+"""Records of a bucket."""
 AT_ONCE: Final = 1 << 19
-"""StateRecords of a run that are in memory, about 16 MB."""
+"""Records of a run that are in memory: 16 MB, with offsets 20."""
 RECORD: Final = np.dtype([("key", f"S{HASH_BYTES}"), ("content", f"S{HASH_BYTES}")])
 PLACED: Final = np.dtype([*RECORD.descr, ("offset", "<u8")])
-"""With the offset of the row, of lines whose rows may be taken back."""
+"""With the offset of the row, of lines whose rows may be retracted or corrected."""
 _ENTRY: Final = np.dtype([("first", f"S{HASH_BYTES}"), ("digest", f"V{HASH_BYTES}")])
 """Of the index, for each bucket."""
 _OLD_ENTRY: Final = np.dtype([("first", f"S{HASH_BYTES}")])
