@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import os
 import random
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
-from enum import StrEnum
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -19,87 +18,32 @@ import pytest
 from lakegate.contracts.lake.block import GENESIS, digest
 from lakegate.contracts.lake.lifecycle import LineStatus, StatusChange, instant_of
 from lakegate.contracts.lake.revalidations import stale_rules
-from lakegate.functions.ports.errors import PortError, Unanswered
+from lakegate.functions.ports.errors import PortError
 from lakegate.functions.usecases.revalidating import revalidate
 from lakegate.functions.usecases.steps import Effect
 from lakegate.functions.workload import Message
 from tests.fakes.jobs import Ending
 from tests.simulation.environment import LINE
+from tests.simulation.invocations import Fault, Invocation, is_found
 from tests.unit.usecases.revalidation_stage import SCHEDULED, measured_hourly
 from tests.unit.usecases.test_erasure import erased, erasing, settled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lakegate.functions.usecases.steps import Call, Steps
     from tests.unit.usecases.revalidation_stage import RevalidationStage
 
 SCHEDULES = 10_000 if os.environ.get("LAKEGATE_FULL") else 120
 ENDINGS = (Ending.ANSWERED, Ending.ANSWERED, Ending.ANSWERED, Ending.FAILED, Ending.EMPTY)
 
 
-class Fault(StrEnum):
-    """What happens to one effect."""
-
-    BEFORE = "the sweep ends before it"
-    AFTER = "the sweep ends behind it"
-    UNKNOWN = "it happens, and the answer is lost"
-    REFUSED = "it does not happen, and no answer comes"
-    TWICE = "it happens twice"
-
-
-class Ended(Exception):  # noqa: N818 - the name is what happened
-    """The function was stopped."""
-
-
 REPEATED = frozenset({Effect.WRITE_PLAN, Effect.WRITE_REQUEST, Effect.START_JOB, Effect.REPORT_REVALIDATION})
 """Effects that need no condition, because they may be repeated."""
 
 
-def performed(call: Call, fault: Fault | None) -> Any:
-    """An effect with a fault."""
-    if fault is Fault.BEFORE:
-        raise Ended
-    if fault is Fault.REFUSED:
-        raise Unanswered("refused")
-    answer = call.do()
-    if fault is Fault.TWICE and call.effect in REPEATED:
-        call.do()
-    if fault is Fault.AFTER:
-        raise Ended
-    if fault is Fault.UNKNOWN:
-        raise Unanswered("unknown")
-    return answer
-
-
-@dataclass
-class Sweep:
-    """A sweep that is about the line alone."""
-
-    steps: Steps[object]
-    call: Call | None
-
-    @staticmethod
-    def of(stage: RevalidationStage) -> Sweep | None:
-        """None: nothing is due."""
-        steps = revalidate(stage.env.dependencies, LINE)
-        call = next(steps, None)
-        return Sweep(steps, call) if call else None
-
-    def advance(self, fault: Fault | None) -> bool:
-        """One effect. Returns whether the sweep goes on."""
-        assert self.call is not None
-        try:
-            try:
-                answer = performed(self.call, fault)
-            except PortError as refused:
-                self.call = self.steps.throw(refused)
-            else:
-                self.call = self.steps.send(answer)
-        except (StopIteration, Ended, PortError):
-            self.steps.close()
-            return False
-        return True
+def sweep_of(stage: RevalidationStage) -> Invocation:
+    """A sweep that is about the line alone; without an effect if nothing is due."""
+    return Invocation(revalidate(stage.env.dependencies, LINE), REPEATED, (PortError,))
 
 
 def played(stage: RevalidationStage, fault_of: Callable[[int], Fault | None]) -> int:
@@ -107,11 +51,7 @@ def played(stage: RevalidationStage, fault_of: Callable[[int], Fault | None]) ->
     count = 0
     for minutes in (60, 6):
         stage.env.memory.clock.sleep(minutes * 60)
-        sweep = Sweep.of(stage)
-        while sweep is not None:
-            count += 1
-            if not sweep.advance(fault_of(count)):
-                break
+        count = sweep_of(stage).played(fault_of, count)
         for each in stage.runs:
             stage.answer(each)
     return count
@@ -178,11 +118,11 @@ def test_random_schedules(seed: int) -> None:
     """Two sweeps interleave, with faults, while deliveries, erasures and versions arrive, and runs are lost or late."""
     choose = random.Random(seed)
     stage = measured_hourly(b"good", b"good", judge=choose.random() < 0.5)
-    sweeps: list[Sweep] = []
+    sweeps: list[Invocation] = []
     for _ in range(80):
         match choose.randrange(14):
             case 0 | 1 if len(sweeps) < 2:
-                sweeps += [each] if (each := Sweep.of(stage)) else []
+                sweeps += [each] if (each := sweep_of(stage)).call else []
             case 2 | 3 | 4 | 5 | 6 | 7 as number:
                 happen(stage, choose, number)
             case _ if sweeps:
@@ -262,9 +202,4 @@ BUGS: dict[str, tuple[str, object]] = {
 def test_a_planted_bug_is_found(bug: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The checks above are able to see, within as many schedules."""
     monkeypatch.setattr(*BUGS[bug])
-    for seed in range(150):
-        try:
-            test_random_schedules(seed)
-        except AssertionError:
-            return
-    pytest.fail(bug)
+    assert is_found(test_random_schedules, 150), bug
