@@ -11,7 +11,6 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 from enum import StrEnum
 from typing import Final, TypeAlias
 
@@ -126,14 +125,12 @@ def _has_exact_numbers(value: object) -> bool:
             return True
         case dict():
             return all(map(_has_exact_numbers, value.values()))
-        case list():
+        case list() | tuple():
             return all(map(_has_exact_numbers, value))
-        case float() | Decimal():
-            return False
         case int():
             return abs(value) <= MAX_INTEGER
-        case _:
-            return True
+        case _:  # a fraction
+            return False
 
 
 def _document_of(block: Block) -> dict[str, object]:
