@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from lakegate.engine.slices.identities import Hashes
+
 
 @dataclass(slots=True)
 class CurrentRows:
@@ -42,13 +44,18 @@ class CurrentRows:
             tables, common = _events_of(path)
             found = Identified.of(iter(tables), key, _present(tables, time))
             operations, offsets = (np.concatenate([*map(np.asarray, each)]).astype(np.int64) for each in common)
-            last = len(found.keys) - 1 - np.unique(found.keys[::-1], return_index=True)[1]
-            stays = self.records[~np.isin(self.records["key"], found.keys)]
+            keys, place = np.unique(found.keys[::-1], return_index=True)
+            last = len(found.keys) - 1 - place
             new = last[~np.isin(operations[last], TAKEN_BACK)]
             added = StateRecords.of(found.keys[new], found.contents[new], offsets[new]).records
-            both = np.concatenate([stays, added])
-            self.records = both[np.argsort(both["key"], kind="stable")]
+            self._replace(keys, added)
             self.slices.append(PublishedSlice(path.as_uri(), int(offsets[0]), len(offsets)))
+
+    def _replace(self, keys: Hashes, added: NDArray[np.void]) -> None:
+        """Put records in the place of those with some keys; all are sorted. The others are moved, and not sorted again."""
+        begins, ends = (np.searchsorted(self.records["key"], keys, side) for side in ("left", "right"))
+        stays = np.delete(self.records, begins[ends > begins])
+        self.records = np.insert(stays, np.searchsorted(stays["key"], added["key"]), added)
 
     def whole(self, folder: Path, as_of: str) -> StateRun:
         """The state of the line as a file; `as_of`: of its newest snapshot."""
