@@ -163,6 +163,7 @@ KINDS: dict[str, ChangeKind] = {
     "quarantine-lengthened": _for_nobody(f"{NO_DATA}: rejected deliveries are kept longer.", "quarantine-shortened"),
     "notice-shortened": _for_consumers("Consumers have less time before a breaking version.", "notice-lengthened"),
     "notice-lengthened": _for_nobody("Consumers have more time before a breaking version.", "notice-shortened"),
+    "snapshot-time": _for_producers("the time of a snapshot is at another place.", "snapshot-time"),
     "file-format": _breaking("Files are written and read in another way.", "file-format"),
     "status": _for_nobody(f"{NO_DATA} by the status that a document declares.", "status"),
     "deprecation": _for_nobody(f"{NO_DATA}.", "deprecation"),

@@ -69,4 +69,6 @@ def _kind(key: str, was: Any, now: Any) -> str:  # noqa: ANN401 - the values of 
         return "limit-lowered" if (now or UNBOUNDED) < (was or UNBOUNDED) else "limit-raised"
     if key == "quarantineDays":
         return "quarantine-shortened" if (now or UNBOUNDED) < (was or UNBOUNDED) else "quarantine-lengthened"
+    if key == "snapshotTime":
+        return "snapshot-time"
     return "policy-changed" if key in POLICY and key not in PUBLISHED else "file-format"
