@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -13,6 +12,7 @@ from lakegate.cli.anchored import AnchorOptions, verify_anchors
 from lakegate.cli.anchors import anchors_in, keep_anchor, kept_anchors
 from lakegate.cli.aws import opened
 from lakegate.cli.chain_file import Passed, stored_faults, verified
+from lakegate.cli.chain_words import chain_document, print_chain, print_data
 from lakegate.cli.damages import compared_objects, damages_in_words
 from lakegate.cli.data_folder import compared_files, files_in_words
 from lakegate.cli.escape import escaped
@@ -97,6 +97,7 @@ def verify(  # noqa: PLR0913 - a command has these options
 
     Exit code: 0 everything that was checked is as recorded, 1 the chain is broken or an object differs, 2 not checked.
     """
+    given = _Given(tuple(anchor or ()), key, data, objects, integrity, replay, keep, as_json)
     if anchors is not None:
         if objects or keep or anchor or data or integrity or replay:
             raise InputError(
@@ -110,52 +111,82 @@ def verify(  # noqa: PLR0913 - a command has these options
             "--objects compares the store with the chain, --data a folder, --integrity the slices, and --replay also with what "
             "arrived: give one of them"
         )
-    is_from_kms, passed = key == KMS, Passed(blocks=[] if data or integrity or replay else None)
-    given, signatures = anchors_in(anchor or ()), signatures_by(None if key is None or is_from_kms else Path(key))
-    if file is not None:
-        if is_from_kms or objects or keep or integrity or replay:
-            raise InputError(
-                "--yaml asks no stack: leave out --key kms, --keep-anchor, --objects, --integrity and --replay"
-            )
-        faults = verified(file, dataset, signatures, given, passed)
-        raise typer.Exit(_print_file(dataset, faults, signatures, given, passed, data=data, as_json=as_json))
+    raise typer.Exit(_of_stack(dataset, given, stack, local=local) if file is None else _of_file(dataset, given, file))
+
+
+class _Given(NamedTuple):
+    """What a chain is verified by, and compared with."""
+
+    anchor: tuple[str, ...]
+    key: str | None
+    data: Path | None
+    objects: bool
+    integrity: bool
+    replay: bool
+    keep: bool
+    as_json: bool
+
+    @property
+    def signatures(self) -> Signatures:
+        """Those of the key in a file, if one is given. InputError."""
+        return signatures_by(None if self.key in {None, KMS} else Path(str(self.key)))
+
+    @property
+    def passed(self) -> Passed:
+        """With blocks only where data is compared with them."""
+        return Passed(blocks=[] if self.data or self.integrity or self.replay else None)
+
+
+def _of_file(line: str, given: _Given, file: Path) -> int:
+    """Verify the chain in a file, and print the result; the exit code. InputError."""
+    passed, anchors, signatures = given.passed, anchors_in(given.anchor), given.signatures
+    if given.key == KMS or given.objects or given.keep or given.integrity or given.replay:
+        raise InputError(
+            "--yaml asks no stack: leave out --key kms, --keep-anchor, --objects, --integrity and --replay"
+        )
+    faults = verified(file, line, signatures, anchors, passed)
+    return _print_file(line, faults, signatures, anchors, passed, data=given.data, as_json=given.as_json)
+
+
+def _of_stack(named: str, given: _Given, stack: str, *, local: bool) -> int:
+    """Verify the chain of a line, and print the result; the exit code. InputError."""
+    passed, anchors, signatures = given.passed, anchors_in(given.anchor), given.signatures
+    is_from_kms = given.key == KMS
     with opened(stack, local=local) as there:
         dependencies = there.dependencies()
         signatures = signatures_of(there) if is_from_kms else signatures
-        chain = line_named(dependencies, dataset)
+        chain = line_named(dependencies, named)
         head = dependencies.ledger.head(chain)
-        given = anchors_in([*_texts(given), *kept_anchors(there, chain)])
-        faults = stored_faults(dependencies, chain, head, signatures, given, passed=passed)
-        wanted = "objects" if objects else "slices" if integrity else "replay" if replay else ""
-        compared, words = _compared(dependencies, chain, head, passed.blocks or (), wanted, data)
-        if keep and not faults:
+        anchors = anchors_in([*_texts(anchors), *kept_anchors(there, chain)])
+        faults = stored_faults(dependencies, chain, head, signatures, anchors, passed=passed)
+        compared, words = _compared(dependencies, chain, head, passed.blocks or (), given)
+        if given.keep and not faults:
             keep_anchor(there, chain, head)
-    if as_json:
-        terminal.print_json(
-            _as_document(chain, head, faults, as_document(signatures, given, fetched=is_from_kms), compared)
-        )
+    if given.as_json:
+        proof = as_document(signatures, anchors, fetched=is_from_kms)
+        terminal.print_json(chain_document(chain, head, faults, proof, compared))
     else:
-        _print_chain(chain, head, faults, in_words(signatures, head.height, given, fetched=is_from_kms))
-        _print(words, head, faults, compared)
-    raise typer.Exit(BROKEN if faults or (compared and compared.damaged) else AS_RECORDED)
+        print_chain(chain, head, faults, in_words(signatures, head.height, anchors, fetched=is_from_kms))
+        print_data(words, head, faults, compared)
+    return BROKEN if faults or (compared and compared.damaged) else AS_RECORDED
 
 
-def _compared(  # noqa: PLR0913, PLR0917 - the data of a chain, and what it is compared with
-    dependencies: Dependencies, chain: str, head: Head, blocks: Sequence[AnyBlock], wanted: str, data: Path | None
+def _compared(
+    dependencies: Dependencies, chain: str, head: Head, blocks: Sequence[AnyBlock], given: _Given
 ) -> tuple[Compared | None, Iterator[str]]:
     """The data of a chain, compared with it, and the result in words."""
-    if wanted == "objects":
+    if given.objects:
         found = compared_objects(dependencies, chain, head.height)
         return found, damages_in_words(dependencies.places.lake, found)
-    if wanted == "slices":
+    if given.integrity:
         found = read_slices(dependencies, blocks)
         kept = "offsets, event times and both hashes of each are those of its block"
         return found, slices_in_words(found, "read", kept)
-    if wanted == "replay":
+    if given.replay:
         found = replayed_slices(dependencies, chain, blocks)
         return found, replay_in_words(found)
-    if data is not None:
-        found = compared_files(data, chain, blocks)
+    if given.data is not None:
+        found = compared_files(given.data, chain, blocks)
         return found, files_in_words(found)
     return None, iter(())
 
@@ -173,9 +204,9 @@ def _print_file(  # noqa: PLR0913 - what a file and a folder were verified by
     head = Head(passed.height, passed.digest)
     compared = compared_files(data, line, passed.blocks or ()) if data else None
     if as_json:
-        terminal.print_json(_as_document(line, head, faults, as_document(signatures, given), compared))
+        terminal.print_json(chain_document(line, head, faults, as_document(signatures, given), compared))
     else:
-        _print_chain(line, head, faults, in_words(signatures, head.height, given))
+        print_chain(line, head, faults, in_words(signatures, head.height, given))
         for text in files_in_words(compared):
             terminal.answers().print(escaped(text), markup=False, soft_wrap=True)
         terminal.answers().print(f"Head of the file: {head.height}={head.digest}\n{FILE_ONLY}", soft_wrap=True)
@@ -184,47 +215,3 @@ def _print_file(  # noqa: PLR0913 - what a file and a folder were verified by
 
 def _texts(anchors: Mapping[int, str]) -> list[str]:
     return [f"{height}={digest}" for height, digest in anchors.items()]
-
-
-def _as_document(
-    chain: str,
-    head: Head,
-    faults: tuple[ChainFault, ...],
-    signatures: dict[str, object],
-    compared: Compared | None,
-) -> dict[str, object]:
-    damaged = [asdict(each) for each in compared.damaged] if compared else []
-    return {
-        "chain": chain,
-        "height": head.height,
-        "head": head.digest,
-        "intact": not faults and not damaged,
-        "faults": [{"height": each.height, "what": each.what.value, "why": each.why or None} for each in faults],
-        "signatures": signatures,
-        "objects": {"compared": compared.count, "expired": compared.expired, "damaged": damaged} if compared else None,
-    }
-
-
-def _print_chain(chain: str, head: Head, faults: tuple[ChainFault, ...], signatures: Iterator[str]) -> None:
-    console = terminal.answers()
-    if faults:
-        broken = f"{chain}: broken. Nothing from block {faults[0].height} on can be trusted."
-        console.print(escaped(broken), style="bold red", markup=False, soft_wrap=True)
-        for each in faults:
-            named = f"  block {each.height}: {each.what.value}" + (f": {each.why}" if each.why else "")
-            console.print(escaped(named), markup=False, soft_wrap=True)
-    else:
-        console.print(escaped(f"{chain}: {head.height + 1} blocks, intact."), markup=False, soft_wrap=True)
-    for line in signatures:
-        console.print(escaped(line), markup=False, soft_wrap=True)
-
-
-def _print(words: Iterator[str], head: Head, faults: tuple[ChainFault, ...], compared: Compared | None) -> None:
-    console = terminal.answers()
-    if compared is None:
-        console.print("Chain only; data not checked: --objects compares every object with the ledger.", soft_wrap=True)
-    else:
-        for line in words:
-            console.print(escaped(line), markup=False, soft_wrap=True)
-    if not faults and head.height >= 0 and not (compared and compared.damaged):
-        console.print(f"Anchor of today, to be kept elsewhere: {head.height}={head.digest}", soft_wrap=True)
