@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from lakegate.functions.usecases.layout import manifest_key
 from lakegate.functions.workload import State
 from tests.unit.cli.conftest import LAKE
 from tests.unit.cli.test_merge_state import LINE, delivered, rebuilt
+from tests.unit.layers import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -94,6 +96,17 @@ def test_the_events_of_a_line_are_read(line: Lakegate) -> None:
         [each for one in EVENTS[at + 1 :] for each in one] for at in range(len(heights))
     ]
     assert [each["published_rows"] for each in listed(line)] == [3, 4, 0, 5]
+
+
+def test_the_query_of_the_page_has_the_rows_of_now(line: Lakegate, tmp_path: Path) -> None:
+    """A program that reads slices itself, by the last event of each key, gets the rows of the command."""
+    query = re.findall("```sql\n(.*?)```", (ROOT / "docs/odf.md").read_text(), re.DOTALL)[0]
+    line.ok("get", LINE, str(tmp_path))
+    with duckdb.connect() as connection:
+        connection.execute(f"CREATE VIEW slices AS FROM read_parquet('{tmp_path}/**/*.parquet')")
+        found = connection.sql(query).project("id, amount").fetchall()
+
+    assert sorted(found) == read(line)
 
 
 def test_a_folder_and_a_view_have_the_rows_of_now(line: Lakegate, tmp_path: Path) -> None:
