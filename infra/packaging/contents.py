@@ -92,7 +92,7 @@ JUDGE = Bundle(
         "contracts",
         "engine",
         "functions",
-        *(f"spark_jobs/{name}.py" for name in ("__init__", "answer", "judge_function", "keeping", "store")),
+        *(f"spark_jobs/{name}.py" for name in ("__init__", "answer", "judge_function", "keeping", "store", "uploads")),
     ),
     frozenset({"dynamodb", "s3"}),
     UNUSED_BY_THE_JUDGE,
