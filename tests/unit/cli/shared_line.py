@@ -155,3 +155,18 @@ def bring(source: Path, folder: Path) -> DatasetCopy:
 def files_of(folder: Path) -> dict[str, bytes]:
     """All files of a folder by their places."""
     return {str(each.relative_to(folder)): each.read_bytes() for each in sorted(folder.rglob("*")) if each.is_file()}
+
+
+def size_of(line: Lake) -> int:
+    """Bytes of its slices."""
+    return sum(map(len, line.objects.values()))
+
+
+def one(folder: Path, kind: str, number: int = 0) -> Path:
+    """A file of the dataset, the smallest first."""
+    return sorted((folder / kind).iterdir(), key=lambda each: (each.stat().st_size, each.name))[number]
+
+
+def shorter_line(line: Lake) -> None:
+    """Leave out what was published last."""
+    line.stored[3:] = []
