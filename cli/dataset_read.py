@@ -44,7 +44,7 @@ class Reading:
     source: str
     wanted: Projection
     events: bool
-    """Also those that another one takes back; always so for changes."""
+    """All events, also retracted and corrected rows; always so for changes."""
     output: Path | None
     limit: int
     stack: str

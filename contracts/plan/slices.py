@@ -20,7 +20,7 @@ class StateRun:
 
 @dataclass(frozen=True, slots=True)
 class PublishedSlice:
-    """A slice of the line, for rows that a snapshot takes back."""
+    """A slice of the line, from which retracted and corrected rows are read."""
 
     uri: str
     offset: int

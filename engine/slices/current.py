@@ -71,7 +71,7 @@ class CurrentRows:
         schema: pa.Schema,
         path: Path,
     ) -> Iterator[pa.Table]:
-        """The events of a snapshot that is merged; `path`: of a file for rows that are taken back."""
+        """The events of a snapshot that is merged; `path`: of a file for retracted and corrected rows."""
         content = Content(schema, () if time is None else (time,))
         rows = Identified.of(tables(), key, content.without)
         difference = SnapshotDifference.of(rows, self.records)

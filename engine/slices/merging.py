@@ -116,7 +116,7 @@ class Identified:
     keys: Hashes
     contents: Hashes
     has_key: NDArray[np.bool_]
-    """Whether a row has no null in its key: else it is no other row again, whatever its values are."""
+    """Of each row whether no column of its key is null. A row with a null in its key is never the same as another one."""
 
     @staticmethod
     def of(tables: Iterator[pa.Table], key: tuple[str, ...], without: tuple[str, ...] = ()) -> Identified:

@@ -35,7 +35,7 @@ class SliceTable:
     as_of: datetime | None = None
     """Rows of later events are left out."""
     events: bool = False
-    """All of them; else what was retracted or corrected is left out, as well as the event that takes it back."""
+    """All events; else rows that were retracted or corrected are left out, with the events that remove them."""
 
     @property
     def query(self) -> str:
@@ -74,9 +74,9 @@ class SliceTable:
 
 
 def _left(rows: str, names: tuple[str, ...]) -> str:
-    """Of equal rows those that were not taken back: as many as are added more often, the last ones.
+    """Of equal rows the last ones, as many as were added (`append`, `correctTo`) more often than removed.
 
-    What takes a row back has all its values, so no key is needed for this.
+    A `retract` or `correctFrom` has all values of the row that it removes, so no key is needed. `names`: the columns compared.
     """
     values = ", ".join(map(_name, names))
     return (
@@ -89,7 +89,7 @@ def _left(rows: str, names: tuple[str, ...]) -> str:
 
 
 def _own_columns(files: Sequence[Path]) -> tuple[str, ...]:
-    """The columns after the common ones; none where no event takes back another one, by the statistics of the files."""
+    """The columns after the common ones; none where no event removes a row, by the statistics of the files. InputError."""
     from pyarrow.parquet import ParquetFile  # noqa: PLC0415 - 30 ms that a question without slices does not need
 
     names: dict[str, None] = {}

@@ -2,7 +2,7 @@
 
 1. Hash key and content of each accepted row; find the time of the snapshot.
 2. Compare with the whole state of the line, which is one file: a snapshot is as large.
-3. Read the rows that are taken back, by their offsets.
+3. Read the rows that are retracted or corrected, by their offsets.
 4. Write the events (`lakegate.engine.slices.events`), and the state with the snapshot.
 
 A snapshot that is older than the newest one before, that has no time, or a key twice, changes nothing.

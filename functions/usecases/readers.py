@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lakegate.functions.usecases.dependencies import Dependencies
 
 CLOCKS: Final = timedelta(hours=1)
-"""By how much two Lambdas' clocks differ at the most: a later delivery was not published as long before an earlier one."""
+"""The most by which the clocks of two Lambdas differ: a delivery of a greater height may state a time that is earlier by this."""
 MAX_SEGMENTS: Final = 20
 """Segments that are read for the newest deliveries: one may list few, where many deliveries were rejected."""
 
