@@ -101,7 +101,7 @@ def verify(  # noqa: PLR0913 - a command has these options
     if anchors is not None:
         if objects or keep or anchor or data or integrity or replay:
             raise InputError(
-                "--anchors verifies daily anchors: leave out --anchor, --keep-anchor and what compares data"
+                "--anchors verifies daily anchors: leave out --anchor, --keep-anchor, --objects, --integrity, --replay and --data"
             )
         raise typer.Exit(verify_anchors(anchors, dataset, AnchorOptions(key, file, stack, local, as_json)))
     if dataset is None:

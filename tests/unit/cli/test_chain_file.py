@@ -98,8 +98,9 @@ def test_a_file_that_was_cut_off_is_found_by_an_anchor(file: Path) -> None:
     ("text", "words", "line", "message"),
     [
         (None, [], "shop/x_v1", "chain.yaml has blocks of `orders/lines_v1`, not of `shop/x_v1`"),
-        (None, ["--objects"], LINE, "leave out --key kms, --objects, --replay and --keep-anchor"),
-        (None, ["--keep-anchor"], LINE, "leave out --key kms, --objects, --replay and --keep-anchor"),
+        (None, ["--objects"], LINE, "leave out --key kms, --keep-anchor, --objects, --integrity and --replay"),
+        (None, ["--keep-anchor"], LINE, "leave out --key kms, --keep-anchor, --objects, --integrity and --replay"),
+        (None, ["--integrity"], LINE, "leave out --key kms, --keep-anchor, --objects, --integrity and --replay"),
         ("# nothing\n", [], LINE, "chain.yaml has no block: `lakegate log orders/lines_v1 --yaml` writes them"),
         ("---\na: 1.5\n", [], LINE, "chain.yaml, line 1: a block has no numbers but integers"),
     ],
@@ -128,14 +129,14 @@ def test_yaml_is_the_whole_chain_and_nothing_else(lakegate: Lakegate, words: lis
 
 
 def test_a_block_that_cannot_be_read_is_not_written(lakegate: Lakegate) -> None:
-    """It is named, with the command that tells why."""
+    """It is named, with the command that gives the reason."""
     lakegate.routed()
     lakegate.delivered()
     key = {"chain": {"S": "shop/orders_v1"}, "height": {"N": "0"}}
     lakegate.clients["dynamodb"].put_item(TableName="ledger", Item={**key, "block": {"S": "{}"}})
 
     assert str(lakegate("log", "orders_v1", "--yaml").exception) == (
-        "block 0: a stored block cannot be read: it is not the JSON of a block; `lakegate verify shop/orders_v1` tells why"
+        "block 0: a stored block cannot be read: it is not the JSON of a block; `lakegate verify shop/orders_v1` gives the reason"
     )
 
 
