@@ -1,7 +1,7 @@
 """What slices, chains and datasets of ODF cost, each beside a plain copy of the same bytes: `python -m tests.bench.sharing`.
 
-The lake is one in memory (`tests/unit/cli/shared_line.py`), so times are those of the process. A figure is that of the fastest
-run, in seconds of the processor, and ratios are of figures of one run.
+The lake is one in memory (`tests/unit/cli/sharing/shared_line.py`), so times are those of the process. A figure is that of the
+fastest run, in seconds of the processor, and ratios are of figures of one run.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from lakegate.functions.usecases.readers import read_manifest
 from lakegate.functions.usecases.steps import run
 from tests.deliveries.delivery import measure_natively, request_for
 from tests.simulation.environment import Environment
-from tests.unit.cli.shared_line import LINE, WIDER, Lake
+from tests.unit.cli.sharing.shared_line import LINE, WIDER, Lake
 from tests.unit.engine.digest.vectors import VECTORS
 from tests.unit.ledger_chain import a_block
 from tests.unit.signing import ONE, key_record, signature_by
@@ -235,22 +235,22 @@ def asked(folder: Path, lake: DailyLake, runs: int) -> Iterator[str]:
                 continue  # heights of a dataset are those of its blocks
             given = dataset_read.Reading(source, wanted, events=False, output=None, limit=20, stack="", local=True)
             objects.asked.clear()
-            answer = io.StringIO()
-            with opened_as(there), redirect_stdout(answer):
+            printed = io.StringIO()
+            with opened_as(there), redirect_stdout(printed):
                 dataset_read.read(given, as_json=True)
-            said = json.loads(answer.getvalue())
+            answer = json.loads(printed.getvalue())
             with opened_as(there), redirect_stdout(io.StringIO()):
                 seconds = best(lambda given=given: dataset_read.read(given, as_json=True), runs)
             yield row_of(
-                f"{name}, {days:,} slices, {where}", said, objects.asked[: len(objects.asked) // (runs + 1)], seconds
+                f"{name}, {days:,} slices, {where}", answer, objects.asked[: len(objects.asked) // (runs + 1)], seconds
             )
 
 
-def row_of(name: str, said: dict[str, Any], read: Sequence[tuple[str, int]], seconds: float) -> str:
+def row_of(name: str, answer: dict[str, Any], read: Sequence[tuple[str, int]], seconds: float) -> str:
     """What was read besides the slices is the manifest."""
     listed = [size for key, size in read if not key.endswith(".parquet")]
     manifest = f"; manifest: {len(listed)} objects, {sum(listed):,} bytes" if read else ""
-    found = f"{said['slices']['read']} slices, {said['bytes']:,} bytes{manifest}; {seconds:.2f} s"
+    found = f"{answer['slices']['read']} slices, {answer['bytes']:,} bytes{manifest}; {seconds:.2f} s"
     return f"| {name} | {found} | |"
 
 

@@ -17,7 +17,7 @@ from lakegate.cli.odf_ledger import Proof
 from lakegate.cli.signing import signatures_by
 from lakegate.contracts.errors import InputError
 from tests.reference.sampling import sampled
-from tests.unit.cli.shared_line import Lake, a_line, files_of
+from tests.unit.cli.sharing.shared_line import Lake, files_of
 from tests.unit.signing import ONE
 
 if TYPE_CHECKING:
@@ -26,12 +26,6 @@ if TYPE_CHECKING:
 
 HIDDEN = 0x20
 """The bit of a letter's case: a hash in the head is the same in both."""
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Lake:
-    """A signed line."""
-    return a_line(tmp_path_factory.mktemp("line"))
 
 
 @pytest.fixture(scope="module")

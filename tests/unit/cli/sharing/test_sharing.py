@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import threading
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
@@ -22,7 +21,7 @@ from lakegate.cli.signing import signatures_by
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.odf.metadata import OtherEvent, block_in
 from tests.unit.cli.conftest import LAKE
-from tests.unit.cli.shared_line import LINE, WIDER, a_line, bring, files_of, shorter_line, size_of
+from tests.unit.cli.sharing.shared_line import LINE, WIDER, bring, files_of, shorter_line, size_of
 from tests.unit.signing import FORGER, ONE
 
 if TYPE_CHECKING:
@@ -32,26 +31,7 @@ if TYPE_CHECKING:
     from lakegate.cli.odf_places import OdfHead
     from tests.fakes.signing import MemoryKey
     from tests.unit.cli.conftest import Lakegate
-    from tests.unit.cli.shared_line import Lake
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Lake:
-    """A line that no test changes."""
-    return a_line(tmp_path_factory.mktemp("line"))
-
-
-@pytest.fixture
-def line(made: Lake, tmp_path: Path) -> Lake:
-    """A copy of the line for one test."""
-    return replace(made, folder=tmp_path / "made", objects=dict(made.objects), stored=list(made.stored))
-
-
-@pytest.fixture
-def shared(made: Lake, tmp_path: Path) -> Path:
-    """The line as a dataset in a folder."""
-    made.export(tmp_path / "shared")
-    return tmp_path / "shared"
+    from tests.unit.cli.sharing.shared_line import Lake
 
 
 def events(folder: Path) -> list[str]:

@@ -16,7 +16,7 @@ from lakegate.cli.odf_repositories import place_of
 from lakegate.cli.signing import signatures_by
 from lakegate.contracts.errors import InputError
 from tests.unit.cli.conftest import LAKE
-from tests.unit.cli.shared_line import LINE, a_line, bring, files_of
+from tests.unit.cli.sharing.shared_line import LINE, bring, files_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,13 +24,7 @@ if TYPE_CHECKING:
 
     from lakegate.cli.odf_places import OdfPlace
     from tests.unit.cli.conftest import Lakegate
-    from tests.unit.cli.shared_line import Lake
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Lake:
-    """A line that no test changes."""
-    return a_line(tmp_path_factory.mktemp("line"))
+    from tests.unit.cli.sharing.shared_line import Lake
 
 
 class Interrupted:

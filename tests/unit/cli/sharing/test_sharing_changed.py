@@ -7,26 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lakegate.contracts.errors import InputError
-from tests.unit.cli.shared_line import a_line, bring, files_of, one
+from tests.unit.cli.sharing.shared_line import bring, files_of, one
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-
-    from tests.unit.cli.shared_line import Lake
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Lake:
-    """A line that no test changes."""
-    return a_line(tmp_path_factory.mktemp("line"))
-
-
-@pytest.fixture
-def shared(made: Lake, tmp_path: Path) -> Path:
-    """The line as a dataset in a folder."""
-    made.export(tmp_path / "shared")
-    return tmp_path / "shared"
 
 
 def removed(kind: str) -> Callable[[Path], None]:

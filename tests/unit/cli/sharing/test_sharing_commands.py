@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from contextlib import contextmanager
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -18,33 +17,14 @@ from lakegate.cli.odf_places import FolderPlace
 from lakegate.cli.signing import signatures_by
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.odf.metadata import SetAttachments, block_in
-from tests.unit.cli.shared_line import LINE, WIDER, a_line, bring, one, shorter_line, size_of
+from tests.unit.cli.sharing.shared_line import LINE, WIDER, bring, one, shorter_line, size_of
 from tests.unit.signing import FORGER, ONE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tests.unit.cli.shared_line import Lake
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Lake:
-    """A line that no test changes."""
-    return a_line(tmp_path_factory.mktemp("line"))
-
-
-@pytest.fixture
-def line(made: Lake, tmp_path: Path) -> Lake:
-    """A copy of the line for one test."""
-    return replace(made, folder=tmp_path / "made", objects=dict(made.objects), stored=list(made.stored))
-
-
-@pytest.fixture
-def shared(made: Lake, tmp_path: Path) -> Path:
-    """The line as a dataset in a folder."""
-    made.export(tmp_path / "shared")
-    return tmp_path / "shared"
+    from tests.unit.cli.sharing.shared_line import Lake
 
 
 def run(*words: object, code: int = 0) -> str:

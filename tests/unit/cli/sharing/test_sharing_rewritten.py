@@ -32,7 +32,7 @@ from lakegate.contracts.odf.metadata import (
 from lakegate.contracts.odf.points import point_of
 from lakegate.contracts.plan.plan import Plan
 from lakegate.engine.slices.fields import plan_fields
-from tests.unit.cli.shared_line import a_line
+from tests.unit.cli.sharing.shared_line import a_line
 from tests.unit.signing import FORGER, ONE
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def other_plan(event: SetAttachments) -> SetAttachments:
     return SetAttachments((*others, (path, text.replace("Our terms", "Free for all"))))
 
 
-def said(kind: str, **more: Any) -> Callable[[Blocks], Blocks]:
+def restated(kind: str, **more: Any) -> Callable[[Blocks], Blocks]:
     """The last description of a kind is another one."""
 
     def changed(blocks: Blocks) -> Blocks:
@@ -180,7 +180,7 @@ def renamed_everywhere(blocks: Blocks) -> Blocks:
     schema = {"fields": [each for each in fields if each["name"] not in COMMON]}
     (*_, source) = [each.event for each in blocks if getattr(each.event, "kind", "") == "AddPushSource"]
     assert isinstance(source, OtherEvent)
-    return said("AddPushSource", read={**source.value["read"], "schema": schema})(blocks)
+    return restated("AddPushSource", read={**source.value["read"], "schema": schema})(blocks)
 
 
 def renamed(event: SetDataSchema) -> SetDataSchema:
@@ -210,11 +210,11 @@ PHYSICAL = "f1620" + "ab" * 32
         (at(Seed, lambda _: Seed(point_of(b"another"))), "gives another dataset"),
         (at(SetDataSchema, renamed), "gives another dataset"),
         (renamed_everywhere, "its columns are others than those of the schema"),
-        (said("SetVocab", offset_column=None), "gives another dataset"),
-        (said("SetInfo", description="Other visits"), "gives another dataset"),
-        (said("SetLicense", name="Free for all"), "gives another dataset"),
-        (said("AddPushSource", source_name="other"), "gives another dataset"),
-        (said("AddPushSource", merge_type="MergeStrategyLedger"), "gives another dataset"),
+        (restated("SetVocab", offset_column=None), "gives another dataset"),
+        (restated("SetInfo", description="Other visits"), "gives another dataset"),
+        (restated("SetLicense", name="Free for all"), "gives another dataset"),
+        (restated("AddPushSource", source_name="other"), "gives another dataset"),
+        (restated("AddPushSource", merge_type="MergeStrategyLedger"), "gives another dataset"),
         (at(SetAttachments, without_plan), "gives another dataset: the plan of the block 4 is missing"),
         (at(SetAttachments, other_plan), "gives another dataset: the plan of the block 4 is not the one that it names"),
         (at(SetAttachments, verdict), "broken: signature at block 4"),
