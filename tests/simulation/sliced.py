@@ -66,7 +66,7 @@ class Line:
         self.results()
 
     def results(self) -> None:
-        """Each run that has not answered answers: a correct job, which writes the slices that its request orders."""
+        """Each run that has not answered answers: a correct job, which writes the slices that its request orders, if it does."""
         memory = self.env.memory
         for job in memory.jobs.runs.values():
             if job.id == self.env.stranger:
@@ -76,8 +76,8 @@ class Line:
             if f"{prefix}/result.json" in self.env.lake:
                 continue
             body = b"".join(memory.objects.read(Address(LAKE, key_of(each["uri"]))) for each in asked["parts"])
-            is_accepted = kind(body) == "good"
-            found = slices_of(memory.objects, asked, body, time_of(body)) if is_accepted else {}
+            has_slices = kind(body) == "good" and asked["slices"] is not None
+            found = slices_of(memory.objects, asked, body, time_of(body)) if has_slices else {}
             result = Result(
                 workload=asked["workload"],
                 attempt=asked["attempt"],

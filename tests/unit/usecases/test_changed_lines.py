@@ -14,7 +14,6 @@ from lakegate.contracts.lake.block import Block
 from lakegate.contracts.lake.projection import Projection, select
 from lakegate.contracts.model.policy import PublishAs
 from lakegate.contracts.odf.metadata import AddData, SetAttachments, block_in
-from lakegate.contracts.plan.result import Result
 from lakegate.contracts.schemas import validate
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.ports.workloads import NextSlice
@@ -22,8 +21,7 @@ from lakegate.functions.usecases.layout import manifest_key
 from lakegate.functions.usecases.readers import read_manifest, whole
 from lakegate.functions.workload import State
 from tests.reference.sampling import sampled
-from tests.simulation.contract import measurements_of, read_json
-from tests.simulation.environment import LAKE, LINE, PREFIX, Environment, key_of, request_of
+from tests.simulation.environment import LAKE, LINE, PREFIX, Environment
 from tests.simulation.sliced import PLAN, SIMPLE, Line, settled, with_watermark
 from tests.unit.ledger_chain import verify_stored
 from tests.unit.odf.blocks import field
@@ -35,29 +33,7 @@ PLANS = {"original": SIMPLE, "slices": PLAN, "watermark": with_watermark()}
 
 
 class Changing(Line):
-    """A line whose job also judges files that are published as they arrived."""
-
-    def results(self) -> None:
-        memory = self.env.memory
-        for job in memory.jobs.runs.values():
-            if job.id == self.env.stranger:
-                continue
-            asked = read_json(memory.objects.read(Address(LAKE, key_of(request_of(job.request)))))
-            where = Address(LAKE, f"{key_of(asked['output_uri'])}/result.json")
-            if asked["slices"] is not None or where.key in self.env.lake:
-                continue
-            (part,) = asked["parts"]
-            body = memory.objects.read(Address(LAKE, key_of(part["uri"])))
-            result = Result(
-                workload=asked["workload"],
-                attempt=asked["attempt"],
-                plan_digest=asked["plan_digest"],
-                source_version=asked["source_version"],
-                rows=len(body),
-                measurements=measurements_of(body),
-            )
-            memory.objects.put(where, result.to_bytes())
-        super().results()
+    """A line whose deliveries are judged by versions of its contract."""
 
     def deliver(self, plan: Plan, body: bytes) -> None:
         """A file under the version of the contract with this plan."""
