@@ -39,7 +39,7 @@ REMEDIES = {
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """What `--objects`, `--data` or `--replay` found."""
+    """What `--objects`, `--data`, `--integrity` or `--replay` found."""
 
     count: int
     expired: int
@@ -80,6 +80,19 @@ def damages_in_words(lake: str, compared: Compared) -> Iterator[str]:
     yield f"{begin}{number:,} {'is' if number == 1 else 'are'} not as recorded."
     for each in compared.damaged[:MAX_SHOWN]:
         yield from _described(lake, each)
+    yield from terminal.more(number, MAX_SHOWN)
+
+
+def compared_in_words(compared: Compared, noun: str, done: str, kept: str) -> Iterator[str]:
+    """For people, without remedies: what was done with things of a kind, and what holds where none is damaged."""
+    begin = f"{compared.count:,} {noun if compared.count == 1 else f'{noun}s'} {done}: "
+    number = len(compared.damaged)
+    if not number:
+        yield f"{begin}{kept}."
+        return
+    yield f"{begin}{number:,} {'is' if number == 1 else 'are'} not as recorded."
+    for each in compared.damaged[:MAX_SHOWN]:
+        yield f"{each.damage}: {each.file}" + ("" if each.height is None else f", block {each.height}")
     yield from terminal.more(number, MAX_SHOWN)
 
 

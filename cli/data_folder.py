@@ -6,8 +6,7 @@ from dataclasses import asdict
 from datetime import UTC
 from typing import TYPE_CHECKING
 
-from lakegate.cli import terminal
-from lakegate.cli.damages import MAX_SHOWN, Compared
+from lakegate.cli.damages import Compared, compared_in_words
 from lakegate.cli.download import file_of, is_as_listed
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.block import BlockKind, deliveries
@@ -103,12 +102,5 @@ def files_in_words(compared: Compared | None) -> Iterator[str]:
     """For people; nothing where nothing was compared."""
     if compared is None:
         return
-    begin = f"{compared.count:,} {'file' if compared.count == 1 else 'files'} compared with the chain: "
-    number = len(compared.damaged)
-    if not number:
-        yield f"{begin}size and checksum of each are as recorded; no file is extra."
-        return
-    yield f"{begin}{number:,} {'is' if number == 1 else 'are'} not as recorded."
-    for each in compared.damaged[:MAX_SHOWN]:
-        yield f"{each.damage}: {each.file}" + ("" if each.height is None else f", block {each.height}")
-    yield from terminal.more(number, MAX_SHOWN)
+    kept = "size and checksum of each are as recorded; no file is extra"
+    yield from compared_in_words(compared, "file", "compared with the chain", kept)

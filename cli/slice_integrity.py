@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from lakegate.cli import terminal
-from lakegate.cli.damages import MAX_SHOWN, Compared
+from lakegate.cli.damages import Compared, compared_in_words
 from lakegate.cli.data_folder import is_as_stated
 from lakegate.cli.download import DiffersError, File, ListedDelivery, fetched
 from lakegate.contracts.lake.block import deliveries
@@ -61,14 +61,8 @@ def fetched_object(dependencies: Dependencies, folder: Path, judged: LedgerObjec
     return folder / file.place
 
 
-def slices_in_words(compared: Compared, done: str, kept: str) -> Iterator[str]:
-    """For people: what was done with the slices, and what holds where none is damaged."""
-    begin = f"{compared.count:,} {'slice' if compared.count == 1 else 'slices'} {done}: "
-    number = len(compared.damaged)
-    if not number:
-        yield f"{begin}{kept}."
-        return
-    yield f"{begin}{number:,} {'is' if number == 1 else 'are'} not as recorded."
-    for each in compared.damaged[:MAX_SHOWN]:
-        yield f"{each.damage}: {each.file}, block {each.height}"
-    yield from terminal.more(number, MAX_SHOWN)
+def integrity_in_words(compared: Compared) -> Iterator[str]:
+    """For people."""
+    return compared_in_words(
+        compared, "slice", "read", "offsets, event times and both hashes of each are those of its block"
+    )

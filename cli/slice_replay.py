@@ -9,9 +9,9 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from lakegate.cli import terminal
-from lakegate.cli.damages import Compared
+from lakegate.cli.damages import Compared, compared_in_words
 from lakegate.cli.data_folder import is_as_stated
-from lakegate.cli.slice_integrity import damaged_slice, fetched_object, slices_in_words
+from lakegate.cli.slice_integrity import damaged_slice, fetched_object
 from lakegate.contracts.door.terms import terms_of
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.block import Block, deliveries
@@ -89,7 +89,7 @@ def _replayed(
 
 
 def _remember(dependencies: Dependencies, block: Block, before: _Before, slices: list[Path]) -> None:
-    """Add the keys of a delivery whose rows were merged: they tell what is new in later ones."""
+    """Add the keys of a delivery whose rows were merged: rows of later ones are compared with them."""
     with suppress(Alarm, InputError):  # without its plan, or a slice that can be read, its own slices are damaged
         terms = terms_of(dependencies.plan_at(block.plan, block.workload))
         if terms.snapshots:
@@ -128,4 +128,4 @@ def _hashes(  # noqa: PLR0913, PLR0917 - a delivery as it arrived, and what is k
 def replay_in_words(compared: Compared) -> Iterator[str]:
     """For people."""
     kept = "the rows of each are the same, and its file is as recorded"
-    return slices_in_words(compared, "built again from what arrived", kept)
+    return compared_in_words(compared, "slice", "built again from what arrived", kept)

@@ -18,7 +18,7 @@ from lakegate.cli.data_folder import compared_files, files_in_words
 from lakegate.cli.escape import escaped
 from lakegate.cli.options import DEFAULT_STACK, AsJson, Local, OptionalLine, StackName
 from lakegate.cli.signing import KMS, as_document, in_words, signatures_by, signatures_of
-from lakegate.cli.slice_integrity import read_slices, slices_in_words
+from lakegate.cli.slice_integrity import integrity_in_words, read_slices
 from lakegate.cli.slice_replay import replay_in_words, replayed_slices
 from lakegate.contracts.errors import InputError
 from lakegate.functions.ports.ledger import Head
@@ -180,8 +180,7 @@ def _compared(
         return found, damages_in_words(dependencies.places.lake, found)
     if given.integrity:
         found = read_slices(dependencies, blocks)
-        kept = "offsets, event times and both hashes of each are those of its block"
-        return found, slices_in_words(found, "read", kept)
+        return found, integrity_in_words(found)
     if given.replay:
         found = replayed_slices(dependencies, chain, blocks)
         return found, replay_in_words(found)
