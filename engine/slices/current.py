@@ -1,6 +1,6 @@
-"""The current rows of a line of snapshots, found from its slices: the newest event of each key tells whether it has a row.
+"""The current rows of a line of snapshots, found from its slices: a key has a row unless its newest event removes one.
 
-The slices stay on this machine, so that what a later snapshot takes back is read from them.
+The slices stay on this machine, so that what a later snapshot retracts or corrects is read from them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Rows of earlier slices of a line by their offsets: of each slice that has some, only the row groups with them are read.
 
-Offset and content of each are those of the merge state: no value is taken back that was not published.
+Offset and content of each are those of the merge state: no value is retracted or corrected that was not published.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def earlier_rows(
         table = pa.ipc.open_file(file).read_all()
         if len(table) != len(offsets):
             raise InputError(
-                "the slices of the line do not have all rows of its state: `lakegate verify LINE` says why"
+                "the slices of the line do not have all rows of its state: `lakegate verify LINE` gives the reason"
             )
         yield EarlierRows(offsets, table)
     path.unlink()

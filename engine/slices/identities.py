@@ -2,7 +2,7 @@
 
 A row is hashed as the names and values of its columns that are not null, in the order of their names: a column that a later
 version of the contract adds changes no row that has no value in it. Values are encoded as for ODF's logical hash; in lists, where
-that hash does not tell all values apart, each has a byte before it. docs/ledger.md has the whole encoding.
+that hash is the same for some different values, each has a byte before it. docs/ledger.md has the whole encoding.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _values(array: pa.Array) -> pa.Array:
 
 
 def _items(array: pa.Array) -> pa.Array:
-    """Of each list the bytes of its items, each behind a byte that says whether it is a value; null where the list is."""
+    """Of each list the bytes of its items, each behind a byte: 1 for a value, 0 for a null; null where the list is."""
     places = np.asarray(array.offsets, dtype=np.int64)
     items = array.values[places[0] : places[-1]]
     marks = pc.if_else(pc.is_valid(items), _text(b"\1"), _text(b"\0"))

@@ -22,7 +22,7 @@ from lakegate.engine.read.open import open_source
 from lakegate.engine.slices.columns import SliceColumns
 from lakegate.engine.slices.current import CurrentRows
 from lakegate.engine.slices.identities import HASH_BYTES, complete, row_hashes
-from lakegate.engine.slices.merging import Identified, of_rows
+from lakegate.engine.slices.merging import of_rows
 from lakegate.engine.slices.writer import divided, schema_of, with_common
 
 if TYPE_CHECKING:
@@ -47,8 +47,7 @@ class RowsBefore:
 
     def add(self, files: Iterable[Path], key: tuple[str, ...]) -> None:
         """Those of slices, too. InputError where a file is none."""
-        found = (table.select(key) for table in rows_of(files))
-        new = joined([row_hashes(keys)[complete(keys)] for keys in found])
+        new = joined([keys[has_key] for keys, has_key in _keys(rows_of(files), key)])
         while self.levels and len(self.levels[-1]) < 2 * len(new):
             new = joined([self.levels.pop(), new])
         if len(new):
@@ -56,12 +55,20 @@ class RowsBefore:
 
     def new(self, tables: Iterator[pa.Table], key: tuple[str, ...]) -> NDArray[np.bool_]:
         """Which rows have no key, or one that is not there; of several with one key, the first."""
-        found = Identified.of(tables, key)
-        is_new = np.zeros(len(found.keys), bool)
-        is_new[np.unique(found.keys, return_index=True)[1]] = True
+        none = np.zeros(0, f"S{HASH_BYTES}"), np.zeros(0, bool)
+        keys, has_key = (np.concatenate(each) for each in zip(none, *_keys(tables, key), strict=True))
+        is_new = np.zeros(len(keys), bool)
+        is_new[np.unique(keys, return_index=True)[1]] = True
         for each in self.levels:
-            is_new &= each[np.minimum(np.searchsorted(each, found.keys), len(each) - 1)] != found.keys
-        return is_new | ~found.has_key
+            is_new &= each[np.minimum(np.searchsorted(each, keys), len(each) - 1)] != keys
+        chosen: NDArray[np.bool_] = is_new | ~has_key
+        return chosen
+
+
+def _keys(tables: Iterable[pa.Table], key: tuple[str, ...]) -> Iterator[tuple[Hashes, NDArray[np.bool_]]]:
+    """The hashes of the keys of some rows, and whether no column of each is null; contents are not needed."""
+    for keys in (table.select(key) for table in tables):
+        yield row_hashes(keys), complete(keys)
 
 
 def joined(keys: Sequence[Hashes]) -> Hashes:
