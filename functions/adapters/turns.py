@@ -83,7 +83,8 @@ def turn_taken(table: str, workload: Workload, expected: Expected) -> list[dict[
 def state_replaced(before: NextSlice, runs: tuple[StateRun, ...]) -> dict[str, Any]:
     """The update that replaces the merge state between two deliveries.
 
-    The offset does not tell that none was decided: a snapshot that changes nothing has another time in the state alone.
+    An offset that is the same does not prove that none was decided: a snapshot that changes nothing has another time in the
+    state alone.
     """
     values = {":runs": _runs(runs)} if runs else {}
     same, states = _same(before.runs)

@@ -24,6 +24,7 @@ from lakegate.functions.workload import Decision, Enforced
 
 if TYPE_CHECKING:
     from lakegate.contracts.plan.billing import BilledCost
+    from lakegate.contracts.plan.slices import Merged, WrittenSlice
     from lakegate.functions.workload import Workload
 
 _plan = lru_cache(maxsize=16)(Plan.from_bytes)
@@ -78,18 +79,23 @@ def _offsets(plan: Plan, result: Result) -> tuple[int, int] | None:
     if any(low.offset + low.rows != high.offset for low, high in pairwise(slices)):
         raise InputError("the offsets of the slices are not contiguous")
     if merge is not None:
-        end = slices[-1].offset + slices[-1].rows if slices else merge.offset
-        snapshot, rows = merge.snapshot, sum(each.rows for each in slices)
-        if (plan.policy.merge_strategy is MergeStrategy.SNAPSHOT) != (snapshot is not None):
-            raise InputError("rows are merged by another strategy than that of the contract")
-        keys = rows - merge.without_key
-        has_state = (keys > 0) == (merge.run is not None) if snapshot is None else merge.run is not None or not slices
-        if end - merge.offset != rows or keys < 0 or not has_state or rows != (snapshot.events if snapshot else rows):
-            raise InputError("slices and state are not those of the rows that are new, or taken back")
-        return merge.offset, end
+        return _merged_offsets(plan, merge, slices)
     if bool(slices) != (ordered and result.rows > result.rejected_rows):
         raise InputError("there are slices of a delivery that has none, or none of its rows")
     return (slices[0].offset, slices[-1].offset + slices[-1].rows) if slices else None
+
+
+def _merged_offsets(plan: Plan, merge: Merged, slices: tuple[WrittenSlice, ...]) -> tuple[int, int]:
+    """Those of merged rows, whose slices, state and numbers prove each other. InputError where they do not."""
+    snapshot, rows = merge.snapshot, sum(each.rows for each in slices)
+    if (plan.policy.merge_strategy is MergeStrategy.SNAPSHOT) != (snapshot is not None):
+        raise InputError("rows are merged by another strategy than that of the contract")
+    keys, has_run = rows - merge.without_key, merge.run is not None
+    is_proved = (keys > 0) == has_run if snapshot is None else rows == snapshot.events and (has_run or not slices)
+    end = slices[-1].offset + slices[-1].rows if slices else merge.offset
+    if end - merge.offset != rows or keys < 0 or not is_proved:
+        raise InputError("slices and state are not those of the rows that are new, retracted or corrected")
+    return merge.offset, end
 
 
 def _states(result: Result, workload: Workload) -> tuple[tuple[StateRun, ...], tuple[StateRun, ...]]:

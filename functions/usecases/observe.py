@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from lakegate.contracts.door.refusals import refused_rules
@@ -86,8 +85,8 @@ def _received(dependencies: Dependencies, workload: Workload) -> Observation | N
     data = data_of(dependencies, workload)
     if data is None:
         return VANISHED
-    pin = pin_of(dependencies, route, data.modified.date().isoformat())
-    pin = replace(pin, modified=modified_at(dependencies, workload, data.modified))
+    modified = modified_at(dependencies, workload, data.modified)
+    pin = pin_of(dependencies, route, data.modified.date().isoformat(), modified)
     source = workload.source if workload.staged else described(data)
     arrived = dependencies.clock.now() if workload.replay_of else data.modified
     return Observation(Outcome.ROUTED, source=source, pin=pin, arrived=arrived)
@@ -110,8 +109,7 @@ def _completed(dependencies: Dependencies, workload: Workload, route: Route | No
         if listed is None:
             return None
     now = dependencies.clock.now()
-    pin = pin_of(dependencies, route, now.date().isoformat())
-    pin = replace(pin, modified=modified_at(dependencies, workload, now))
+    pin = pin_of(dependencies, route, now.date().isoformat(), modified_at(dependencies, workload, now))
     return Observation(Outcome.ROUTED, source=workload.source, arrived=now, pin=pin, parts=listed)
 
 

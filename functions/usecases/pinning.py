@@ -30,16 +30,17 @@ def route_of(dependencies: Dependencies, workload: Workload) -> Route | None:
     return Route(landed.bucket, prefix, contract, dataset, major, chosen.version, status, chosen.plan)
 
 
-def pin_of(dependencies: Dependencies, route: Route | None, ingest_date: str) -> Pin:
+def pin_of(dependencies: Dependencies, route: Route | None, ingest_date: str, modified: str = "") -> Pin:
     """What judges the delivery from now on. The status of the line is the one at the judging time, however late it is used."""
     now = dependencies.clock.now()
     if route is None:
-        return Pin(f"{layout.UNROUTED}/{ingest_date}", ingest_date=ingest_date, judging_time=now.isoformat())
+        unrouted, judging_time = f"{layout.UNROUTED}/{ingest_date}", now.isoformat()
+        return Pin(unrouted, ingest_date=ingest_date, judging_time=judging_time, modified=modified)
     line = dependencies.lines.get(route.line)
     status = strictest(route.status, line.status_at(moment(now)))
     known = status is not LineStatus.SUNSET or dependencies.lines.knows(route.line, route.prefix)
     pinned = (route.line, route.contract, route.version, route.plan, status, ingest_date, now.isoformat())
-    return Pin(*pinned, prefix=route.prefix, known=known, warning=warning(line, status))
+    return Pin(*pinned, prefix=route.prefix, known=known, warning=warning(line, status), modified=modified)
 
 
 def modified_at(dependencies: Dependencies, workload: Workload, at: datetime) -> str:

@@ -130,8 +130,8 @@ def accepted_objects(dependencies: Dependencies, referred: Referred) -> Iterator
         yield from ((newest, each) for each in newest.objects if layout.is_original(newest, referred.line, each.key))
         return
     erasures = erasures_of(blocks)
-    for block in deliveries(blocks):
-        if block.kind is BlockKind.PUBLISHED and block.height <= referred.height:
+    for block in below:
+        if block.kind is BlockKind.PUBLISHED:
             yield from ((block, each) for each in erasures.objects_of(block) if layout.is_published(block, each.key))
 
 
