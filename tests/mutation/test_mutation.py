@@ -104,7 +104,7 @@ def test_a_mutant_is_killed_where_a_test_fails(toy: Path, before: str, after: st
 
 def test_a_mutant_that_does_not_end_is_stopped(toy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An endless loop is ended at its limit of processor time, and counts as noticed."""
-    monkeypatch.setattr("tests.mutation.runs.CPU_SECONDS", 4)
+    monkeypatch.setattr("tests.mutation.runs.CPU_SECONDS", 2)
     endless = mutant("for each in values:", "while True:\n        each = found")
 
     assert fate(endless, ["test_toy.py::test_the_first_is_the_largest"], 0, toy) is Fate.TIMED_OUT

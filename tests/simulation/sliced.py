@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -46,6 +46,8 @@ class Line:
     """A line with slices, and a job that writes them."""
 
     env: Environment
+    answered: set[str] = field(default_factory=set)
+    """Job runs with a result."""
 
     @staticmethod
     def of(*bodies: bytes, plan: Plan = PLAN) -> Line:
@@ -69,8 +71,9 @@ class Line:
         """Each run that has not answered answers: a correct job, which writes the slices that its request orders, if it does."""
         memory = self.env.memory
         for job in memory.jobs.runs.values():
-            if job.id == self.env.stranger:
+            if job.id == self.env.stranger or job.id in self.answered:
                 continue
+            self.answered.add(job.id)
             asked = read_json(memory.objects.read(Address(LAKE, key_of(request_of(job.request)))))
             prefix = key_of(asked["output_uri"])
             if f"{prefix}/result.json" in self.env.lake:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partialmethod
 from itertools import permutations, product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from lakegate.functions.usecases.steps import Call, Steps
 
-FAULTS = (Fault.NONE, Fault.CRASH_BEFORE, Fault.CRASH_AFTER, Fault.UNANSWERED, Fault.TWICE)
+FAULTS = (Fault.CRASH_BEFORE, Fault.CRASH_AFTER, Fault.UNANSWERED, Fault.TWICE)
 EFFECTS = (Effect.SUBMIT, Effect.DECIDE, Effect.COPY, Effect.COMMIT)
 """Where a worker of a schedule pauses, and may fail."""
 
@@ -46,18 +46,19 @@ class Worker:
         self.call: Call | None = None
         self._go(lambda: next(self.steps))
 
-    def turn(self) -> None:
-        """The effect before which it stopped, with its fault."""
+    def turn(self) -> bool:
+        """The effect before which it stopped, with its fault; False if it has ended before."""
         call = self.call
         if call is None:
-            return
+            return False
         fault = self.fault[1] if self.fault and self.fault[0] is call.effect else Fault.NONE
         if fault is not Fault.NONE:
             self.fault = None
         if fault is Fault.CRASH_BEFORE:
             self.call = None
-            return
-        self._do(call, fault)
+        else:
+            self._do(call, fault)
+        return True
 
     def _do(self, call: Call, fault: Fault) -> None:
         try:
@@ -93,28 +94,38 @@ class Worker:
             self.call = None
 
 
-def schedules() -> Iterator[tuple[tuple[int, ...], tuple[tuple[Effect, Fault] | None, ...]]]:
-    """Every order of the first effects of two workers, with a fault of one of them."""
-    faults = [None, *product(EFFECTS, FAULTS)]
+Schedule: TypeAlias = "tuple[tuple[int, ...], tuple[tuple[Effect, Fault] | None, ...]]"
+"""Whose turn is next, and the fault of each of two workers."""
+
+
+def schedules() -> Iterator[Schedule]:
+    """Every order of the first effects of two workers, with a fault of one of them, and without."""
     for order in sorted(set(permutations((0, 0, 0, 1, 1, 1)))):
-        for each in faults:
+        yield order, (None, None)
+        for each in product(EFFECTS, FAULTS):
             yield order, (each, None)
             yield order, (None, each)
+
+
+def play(line: Line, schedule: Schedule, first: int = 0) -> None:
+    """Two workers advance the deliveries from `first` on, sweeps finish them; all that must hold does, after each effect."""
+    order, faults = schedule
+    workers = [Worker(line, first + at, fault) for at, fault in enumerate(faults)]
+    line.hold()
+    for each in (*order, *(0, 1) * 6):
+        if workers[each].turn():
+            line.hold()
+            line.results()
+    settled(line)
 
 
 @pytest.mark.simulation
 def test_slices_follow_one_another_whatever_happens() -> None:
     """Two deliveries are judged from one offset: both are published, one after the other, without a gap or a row twice."""
     ends = set()
-    for order, faults in schedules():
+    for schedule in schedules():
         line = judged(b"good:1", b"good:333")
-        workers = [Worker(line, at, fault) for at, fault in enumerate(faults)]
-        line.hold()
-        for each in (*order, *(0, 1) * 6):
-            workers[each].turn()
-            line.hold()
-            line.results()
-        settled(line)
+        play(line, schedule)
 
         assert [each.state for each in line.rows()] == [State.PUBLISHED, State.PUBLISHED]
         offsets = sorted(each.decision.offsets for each in line.rows())
@@ -128,14 +139,9 @@ def test_slices_follow_one_another_whatever_happens() -> None:
 def test_late_events_are_judged_by_the_watermark_of_the_deliveries_before() -> None:
     """Two deliveries are judged by one watermark: the later one in the chain is judged again by that of the earlier one."""
     ends = set()
-    for order, faults in schedules():
+    for schedule in schedules():
         line = judged(b"good:1@20", b"good:333@07", plan=with_watermark(Treatment.WARN))
-        workers = [Worker(line, at, fault) for at, fault in enumerate(faults)]
-        for each in (*order, *(0, 1) * 6):
-            workers[each].turn()
-            line.hold()
-            line.results()
-        settled(line)
+        play(line, schedule)
 
         blocks = [each for each in line.env.dependencies.ledger.blocks(LINE) if isinstance(each, Block)]
         ends.add(tuple((each.rows, each.verdict, each.watermark) for each in blocks))
@@ -151,14 +157,9 @@ def test_late_events_are_judged_by_the_watermark_of_the_deliveries_before() -> N
 def test_a_ledger_has_each_key_once_whatever_happens() -> None:
     """Two deliveries with common keys are judged by one state: the line is what their order in the chain makes of it."""
     ends = set()
-    for order, faults in schedules():
+    for schedule in schedules():
         line = judged(b"good:1", b"good:3321", plan=LEDGER)
-        workers = [Worker(line, at, fault) for at, fault in enumerate(faults)]
-        for each in (*order, *(0, 1) * 6):
-            workers[each].turn()
-            line.hold()
-            line.results()
-        settled(line)
+        play(line, schedule)
 
         assert [each.state for each in line.rows()] == [State.PUBLISHED] * 2
         assert line.published() == bytes(dict.fromkeys(b"".join(line.delivered())))
@@ -228,14 +229,9 @@ def two_snapshots(first: bytes, second: bytes) -> Line:
 def test_the_newest_snapshot_is_the_line_whatever_happens(first: bytes, second: bytes) -> None:
     """Two snapshots are judged by one state: the older one changes nothing where it comes second, also after an equal one."""
     ends = set()
-    for order, faults in schedules():
+    for schedule in schedules():
         line = two_snapshots(first, second)
-        workers = [Worker(line, at + 1, fault) for at, fault in enumerate(faults)]
-        for each in (*order, *(0, 1) * 6):
-            workers[each].turn()
-            line.hold()
-            line.results()
-        settled(line)
+        play(line, schedule, first=1)
 
         assert [each.state for each in line.rows()] == [State.PUBLISHED] * 3
         assert line.current() == set(second)

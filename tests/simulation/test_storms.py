@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import permutations
+from itertools import islice, permutations
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.lake.states import State
 from lakegate.functions.usecases.intake import intake
 from lakegate.functions.usecases.sweep import sweep
 from tests.fakes.jobs import Ending
+from tests.reference.sampling import FULL
 from tests.simulation.choices import Choices
 from tests.simulation.contract import kind
 from tests.simulation.environment import LANDING, PREFIX, Environment
@@ -96,10 +97,10 @@ def test_a_poison_delays_nobody() -> None:
 
 
 def test_the_order_of_events_does_not_matter() -> None:
-    """P5: six events in all 720 orders, each of them doubled or lost: the same deliveries have the same destinations."""
+    """P5: six events in 720 orders (every fifth per commit), each doubled or lost: deliveries have the same destinations."""
     bodies = (b"good:1", b"bad:1", b"good:2", b"%PDF:1", b"split:12", b"mild:1")
     ends = set()
-    for ordinal, order in enumerate(permutations(range(6))):
+    for ordinal, order in islice(enumerate(permutations(range(6))), 0, None, 1 if FULL else 5):
         env = Environment()
         for number, body in enumerate(bodies):
             env.upload(f"{PREFIX}{number}.csv", body)

@@ -73,7 +73,7 @@ def drawn(rows: list[Row], seed: int) -> PlannedWorkflow:
 
 
 @pytest.mark.simulation
-@pytest.mark.parametrize("number", [100, pytest.param(5_000, marks=pytest.mark.full)])
+@pytest.mark.parametrize("number", [40, pytest.param(5_000, marks=pytest.mark.full)])
 def test_every_published_workflow_keeps_the_promises(number: int) -> None:
     """Random workflows of all transitions that a document may have keep all promises, under random faults."""
     rows = accepted_rows()
