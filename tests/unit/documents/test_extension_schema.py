@@ -89,6 +89,19 @@ def test_reader_and_schema_agree(extension: dict[str, Any], csv: Any, has_csv: b
     assert is_refused(whole) is not JUDGE.is_valid(whole)
 
 
+@given(st.lists(st.sampled_from(["%Y", "%m", "%d", "%H", "%M", "%S", "%%", "%", "%x", "a", "\n"]), max_size=9))
+@example(["%Y", "%m", "%d"])
+@example(["%Y", "%m", "%d", "\n"])
+@example(["%Y", "%m", "%d", "%H", "%M", "%S"])
+@example(["%Y", "%m", "%d", "%M"])
+@example(["%%", "Y", "%m", "%d"])
+def test_reader_and_schema_agree_on_times_in_names(parts: list[str]) -> None:
+    """A name has each part of a time once, and none without the coarser ones."""
+    whole = {"snapshotTime": "".join(parts)}
+
+    assert is_refused(whole) is not JUDGE.is_valid(whole)
+
+
 @pytest.mark.parametrize(
     ("key", "value", "problem"),
     [
