@@ -46,8 +46,8 @@ WITHOUT_PROGRAMS := $(addprefix tests/,agreement bench contract engine golden in
 WITH_PROGRAMS := $(addprefix tests/,agreement infra sam simulation spark)
 COVERAGE := .cache/coverage.json
 
-quick: setup lint ## The inner loop: lint, types and the tests without a JVM, other programs or a corpus, under a minute
-	$(BIN)/python -m pytest -q -m "not $(PROGRAMS) and not corpus and not full" -n 2 $(addprefix tests/,bench contract infra mutation unit)
+quick: setup lint ## The inner loop: lint, types and the tests that need no JVM, no other program and no AWS, in about a minute
+	$(BIN)/python -m pytest -q -m "not ($(PROGRAMS) or slow or full)" -n 2 $(addprefix tests/,bench contract infra unit)
 
 test: .venv/ready ## The whole gate
 	@$(MAKE) $(AT_ONCE) stack-tools tools lint

@@ -1,4 +1,4 @@
-"""What the tests of a folder need, as a marker (`make quick` omits marked tests), and which tests share a process."""
+"""What the tests of a folder need, and which are slow, as markers (`make quick` omits both), and which share a process."""
 
 from __future__ import annotations
 
@@ -24,21 +24,29 @@ settings.load_profile("patient")  # how long an example takes depends more on th
 
 HERE = Path(__file__).parent
 NEEDS = {
-    HERE / "agreement": pytest.mark.corpus,
     HERE / "e2e": pytest.mark.e2e,
-    HERE / "engine": pytest.mark.corpus,
-    HERE / "golden": pytest.mark.corpus,
     HERE / "infra/emr": pytest.mark.service,
     HERE / "infra/packaging": pytest.mark.tools,
     HERE / "sam": pytest.mark.tools,
-    HERE / "security": pytest.mark.corpus,
     HERE / "simulation": pytest.mark.simulation,
-    HERE / "unit/documents/test_conversions.py": pytest.mark.corpus,
-    HERE / "unit/documents/test_document.py": pytest.mark.corpus,
-    HERE / "unit/documents/test_examine.py": pytest.mark.corpus,
-    HERE / "unit/lint": pytest.mark.corpus,
-    HERE / "unit/sql": pytest.mark.corpus,
-}
+} | dict.fromkeys(
+    (
+        *(HERE / name for name in ("agreement", "engine", "golden", "mutation", "security")),
+        *(HERE / "infra" / f"test_{name}.py" for name in ("environments", "groups")),
+        *(HERE / "unit" / name for name in ("cli/sharing", "lint", "sql")),
+        *(HERE / "unit" / f"test_{name}.py" for name in ("anchors", "imports", "keeping", "signatures", "summary")),
+        *(HERE / "unit/compare" / f"test_{name}.py" for name in ("cases", "ci", "properties")),
+        *(HERE / "unit/documents" / f"test_{name}.py" for name in ("conversions", "document", "examine")),
+        *(HERE / "unit/engine/query" / f"test_{name}.py" for name in ("queries", "reader")),
+        *(HERE / "unit/engine/read" / f"test_{name}.py" for name in ("json", "refused")),
+        HERE / "unit/cli/test_completion.py",
+        HERE / "unit/convert/test_odcs.py",
+        HERE / "unit/engine/evaluate/test_patterns.py",
+    ),
+    pytest.mark.slow,
+)
+ON_AWS = {"cloud", "lakegate"}
+"""Fixtures whose AWS is moto's: their tests are slow, too."""
 SHARED = {
     HERE / "e2e/judge": "stack of its own",
     HERE / "e2e/test_stack_life.py": "stack of its own",
@@ -91,6 +99,12 @@ def marks_of(path: Path) -> tuple[pytest.MarkDecorator, ...]:
     return (*night, *(NEEDS[place] for place in (path, *path.parents) if place in NEEDS))
 
 
+def is_on_aws(item: pytest.Item) -> bool:
+    """Whether a test has an AWS in this process, of its own or as one of the cases of `ports`."""
+    case = getattr(getattr(item, "callspec", None), "params", {}).get("ports")
+    return case == "moto" or not ON_AWS.isdisjoint(getattr(item, "fixturenames", ()))
+
+
 def group_of(test: str) -> str:
     """The tests that one process runs, with `--dist loadgroup`: those of an entry of SHARED, else those of a file."""
     path = HERE.parent / test.partition("::")[0]
@@ -113,7 +127,8 @@ def pytest_unconfigure() -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark each test by the file and the folders that contain it."""
     for item in items:
-        for mark in marks_of(item.path):
+        marks = marks_of(item.path)
+        for mark in (*marks, pytest.mark.slow) if is_on_aws(item) else marks:
             item.add_marker(mark)
 
 

@@ -78,7 +78,7 @@ def markers_of(file: Path) -> set[str]:
     text = file.read_text()
     if "pytestmark = pytest.mark.full" in text:
         return set()
-    own = {name for name in PROGRAMS | {"corpus"} if f"mark.{name}" in text}
+    own = {name for name in PROGRAMS | {"slow"} if f"mark.{name}" in text}
     return of_folder | own if of_folder or (own and "pytestmark" in text) else {"", *own}
 
 
@@ -96,7 +96,7 @@ def test_make_test_runs_each_test_once() -> None:
     assert [path for call in calls for path in call.paths if not path.exists()] == []
 
 
-def test_make_quick_runs_what_needs_no_program_and_is_no_corpus() -> None:
+def test_make_quick_runs_what_needs_no_program_and_is_not_slow() -> None:
     """Its folders are those that contain such tests."""
     (call,) = calls_of("quick")
     runs = {str(file): call.runs(file, "") for file in FILES_OF_TESTS if "" in markers_of(file)}
