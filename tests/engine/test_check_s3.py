@@ -12,13 +12,13 @@ import boto3
 import pyarrow as pa
 import pytest
 from botocore.stub import Stubber
-from moto import mock_aws
 from pyarrow import parquet
 from typer.testing import CliRunner
 
 from lakegate.cli import buckets
 from lakegate.cli.main import app, main
 from lakegate.spark_jobs import store
+from tests.fakes.quick_moto import quick_aws
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,7 +77,7 @@ def s3(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         monkeypatch.setenv(f"AWS_{name}", value)
     monkeypatch.setenv("AWS_CONFIG_FILE", str(folder / "config"))
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(folder / "credentials"))
-    with mock_aws():
+    with quick_aws():
         client = boto3.client("s3")
         client.create_bucket(Bucket=BUCKET)
         _forget()

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import boto3
 import pytest
 from botocore.exceptions import ClientError
-from moto import mock_aws
 
 from lakegate.contracts.errors import InputError
 from lakegate.spark_jobs import keeping, store, uploads
 from lakegate.spark_jobs.store import Buckets
+from tests.fakes.quick_moto import quick_aws
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +27,7 @@ def client(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """S3, where a file above 6 MiB goes in parts of 5 MiB."""
     monkeypatch.setattr(uploads, "WHOLE", 6 * MIB)
     monkeypatch.setattr(uploads, "PART", 5 * MIB)
-    with mock_aws():
+    with quick_aws():
         s3 = boto3.client("s3", "us-east-1")
         s3.create_bucket(Bucket=LAKE)
         monkeypatch.setattr(store, "_buckets", lambda: Buckets(s3))

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import boto3
 import pytest
-from moto import mock_aws
 from moto.dynamodb.parsing.reserved_keywords import ReservedKeywords
 
 from lakegate.functions.adapters.dynamodb import DynamoTable
@@ -16,6 +15,7 @@ from lakegate.functions.adapters.s3 import S3Store
 from lakegate.functions.adapters.tables import DEFINITIONS
 from lakegate.functions.adapters.upload_notes import Uploads
 from tests.fakes.moto_state import MotoState
+from tests.fakes.quick_moto import quick_aws
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,7 +56,7 @@ _EMPTY: list[MotoState] = []
 def cloud(clients: tuple[S3Client, DynamoDBClient]) -> Iterator[Cloud]:
     """Both buckets versioned, all tables empty."""
     s3, dynamodb = clients
-    with mock_aws():
+    with quick_aws():
         if not _EMPTY:
             for bucket in BUCKETS:
                 s3.create_bucket(Bucket=bucket)

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import boto3
 import pytest
 from jsonschema import Draft202012Validator
-from moto import mock_aws
 
 from lakegate.contracts.schemas import validate
 from lakegate.functions.adapters import pagerduty, web, wording
@@ -27,6 +26,7 @@ from lakegate.functions.adapters.web import Web, is_public
 from lakegate.functions.adapters.webhook import signature
 from lakegate.functions.ports.channels import CallbackInvitation, Notification
 from lakegate.functions.ports.errors import NotFound, PortError, Throttled, Unanswered
+from tests.fakes.quick_moto import quick_aws
 from tests.unit.adapters.receiver import receiving
 
 if TYPE_CHECKING:
@@ -508,7 +508,7 @@ def test_pagerduty_needs_a_routing_key_and_has_an_address(monkeypatch: pytest.Mo
 @pytest.mark.parametrize("content", ["", "text", "[]", '{"url": 1}', '{"address": "https://example.com"}'])
 def test_a_secret_has_an_address_a_key_or_both(content: str) -> None:
     """Anything else is refused by a code that does not repeat it."""
-    with mock_aws():
+    with quick_aws():
         client = boto3.client("secretsmanager", region_name="us-east-1")
         given = {"SecretString": content} if content else {"SecretBinary": b"x"}
         client.create_secret(Name="name", **given)  # type: ignore[arg-type]
@@ -522,7 +522,7 @@ def test_a_secret_has_an_address_a_key_or_both(content: str) -> None:
 
 def test_a_topic_gets_the_document() -> None:
     """With a subject of ASCII, and attributes by which its subscriptions filter."""
-    with mock_aws():
+    with quick_aws():
         sns, sqs = (boto3.client(name, region_name="us-east-1") for name in ("sns", "sqs"))
         topic = sns.create_topic(Name="lakegate-channel-orders")["TopicArn"]
         queue = sqs.create_queue(QueueName="orders")["QueueUrl"]

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import boto3
 import pytest
-from moto import mock_aws
 from typer.testing import CliRunner
 
 from lakegate.cli.main import app
@@ -31,6 +30,7 @@ from lakegate.functions.usecases.steps import run
 from lakegate.functions.workload import State
 from tests.fakes import FaultInjector, MemoryJobs
 from tests.fakes.moto_state import MotoState
+from tests.fakes.quick_moto import quick_aws
 from tests.unit.api.conftest import serve  # noqa: F401 - a fixture
 from tests.unit.cli.api_server import server  # noqa: F401 - likewise
 
@@ -201,7 +201,7 @@ def lakegate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lakega
         monkeypatch.delenv(name)
     for name, value in {"ACCESS_KEY_ID": "testing", "SECRET_ACCESS_KEY": "testing", "DEFAULT_REGION": REGION}.items():
         monkeypatch.setenv(f"AWS_{name}", value)
-    with mock_aws():
+    with quick_aws():
         clients = {
             name: _client(name) for name in ("s3", "dynamodb", "cloudformation", "lambda", "iam", "emr-serverless")
         }

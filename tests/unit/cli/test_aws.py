@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import boto3
 import pytest
-from moto import mock_aws
 from typer.testing import CliRunner
 
 from lakegate.cli.aws import SENTENCES, opened, readable_errors
@@ -15,6 +14,7 @@ from lakegate.cli.main import app
 from lakegate.contracts.errors import InputError, SetUpError
 from lakegate.functions.ports.errors import PortError, Throttled, Unanswered
 from lakegate.infra.local.state import LocalState
+from tests.fakes.quick_moto import quick_aws
 from tests.unit.cli.conftest import REGION
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def test_aws_region_is_the_region_of_every_client(monkeypatch: pytest.MonkeyPatc
     """It wins over AWS_DEFAULT_REGION, which is all that boto3 reads, and the message names it."""
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     monkeypatch.setenv("AWS_REGION", "eu-central-1")
-    with mock_aws():
+    with quick_aws():
         result = CliRunner().invoke(app, ["contracts", "--stack", "another"])
 
     assert "there is no stack another in eu-central-1: " in str(result.exception)
