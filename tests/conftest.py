@@ -40,9 +40,6 @@ NEEDS = {
     HERE / "unit/sql": pytest.mark.corpus,
 }
 SHARED = {
-    HERE / "e2e/judge": "stack of its own",
-    HERE / "e2e/test_stack_life.py": "stack of its own",
-    HERE / "e2e": "stack",
     HERE / "infra/packaging": "template",
     HERE / "sam": "template",
 }
