@@ -48,9 +48,6 @@ NEEDS = {
 ON_AWS = {"cloud", "lakegate"}
 """Fixtures whose AWS is moto's: their tests are slow, too."""
 SHARED = {
-    HERE / "e2e/judge": "stack of its own",
-    HERE / "e2e/test_stack_life.py": "stack of its own",
-    HERE / "e2e": "stack",
     HERE / "infra/packaging": "template",
     HERE / "sam": "template",
 }

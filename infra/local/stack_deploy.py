@@ -11,8 +11,9 @@ from botocore.config import Config
 
 from lakegate.contracts.errors import SetUpError
 from lakegate.infra.local.clone import ROOT, TOOLS
-from lakegate.infra.local.stack_programs import SAM
+from lakegate.infra.local.stack_programs import PYTHON_OF_SAM, SAM
 from lakegate.infra.packaging.bundles import RUNNING, bundle_functions, bundle_judge, bundle_pull
+from lakegate.infra.setup.atomic_dir import alone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -47,13 +48,17 @@ The packaged parameters (sizes, archives) are those of EMR Serverless and mean n
 
 
 def bundle(parameters: Mapping[str, str]) -> None:
-    """Make the bundles that the parameters ask for, unless they are newer than all they are made of."""
-    if _is_older(BUNDLE, BUNDLED):
-        bundle_functions(ROOT, TOOLS, ROOT / "build")
-    for each in OPTIONAL:
-        if each.is_wanted(parameters) and _is_older(LOCAL_BUILD / each.path, (*BUNDLED, *each.more)):
-            LOCAL_BUILD.mkdir(parents=True, exist_ok=True)
-            each.make(ROOT, TOOLS, LOCAL_BUILD, RUNNING, QUICK)
+    """Make the bundles that the parameters ask for, unless they are newer than all they are made of.
+
+    Who starts another stack at the same time waits, and has them too.
+    """
+    with alone(LOCAL_BUILD):
+        if _is_older(BUNDLE, BUNDLED):
+            bundle_functions(ROOT, TOOLS, ROOT / "build")
+        for each in OPTIONAL:
+            if each.is_wanted(parameters) and _is_older(LOCAL_BUILD / each.path, (*BUNDLED, *each.more)):
+                LOCAL_BUILD.mkdir(parents=True, exist_ok=True)
+                each.make(ROOT, TOOLS, LOCAL_BUILD, RUNNING, QUICK)
 
 
 def _is_older(made: Path, names: tuple[str, ...]) -> bool:
@@ -140,7 +145,7 @@ def client(state: LocalState, service: str) -> Any:  # noqa: ANN401 - the caller
 def _sam(state: LocalState, parameters: Mapping[str, str], log: Path) -> None:
     made = template(log.parent, parameters)
     command = [
-        *(str(SAM), "deploy", "--template-file", str(made), "--stack-name", state.stack),
+        *(str(PYTHON_OF_SAM), "-P", str(SAM), "deploy", "--template-file", str(made), "--stack-name", state.stack),
         *("--region", state.region, "--s3-bucket", ARTIFACTS, "--capabilities", "CAPABILITY_IAM"),
         *("--no-confirm-changeset", "--no-progressbar", "--on-failure", "DELETE", "--no-resolve-s3"),
         *("--parameter-overrides", *(f"{name}='{value}'" for name, value in parameters.items())),

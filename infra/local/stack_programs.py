@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 LAUNCHER: Final = Path(__file__).with_name("aws") / "launcher.py"
 PYTHON_OF_AWS: Final = TOOLS / "ministack/bin/python"
-SAM: Final = TOOLS / "sam/bin/sam"
+SAM: Final = Path(__file__).with_name("aws") / "sam.py"
+PYTHON_OF_SAM: Final = TOOLS / "sam/bin/python"
 LOOPBACK: Final = "127.0.0.1"
 QUIET: Final = {
     "SFTP_ENABLED": "0",
@@ -34,7 +35,7 @@ QUIET: Final = {
 
 def examine() -> None:
     """Raise SetUpError, in one sentence, where something that the stack is made of is not there."""
-    for path in (PYTHON_OF_AWS, SAM):
+    for path in (PYTHON_OF_AWS, PYTHON_OF_SAM):
         if not path.is_file():
             raise SetUpError(f"{path.relative_to(ROOT)} is missing: run `make setup`.")
     java_home()

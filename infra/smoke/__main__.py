@@ -88,8 +88,7 @@ def _steps(lakegate: Commands, folder: Path, began: float) -> None:
         ("duplicate", good, 1, "rejected", "rejected: the same content was accepted before"),
     )
     for label, text, code, verdict, words in expected:
-        workload = _delivered(lakegate, folder / f"{name}-{label}.csv", text, code)
-        found = lakegate("status", workload)
+        found = _delivered(lakegate, folder / f"{name}-{label}.csv", text, code)
         if (
             found["verdict"] != verdict
             or (label == "header" and found["attempt"])
@@ -107,10 +106,12 @@ def _steps(lakegate: Commands, folder: Path, began: float) -> None:
     report(f"doctor finds no fault; probes that could not look: {len(causes['unknown'])}")
 
 
-def _delivered(lakegate: Commands, path: Path, text: str, code: int) -> str:
+def _delivered(lakegate: Commands, path: Path, text: str, code: int) -> dict[str, Any]:
     path.write_text(text)
-    document = lakegate("upload", str(path), "--to", PREFIX, "--wait", "--timeout", str(SECONDS), codes=(code,))
-    return str(document["workload"])
+    document: dict[str, Any] = lakegate(
+        "upload", str(path), "--to", PREFIX, "--wait", "--timeout", str(SECONDS), codes=(code,)
+    )
+    return document
 
 
 if __name__ == "__main__":

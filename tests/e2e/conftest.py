@@ -1,4 +1,4 @@
-"""One local stack for all tests of this folder."""
+"""One local stack for all tests of a process: it has every optional function, so that any process runs the tests of any file."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lakegate.infra.samples.demo import PARTNER
+from tests.e2e.deployed import SMALL
 from tests.e2e.running import running
 
 if TYPE_CHECKING:
@@ -15,10 +16,12 @@ if TYPE_CHECKING:
     from tests.e2e.deployed import Deployed
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
-    """The stack, with small contracts and what the demo pulls; it is gone when the tests are."""
-    with running(tmp_path_factory.mktemp("stack"), PullObjects=f"arn:aws:s3:::{PARTNER}/*") as stack:
+    """The stack, with small contracts, a judge function for deliveries below 800 bytes, the drift function, anchors and pulls."""
+    options = {"SmallFileBytes": str(SMALL), "DriftSchedule": "rate(1 day)", "AnchorDays": "1"}
+    options |= {"PullObjects": f"arn:aws:s3:::{PARTNER}/*", "PullHosts": "localhost", "ValidatorHosts": "localhost"}
+    with running(tmp_path_factory.mktemp("stack"), **options) as stack:
         yield stack
 
 

@@ -37,6 +37,8 @@ LIMIT = 720.0
 
 Longer than a lease and the period of the sweep, five minutes each: a function that failed is retried by the sweep.
 """
+SMALL = 800
+"""Bytes below which the judge function reads a delivery, without a job run."""
 FAULTS = ("Error", "Exception", "timed out", "died")
 """Words in the log of a function that failed."""
 TICK = threading.Event()
@@ -47,13 +49,14 @@ def until(
 ) -> Any:
     """What the condition answers as soon as it is true; the test fails where it is not within the limit.
 
-    The message ends with what the last function answers when time is over.
+    Looks cost processor time: their pauses grow with what was waited already. The message ends with what the last function
+    answers when time is over.
     """
-    end = time.monotonic() + limit
-    while time.monotonic() < end:
+    began = time.monotonic()
+    while (waited := time.monotonic() - began) < limit:
         if found := condition():
             return found
-        TICK.wait(0.05)
+        TICK.wait(min(0.05 + waited / 20, 1.0))
     raise AssertionError(f"not within {limit:.0f} seconds: {what}\n{found_at_the_end()}")
 
 
@@ -98,6 +101,10 @@ class Deployed:
         """A delivery that keeps every promise of the shop's contract, with content that nobody has delivered before."""
         lines = "".join(f"{number},{uuid4().hex}\n" for number in range(1, rows + 1))
         return f"id,name\n{lines}".encode()
+
+    def larger(self) -> bytes:
+        """Likewise, too large for the judge function: a job run judges it."""
+        return self.fresh(rows=25)
 
     def upload(self, body: bytes, key: str | None = None) -> Landed:
         """Let a version land; without a key, under a new one that the shop's contract covers."""

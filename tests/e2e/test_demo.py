@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from lakegate.infra.local.clone import ROOT
+from typer.testing import CliRunner
+
+from lakegate.cli.main import app
 from lakegate.infra.samples.demo import UPLOADS
 from tests.reference.sampling import FULL
 
 if TYPE_CHECKING:
+    from typer.testing import Result
+
     from tests.e2e.deployed import Deployed
 
 ANNOUNCEMENT = re.compile("[0-9a-f]{64}/")
 RUNS = 2 if FULL else 1
 
 
-def lakegate(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "lakegate.cli.main", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)  # noqa: S603 - our own command
+def lakegate(*arguments: str) -> Result:
+    return CliRunner().invoke(app, arguments, catch_exceptions=False)
 
 
 def test_the_demo_ends_as_it_should(stack: Deployed) -> None:
@@ -30,7 +31,7 @@ def test_the_demo_ends_as_it_should(stack: Deployed) -> None:
     for _ in range(RUNS):
         ended = lakegate("demo", "--rows", "500")
 
-        assert (ended.returncode, ended.stderr if ended.returncode else "") == (0, "")
+        assert (ended.exit_code, ended.stderr if ended.exit_code else "") == (0, "")
         assert all(upload.key in ended.stdout for upload in UPLOADS)
         assert "refused after" in ended.stderr
         assert "the file has no column quantity" in ended.stderr
@@ -54,6 +55,6 @@ def test_status_and_reasons_show_what_the_demo_did(stack: Deployed) -> None:
     dirty = next(each for each in listed if each["key"] == "weather/dirty.csv")
     reasons = lakegate("reasons", dirty["workload"], "--local")
 
-    assert reasons.returncode == 0
+    assert reasons.exit_code == 0
     assert "wind_direct_grad" in reasons.stdout
     assert stack.state.endpoint

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 def test_an_accepted_delivery_is_copied_byte_for_byte(stack: Deployed) -> None:
     """PUBLISHED: the very bytes in accepted/, in the manifest and the ledger; nothing left in landing and staging."""
-    landed = stack.upload(stack.fresh())
+    landed = stack.upload(stack.larger())
     row = stack.finished(landed)
     (key,) = stack.destinations(row)
     manifest = json.loads(stack.body("accepted/e2e-shop/sales_v1/_manifest.json"))
@@ -68,7 +68,7 @@ def test_what_no_route_covers_is_quarantined_apart(stack: Deployed) -> None:
 @pytest.mark.full  # tests/simulation has every number of dead attempts; the next test but one replays
 def test_after_its_last_attempt_a_delivery_stays_untouched_until_replayed(stack: Deployed) -> None:
     """FAILED: three jobs fail, the data stays in landing, never in quarantine; replay judges it again."""
-    landed = stack.upload_unseen(stack.fresh())
+    landed = stack.upload_unseen(stack.larger())
     stack.order(landed.workload, times=3, end="fail-before")
     run(intake(stack.dependencies, stack.dependencies.places.landing, landed.key), stack.dependencies.clock)
     for attempt, minutes in ((1, 10), (2, 30)):
@@ -107,19 +107,6 @@ def test_a_quarantined_delivery_is_judged_again_from_its_quarantined_copy(stack:
 
     assert (first.id, State.QUARANTINED) == (second.replay_of, second.state)
     assert stack.blocks(second) == 1
-
-
-def test_rows_are_rejected_alone_where_the_contract_allows_it(stack: Deployed) -> None:
-    """onReject: rows: the good rows are in accepted/, the bad ones in quarantine/ with their reasons, in one block."""
-    landed = stack.upload(b"id,name\n1,anna\n2,x\n3,bert\n", "rows/mixed.csv")
-    row = stack.finished(landed)
-    accepted, rejected = (stack.body(key) for key in sorted(stack.destinations(row)))
-
-    assert (row.state, row.decision and row.decision.verdict) == (State.PUBLISHED, "accepted_with_warnings")
-    assert accepted == b"id,name\n1,anna\n3,bert\n"
-    assert rejected.splitlines()[0] == b"_reasons,id,name"
-    assert rejected.splitlines()[1].endswith(b",2,x")
-    assert stack.blocks(row) == 1
 
 
 def test_accepted_rows_become_slices_one_delivery_after_another(stack: Deployed, tmp_path: Path) -> None:

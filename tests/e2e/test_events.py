@@ -45,7 +45,7 @@ def test_a_version_whose_event_was_lost_is_found_by_the_sweep(stack: Deployed) -
 
 def test_a_duplicated_event_starts_one_job(stack: Deployed) -> None:
     """S3 events come at least once: ten of one version, at once, are one workload, one run, one block."""
-    landed = stack.upload_unseen(stack.fresh())
+    landed = stack.upload_unseen(stack.larger())
     queue = stack.resources["LandedQueue"]
     entries = [{"Id": str(number), "MessageBody": s3_event(stack, landed)} for number in range(10)]
     client("sqs").send_message_batch(QueueUrl=queue, Entries=entries)
@@ -57,7 +57,7 @@ def test_a_duplicated_event_starts_one_job(stack: Deployed) -> None:
 @pytest.mark.full  # tests/simulation/test_storms.py has the same fault
 def test_an_event_long_after_the_end_changes_nothing(stack: Deployed) -> None:
     """The duplicate of an event that was answered long ago finds its claim."""
-    landed = stack.upload(stack.fresh())
+    landed = stack.upload(stack.larger())
     before, others = stack.finished(landed), waiting(stack, "LandedQueue")
     client("sqs").send_message(QueueUrl=stack.resources["LandedQueue"], MessageBody=s3_event(stack, landed))
     until("the message is answered", lambda: waiting(stack, "LandedQueue") == others)
@@ -72,14 +72,14 @@ def test_events_of_a_run_in_any_number_and_order_are_one_end(stack: Deployed, ev
     """EMR Serverless sends events twice and out of order: the result is read, not the event."""
     stack.order(times=1, events=events)
 
-    assert ended(stack, stack.upload(stack.fresh())) == ONCE
+    assert ended(stack, stack.upload(stack.larger())) == ONCE
 
 
 @pytest.mark.full  # tests/simulation: the scenario "result without event"; the lost event of an upload is above
 def test_sweep_finds_a_run_whose_end_event_was_lost(stack: Deployed) -> None:
     """EMR Serverless events are best effort: a poll finds the result."""
     stack.order(times=1, events="drop")
-    landed = stack.upload(stack.fresh())
+    landed = stack.upload(stack.larger())
     until("the run ends", lambda: [each["state"] for each in stack.runs(landed)] == ["SUCCESS"])
 
     assert stack.row(landed) is not None

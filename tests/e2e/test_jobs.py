@@ -33,7 +33,7 @@ RECOVERED = (State.PUBLISHED, 2, 1, 1)
 def test_a_killed_job_is_tried_again_within_seconds(stack: Deployed) -> None:
     """A run that an operator cancels has no result: the next attempt starts by itself, and the row has the cause."""
     stack.order(times=1, end="hang")
-    landed = stack.upload(stack.fresh())
+    landed = stack.upload(stack.larger())
     identity = run_of(stack, landed, "RUNNING")
     client("emr-serverless").cancel_job_run(applicationId=stack.stack.output("ApplicationId"), jobRunId=identity)
 
@@ -50,7 +50,7 @@ def test_a_killed_job_is_tried_again_within_seconds(stack: Deployed) -> None:
 def test_a_hung_job_is_cancelled_when_its_time_is_up(stack: Deployed) -> None:
     """A run that is still RUNNING long after its limit is cancelled by the sweep, and tried again."""
     stack.order(times=1, end="hang")
-    landed = stack.upload(stack.fresh())
+    landed = stack.upload(stack.larger())
     run_of(stack, landed, "RUNNING")
     stack.reached(landed, State.VALIDATING)
     stack.sweep_later(24 * 60)
@@ -64,7 +64,7 @@ def test_a_hung_job_is_cancelled_when_its_time_is_up(stack: Deployed) -> None:
 def test_a_job_that_fails_after_its_result_has_answered(stack: Deployed) -> None:
     """The result decides, and not the state of the run: no second attempt."""
     stack.order(times=1, end="fail-after")
-    landed = stack.upload(stack.fresh())
+    landed = stack.upload(stack.larger())
     row = stack.finished(landed)
 
     assert (row.state, row.attempt) == (State.PUBLISHED, 1)
@@ -75,7 +75,7 @@ def test_a_job_that_fails_after_its_result_has_answered(stack: Deployed) -> None
 def test_a_job_that_hangs_after_its_result_has_answered(stack: Deployed) -> None:
     """Nobody waits for a run whose result is there."""
     stack.order(times=1, end="hang-after")
-    landed = stack.upload(stack.fresh())
+    landed = stack.upload(stack.larger())
     stack.reached(landed, State.VALIDATING)
     prefix = f"runs/{landed.workload}/attempt=1/result.json"
     until("the result is written", lambda: stack.objects(prefix))
@@ -90,6 +90,6 @@ def test_a_job_that_hangs_after_its_result_has_answered(stack: Deployed) -> None
 def test_a_service_that_is_asked_too_much_costs_no_attempt(stack: Deployed) -> None:
     """A throttled StartJobRun is retried with the same token."""
     stack.refuse("StartJobRun", "ThrottlingException", times=2)
-    row = stack.finished(stack.upload(stack.fresh()))
+    row = stack.finished(stack.upload(stack.larger()))
 
     assert (row.state, row.attempt) == (State.PUBLISHED, 1)

@@ -41,7 +41,7 @@ COMPLETION = (
 
 def test_an_intake_that_dies_after_any_of_its_effects_loses_nothing(stack: Deployed) -> None:
     """Eight deliveries, each abandoned behind another effect; one sweep carries all of them to their end, each once."""
-    killed = {effect: stack.upload_unseen(stack.fresh()) for effect in INTAKE}
+    killed = {effect: stack.upload_unseen(stack.larger()) for effect in INTAKE}
     for effect, landed in killed.items():
         die_after(effect, intake(stack.dependencies, stack.dependencies.places.landing, landed.key))
     stack.sweep_later(6)
@@ -56,7 +56,7 @@ def test_an_intake_that_dies_after_any_of_its_effects_loses_nothing(stack: Deplo
 def test_a_completion_that_dies_after_any_of_its_effects_loses_nothing(stack: Deployed) -> None:
     """Seven deliveries whose run has ended, each abandoned after another effect of publication; then one sweep."""
     stack.order(times=len(COMPLETION), events="drop")
-    killed = {effect: stack.upload(stack.fresh()) for effect in COMPLETION}
+    killed = {effect: stack.upload(stack.larger()) for effect in COMPLETION}
     for effect, landed in killed.items():
         run_of = stack.reached(landed, State.VALIDATING).run
         prefix = f"runs/{landed.workload}/attempt=1/result.json"
@@ -76,7 +76,7 @@ def test_a_function_killed_while_it_starts_a_job_starts_no_second_one(stack: Dep
     service = stack.state.pids["emr"]
     os.kill(service, signal.SIGSTOP)
     try:
-        landed = stack.upload(stack.fresh())
+        landed = stack.upload(stack.larger())
         stack.reached(landed, State.SUBMITTING)
         assert stack.kill_function("IntakeFunction") >= 1
     finally:
@@ -90,7 +90,7 @@ def test_a_function_killed_while_it_starts_a_job_starts_no_second_one(stack: Dep
 @pytest.mark.full  # tests/simulation/test_storms.py has the same race
 def test_a_sweep_and_a_function_at_once_come_to_one_end(stack: Deployed) -> None:
     """Several workers on one workload: each effect happens, none twice in a way that shows."""
-    landed = stack.upload_unseen(stack.fresh())
+    landed = stack.upload_unseen(stack.larger())
     for _ in range(3):
         run(intake(stack.dependencies, stack.dependencies.places.landing, landed.key), stack.dependencies.clock)
         stack.sweep()

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -13,6 +11,9 @@ from lakegate.api import check
 from lakegate.contracts.lake.block import deliveries
 from lakegate.functions.adapters.clients import client
 from lakegate.functions.workload import State, Workload
+from lakegate.infra.local.clone import ROOT
+from lakegate.infra.local.stack_deploy import RELEASE
+from lakegate.infra.local.stack_warm import ENDS, ROLE
 from tests.e2e.deployed import until
 from tests.e2e.running import CONTRACTS
 
@@ -29,10 +30,20 @@ JUDGED = 240.0
 """The same for two deliveries on the way through the gate."""
 
 
-def written_by_spark(folder: Path, *targets: str) -> None:
-    command = [sys.executable, "-W", "ignore", "-m", "tests.e2e.spark_writer", str(folder), *targets]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=WRITING)  # noqa: S603 - this project
-    assert ran.returncode == 0, ran.stderr[-3_000:]
+def written_by_spark(*targets: str) -> None:
+    """Run the producer's job on the local EMR Serverless, in an application of its own."""
+    jobs = client("emr-serverless")
+    application = jobs.create_application(name="producer", releaseLabel=RELEASE, type="SPARK")["applicationId"]
+    submit = {"entryPoint": str(ROOT / "tests/e2e/spark_writer.py"), "entryPointArguments": list(targets)}
+    run = jobs.start_job_run(applicationId=application, executionRoleArn=ROLE, jobDriver={"sparkSubmit": submit})
+    place = {"applicationId": application, "jobRunId": run["jobRunId"]}
+
+    def ended() -> dict[str, Any] | None:
+        found: dict[str, Any] = jobs.get_job_run(**place)["jobRun"]
+        return found if found["state"] in ENDS else None
+
+    found = until("the producer's job ends", ended, WRITING)
+    assert found["state"] == "SUCCESS", found["stateDetails"]
 
 
 def finished(stack: Deployed, line: str, many: int) -> list[tuple[Block, Workload]]:
@@ -54,7 +65,7 @@ def test_what_a_spark_job_writes_is_one_delivery(stack: Deployed, tmp_path: Path
     landing = stack.dependencies.places.landing
     local = {1000: tmp_path / "good", -1: tmp_path / "repeated"}
     targets = [f"s3a://{landing}/parts/run={number}/={first}" for number, first in enumerate(local)]
-    written_by_spark(tmp_path / "spark", *targets, *(f"{path.as_uri()}={first}" for first, path in local.items()))
+    written_by_spark(*targets, *(f"{path.as_uri()}={first}" for first, path in local.items()))
     (good, accepted), (bad, rejected) = finished(stack, "e2e-parts/sales_v1", 2)
     checked = [check(CONTRACTS["parts/"], path) for path in local.values()]
 

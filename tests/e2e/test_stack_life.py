@@ -36,7 +36,7 @@ def local(tmp_path: Path) -> Iterator[tuple[Stack, LocalState]]:
     clients._client.cache_clear()  # noqa: SLF001 - those of another stack
     stack = Stack(path)
     try:
-        yield stack, stack.up(StackOptions(warm=False))
+        yield stack, stack.up(StackOptions(mode="submit", warm=False))
     finally:
         stack.down()
         clients._client.cache_clear()  # noqa: SLF001 - the clients of a stack that is gone

@@ -35,15 +35,19 @@ def test_each_group_runs_in_one_process() -> None:
     assert set.union(*processes.values()) == {"gw0", "gw1"}
 
 
-def test_a_stack_is_shared_by_a_folder() -> None:
-    """Tests of one stack are one group; those with a stack of their own are another; schedules are each their own."""
-    shared = {group_of(f"tests/e2e/{name}") for name in ("test_keys.py::test_a", "test_jobs.py::test_b[x/y]")}
-    own = {group_of(f"tests/e2e/{name}::test") for name in ("judge/test_small_deliveries.py", "test_stack_life.py")}
+def test_what_is_built_for_several_files_is_shared() -> None:
+    """Tests of the built template are one group, those of the local stack one for each file; schedules are each their own."""
+    files = (
+        "test_keys.py::test_a",
+        "test_keys.py::test_b[x/y]",
+        "test_jobs.py::test_b",
+        "judge/test_batches.py::test_a",
+    )
+    stacks = [group_of(f"tests/e2e/{name}") for name in files]
     schedules = [group_of(f"tests/simulation/test_storms.py::test_{name}") for name in "ab"]
 
-    assert (len(shared), len(own), len(set(schedules))) == (1, 1, 2)
+    assert (stacks[0], len(set(stacks)), len(set(schedules))) == (stacks[1], 3, 2)
     assert group_of("tests/sam/test_roles.py::test") == group_of("tests/infra/packaging/test_wheel.py::test")
-    assert shared | own != shared
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Serves the embedded AWS on a socket that was bound before: `python launcher.py FD`, by the Python of `.tools/ministack`.
 
-Beside the standard library only that environment's packages can be imported here. Nine things differ from the program
+Beside the standard library only that environment's packages can be imported here. Ten things differ from the program
 `ministack`, eight of them by wrapping its private names, so its version is pinned exactly.
 
 * The socket is given: bound to loopback, so that its port is known before the first request.
@@ -12,6 +12,7 @@ Beside the standard library only that environment's packages can be imported her
   the checksum of the source, and knows the condition of other writes only.
 * IAM's simulator of policies reads the context of its request: conditions of policies ask for it.
 * A bundle is unpacked once, and not for each of those processes: three thousand files, two seconds.
+* Templates are read by the parser of YAML that is written in C.
 """
 
 from __future__ import annotations
@@ -48,6 +49,8 @@ def main(descriptor: int) -> None:
     with socket.socket(fileno=os.dup(descriptor)) as given:
         # ministack reads the port when it is imported: queue addresses and its functions' environment hold it
         os.environ["GATEWAY_PORT"] = str(given.getsockname()[1])
+    yaml = import_module("yaml")
+    yaml.SafeLoader = yaml.CSafeLoader  # type: ignore[attr-defined] # before ministack derives from it
     eventbridge = import_module("ministack.services.eventbridge")
     eventbridge._put_events = trusting(eventbridge._put_events)  # type: ignore[attr-defined] # noqa: SLF001 - see above
     functions = import_module("ministack.services.lambda_svc")

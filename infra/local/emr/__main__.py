@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 UNUSABLE: Final = 2
+SEATS: Final = 2 if (os.cpu_count() or 1) >= 4 else 1  # noqa: PLR2004 - a driver keeps two processors busy
 MODES: Final[Mapping[str, Callable[[Surroundings, argparse.Namespace], Executor]]] = {
     "resident": lambda around, options: Resident(around, options.seats, options.state_dir / "driver", options.memory),
     "submit": lambda around, options: Submitted(around, options.seats, options.memory),
@@ -86,7 +87,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--aws-endpoint", required=True, metavar="URL", help="of S3 and EventBridge")
     parser.add_argument("--state-dir", required=True, type=_folder, metavar="DIR", help="for logs and working files")
     parser.add_argument("--mode", choices=tuple(MODES), default="resident", help="what runs programs (resident)")
-    parser.add_argument("--seats", type=int, default=2, help="runs at a time (2)")
+    parser.add_argument("--seats", type=int, default=SEATS, help="runs at a time (2; 1 below four processors)")
     parser.add_argument("--memory", default="2g", help="heap of a Spark driver (2g)")
     parser.add_argument(
         "--minute", type=float, default=60.0, metavar="SECONDS", help="how long a minute of a limit lasts"

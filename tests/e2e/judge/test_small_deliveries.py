@@ -1,4 +1,4 @@
-"""The judge function on the embedded AWS: a stack of its own, which is gone before that of the other tests starts."""
+"""The judge function on the embedded AWS, and the other functions that a stack has by its parameters."""
 
 from __future__ import annotations
 
@@ -25,29 +25,17 @@ from lakegate.functions.workload import FailureCause
 from lakegate.infra.local.clone import ROOT
 from tests.e2e.deployed import until
 from tests.e2e.probe_service import probing
-from tests.e2e.running import running
 from tests.e2e.test_api import answered
 from tests.reference.sampling import FULL
 from tests.unit.adapters.receiver import certificate, receiving
 from tests.unit.adapters.test_pull_sources import answer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from lakegate.functions.workload import Workload
     from tests.e2e.deployed import Deployed
 
 ROWS = b"id,name\n1,abc\n2,x\n3,def\n"
 """The second record breaks the contract of `rows/`, which keeps bad records apart."""
-
-
-@pytest.fixture(scope="module")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
-    """The stack, with a judge function for deliveries below 800 bytes, the drift function, anchors, pulls and a validator."""
-    options = {"SmallFileBytes": "800", "DriftSchedule": "rate(1 day)", "AnchorDays": "1"}
-    options["PullHosts"] = options["ValidatorHosts"] = "localhost"
-    with running(tmp_path_factory.mktemp("judge"), **options) as deployed:
-        yield deployed
 
 
 def engines(stack: Deployed, row: Workload, attempt: int) -> set[str]:
@@ -80,17 +68,27 @@ def test_the_smoke_test_passes(stack: Deployed) -> None:
 
 
 def test_rows_that_are_kept_apart_are_written_by_spark(stack: Deployed) -> None:
-    """The function answers that it does not fit; Spark follows, and the attempt costs none of the round's."""
+    """onReject: rows: the function answers that it does not fit; Spark follows, and the attempt costs none of the round's.
+
+    The good rows are in accepted/, the bad ones in quarantine/ with their reasons, in one block.
+    """
     row = stack.finished(stack.upload(ROWS, "rows/day.csv"))
+    accepted, rejected = (stack.body(key) for key in sorted(stack.destinations(row)))
 
     assert (row.state, row.attempt, row.limit) == (State.PUBLISHED, 2, 4)
     assert [each.cause for each in row.failed] == [FailureCause.DOES_NOT_FIT]
     assert "spark" in engines(stack, row, 2)
+    assert row.decision is not None
+    assert row.decision.verdict == "accepted_with_warnings"
+    assert accepted == b"id,name\n1,abc\n3,def\n"
+    assert rejected.splitlines()[0] == b"_reasons,id,name"
+    assert rejected.splitlines()[1].endswith(b",2,x")
+    assert stack.blocks(row) == 1
 
 
 def test_a_larger_delivery_is_sparks_from_the_start(stack: Deployed) -> None:
     """Its first attempt is a job run."""
-    landed = stack.upload(stack.fresh(rows=25))
+    landed = stack.upload(stack.larger())
     row = stack.finished(landed)
 
     assert (row.state, row.attempt, [each["id"] for each in stack.runs(landed)]) == (State.PUBLISHED, 1, [row.run])
@@ -154,10 +152,12 @@ def test_drift_is_found_by_the_function_and_by_the_command(stack: Deployed) -> N
     row = stack.finished(stack.upload(stack.fresh()))
     (key,) = stack.destinations(row)
     before = drift(stack)
-    client("s3").put_object(Bucket=stack.dependencies.places.lake, Key=key, Body=b"id\n1\n")
+    place = {"Bucket": stack.dependencies.places.lake, "Key": key}
+    replaced = client("s3").put_object(**place, Body=b"id\n1\n")
     after = drift(stack)
     command = CliRunner().invoke(app, ["drift", "e2e-shop/sales_v1", "--local", "--json"])
     found = json.loads(command.stdout)
+    client("s3").delete_object(**place, VersionId=replaced["VersionId"])
 
     lines = len(published_lines(stack.dependencies))
     assert before == {"compared": lines, "drifted": 0, "failures": 0}

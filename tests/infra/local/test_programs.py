@@ -35,10 +35,10 @@ def test_a_port_in_use_is_one_sentence() -> None:
             programs.listen(port)
 
 
-@pytest.mark.parametrize("lacking", ["PYTHON_OF_AWS", "SAM"])
+@pytest.mark.parametrize("lacking", ["PYTHON_OF_AWS", "PYTHON_OF_SAM"])
 def test_what_set_up_has_not_installed_is_named(lacking: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a clone that is not set up, the error names the missing part, and the command that installs it."""
-    for name in ("PYTHON_OF_AWS", "SAM"):
+    for name in ("PYTHON_OF_AWS", "PYTHON_OF_SAM"):
         monkeypatch.setattr(programs, name, programs.ROOT / "Makefile")
     monkeypatch.setattr(programs, lacking, programs.ROOT / ".tools/none/bin/thing")
 
