@@ -87,6 +87,7 @@ class Daemon:
             if ready():
                 return
             if self.pid() is None:
+                _bury(int(self.lock.read_text()))
                 raise SetUpError(f"the local {self.name} ended while it started: its log is {self.log}.")
         raise SetUpError(f"the local {self.name} was not ready after {seconds:.0f} seconds: its log is {self.log}.")
 
