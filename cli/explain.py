@@ -1,11 +1,11 @@
-"""`lakegate explain`: a lint code or a kind of rule, with an example."""
+"""`lakegate explain`: a code of lint or a kind of rule, with an example, or an outcome of a file."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
 from importlib.resources import files
-from typing import Annotated
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
@@ -13,6 +13,7 @@ from lakegate.cli import terminal
 from lakegate.cli.escape import escaped
 from lakegate.cli.options import AsJson  # noqa: TC001 - typer reads the annotation
 from lakegate.contracts.errors import InputError
+from lakegate.contracts.judge.value_mistakes import MISTAKES
 from lakegate.contracts.lint.codes import CODES
 from lakegate.contracts.words import did_you_mean, shown
 
@@ -48,26 +49,43 @@ class RuleExplanation:
     page: str = "docs/rules.md"
 
 
+@dataclass(frozen=True, slots=True)
+class OutcomeExplanation:
+    """What a result finds about a file, a merge, or several rules at once."""
+
+    outcome: str
+    words: str
+    """What it means, and what to do."""
+    page: str
+
+
+Explanation: TypeAlias = CodeExplanation | RuleExplanation | OutcomeExplanation
+
+
 def explain(
     name: Annotated[
         str | None,
-        typer.Argument(help="A code of lint, or a kind of rule; without it all are listed.", show_default=False),
+        typer.Argument(
+            help="A code of lint, a kind of rule, or the id of a reason; without it all are listed.", show_default=False
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Explain a code of `lint`, or a kind of rule as reasons name it, with an example.
+    """Explain a code of `lint`, a kind of rule, or a reason of a rejection, as they are printed.
 
     Example: lakegate explain duplicate-field
     """
-    known: dict[str, list[CodeExplanation | RuleExplanation]] = {}
-    every: list[CodeExplanation | RuleExplanation] = [*codes(), *rules()]
+    every: list[Explanation] = [*codes(), *rules(), *outcomes()]
+    known: dict[str, list[Explanation]] = {}
     for each in every:
-        known.setdefault(each.code if isinstance(each, CodeExplanation) else each.rule, []).append(each)
+        known.setdefault(_name(each), []).append(each)
     found = every
     if name is not None:
         key = name if name in known else _kind(name)
         if key not in known:
-            raise InputError(f"{shown(name)} is neither a code of lint nor a kind of rule.{did_you_mean(name, known)}")
+            raise InputError(
+                f"{shown(name)} is no code of lint, no kind of rule and no reason.{did_you_mean(name, known)}"
+            )
         found = known[key]
     if as_json:
         terminal.print_json([asdict(each) for each in found])
@@ -85,10 +103,39 @@ def codes() -> list[CodeExplanation]:
 
 def rules() -> list[RuleExplanation]:
     """Every kind of rule, in the order of docs/rules.md."""
+    written = _written("rules.yaml")
+    return [RuleExplanation(kind, each["words"], each["in"], each["example"]) for kind, each in written.items()]
+
+
+def outcomes() -> list[OutcomeExplanation]:
+    """Every outcome that is not one of a rule of the contract."""
+    mistakes = {f"cause/{code}": f"Values are {each.words}." for code, each in MISTAKES.items()}
+    return [
+        OutcomeExplanation(each, words, _page(each)) for each, words in (_written("outcomes.yaml") | mistakes).items()
+    ]
+
+
+def _written(name: str) -> dict[str, Any]:
     import yaml  # noqa: PLC0415 - for this command alone
 
-    written = yaml.safe_load((files(FOLDER) / "rules.yaml").read_text(encoding="utf-8"))
-    return [RuleExplanation(kind, each["words"], each["in"], each["example"]) for kind, each in written.items()]
+    written: dict[str, Any] = yaml.safe_load((files(FOLDER) / name).read_text(encoding="utf-8"))
+    return written
+
+
+def _page(outcome: str) -> str:
+    if outcome in {"file/parts", "file/manifest"}:
+        return "docs/producer.md"
+    return "docs/odf.md" if outcome.startswith("merge/") or outcome == "file/late-events" else "docs/data.md"
+
+
+def _name(each: Explanation) -> str:
+    match each:
+        case CodeExplanation():
+            return each.code
+        case RuleExplanation():
+            return each.rule
+        case OutcomeExplanation():
+            return each.outcome
 
 
 def _kind(rule: str) -> str:
@@ -96,15 +143,16 @@ def _kind(rule: str) -> str:
     return rule.partition("/")[0].rsplit(":", 2)[-2 if rule.count(":") > 1 else 0]
 
 
-def _line(each: CodeExplanation | RuleExplanation) -> str:
-    return f"{each.code if isinstance(each, CodeExplanation) else each.rule}: {each.words}"
+def _line(each: Explanation) -> str:
+    return f"{_name(each)}: {each.words}"
 
 
-def _paragraphs(each: CodeExplanation | RuleExplanation) -> list[str]:
+def _paragraphs(each: Explanation) -> list[str]:
+    pairs: list[tuple[str, str]] = []
+    head = _line(each)
     if isinstance(each, CodeExplanation):
         pairs = [("refused", each.bad), ("message", each.message), ("valid", each.good)]
         head = f"{each.code} ({each.level}): {each.words}"
-    else:
+    elif isinstance(each, RuleExplanation):
         pairs = [(each.format.upper(), each.example)]
-        head = f"{each.rule}: {each.words}"
     return [head, *(f"    {label:<9}{text}" for label, text in pairs), f"More: {each.page}"]

@@ -1,22 +1,30 @@
-"""`lakegate explain`: lint codes and kinds of rules with examples."""
+"""`lakegate explain`: lint codes and kinds of rules with examples, and reasons of rejections."""
 
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from typer.testing import CliRunner
 
-from lakegate.cli.explain import RuleExplanation, codes, rules
+from lakegate.cli.explain import RuleExplanation, codes, outcomes, rules
 from lakegate.cli.main import app
 from lakegate.contracts.compile.rules.table import RULES
 from lakegate.contracts.errors import InputError
+from lakegate.contracts.judge.value_mistakes import MISTAKES
 from lakegate.contracts.lint.codes import CODES
 from lakegate.contracts.lint.examine import examine
+from lakegate.infra.local.clone import ROOT
 from tests.unit.lint.examples import document
 from tests.unit.lint.page import EXPLANATIONS, explanations
 
-LISTS = {"odcs": {"properties", "quality", "top"}, "dcs": {"fields"}, "dcm": {"rules"}}
+WRITTEN = [each.outcome for each in outcomes()]
+CAUSES = {
+    *("column-names", "missing-columns", "index-column", "column-types", "header-repeated", "blank-records"),
+    *("null-word", "blanks", "quoted"),
+    *MISTAKES,
+}
 PLACES = {
     "foreignKey": "properties",
     **dict.fromkeys(("rowCount", "duplicateValues", "sql", "text"), "quality"),
@@ -72,10 +80,33 @@ def test_a_rule_is_found_by_its_kind_and_as_reasons_name_it(name: str) -> None:
     assert run(name).splitlines()[0] == "required: No value is missing."
 
 
+def test_every_outcome_that_the_code_has_is_explained() -> None:
+    """Each id in the texts of the code, in the order of one list, without those that only documents have."""
+    texts = [path.read_text() for name in ("contracts", "functions") for path in (ROOT / name).rglob("*.py")]
+    written = {each for text in texts for each in re.findall(r"""["'](?:file|merge)/[a-z][a-z-]+""", text)}
+    of_file = {each for text in texts for each in re.findall(r'_of_file\(\s*"([a-z-]+)"', text)}
+    merged = {f"file/{each.removeprefix('merge/')}" for each in WRITTEN if each.startswith("merge/")}
+    found = {each[1:] for each in written} | {f"file/{each}" for each in of_file} - merged
+
+    assert {each for each in WRITTEN if not each.startswith("cause/")} == found
+    assert {each.removeprefix("cause/") for each in WRITTEN if each.startswith("cause/")} == CAUSES
+
+
+def test_an_outcome_is_found_as_reasons_name_it() -> None:
+    """The id of a reason can be copied into the command, with what follows it."""
+    assert run("merge/late-snapshot") == (
+        "merge/late-snapshot: A newer snapshot was accepted before, and this one changes nothing. "
+        "`lateEvents` says whether it is accepted. Deliver the newest snapshot.\nMore: docs/odf.md\n"
+    )
+    assert run("cause/percent") == (
+        "cause/percent: Values are written with a percent sign: write the number alone.\nMore: docs/data.md\n"
+    )
+
+
 def test_everything_is_listed() -> None:
     """Without a name each code and kind is one line; for machines each is an object."""
-    assert len(run().splitlines()) == len(CODES) + len(RULES)
-    assert json.loads(run("--json"))[-1:] == json.loads(run("nested", "--json"))
+    assert len(run().splitlines()) == len(CODES) + len(RULES) + len(outcomes())
+    assert json.loads(run("--json"))[-1:] == json.loads(run(outcomes()[-1].outcome, "--json"))
     assert json.loads(run("required", "--json"))[0]["example"] == "{name: x, logicalType: string, required: true}"
 
 
@@ -87,5 +118,5 @@ def test_a_name_of_both_is_explained_as_both(name: str) -> None:
 
 def test_an_unknown_name_gets_the_nearest() -> None:
     """A typing mistake is answered with what was probably meant."""
-    with pytest.raises(InputError, match=r"`minimun` is neither a code .* Did you mean `minimum`"):
+    with pytest.raises(InputError, match=r"`minimun` is no code .* Did you mean `minimum`"):
         run("minimun")
