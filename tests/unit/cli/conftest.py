@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
-import zipfile
+from copy import copy
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import boto3
 import pytest
 from typer.testing import CliRunner
 
@@ -19,7 +17,6 @@ from lakegate.contracts.plan.plan import Plan
 from lakegate.contracts.plan.result import Columns, Measured, Measurement, Result, Sample
 from lakegate.contracts.plan.serialization import canonical
 from lakegate.functions.adapters import clients
-from lakegate.functions.adapters.tables import DEFINITIONS
 from lakegate.functions.bootstrap import bootstrap
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.settings import read
@@ -29,13 +26,15 @@ from lakegate.functions.usecases.layout import attempt_prefix
 from lakegate.functions.usecases.steps import run
 from lakegate.functions.workload import State
 from tests.fakes import FaultInjector, MemoryJobs
+from tests.fakes.beginnings import Beginning
 from tests.fakes.moto_state import MotoState
 from tests.fakes.quick_moto import quick_aws
 from tests.unit.api.conftest import serve  # noqa: F401 - a fixture
 from tests.unit.cli.api_server import server  # noqa: F401 - likewise
+from tests.unit.cli.stack import LAKE, LANDING, REGION, add_function, client, deployed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Hashable, Iterator
     from pathlib import Path
 
     from click.testing import Result as CliResult
@@ -43,8 +42,6 @@ if TYPE_CHECKING:
     from lakegate.functions.usecases.dependencies import Dependencies
     from lakegate.functions.workload import Workload
 
-ACCOUNT, REGION = "123456789012", "us-east-1"
-LANDING, LAKE = "lakegate-landing", "lakegate-lake"
 CONTRACT = """\
 apiVersion: v3.1.0
 kind: DataContract
@@ -62,6 +59,7 @@ schema:
 RETENTION = "customProperties: [{property: lakegate, value: {quarantineDays: 7}}]\nschema:\n"
 """In the place of `schema:`, a contract whose rejected data expires."""
 ROWS = 4
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -72,8 +70,14 @@ class Lakegate:
     dependencies: Dependencies
     clients: dict[str, Any] = field(default_factory=dict)
     jobs: MemoryJobs = field(default_factory=lambda: MemoryJobs(FaultInjector()))
-    deployed: MotoState | None = None
-    """What the stack was when it was deployed."""
+    replaced: Callable[[], int] = lambda: 0
+    """How many things of its process this test has replaced since the stack was deployed."""
+    deployed: Dependencies = field(init=False)
+    """The ports of the stack that was deployed."""
+    beginning: Beginning = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.deployed, self.beginning = self.dependencies, Beginning(self)
 
     def __call__(self, *words: str, text: str = "") -> CliResult:
         return CliRunner().invoke(app, list(words), input=text)
@@ -99,33 +103,28 @@ class Lakegate:
         path.write_bytes(body)
         return str(path)
 
-    def begin(self, build: Callable[[Lakegate], object]) -> None:
+    def begin(self, build: Callable[[Lakegate], T]) -> T:
         """What many tests begin with: built by the first of them, restored for the others (not after a change)."""
-        if self.deployed is None or MotoState.save(self.jobs) != self.deployed or any(self.folder.iterdir()):
-            build(self)
-        elif build in _BUILT:
-            state, files = _BUILT[build]
-            state.restore(self.jobs)
-            for name, body in files.items():
-                (self.folder / name).write_bytes(body)
-        else:
-            build(self)
-            files = {each.name: each.read_bytes() for each in self.folder.iterdir()}
-            _BUILT[build] = MotoState.save(self.jobs), files
+        return self.beginning.step(self, build, lambda: build(self))
+
+    def _step(self, name: Hashable, take: Callable[[], T]) -> T:
+        """Likewise, unless this test has other ports or replaced something: others do not take the step that way."""
+        is_usual = self.dependencies is self.deployed and self.replaced() == 0
+        return self.beginning.step(self, name, take) if is_usual else take()
 
     def routed(self, **changes: str) -> None:
         """The contract is published, with changes of its text, and `orders/` delivers to it."""
-        if changes:
-            _routed(self, **changes)
-        else:
-            self.begin(_routed)
+        self._step(("routed", *changes.items()), lambda: _routed(self, **changes))
 
     def upload(self, *words: str, **given: Any) -> str:
         """Upload a file and return the workload's id."""
+        return self._step(("upload", words, *given.items()), lambda: self._uploaded(*words, **given))
+
+    def _uploaded(self, *words: str, **given: Any) -> str:
         return str(self.json("upload", self.file(**given), "--to", "orders/", *words)["workload"])
 
     def intake(self, key: str = "orders/day.csv") -> None:
-        run(intake(self.dependencies, LANDING, key), self.dependencies.clock)
+        self._step(("intake", key), lambda: run(intake(self.dependencies, LANDING, key), self.dependencies.clock))
 
     def answer(self, workload: str, failing: int = 0, error: str | None = None) -> Workload:
         """The job's result, and what completion makes of it."""
@@ -140,6 +139,9 @@ class Lakegate:
 
     def delivered(self, failing: int = 0, **given: Any) -> str:
         """An upload, judged."""
+        return self._step(("delivered", failing, *given.items()), lambda: self._delivered(failing, **given))
+
+    def _delivered(self, failing: int, **given: Any) -> str:
         workload = self.upload(**given)
         self.intake(f"orders/{given.get('name', 'day.csv')}")
         self.answer(workload, failing)
@@ -168,7 +170,6 @@ class Lakegate:
         )
 
 
-_BUILT: dict[Callable[[Lakegate], object], tuple[MotoState, dict[str, bytes]]] = {}
 _DEPLOYED: list[tuple[MotoState, dict[str, str]]] = []
 
 
@@ -203,81 +204,27 @@ def lakegate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lakega
         monkeypatch.setenv(f"AWS_{name}", value)
     with quick_aws():
         clients = {
-            name: _client(name) for name in ("s3", "dynamodb", "cloudformation", "lambda", "iam", "emr-serverless")
+            name: client(name) for name in ("s3", "dynamodb", "cloudformation", "lambda", "iam", "emr-serverless")
         }
         jobs = MemoryJobs(FaultInjector())  # a job run of moto has ended before anybody looks
         if not _DEPLOYED:
-            environment = _deployed(clients)
+            environment = deployed(clients)
             _DEPLOYED.append((MotoState.save(jobs), environment))
         state, environment = _DEPLOYED[0]
         state.restore(jobs)
-        _function(clients["lambda"], environment)
+        add_function(clients["lambda"], environment)
         monkeypatch.setattr("lakegate.functions.bootstrap.EmrServerless", lambda *_: jobs)
-        yield Lakegate(tmp_path, bootstrap(read(environment)), clients, jobs, MotoState.save(jobs))
+        before = _patches(monkeypatch)
+        yield Lakegate(tmp_path, bootstrap(read(environment)), clients, jobs, lambda: _patches(monkeypatch) - before)
 
 
-_CLIENTS: dict[str, Any] = {}
-
-
-def _client(service: str) -> Any:
-    """Made once: a client costs half a second, and moto answers it in whichever test it is used."""
-    if service not in _CLIENTS:
-        _CLIENTS[service] = boto3.client(service, region_name=REGION)  # type: ignore[call-overload] # any service
-    return _CLIENTS[service]
-
-
-def _deployed(clients: dict[str, Any]) -> dict[str, str]:
-    for bucket in (LANDING, LAKE):
-        clients["s3"].create_bucket(Bucket=bucket)
-        clients["s3"].put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})
-    for name, definition in DEFINITIONS.items():
-        clients["dynamodb"].create_table(TableName=name, BillingMode="PAY_PER_REQUEST", **definition)
-    application = clients["emr-serverless"].create_application(name="x", releaseLabel="emr-7.14.0", type="SPARK")
-    role = clients["iam"].create_role(RoleName="job", AssumeRolePolicyDocument="{}")["Role"]["Arn"]
-    environment = {
-        "LAKEGATE_STACK": "lakegate",
-        "LAKEGATE_ACCOUNT": ACCOUNT,
-        "LAKEGATE_LANDING": LANDING,
-        "LAKEGATE_LAKE": LAKE,
-        "LAKEGATE_REGISTRY_TABLE": "registry",
-        "LAKEGATE_WORKLOADS_TABLE": "workloads",
-        "LAKEGATE_LEDGER_TABLE": "ledger",
-        "LAKEGATE_APPLICATION": application["applicationId"],
-        "LAKEGATE_JOB_ROLE": role,
-        "LAKEGATE_ENTRY_POINT": "s3://code/validate.py",
-    }
-    outputs = {
-        "LandingBucket": LANDING,
-        "LakeBucket": LAKE,
-        "RegistryTable": "registry",
-        "WorkloadsTable": "workloads",
-        "LedgerTable": "ledger",
-        "ApplicationId": application["applicationId"],
-        "EventBusName": "default",
-        "IntakeFunction": "intake",
-        "NotifyFunction": "notify",
-    }
-    described = {name: {"Value": value} for name, value in outputs.items()}
-    template = {"Resources": {"Topic": {"Type": "AWS::SNS::Topic"}}, "Outputs": described}
-    clients["cloudformation"].create_stack(StackName="lakegate", TemplateBody=json.dumps(template))
-    return environment
-
-
-def _function(client: Any, environment: dict[str, str]) -> None:
-    code = io.BytesIO()
-    with zipfile.ZipFile(code, "w") as archive:
-        archive.writestr("x.py", "")
-    client.create_function(
-        FunctionName="intake",
-        Runtime="python3.11",
-        Role=environment["LAKEGATE_JOB_ROLE"],
-        Handler="x.y",
-        Code={"ZipFile": code.getvalue()},
-        Environment={"Variables": environment},
-    )
+def _patches(monkeypatch: pytest.MonkeyPatch) -> int:
+    return len(monkeypatch._setattr) + len(monkeypatch._setitem)  # noqa: SLF001 - pytest has no other way
 
 
 def with_segments(lakegate: Lakegate, heights: int) -> Lakegate:
     """The same stack, with so many heights in a segment of its readers' manifests."""
     places = replace(lakegate.dependencies.places, segment_heights=heights)
-    return replace(lakegate, dependencies=replace(lakegate.dependencies, places=places))
+    small = copy(lakegate)
+    small.dependencies = replace(lakegate.dependencies, places=places)
+    return small

@@ -55,8 +55,13 @@ def anchored(lakegate: Lakegate, day: int) -> None:
 @pytest.fixture
 def kept(lakegate: Lakegate) -> Lakegate:
     """A signed line of two deliveries with anchors of three days, the last one of today; its stack names bucket and key."""
-    lakegate.clients["s3"].create_bucket(Bucket=BUCKET, ObjectLockEnabledForBucket=True)
     signs(lakegate, ONE)
+    lakegate.begin(_of_three_days)
+    return lakegate
+
+
+def _of_three_days(lakegate: Lakegate) -> None:
+    lakegate.clients["s3"].create_bucket(Bucket=BUCKET, ObjectLockEnabledForBucket=True)
     lakegate.routed()
     lakegate.delivered()
     anchored(lakegate, -2)
@@ -68,7 +73,6 @@ def kept(lakegate: Lakegate) -> Lakegate:
     outputs = {"AnchorBucket": {"Value": BUCKET}, "SigningKeyArn": {"Value": ONE.arn}}
     template = template | {"Outputs": template["Outputs"] | outputs}
     formation.create_stack(StackName="anchored", TemplateBody=json.dumps(template))
-    return lakegate
 
 
 @pytest.fixture

@@ -28,6 +28,10 @@ REASON = "the totals are those of last month"
 @pytest.fixture
 def waiting(lakegate: Lakegate) -> str:
     """The id of a delivery that waits for approval."""
+    return lakegate.begin(_waiting)
+
+
+def _waiting(lakegate: Lakegate) -> str:
     published = lakegate.ok("workflow", "publish", lakegate.file(WORKFLOW.encode(), "asking.yaml"))
     assert published.startswith("Published asking@1.0.0.")
     lakegate.routed(**{"schema:\n": NAMED})

@@ -15,7 +15,7 @@ from lakegate.contracts.errors import InputError, SetUpError
 from lakegate.functions.ports.errors import PortError, Throttled, Unanswered
 from lakegate.infra.local.state import LocalState
 from tests.fakes.quick_moto import quick_aws
-from tests.unit.cli.conftest import REGION
+from tests.unit.cli.stack import REGION
 
 if TYPE_CHECKING:
     from pathlib import Path

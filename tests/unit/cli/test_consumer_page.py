@@ -8,8 +8,9 @@ import pandas as pd
 import pytest
 
 from lakegate.contracts.schemas import load, validate
-from tests.unit.cli.conftest import LAKE, with_segments
+from tests.unit.cli.conftest import with_segments
 from tests.unit.cli.consumer_page import BY_COUNTRY, PAGE, fill, manifest_of_the_page, run
+from tests.unit.cli.stack import LAKE
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,7 +16,7 @@ from lakegate.functions.usecases.advance import advance
 from lakegate.functions.usecases.layout import attempt_prefix
 from lakegate.functions.usecases.steps import run
 from lakegate.functions.workload import workload_id
-from tests.unit.cli.conftest import LAKE, LANDING
+from tests.unit.cli.stack import LAKE, LANDING
 
 if TYPE_CHECKING:
     from tests.unit.cli.conftest import Lakegate

@@ -20,7 +20,7 @@ from lakegate.cli.main import app
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.schemas import validate
 from lakegate.functions.ports.objects import Address
-from tests.unit.cli.conftest import LAKE
+from tests.unit.cli.stack import LAKE
 
 if TYPE_CHECKING:
     from pathlib import Path

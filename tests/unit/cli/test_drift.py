@@ -15,7 +15,8 @@ from lakegate.functions.adapters.schemas import EngineSchemas
 from lakegate.functions.usecases import readers
 from lakegate.functions.usecases.drift import DriftReport, drift, report_drift
 from lakegate.functions.usecases.steps import run
-from tests.unit.cli.conftest import LAKE, with_segments
+from tests.unit.cli.conftest import with_segments
+from tests.unit.cli.stack import LAKE
 
 if TYPE_CHECKING:
     from tests.unit.cli.conftest import Lakegate

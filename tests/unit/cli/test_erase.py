@@ -12,7 +12,8 @@ from lakegate.contracts.lake.block import deliveries
 from lakegate.contracts.lake.records import Record
 from lakegate.functions.adapters.clock import SystemClock
 from lakegate.functions.ports.objects import Address
-from tests.unit.cli.conftest import LAKE, LANDING, RETENTION
+from tests.unit.cli.conftest import RETENTION
+from tests.unit.cli.stack import LAKE, LANDING
 
 if TYPE_CHECKING:
     from tests.unit.cli.conftest import Lakegate

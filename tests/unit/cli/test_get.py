@@ -11,7 +11,8 @@ from lakegate.contracts.schemas import validate
 from lakegate.functions.adapters.s3 import S3Store
 from lakegate.functions.ports.errors import NotFound
 from lakegate.functions.ports.objects import Address
-from tests.unit.cli.conftest import LAKE, with_segments
+from tests.unit.cli.conftest import with_segments
+from tests.unit.cli.stack import LAKE
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -18,7 +18,7 @@ from lakegate.functions.usecases.layout import attempt_prefix
 from lakegate.functions.usecases.steps import run
 from lakegate.functions.workload import FailureCause, State
 from lakegate.spark_jobs.store import ANYWHERE
-from tests.unit.cli.conftest import LAKE
+from tests.unit.cli.stack import LAKE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -64,10 +64,14 @@ def advanced(lakegate: Lakegate, row: Workload) -> Workload:
 
 @pytest.fixture
 def line(lakegate: Lakegate) -> Lakegate:
+    lakegate.begin(_of_two_deliveries)
+    return lakegate
+
+
+def _of_two_deliveries(lakegate: Lakegate) -> None:
     lakegate.routed(**LEDGER)
     for number, body in enumerate((b"id,amount\na,1\nb,2\n", b"id,amount\nb,2\na,9\nc,3\n")):
         assert delivered(lakegate, body, f"{number}.csv").state is State.PUBLISHED
-    return lakegate
 
 
 def records(lakegate: Lakegate) -> list[tuple[int, str, int]]:

@@ -11,7 +11,7 @@ from lakegate.contracts.lake.routes import Route
 from lakegate.contracts.schemas import validate
 from lakegate.functions.ports.registry import Publication
 from lakegate.infra.local.clone import ROOT
-from tests.unit.cli.conftest import LANDING
+from tests.unit.cli.stack import LANDING
 
 if TYPE_CHECKING:
     from tests.unit.cli.conftest import Lakegate

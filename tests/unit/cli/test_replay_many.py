@@ -21,13 +21,19 @@ def body(number: int) -> bytes:
 @pytest.fixture
 def failed(lakegate: Lakegate) -> list[str]:
     """Three deliveries that FAILED, the oldest first."""
+    return list(lakegate.begin(_three_failed))
+
+
+def _three_failed(lakegate: Lakegate) -> tuple[str, ...]:
     lakegate.routed()
-    workloads = []
-    for number in range(3):
-        workloads.append(lakegate.upload(name=f"{number}.csv", body=body(number)))
-        lakegate.intake(f"orders/{number}.csv")
-        lakegate.fail(workloads[-1])
-    return workloads
+    return tuple(_failed(lakegate, number) for number in range(3))
+
+
+def _failed(lakegate: Lakegate, number: int) -> str:
+    workload = lakegate.upload(name=f"{number}.csv", body=body(number))
+    lakegate.intake(f"orders/{number}.csv")
+    lakegate.fail(workload)
+    return workload
 
 
 def numbers(document: Any) -> tuple[int, int, int]:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import boto3
 
-from tests.unit.cli.conftest import LAKE, REGION
 from tests.unit.cli.page_commands import aws, commands, sections
+from tests.unit.cli.stack import LAKE, REGION
 
 if TYPE_CHECKING:
     from tests.unit.cli.conftest import Lakegate

@@ -18,7 +18,7 @@ from lakegate.spark_jobs import store
 from lakegate.spark_jobs.answer import asked, write
 from lakegate.spark_jobs.judge_function import measure
 from lakegate.spark_jobs.store import versions_of
-from tests.unit.cli.conftest import LAKE
+from tests.unit.cli.stack import LAKE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -18,7 +18,7 @@ from lakegate.engine.read.local import path_of
 from lakegate.functions.ports.objects import Address
 from tests.deliveries.delivery import plan_of
 from tests.deliveries.sliced import slices
-from tests.unit.cli.conftest import LAKE
+from tests.unit.cli.stack import LAKE
 from tests.unit.ledger_chain import a_block
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from lakegate.contracts.lake.block import deliveries
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases.layout import manifest_key
 from lakegate.functions.workload import State
-from tests.unit.cli.conftest import LAKE
+from tests.unit.cli.stack import LAKE
 from tests.unit.cli.test_merge_state import LINE, delivered, rebuilt
 from tests.unit.layers import ROOT
 
@@ -52,10 +52,14 @@ def csv(rows: list[tuple[str, int]]) -> bytes:
 
 @pytest.fixture
 def line(lakegate: Lakegate) -> Lakegate:
+    lakegate.begin(_of_four_days)
+    return lakegate
+
+
+def _of_four_days(lakegate: Lakegate) -> None:
     lakegate.routed(**SNAPSHOTS)
     for day, rows in DELIVERED.items():
         assert delivered(lakegate, csv(rows), f"all_{day}.csv").state is State.PUBLISHED
-    return lakegate
 
 
 def read(lakegate: Lakegate, *options: str, source: str = LINE) -> list[tuple[str, int]]:

@@ -15,7 +15,7 @@ from lakegate.cli.attempt_causes import CAUSES
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases.layout import attempt_prefix
 from lakegate.functions.workload import FailureCause, State, replay_id
-from tests.unit.cli.conftest import LAKE, LANDING
+from tests.unit.cli.stack import LAKE, LANDING
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -351,6 +351,10 @@ def listed(lakegate: Lakegate, *words: str) -> list[str]:
 
 def many(lakegate: Lakegate) -> None:
     """One accepted, one rejected, one without a route, one on its way; of two contracts."""
+    lakegate.begin(_many)
+
+
+def _many(lakegate: Lakegate) -> None:
     lakegate.routed()
     lakegate.ok("publish", lakegate.contract(**{"id: shop": "id: store", "name: orders": "name: stock"}))
     lakegate.ok("route", "add", "stock/", "store")

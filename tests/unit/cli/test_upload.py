@@ -15,7 +15,7 @@ from lakegate.functions.adapters.clock import SystemClock
 from lakegate.functions.ports.errors import PortError
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.workload import State, workload_id
-from tests.unit.cli.conftest import ACCOUNT, LANDING
+from tests.unit.cli.stack import ACCOUNT, LANDING
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,7 +14,8 @@ import pytest
 from lakegate.functions.adapters.clock import SystemClock
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.ports.signing import SigningKeys
-from tests.unit.cli.conftest import LAKE, RETENTION
+from tests.unit.cli.conftest import RETENTION
+from tests.unit.cli.stack import LAKE
 from tests.unit.signing import ONE
 
 if TYPE_CHECKING:

@@ -9,22 +9,27 @@ from typing import TYPE_CHECKING
 
 from lakegate.functions.adapters.rows import workload_item
 from lakegate.functions.workload import State
-from tests.unit.cli.conftest import LAKE
 from tests.unit.cli.doctor.causes_of_stack import Case, log
+from tests.unit.cli.stack import LAKE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tests.unit.cli.conftest import Lakegate
     from tests.unit.cli.doctor.world import World
 
 KEY = "orders/day.csv"
 LATER = timedelta(minutes=30)
 
 
-def delivered(world: World, key: str = KEY) -> str:
+def delivered(world: World) -> str:
     """A delivery whose job runs."""
-    workload = world.lakegate.upload(name=key.partition("/")[2])
-    world.lakegate.intake(key)
+    return world.lakegate.begin(_running)
+
+
+def _running(lakegate: Lakegate) -> str:
+    workload = lakegate.upload()
+    lakegate.intake(KEY)
     return workload
 
 

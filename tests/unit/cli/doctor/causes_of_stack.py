@@ -12,8 +12,8 @@ from botocore.exceptions import (
 )
 
 from lakegate.functions.adapters.tables import instant
-from tests.unit.cli.conftest import LAKE, LANDING
 from tests.unit.cli.doctor.world import UUID, encrypted
+from tests.unit.cli.stack import LAKE, LANDING
 
 if TYPE_CHECKING:
     from collections.abc import Callable

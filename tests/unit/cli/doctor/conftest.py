@@ -9,7 +9,7 @@ import pytest
 
 from lakegate.cli import doctor
 from lakegate.cli.probes.reading import StackReader
-from tests.unit.cli.doctor.world import World
+from tests.unit.cli.doctor.world import World, in_order
 
 if TYPE_CHECKING:
     from tests.unit.cli.conftest import Lakegate
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def world(lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch) -> World:
     """A stack in order, with one contract."""
-    lakegate.routed()
+    lakegate.begin(in_order)
     made = World(lakegate)
     monkeypatch.setattr(StackReader, "_client", lambda _reader, service, region=None: made.client(service, region))
     monkeypatch.setattr(doctor, "StackReader", partial(StackReader, now=made.now))

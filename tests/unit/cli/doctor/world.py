@@ -16,7 +16,7 @@ from botocore import xform_name
 from botocore.exceptions import ClientError
 from botocore.validate import ParamValidator
 
-from tests.unit.cli.conftest import ACCOUNT, LAKE, LANDING, REGION
+from tests.unit.cli.stack import ACCOUNT, LAKE, LANDING, REGION
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,6 +64,20 @@ def encrypted(algorithm: str, **key: str) -> dict[str, Any]:
     return {"ApplyServerSideEncryptionByDefault": {"SSEAlgorithm": algorithm, **key}}
 
 
+def in_order(lakegate: Lakegate) -> None:
+    """A stack with one contract, whose code, encryption and backups are as the template makes them."""
+    lakegate.routed()
+    lakegate.clients["s3"].put_object(Bucket=LAKE, Key="code/current/validate.py", Body=b"code")
+    for bucket in (LANDING, LAKE):
+        lakegate.clients["s3"].put_bucket_encryption(
+            Bucket=bucket, ServerSideEncryptionConfiguration={"Rules": [encrypted("AES256")]}
+        )
+    for table in ("registry", "workloads", "ledger"):
+        lakegate.clients["dynamodb"].update_continuous_backups(
+            TableName=table, PointInTimeRecoverySpecification={"PointInTimeRecoveryEnabled": True}
+        )
+
+
 class World:
     """A deployed stack, as its services describe it."""
 
@@ -73,15 +87,6 @@ class World:
         self.ahead = timedelta()
         """How much later than now the operator looks."""
         self.settings = self._settings()
-        lakegate.clients["s3"].put_object(Bucket=LAKE, Key="code/current/validate.py", Body=b"code")
-        for bucket in (LANDING, LAKE):
-            lakegate.clients["s3"].put_bucket_encryption(
-                Bucket=bucket, ServerSideEncryptionConfiguration={"Rules": [encrypted("AES256")]}
-            )
-        for table in ("registry", "workloads", "ledger"):
-            lakegate.clients["dynamodb"].update_continuous_backups(
-                TableName=table, PointInTimeRecoverySpecification={"PointInTimeRecoveryEnabled": True}
-            )
 
     def now(self) -> datetime:
         return datetime.now(UTC) + self.ahead

@@ -20,8 +20,8 @@ from lakegate.cli.odf_repositories import WebSource, place_of, source_of
 from lakegate.cli.signing import signatures_by
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.odf.metadata import OtherEvent, block_in
-from tests.unit.cli.conftest import LAKE
 from tests.unit.cli.sharing.shared_line import LINE, WIDER, bring, files_of, shorter_line, size_of
+from tests.unit.cli.stack import LAKE
 from tests.unit.signing import FORGER, ONE
 
 if TYPE_CHECKING:

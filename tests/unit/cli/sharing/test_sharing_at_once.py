@@ -15,8 +15,8 @@ from lakegate.cli.odf_places import FolderPlace
 from lakegate.cli.odf_repositories import place_of
 from lakegate.cli.signing import signatures_by
 from lakegate.contracts.errors import InputError
-from tests.unit.cli.conftest import LAKE
 from tests.unit.cli.sharing.shared_line import LINE, bring, files_of
+from tests.unit.cli.stack import LAKE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

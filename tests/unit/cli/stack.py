@@ -1,0 +1,74 @@
+"""The stack of the commands' tests: its buckets, tables and outputs, on moto."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from typing import Any
+
+import boto3
+
+from lakegate.functions.adapters.tables import DEFINITIONS
+
+ACCOUNT, REGION = "123456789012", "us-east-1"
+LANDING, LAKE = "lakegate-landing", "lakegate-lake"
+_CLIENTS: dict[str, Any] = {}
+
+
+def client(service: str) -> Any:
+    """Made once: a client costs half a second, and moto answers it in whichever test it is used."""
+    if service not in _CLIENTS:
+        _CLIENTS[service] = boto3.client(service, region_name=REGION)  # type: ignore[call-overload] # any service
+    return _CLIENTS[service]
+
+
+def deployed(clients: dict[str, Any]) -> dict[str, str]:
+    for bucket in (LANDING, LAKE):
+        clients["s3"].create_bucket(Bucket=bucket)
+        clients["s3"].put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})
+    for name, definition in DEFINITIONS.items():
+        clients["dynamodb"].create_table(TableName=name, BillingMode="PAY_PER_REQUEST", **definition)
+    application = clients["emr-serverless"].create_application(name="x", releaseLabel="emr-7.14.0", type="SPARK")
+    role = clients["iam"].create_role(RoleName="job", AssumeRolePolicyDocument="{}")["Role"]["Arn"]
+    environment = {
+        "LAKEGATE_STACK": "lakegate",
+        "LAKEGATE_ACCOUNT": ACCOUNT,
+        "LAKEGATE_LANDING": LANDING,
+        "LAKEGATE_LAKE": LAKE,
+        "LAKEGATE_REGISTRY_TABLE": "registry",
+        "LAKEGATE_WORKLOADS_TABLE": "workloads",
+        "LAKEGATE_LEDGER_TABLE": "ledger",
+        "LAKEGATE_APPLICATION": application["applicationId"],
+        "LAKEGATE_JOB_ROLE": role,
+        "LAKEGATE_ENTRY_POINT": "s3://code/validate.py",
+    }
+    outputs = {
+        "LandingBucket": LANDING,
+        "LakeBucket": LAKE,
+        "RegistryTable": "registry",
+        "WorkloadsTable": "workloads",
+        "LedgerTable": "ledger",
+        "ApplicationId": application["applicationId"],
+        "EventBusName": "default",
+        "IntakeFunction": "intake",
+        "NotifyFunction": "notify",
+    }
+    described = {name: {"Value": value} for name, value in outputs.items()}
+    template = {"Resources": {"Topic": {"Type": "AWS::SNS::Topic"}}, "Outputs": described}
+    clients["cloudformation"].create_stack(StackName="lakegate", TemplateBody=json.dumps(template))
+    return environment
+
+
+def add_function(client: Any, environment: dict[str, str]) -> None:
+    code = io.BytesIO()
+    with zipfile.ZipFile(code, "w") as archive:
+        archive.writestr("x.py", "")
+    client.create_function(
+        FunctionName="intake",
+        Runtime="python3.11",
+        Role=environment["LAKEGATE_JOB_ROLE"],
+        Handler="x.y",
+        Code={"ZipFile": code.getvalue()},
+        Environment={"Variables": environment},
+    )
