@@ -57,9 +57,28 @@ def _validator(name: str) -> Validator:
     schema = load(name)
     base = validator_for(schema)
     checker = base.TYPE_CHECKER.redefine("integer", _is_integer)
-    keywords = {"uniqueItems": _unique, "unevaluatedProperties": partial(_unevaluated, schema), "if": _if}
+    keywords = {
+        "$ref": partial(_referred, schema),
+        "uniqueItems": _unique,
+        "unevaluatedProperties": partial(_unevaluated, schema),
+        "if": _if,
+    }
     judge: type[Validator] = extend(base, keywords, type_checker=checker)  # type: ignore[no-untyped-call]  # as shipped
+    judge.evolve = _kept(judge.evolve)  # type: ignore[method-assign]  # of our own class
     return judge(schema)
+
+
+def _kept(evolve: Callable[..., Validator]) -> Callable[..., Validator]:
+    """`evolve` that makes the validator of a part of a schema once; jsonschema makes one for each value."""
+    made: dict[int, Validator] = {}
+
+    def kept(validator: Validator, **changes: Any) -> Validator:  # noqa: ANN401 -- JSON, and as shipped
+        part = changes["schema"]
+        if id(part) not in made:
+            made[id(part)] = evolve(validator, **changes)  # it keeps the part, so that no other one gets its id
+        return made[id(part)]
+
+    return kept
 
 
 @cache
@@ -76,6 +95,11 @@ def load(name: str) -> dict[str, Any]:
         if part.get("then", {}).get("required") == ["map"]:
             part["if"]["required"] = ["logicalType"]
     return schema
+
+
+def _referred(root: Schema, validator: Any, reference: str, instance: object, _schema: object) -> Iterator[Any]:  # noqa: ANN401 -- as shipped
+    """`$ref` into the same file, without the registry of other files."""
+    yield from validator.descend(instance, resolve_reference(root, reference))
 
 
 def _is_integer(_checker: object, instance: object) -> bool:

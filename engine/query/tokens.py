@@ -22,14 +22,15 @@ class Tokens:
 
     def __init__(self, text: str) -> None:
         self._tokens: list[str] = []
-        at = 0
-        while at < len(text.rstrip()):
+        at, end = 0, len(text.rstrip())
+        while at < end:
             found = _TOKEN.match(text, at)
             if found is None:
                 raise refuse(repr(text[at : at + 20]))
             self._tokens.append(found[0].strip())
             at = found.end()
         self._at = 0
+        self._closing = _closing(self._tokens)
 
     @property
     def place(self) -> int:
@@ -80,14 +81,21 @@ class Tokens:
             return False
         if self.peek(1) in {"SELECT", "WITH"}:
             return True
-        return self.peek(1) == "(" and self.peek(self._closing(1) + 1) in _SETS
+        return self.peek(1) == "(" and self._after_bracket(self._at + 1) in _SETS
 
-    def _closing(self, ahead: int) -> int:
-        """The distance to the end of the bracket that opens `ahead` tokens after this position."""
-        depth = 0
-        while token := self.peek(ahead):
-            depth += {"(": 1, ")": -1}.get(token, 0)
-            if not depth:
-                break
-            ahead += 1
-        return ahead
+    def _after_bracket(self, opening: int) -> str:
+        """The token behind the bracket that opens at a position; empty where none closes it, or none follows."""
+        after = self._closing.get(opening, len(self._tokens)) + 1
+        return self._tokens[after] if after < len(self._tokens) else ""
+
+
+def _closing(tokens: list[str]) -> dict[int, int]:
+    """The position of each bracket that opens, with that of the one that closes it."""
+    found: dict[int, int] = {}
+    opened: list[int] = []
+    for at, each in enumerate(tokens):
+        if each == "(":
+            opened.append(at)
+        elif each == ")" and opened:
+            found[opened.pop()] = at
+    return found

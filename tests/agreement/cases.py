@@ -101,7 +101,7 @@ def case_of(seed: int) -> Case:
 def _compiled(drawn: dict[str, Any]) -> tuple[tuple[bytes, Contract] | None, int]:
     """The text of a document and its contract, without what the compiler refuses; and how many forms were refused."""
     for refused in range(REPAIRS):
-        text = yaml.safe_dump(drawn, sort_keys=False, allow_unicode=True).encode()
+        text = yaml.dump(drawn, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True).encode()
         try:
             contract = read(text)
             compile_plan(contract, contract.datasets[0])

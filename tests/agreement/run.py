@@ -95,7 +95,7 @@ def _without(document: Any, path: tuple[Any, ...], case: Case) -> Case | None:
         del place[path[-1]]
     except (LookupError, TypeError):
         return None
-    text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True).encode()
+    text = yaml.dump(document, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True).encode()
     try:
         contract = read(text)
         plan = compile_plan(contract, contract.datasets[0])

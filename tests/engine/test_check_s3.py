@@ -6,7 +6,7 @@ import gzip
 import io
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import boto3
 import pyarrow as pa
@@ -66,27 +66,48 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.fixture
-def s3(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A bucket that keeps no versions, and credentials by the environment."""
-    for name, value in {
-        "ACCESS_KEY_ID": "testing",
-        "SECRET_ACCESS_KEY": "testing",
-        "DEFAULT_REGION": "us-east-1",
-    }.items():
-        monkeypatch.setenv(f"AWS_{name}", value)
-    monkeypatch.setenv("AWS_CONFIG_FILE", str(folder / "config"))
-    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(folder / "credentials"))
-    with quick_aws():
-        client = boto3.client("s3")
-        client.create_bucket(Bucket=BUCKET)
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A client of a session that the tests share, with credentials by the environment; reading botocore's models takes long."""
+    folder = tmp_path_factory.mktemp("aws")
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in {
+            "ACCESS_KEY_ID": "testing",
+            "SECRET_ACCESS_KEY": "testing",
+            "DEFAULT_REGION": "us-east-1",
+            "CONFIG_FILE": str(folder / "config"),
+            "SHARED_CREDENTIALS_FILE": str(folder / "credentials"),
+        }.items():
+            patch.setenv(f"AWS_{name}", value)
+        patch.setattr(boto3, "DEFAULT_SESSION", None)
         _forget()
+        yield boto3.client("s3")
+        _forget()
+
+
+KEPT: Final = {"core": {"reset_boto3_session": False}}
+"""moto makes a new session for each test otherwise."""
+
+
+@pytest.fixture
+def s3(folder: Path, client: Any) -> Iterator[Any]:
+    """A bucket that keeps no versions."""
+    del folder
+    with quick_aws(KEPT):
+        client.create_bucket(Bucket=BUCKET)
         yield client
+
+
+@pytest.fixture
+def _new_clients() -> Iterator[None]:
+    """The product makes its clients in the test."""
+    _forget()
+    yield
     _forget()
 
 
 def _forget() -> None:
-    buckets._client.cache_clear()  # noqa: SLF001 - a process makes one client; here it lives longer than the bucket
+    buckets._client.cache_clear()  # noqa: SLF001 - a process makes one client
     store._buckets.cache_clear()  # noqa: SLF001 - likewise
 
 
@@ -228,6 +249,7 @@ def test_a_version_is_read_to_its_end(s3: Any, monkeypatch: pytest.MonkeyPatch) 
     assert judged("csv", f"s3://{BUCKET}/day.csv")["verdict"] == "accepted"
 
 
+@pytest.mark.usefixtures("_new_clients")
 def test_without_credentials_the_sentence_says_so(s3: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A missing permission or setting is a set-up error that names the object and the remedy."""
     s3.put_object(Bucket=BUCKET, Key="day.csv", Body=TEXT)
@@ -244,6 +266,7 @@ def test_without_credentials_the_sentence_says_so(s3: Any, monkeypatch: pytest.M
     }
 
 
+@pytest.mark.usefixtures("_new_clients")
 def test_a_profile_that_does_not_exist_is_one_sentence(s3: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """AWS_PROFILE is boto3's own setting; a wrong one is named as such."""
     del s3
@@ -255,6 +278,7 @@ def test_a_profile_that_does_not_exist_is_one_sentence(s3: Any, monkeypatch: pyt
     )
 
 
+@pytest.mark.usefixtures("_new_clients")
 def test_denied_access_names_the_permissions(s3: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """An object that these credentials may not read is refused with the permissions they need."""
     stub = Stubber(s3)

@@ -33,7 +33,17 @@ schema:
       - {name: id, logicalType: integer, required: true, unique: true}
       - {name: name, logicalType: string, required: true}
 """
-PIECE = b"".join(b"%d,text of row number %d\n" % (at, at * 7919) for at in range(500_000))
+
+
+@pytest.fixture(scope="module", params=["none", "gzip"])
+def long(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a file that takes seconds to read, and its contract."""
+    codec, folder = request.param, tmp_path_factory.mktemp("long")
+    pieces = [b"id,name\n", b"".join(b"%d,text of row number %d\n" % (at, at * 7919) for at in range(100_000))]
+    first, piece = [gzip.compress(each, 1) for each in pieces] if codec == "gzip" else pieces
+    (folder / "long.csv").write_bytes(first + piece * 75)
+    (folder / "long.yaml").write_text(CONTRACT.replace("CODEC", codec))
+    return folder
 
 
 @pytest.fixture(autouse=True)
@@ -44,18 +54,12 @@ def _interruptible() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
-@pytest.mark.parametrize("codec", ["none", "gzip"])
 @pytest.mark.parametrize(  # 0.1 and 0.8 seconds run per commit
     "seconds", [0.1, 0.8, *(pytest.param(each, marks=pytest.mark.full) for each in (0.0, 0.2, 0.4))]
 )
-def test_an_interrupted_native_check_leaves_nothing_behind(codec: str, seconds: float, tmp_path: Path) -> None:
+def test_an_interrupted_native_check_leaves_nothing_behind(long: Path, seconds: float, tmp_path: Path) -> None:
     """While a large file is read, Ctrl-C ends the command with one line and exit code 130; no file of it stays."""
-    data, contract, folder = tmp_path / "long.csv", tmp_path / "long.yaml", tmp_path / "temporary"
-    contract.write_text(CONTRACT.replace("CODEC", codec))
-    folder.mkdir()
-    pieces = [b"id,name\n", PIECE]
-    first, piece = [gzip.compress(each, 1) for each in pieces] if codec == "gzip" else pieces
-    data.write_bytes(first + piece * 15)
+    folder, data, contract = tmp_path, long / "long.csv", long / "long.yaml"
     command = [sys.executable, "-m", "lakegate.cli.main", "check", "--contract", str(contract), str(data)]
     with subprocess.Popen(  # noqa: S603 - our own command
         command,

@@ -5,6 +5,7 @@ A plan contains Spark's SQL only: `remember` notes the query from which it was c
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -52,15 +53,23 @@ def answer(plan: Plan, check: Check, rows: Sequence[dict[str, str | None]]) -> f
 def run(plan: Plan, rows: Sequence[dict[str, str | None]], sql: str) -> Any:
     """The one value that a query returns."""
     columns = [f'"{field.name}" {TYPES[field.type]}' for field in plan.fields]
-    with duckdb.connect(":memory:") as database:
-        database.execute("SET TimeZone = 'UTC'")
-        database.execute(f'CREATE TABLE "{plan.dataset}" ({", ".join(columns)})')
-        values = [_in_utc(field.type, row[field.name]) for row in rows for field in plan.fields]
-        if values:
-            places = ", ".join([f"({', '.join('?' * len(columns))})"] * len(rows))
-            database.execute(f'INSERT INTO "{plan.dataset}" VALUES {places}', values)  # noqa: S608 - the name is the test's
-        found = database.execute(sql.replace("{model}", plan.dataset)).fetchall()
+    database = _database()
+    database.execute(f'CREATE OR REPLACE TABLE "{plan.dataset}" ({", ".join(columns)})')
+    values = [_in_utc(field.type, row[field.name]) for row in rows for field in plan.fields]
+    if values:
+        places = ", ".join([f"({', '.join('?' * len(columns))})"] * len(rows))
+        database.execute(f'INSERT INTO "{plan.dataset}" VALUES {places}', values)  # noqa: S608 - the name is the test's
+    found = database.execute(sql.replace("{model}", plan.dataset)).fetchall()
+    database.execute(f'DROP TABLE "{plan.dataset}"')
     return found[0][0] if found else None
+
+
+@cache
+def _database() -> duckdb.DuckDBPyConnection:
+    """One for all queries of a process: opening one takes longer than most of them."""
+    database = duckdb.connect(":memory:")
+    database.execute("SET TimeZone = 'UTC'")
+    return database
 
 
 def _in_utc(logical: LogicalType, text: str | None) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
@@ -124,10 +125,10 @@ def nothing_accepted(line: str, _columns: object) -> str:
     raise AssertionError(line)
 
 
-@pytest.fixture
-def database(tmp_path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A table and a file that hold a number nobody may see."""
-    (tmp_path / "file.txt").write_text(f"{CANARY}\n")
+@contextmanager
+def guarded(folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A table and a file that hold a number nobody may see: nothing has changed afterwards, and nothing is added."""
+    (folder / "file.txt").write_text(f"{CANARY}\n")
     connection = duckdb.connect(":memory:")
     connection.execute("CREATE TABLE canary AS SELECT ?::INT AS secret, ?::INT AS c0", [CANARY, CANARY])
     connection.execute("CREATE TABLE judged AS SELECT x AS vc0 FROM range(3) t(x)")
@@ -135,18 +136,46 @@ def database(tmp_path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     yield connection
     assert connection.execute("SELECT secret FROM canary").fetchall() == [(CANARY,)]
     assert connection.execute("SELECT count(*) FROM duckdb_tables()").fetchall() == [(2,)]
-    assert [path.name for path in tmp_path.iterdir()] == ["file.txt"]
+    assert [path.name for path in folder.iterdir()] == ["file.txt"]
     connection.close()
 
 
-def answer(connection: duckdb.DuckDBPyConnection, text: str, *texts: str) -> Measurement:
-    """What the native engine answers to a text that went past the linter."""
-    check = Check(
-        "q", "q", "sql", (), Metric.ANSWER, Unit.VALUE, Tier(Interval()), query=Query(text, texts, (RELATION,))
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    with guarded(tmp_path) as connection:
+        yield connection
+
+
+@pytest.fixture(scope="module")
+def parsing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A database that parses texts and runs none."""
+    with guarded(tmp_path_factory.mktemp("parsing")) as connection:
+        yield connection
+
+
+@pytest.fixture(scope="module")
+def answered(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Measurement]:
+    """What the native engine answers to each text, in one database, as it answers the queries of a plan."""
+    folder = tmp_path_factory.mktemp("answered")
+    texts, secret_frame = [*SPARKS, *DUCKDBS], [CANARY]
+    with guarded(folder) as connection:
+        found = answers(connection, [text.format(file=folder / "file.txt") for text in texts], str(secret_frame))
+    return dict(zip(texts, found, strict=True))
+
+
+def answers(connection: duckdb.DuckDBPyConnection, queries: list[str], *texts: str) -> list[Measurement]:
+    """What the native engine answers to texts that went past the linter."""
+    checks = tuple(
+        Check("q", "q", "sql", (), Metric.ANSWER, Unit.VALUE, Tier(Interval()), query=Query(each, texts, (RELATION,)))
+        for each in queries
     )
-    return answer_queries(
-        connection, (check,), QueryTables(PLAN, "2026-07-01T00:00:00Z", "judged", nothing_accepted), 10
-    )[0].measurement
+    tables = QueryTables(PLAN, "2026-07-01T00:00:00Z", "judged", nothing_accepted)
+    return [each.measurement for each in answer_queries(connection, checks, tables, 10)]
+
+
+def answer(connection: duckdb.DuckDBPyConnection, text: str, *texts: str) -> Measurement:
+    """What it answers to one."""
+    return answers(connection, [text], *texts)[0]
 
 
 def test_the_way_past_the_linter_is_open(database: duckdb.DuckDBPyConnection) -> None:
@@ -156,20 +185,19 @@ def test_the_way_past_the_linter_is_open(database: duckdb.DuckDBPyConnection) ->
 
 
 @pytest.mark.parametrize("text", [*SPARKS, *DUCKDBS])
-def test_the_engine_refuses(text: str, tmp_path: Path, database: duckdb.DuckDBPyConnection) -> None:
+def test_the_engine_refuses(text: str, answered: dict[str, Measurement]) -> None:
     """Other relations, functions that are not listed, commands: an error of the rule, and the canary stays where it is."""
-    secret_frame = [CANARY]
-    found = answer(database, text.format(file=tmp_path / "file.txt"), str(secret_frame))
+    found = answered[text]
 
     assert (found.accept, found.error) == (None, REFUSED)
 
 
 @pytest.mark.parametrize("text", DUCKDBS)
-def test_the_guard_refuses_by_itself(text: str, tmp_path: Path, database: duckdb.DuckDBPyConnection) -> None:
+def test_the_guard_refuses_by_itself(text: str, tmp_path: Path, parsing: duckdb.DuckDBPyConnection) -> None:
     """What a deceived reader might hand on is refused by what DuckDB itself parsed of it."""
     written = text.format(file=tmp_path / "file.txt")
     try:
-        found = unsafe(database, written, {"r0"})
+        found = unsafe(parsing, written, {"r0"})
     except duckdb.Error:
         return  # DuckDB cannot even parse it
     assert found is not None

@@ -109,12 +109,12 @@ SHAPES: dict[str, Callable[[int], tuple[str, bytes]]] = {
 
 
 @pytest.mark.parametrize("name", SHAPES)
-@pytest.mark.parametrize("most", [4 * MIB, pytest.param(32 * MIB, marks=pytest.mark.full)])
+@pytest.mark.parametrize("most", [MIB, pytest.param(32 * MIB, marks=pytest.mark.full)])
 def test_a_block_needs_bounded_memory(monkeypatch: pytest.MonkeyPatch, name: str, most: int) -> None:
     """Whatever a block repeats, its values take no more than the bound; those that would are refused, not cut."""
     monkeypatch.setattr(flat_reading, "MOST_MEMORY", most)
     for table, body in (SHAPES[name](most // each) for each in (2000, 500, 50)):
-        assert peak_of(lambda table=table, body=body: flat_reading.decoded(table, body)) < most + 2 * len(body) + MIB
+        assert peak_of(lambda table=table, body=body: flat_reading.decoded(table, body)) < 1.25 * most + 2 * len(body)
 
 
 def test_the_budget_is_that_of_python(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,10 +144,10 @@ def test_wide_schemas_are_read() -> None:
 
 def test_a_block_of_repetitions_is_refused() -> None:
     """The budget of an envelope is one for itself and for what it contains."""
-    fields = [field("column", "Timestamp", {"timezone": "UTC"})] + [{}] * 100_002
+    fields = [field("column", "Timestamp", {"timezone": "UTC"})] + [{}] * 10_002
     content = encoded("MetadataBlock", block("SetDataSchema", {"schema": {"fields": fields}}))
     with pytest.raises(NotOdfError, match="references lead to the same place"):
-        block_in(encoded("Manifest", {"kind": 0x400000, "version": 3, "content": led_back(content, 100_003)}))
+        block_in(encoded("Manifest", {"kind": 0x400000, "version": 3, "content": led_back(content, 10_003)}))
 
 
 def a_dataset(folder: Path, events: list[Event]) -> FolderPlace:
@@ -171,12 +171,12 @@ def tried(place: FolderPlace, folder: Path) -> None:
 
 
 def schemas(count: int) -> list[Event]:
-    return [SetDataSchema(tuple(field(f"{number}_{at}", "Int64") for at in range(1000))) for number in range(count)]
+    return [SetDataSchema(tuple(field(f"{number}_{at}", "Int64") for at in range(250))) for number in range(count)]
 
 
 def attachments(count: int) -> list[Event]:
     """A ledger as it could be, of large blocks, that is none."""
-    text = '{"chain":[' + "[]," * 10_000 + "[]]}"
+    text = '{"chain":[' + "[]," * 2_500 + "[]]}"
     return [SetAttachments(((f"lakegate/ledger/{number:012}.json", text),)) for number in range(count)]
 
 
@@ -184,7 +184,7 @@ def attachments(count: int) -> list[Event]:
 def test_memory_does_not_grow_with_the_chain(tmp_path: Path, events: Callable[[int], list[Event]]) -> None:
     """A chain that is ten times as long is read in the same memory, its verified ledger included."""
     short, long = a_dataset(tmp_path / "short", events(2)), a_dataset(tmp_path / "long", events(20))
-    tried(long, tmp_path / "first")  # modules are loaded, and their code is what stays
+    tried(short, tmp_path / "first")  # modules are loaded, and their code is what stays
     few, many = (peak_of(lambda each=each: bring(each, tmp_path / f"{each.path.name} copy")) for each in (short, long))
 
     assert many < 1.2 * few + MIB // 4

@@ -86,7 +86,18 @@ def document(base: str, parts: dict[str, Any]) -> bytes:
 
 
 def examined(case: dict[str, Any], side: str) -> Examined:
-    """What is found in the bad or the good example of a case; its `parents` are documents by name.
+    """What is found in the bad or the good example of a case, which several tests look at."""
+    key = repr((case, side))
+    if key not in _EXAMINED:
+        _EXAMINED[key] = _examined(case, side)
+    return _EXAMINED[key]
+
+
+_EXAMINED: dict[str, Examined] = {}
+
+
+def _examined(case: dict[str, Any], side: str) -> Examined:
+    """Its `parents` are documents by name.
 
     With the names of `workflows` that are published, it is what refuses to publish the example.
     """

@@ -51,6 +51,14 @@ def written() -> tuple[Query, ...]:
     return tuple(queries)
 
 
+@cache
+def in_utc() -> duckdb.DuckDBPyConnection:
+    """One for all queries: opening one takes longer than most of them."""
+    database = duckdb.connect(":memory:")
+    database.execute("SET TimeZone = 'UTC'")
+    return database
+
+
 def views(query: Query, database: duckdb.DuckDBPyConnection) -> set[str]:
     """Relations without rows."""
     for number, relation in enumerate(query.relations):
@@ -63,14 +71,13 @@ def views(query: Query, database: duckdb.DuckDBPyConnection) -> set[str]:
 @pytest.mark.parametrize("query", written(), ids=lambda query: query.text[:80])
 def test_what_the_translator_writes_is_asked(query: Query) -> None:
     """The text is read, the guard lets it pass, and DuckDB binds it: on relations without rows it has an answer."""
-    with duckdb.connect(":memory:") as database:
-        database.execute("SET TimeZone = 'UTC'")
-        named = views(query, database)
-        translated = to_duckdb(query)
-        values = {f"t{at}": text for at, text in enumerate(query.texts)} | {"now": NOW}
+    database = in_utc()
+    named = views(query, database)
+    translated = to_duckdb(query)
+    values = {f"t{at}": text for at, text in enumerate(query.texts)} | {"now": NOW}
 
-        assert unsafe(database, translated.text, named) is None
-        database.execute(translated.text, {name: values[name] for name in translated.bound}).fetchall()
+    assert unsafe(database, translated.text, named) is None
+    database.execute(translated.text, {name: values[name] for name in translated.bound}).fetchall()
 
 
 def kinds_of(database: duckdb.DuckDBPyConnection, text: str) -> set[str]:
