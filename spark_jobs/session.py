@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
+from lakegate.spark_jobs.daemon import MODULE
 from lakegate.spark_jobs.deequ import pydeequ
 from lakegate.spark_jobs.jvm_cache import Names
 
@@ -28,6 +29,7 @@ SETTINGS = {
     "spark.task.reaper.enabled": "true",  # a cancelled query's task that does not end costs its executor, not the next query
     "spark.task.reaper.killTimeout": "60s",
     "spark.sql.execution.arrow.pyspark.enabled": "false",
+    "spark.python.daemon.module": MODULE,
     **{  # days and moments of any age are those of the proleptic Gregorian calendar, as written; the default is an exception
         f"spark.sql.{name}RebaseModeIn{way}": "CORRECTED"
         for name in ("parquet.datetime", "parquet.int96", "avro.datetime")

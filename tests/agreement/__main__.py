@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from lakegate.infra.local.spark import use_local_spark
 from lakegate.infra.setup.environments import install
+from tests.agreement.cases import case_of
 from tests.agreement.great_expectations.cases import EXPECTATIONS, cases
 from tests.agreement.great_expectations.compare import ENVIRONMENT, differences
 from tests.agreement.run import disagreements, smaller
@@ -54,7 +55,7 @@ def against_spark(seed: int, count: int) -> int:
         session, number = start(), 0
         for first in range(seed, seed + count, PROGRESS):
             last = min(first + PROGRESS, seed + count)
-            for each in disagreements(range(first, last), validate, session):
+            for each in disagreements(map(case_of, range(first, last)), validate, session):
                 number += 1
                 report(str(each))
                 if count == 1:

@@ -89,8 +89,7 @@ def case_of(seed: int) -> Case:
         refused += removed
         if found is None:
             continue
-        text, contract = found
-        plan = compile_plan(contract, contract.datasets[0])
+        text, contract, plan = found
         known = [each for each in fields if each.name in {own.name for own in contract.datasets[0].fields}]
         objects = _objects(draw, plan, known, rows_of(draw, known))
         accepted = "key\n" + "".join(f"{key}\n" for key in draw.sample(["new", "paid", "17", "abc", "o001", "o003"], 3))
@@ -98,13 +97,13 @@ def case_of(seed: int) -> Case:
         return Case(seed, text, contract, plan, objects, given, refused)
 
 
-def _compiled(drawn: dict[str, Any]) -> tuple[tuple[bytes, Contract] | None, int]:
-    """The text of a document and its contract, without what the compiler refuses; and how many forms were refused."""
+def _compiled(drawn: dict[str, Any]) -> tuple[tuple[bytes, Contract, Plan] | None, int]:
+    """The text of a document, its contract and its plan, without what the compiler refuses; and how many forms were refused."""
     for refused in range(REPAIRS):
         text = yaml.dump(drawn, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True).encode()
         try:
             contract = read(text)
-            compile_plan(contract, contract.datasets[0])
+            plan = compile_plan(contract, contract.datasets[0])
         except ContractError as error:
             try:
                 for path in sorted({each.path for each in error.problems}, key=_descending, reverse=True):
@@ -112,7 +111,7 @@ def _compiled(drawn: dict[str, Any]) -> tuple[tuple[bytes, Contract] | None, int
             except (LookupError, TypeError, ValueError):
                 return None, refused + 1  # it names a place that was removed with another, or no part
         else:
-            return (text, contract), refused
+            return (text, contract, plan), refused
     return None, REPAIRS
 
 

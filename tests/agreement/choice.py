@@ -60,15 +60,15 @@ def _kinds_of_predicate(predicate: Predicate) -> Iterator[str]:
                 yield from _kinds_of_predicate(each)
 
 
-def chosen(cases: Iterable[Case]) -> list[int]:
-    """Seeds of cases that contain together every kind of all of them: each time the one that adds the most for its jobs."""
-    kinds, jobs = {}, {}
+def chosen(cases: Iterable[Case]) -> list[Case]:
+    """Cases that contain together every kind of all of them: each time the one that adds the most for its jobs."""
+    drawn, kinds, jobs = {}, {}, {}
     for case in cases:
-        kinds[case.seed] = kinds_of(case)
+        drawn[case.seed], kinds[case.seed] = case, kinds_of(case)
         jobs[case.seed] = OWN_JOBS + sum(each.skip is None for each in case.plan.checks)
     left: frozenset[Hashable] = frozenset().union(*kinds.values())
     found: list[int] = []
     while left:
         found.append(max(kinds, key=lambda seed: len(kinds[seed] & left) / jobs[seed]))
         left -= kinds[found[-1]]
-    return sorted(found)
+    return [drawn[seed] for seed in sorted(found)]

@@ -15,7 +15,6 @@ import yaml
 from lakegate.contracts.compile.dataset import compile_plan
 from lakegate.contracts.errors import ContractError
 from lakegate.contracts.lint.examine import read
-from tests.agreement.cases import case_of
 from tests.agreement.engines import differences
 
 if TYPE_CHECKING:
@@ -42,9 +41,9 @@ class Disagreement:
         return "\n  ".join((f"python -m tests.agreement --seed {self.case.seed}", *self.lines[:10]))
 
 
-def disagreements(seeds: Iterable[int], engine: Engine, spark: SparkSession) -> Iterator[Disagreement]:
-    """The cases of these seeds on which the native engine and another one disagree."""
-    for case in map(case_of, seeds):
+def disagreements(cases: Iterable[Case], engine: Engine, spark: SparkSession) -> Iterator[Disagreement]:
+    """The cases on which the native engine and another one disagree."""
+    for case in cases:
         lines = compared(case, engine)
         spark.catalog.clearCache()
         if lines:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from lakegate.spark_jobs.daemon import MODULE
 from tests.deliveries.delivery import plan_of, rule
 from tests.spark.jobs import ROOT, job, staged
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 PLAN = plan_of({"id": "integer"}, rule("unique", "id"))
 CONTENT = b"id\n1\n2\n"
-WORKERS = "pyspark.daemon"
+WORKERS = MODULE
 """The module that Spark forks its workers from; the fault is planted in no other process."""
 PLANTED = """
 import os, resource, signal, sys

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pytest
 
 from lakegate.infra.setup.pins import pinned_jars
@@ -11,7 +14,7 @@ from lakegate.spark_jobs.session import settings, start
 from tests.deliveries.delivery import plan_of, rule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
     from pyspark.sql import SparkSession
 
@@ -63,3 +66,19 @@ def test_every_result_names_the_version_of_deequ_that_ran(judge_files: Callable[
     result = judge_files(plan_of({"id": "integer"}), b"id\n1\n").result
 
     assert f"deequ-{result.engines['deequ']}.jar" == pinned_jars()[0].file
+
+
+def test_workers_have_the_engine_and_read_no_list_of_an_archive_again(spark: SparkSession) -> None:
+    """A worker imports nothing of the engine, and at the start of a task reads no list of files in PySpark's archive."""
+
+    def found(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        list(batches)
+        opened: list[str] = []
+        sys.addaudithook(lambda event, words: opened.append(str(words[0])) if event == "open" else None)
+        importlib.invalidate_caches()
+        is_loaded, archives = "lakegate.engine.measure.shares" in sys.modules, sum(".zip" in each for each in opened)
+        yield pa.record_batch([pa.array([is_loaded]), pa.array([archives])], names=["loaded", "opened"])
+
+    (row,) = spark.range(0, 1, 1, 1).mapInArrow(found, "loaded BOOLEAN, opened LONG").collect()
+
+    assert (row["loaded"], row["opened"]) == (True, 0)
