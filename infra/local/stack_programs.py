@@ -22,6 +22,8 @@ LAUNCHER: Final = Path(__file__).with_name("aws") / "launcher.py"
 PYTHON_OF_AWS: Final = TOOLS / "ministack/bin/python"
 SAM: Final = Path(__file__).with_name("aws") / "sam.py"
 PYTHON_OF_SAM: Final = TOOLS / "sam/bin/python"
+CODE: Final = ROOT / "build/local/code"
+"""Contents of the functions' bundles."""
 LOOPBACK: Final = "127.0.0.1"
 QUIET: Final = {
     "SFTP_ENABLED": "0",
@@ -71,7 +73,9 @@ def aws_environment(scratch: Path, emr: Path) -> dict[str, str]:
 
     The file `emr` holds the address of the local EMR Serverless once that runs.
     """
-    own = {"MINISTACK_REGION": REGION, "AWS_SECRET_ACCESS_KEY": "local", "LAKEGATE_EMR_ADDRESS": str(emr)}
+    CODE.mkdir(parents=True, exist_ok=True)
+    own = {"MINISTACK_REGION": REGION, "AWS_SECRET_ACCESS_KEY": "local"}
+    own |= {"LAKEGATE_EMR_ADDRESS": str(emr), "LAKEGATE_CODE": str(CODE)}
     return _environment(scratch) | QUIET | own
 
 

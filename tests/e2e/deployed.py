@@ -21,6 +21,7 @@ from lakegate.functions.ports.errors import NotFound
 from lakegate.functions.usecases.steps import run
 from lakegate.functions.usecases.sweep import sweep
 from lakegate.functions.workload import workload_id
+from lakegate.infra.local.stack import Stack
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -226,11 +227,12 @@ class Deployed:
             assert answer.status < 300
 
     def kill_function(self, name: str) -> int:
-        """SIGKILL every process that runs a function; how many there were."""
+        """SIGKILL every process that runs a function of this stack; how many there were. Stacks name their functions alike."""
+        started = str(Stack().folder / "tmp" / f"ministack-lambda-{self.resources[name]}-").encode()
         found = [
             int(folder.name)
             for folder in Path("/proc").iterdir()
-            if folder.name.isdigit() and f"ministack-lambda-{self.resources[name]}-".encode() in _command(folder)
+            if folder.name.isdigit() and started in _command(folder)
         ]
         for process in found:
             os.kill(process, signal.SIGKILL)

@@ -1,34 +1,41 @@
 """Serves the embedded AWS on a socket that was bound before: `python launcher.py FD`, by the Python of `.tools/ministack`.
 
-Beside the standard library only that environment's packages can be imported here. Ten things differ from the program
-`ministack`, eight of them by wrapping its private names, so its version is pinned exactly.
+Beside the standard library only that environment's packages can be imported here. Eleven things differ from the program
+`ministack`, nine of them by wrapping its private names, so its version is pinned exactly.
 
 * The socket is given: bound to loopback, so that its port is known before the first request.
 * Events of EMR Serverless are let through. AWS refuses `aws.*` sources from customers; here their sender is another process.
 * A queue runs as many batches at once as there are processors, for each has a process of its own.
-* An asynchronous invocation reports its success, too, to the queue that its function names: ministack has failures only.
+* An asynchronous invocation reports its success, too, to the queue that its function names: ministack has failures only. They
+  run as batches do, so many at once.
 * CloudFormation makes applications of EMR Serverless, by the local one (`application.py`).
 * A copy of an object has the checksum that its request names, and is refused by the request's If-None-Match. ministack keeps
   the checksum of the source, and knows the condition of other writes only.
 * IAM's simulator of policies reads the context of its request: conditions of policies ask for it.
-* A bundle is unpacked once, and not for each of those processes: three thousand files, two seconds.
+* A bundle is unpacked once, and not for each of those processes and stacks: three thousand files, two seconds.
 * Templates are read by the parser of YAML that is written in C.
+* The names of services that ministack does not have are read from two lists of botocore. ministack reads its model of each of
+  400 services for them, as soon as `lakegate doctor` asks for quotas: three seconds, 370 MB.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextvars
+import fcntl
 import hashlib
 import itertools
 import json
 import os
+import shutil
 import signal
 import socket
 import sys
 import tempfile
 import threading
+import time
 import zipfile
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
@@ -39,9 +46,12 @@ if TYPE_CHECKING:
 
 ADDRESS = "LAKEGATE_EMR_ADDRESS"
 """Variable with the file that holds the address of the local EMR Serverless."""
+CODE = "LAKEGATE_CODE"
+"""Variable with the folder for the contents of bundles."""
+KEPT_SECONDS = 86_400
 LET_THROUGH = "aws.emr-serverless"
 AT_ONCE = max(2, os.cpu_count() or 1)
-"""Batches of one queue."""
+"""Batches of one queue, and asynchronous invocations whose end is reported."""
 
 
 def main(descriptor: int) -> None:
@@ -60,6 +70,7 @@ def main(descriptor: int) -> None:
     objects._copy_object = copying(objects)  # type: ignore[attr-defined] # noqa: SLF001 - likewise
     identities, evaluator = (import_module(f"ministack.{name}") for name in ("services.iam", "core.iam_evaluator"))
     identities._IAM_HANDLERS["SimulatePrincipalPolicy"] = simulating(identities, evaluator)  # noqa: SLF001 - likewise
+    import_module("ministack.core.router")._is_aws_service_name = named(import_module("botocore.session").Session)  # type: ignore[attr-defined] # noqa: SLF001 - likewise
     runtime = import_module("ministack.core.lambda_runtime")
     runtime.zipfile = SimpleNamespace(**{**vars(zipfile), "ZipFile": LinkedBundle})  # type: ignore[attr-defined] # likewise
     if ADDRESS in os.environ:
@@ -123,7 +134,7 @@ def reporting(functions: Any, queues: Any) -> Callable[[Any, Any], None]:  # noq
 
     The record has the form of AWS's (Lambda developer guide, Capturing records of Lambda asynchronous invocations).
     """
-    invoke = functions.invoke_async_with_retry
+    invoke, running = functions.invoke_async_with_retry, threading.Semaphore(AT_ONCE)
 
     def run(function: Any, event: Any) -> None:  # noqa: ANN401 - ministack's
         settings = (
@@ -137,7 +148,8 @@ def reporting(functions: Any, queues: Any) -> Callable[[Any, Any], None]:  # noq
         threading.Thread(target=context.run, args=(report, function, event, destinations), daemon=True).start()
 
     def report(function: Any, event: Any, destinations: Any) -> None:  # noqa: ANN401 - ministack's
-        ended = functions._execute_function(function, event)  # noqa: SLF001 - see above
+        with running:
+            ended = functions._execute_function(function, event)  # noqa: SLF001 - see above
         failed = bool(ended.get("error"))
         arn = destinations["OnFailure" if failed else "OnSuccess"]["Destination"]
         record = {
@@ -181,29 +193,54 @@ def simulating(identities: Any, evaluator: Any) -> Callable[[Any], Any]:  # noqa
     return simulated
 
 
+def named(session: Callable[[], Any]) -> Callable[[str], bool]:
+    """Whether a signature's name of a service is one of AWS's: of a service, or of its endpoint."""
+
+    @cache
+    def names() -> frozenset[str]:
+        catalogue = session()
+        partitions = catalogue.get_data("endpoints")["partitions"]
+        return frozenset(catalogue.get_available_services()).union(*(each["services"] for each in partitions))
+
+    return lambda name: name in names()
+
+
 class LinkedBundle(zipfile.ZipFile):
-    """A bundle whose contents are unpacked once, beside all others; further times a link leads there.
+    """A bundle whose contents are unpacked once, for all stacks of this clone; further times a link leads there.
 
-    A function's code folder is read-only in Lambda, so that two of its processes can share one. ministack writes the bundle
-    for each process: it is deleted after use, because the judge's has 90 MB.
+    A function's code folder is read-only in Lambda, so that its processes can share one. ministack writes the bundle for each
+    process: it is deleted after use, because the judge's has 90 MB.
     """
-
-    unpacking = threading.Lock()
 
     def extractall(self, path: Any = None, members: Any = None, pwd: bytes | None = None) -> None:  # noqa: ANN401 - zipfile's
         """Make `path`, an empty folder, a link to the contents, and delete the bundle."""
         assert self.filename is not None
         assert path is not None
         with open(self.filename, "rb") as file:  # noqa: PTH123 - a name, as zipfile has it
-            home = Path(tempfile.gettempdir()) / f"code-{hashlib.file_digest(file, 'sha256').hexdigest()}"
-        with self.unpacking:
+            home = (
+                Path(os.environ.get(CODE, tempfile.gettempdir()))
+                / f"code-{hashlib.file_digest(file, 'sha256').hexdigest()}"
+            )
+        with home.with_suffix(".lock").open("w") as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
             if not home.exists():
+                forget(home.parent)
                 aside = home.with_suffix(".aside")
+                shutil.rmtree(aside, ignore_errors=True)
                 super().extractall(aside, members, pwd)
                 aside.rename(home)
+            os.utime(home)
         Path(path).rmdir()
         Path(path).symlink_to(home)
         Path(self.filename).unlink()
+
+
+def forget(folder: Path) -> None:
+    """Remove the contents of bundles that no process was started from for a day."""
+    for each in folder.glob("code-*"):
+        if each.is_dir() and time.time() - each.stat().st_mtime > KEPT_SECONDS:
+            shutil.rmtree(each, ignore_errors=True)
+            each.with_suffix(".lock").unlink(missing_ok=True)
 
 
 if __name__ == "__main__":

@@ -1,16 +1,28 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
+import time
 import zipfile
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
+from botocore.session import Session
 
 from lakegate.contracts.errors import SetUpError
 from lakegate.infra.local import stack_programs as programs
-from lakegate.infra.local.aws.launcher import AT_ONCE, LinkedBundle, bounded, copying, trusting
+from lakegate.infra.local.aws.launcher import (
+    AT_ONCE,
+    CODE,
+    KEPT_SECONDS,
+    LinkedBundle,
+    bounded,
+    copying,
+    named,
+    trusting,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -136,3 +148,35 @@ def test_a_bundle_is_unpacked_once_for_all_processes(tmp_path: Path, monkeypatch
     assert [(tmp_path / name / "functions/intake.py").read_text() for name in ("first", "second")] == ["pass\n"] * 2
     assert (tmp_path / "first").readlink() == (tmp_path / "second").readlink()
     assert not (tmp_path / "code.zip").exists()
+
+
+def test_contents_that_nobody_used_for_a_day_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clone's folder keeps the contents of the bundles that its stacks use, and no older ones."""
+    monkeypatch.setenv(CODE, str(tmp_path))
+    for text in ("old", "used", "new"):
+        with zipfile.ZipFile(tmp_path / "code.zip", "w") as archive:
+            archive.writestr("module.py", text)
+        (tmp_path / text).mkdir()
+        with LinkedBundle(tmp_path / "code.zip") as bundle:
+            bundle.extractall(tmp_path / text)
+        if text == "old":
+            long_ago = time.time() - KEPT_SECONDS - 60
+            os.utime((tmp_path / text).resolve(), (long_ago, long_ago))
+
+    assert {text: (tmp_path / text / "module.py").is_file() for text in ("old", "used", "new")} == {
+        "old": False,
+        "used": True,
+        "new": True,
+    }
+
+
+def test_services_are_known_by_their_names_and_by_those_of_their_endpoints() -> None:
+    """The embedded AWS says which service it does not have, without reading the model of each."""
+    known = named(Session)
+
+    assert [known(name) for name in ("service-quotas", "servicequotas", "glacier", "nobody")] == [
+        True,
+        True,
+        True,
+        False,
+    ]
