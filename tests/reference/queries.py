@@ -5,6 +5,7 @@ A plan contains Spark's SQL only: `remember` notes the query from which it was c
 
 from __future__ import annotations
 
+import atexit
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -69,6 +70,7 @@ def _database() -> duckdb.DuckDBPyConnection:
     """One for all queries of a process: opening one takes longer than most of them."""
     database = duckdb.connect(":memory:")
     database.execute("SET TimeZone = 'UTC'")
+    atexit.register(_database.cache_clear)  # else DuckDB prints at the end that it leaks
     return database
 
 
