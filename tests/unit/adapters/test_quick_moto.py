@@ -19,6 +19,7 @@ from moto import mock_aws
 from moto.core.serialize import AttributePickerContext, XFormedAttributePicker
 from moto.core.utils import get_service_model
 from moto.moto_api._internal import mock_random
+from moto.moto_api._internal.moto_random import MotoRandom
 
 from lakegate.functions.adapters.tables import DEFINITIONS
 from tests.fakes import quick_moto
@@ -182,3 +183,13 @@ def test_a_time_in_utc_is_read_in_every_zone(time: datetime, of_http: bool) -> N
         known, expected = quick_moto._timestamp(text, lambda: zone), read(text, lambda: zone)  # noqa: B023, SLF001
 
         assert (known, known.utcoffset()) == (expected, expected.utcoffset())
+
+
+@given(st.integers(), st.integers(0, 60), st.booleans(), st.booleans())
+def test_identifiers_are_drawn_as_before(seed: int, length: int, digits: bool, lower: bool) -> None:  # noqa: FBT001 - cases
+    """And what is drawn after them."""
+    random, other = MotoRandom(seed), MotoRandom(seed)
+    expected = PUBLISHED[MotoRandom, "get_random_string"](random, length, digits, lower)
+
+    assert quick_moto._random_string(other, length, digits, lower) == expected  # noqa: SLF001 - the function
+    assert other.random() == random.random()
