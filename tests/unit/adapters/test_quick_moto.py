@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta, timezone
 from email.utils import format_datetime
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import boto3
@@ -48,10 +49,16 @@ UPDATE = {
 }
 
 
+@cache
+def clients() -> tuple[Any, ...]:
+    known = {"region_name": "us-east-1", "aws_access_key_id": "testing", "aws_secret_access_key": "testing"}
+    session = boto3.Session(**known)  # type: ignore[arg-type] # three texts
+    return tuple(map(session.client, ("s3", "dynamodb", "cloudformation")))
+
+
 def calls() -> list[Callable[[], Any]]:
     """Calls of each kind that the adapters make, those that fail too; each reads what those before it wrote."""
-    region = {"region_name": "us-east-1", "aws_access_key_id": "testing", "aws_secret_access_key": "testing"}
-    s3, table, stacks = (boto3.client(name, **region) for name in ("s3", "dynamodb", "cloudformation"))  # type: ignore[call-overload] # texts
+    s3, table, stacks = clients()
     there = {"Bucket": BUCKET, "Key": "orders/a b/é.csv"}
     item, unmet = (
         KEY | ITEM,
