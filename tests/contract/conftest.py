@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import zlib
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import boto3
@@ -120,8 +120,15 @@ def in_memory() -> Ports:
     )
 
 
+@cache
+def _emr() -> Any:
+    """Made once, as the other clients."""
+    known = {"region_name": "us-east-1", "aws_access_key_id": "testing", "aws_secret_access_key": "testing"}
+    return boto3.client("emr-serverless", **known)  # type: ignore[call-overload] # three texts
+
+
 def on_aws(there: Cloud) -> Ports:
-    emr: Any = boto3.client("emr-serverless", region_name="us-east-1")
+    emr = _emr()
     application = emr.create_application(name="lakegate", releaseLabel="emr-7.14.0", type="SPARK")["applicationId"]
     table = there.table("workloads")
     return Ports(

@@ -1,11 +1,12 @@
 """An AWS in this process whose calls cost half: what moto and botocore compute again for each call is computed once.
 
-Nothing that they do is changed: each function of QUICKER has the results of the one that it replaces, and
+Nothing that a client of botocore sees is changed: each function of QUICKER has the results of the one that it replaces, and
 `tests/unit/adapters/test_quick_moto.py` compares both.
 """
 
 from __future__ import annotations
 
+import string
 from contextlib import contextmanager
 from functools import cache, lru_cache
 from types import SimpleNamespace
@@ -14,11 +15,12 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import botocore.useragent
 import botocore.utils
 from moto import mock_aws
-from moto.core import responses
+from moto.core import models, responses
 from moto.core.base_backend import BaseBackend
 from moto.core.serialize import AttributePickerContext, ResponseSerializer, XFormedAttributePicker
 from moto.core.utils import method_names_from_class
 from moto.dynamodb.models.dynamo_type import DynamoType, Item, LimitedSizeDict
+from moto.moto_api._internal.moto_random import MotoRandom
 from moto.s3.responses import S3Response
 
 if TYPE_CHECKING:
@@ -95,11 +97,32 @@ def _copied_item(item: Item, memo: dict[int, Any]) -> Item:
     return cast("Item", result)
 
 
+def _random_string(
+    random: MotoRandom,
+    length: int = 20,
+    include_digits: bool = True,  # noqa: FBT001, FBT002 - as moto
+    lower_case: bool = False,  # noqa: FBT001, FBT002 - likewise
+) -> str:
+    """The same draws as by `choice`, of which each answer's identifier needs 52."""
+    pool = string.ascii_letters + (string.digits if include_digits else "")
+    drawn: list[str] = []
+    while len(drawn) < length:
+        number = random.getrandbits(6)
+        drawn += pool[number : number + 1]
+    return "".join(drawn).lower() if lower_case else "".join(drawn)
+
+
 QUICKER: Final[tuple[tuple[Any, str, Any], ...]] = (
     (responses, "method_names_from_class", cache(method_names_from_class)),
     (BaseBackend, "urls", property(_urls)),
     (ResponseSerializer, "get_value", _get_value),
     (S3Response, "subdomain_based_buckets", staticmethod(lambda request: _of_host(request.headers["host"]))),
+    (MotoRandom, "get_random_string", _random_string),
+    (
+        models,
+        "RESPONSES_METHODS",
+        [],
+    ),  # answers for the library requests, which nothing here asks: 1,288 are set up in each test
     (DynamoType, "__deepcopy__", _copied),
     (Item, "__deepcopy__", _copied_item),
     (botocore.utils, "_parse_timestamp_with_tzinfo", _timestamp),

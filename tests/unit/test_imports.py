@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
@@ -37,6 +38,7 @@ print(json.dumps([sorted(sys.modules), _client.cache_info().currsize]))
 """
 
 
+@cache
 def started(handler: str) -> tuple[set[str], int]:
     """The modules of a handler that was imported and not yet called, and how many clients it has made."""
     ended = subprocess.run(  # noqa: S603 - our own interpreter on our own text

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta, timezone
 from email.utils import format_datetime
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import boto3
@@ -19,6 +20,7 @@ from moto import mock_aws
 from moto.core.serialize import AttributePickerContext, XFormedAttributePicker
 from moto.core.utils import get_service_model
 from moto.moto_api._internal import mock_random
+from moto.moto_api._internal.moto_random import MotoRandom
 
 from lakegate.functions.adapters.tables import DEFINITIONS
 from tests.fakes import quick_moto
@@ -47,10 +49,16 @@ UPDATE = {
 }
 
 
+@cache
+def clients() -> tuple[Any, ...]:
+    known = {"region_name": "us-east-1", "aws_access_key_id": "testing", "aws_secret_access_key": "testing"}
+    session = boto3.Session(**known)  # type: ignore[arg-type] # three texts
+    return tuple(map(session.client, ("s3", "dynamodb", "cloudformation")))
+
+
 def calls() -> list[Callable[[], Any]]:
     """Calls of each kind that the adapters make, those that fail too; each reads what those before it wrote."""
-    region = {"region_name": "us-east-1", "aws_access_key_id": "testing", "aws_secret_access_key": "testing"}
-    s3, table, stacks = (boto3.client(name, **region) for name in ("s3", "dynamodb", "cloudformation"))  # type: ignore[call-overload] # texts
+    s3, table, stacks = clients()
     there = {"Bucket": BUCKET, "Key": "orders/a b/é.csv"}
     item, unmet = (
         KEY | ITEM,
@@ -182,3 +190,13 @@ def test_a_time_in_utc_is_read_in_every_zone(time: datetime, of_http: bool) -> N
         known, expected = quick_moto._timestamp(text, lambda: zone), read(text, lambda: zone)  # noqa: B023, SLF001
 
         assert (known, known.utcoffset()) == (expected, expected.utcoffset())
+
+
+@given(st.integers(), st.integers(0, 60), st.booleans(), st.booleans())
+def test_identifiers_are_drawn_as_before(seed: int, length: int, digits: bool, lower: bool) -> None:  # noqa: FBT001 - cases
+    """And what is drawn after them."""
+    random, other = MotoRandom(seed), MotoRandom(seed)
+    expected = PUBLISHED[MotoRandom, "get_random_string"](random, length, digits, lower)
+
+    assert quick_moto._random_string(other, length, digits, lower) == expected  # noqa: SLF001 - the function
+    assert other.random() == random.random()
