@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import replace
-from subprocess import run
 from typing import TYPE_CHECKING
 
 import pytest
 
+from lakegate.cli.main import main
 from lakegate.contracts.judge.verdict import Verdict
 from lakegate.contracts.model.policy import Policy
 from lakegate.contracts.plan.check import NONE, Check, Tier, Unit
@@ -112,24 +112,21 @@ schema:
 def test_no_report_shows_a_value(
     options: tuple[str, ...],
     tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     """`lakegate check` on a file of canaries: nothing on either stream shows one."""
     (tmp_path / "canaries.yaml").write_text(CONTRACT)
     data = tmp_path / "people.csv"
     row = ",".join([CANARY] * 5)
     data.write_text(f'id,name,born,seen,open\n{row}\n{row}\n"{CANARY}"x,{row}\n')
-    command = [
-        sys.executable,
-        "-m",
-        "lakegate.cli.main",
-        "check",
-        *options,
-        "--contract",
-        str(tmp_path / "canaries.yaml"),
-    ]
+    words = ["check", *options, "--contract", str(tmp_path / "canaries.yaml"), str(data)]
+    monkeypatch.setattr(sys, "argv", ["lakegate", *words])
 
-    answer = run([*command, str(data)], capture_output=True, check=False, text=True)  # noqa: S603 - our own command
+    with pytest.raises(SystemExit) as ended:
+        main()
 
-    assert answer.returncode == 1
-    assert CANARY not in answer.stdout + answer.stderr
-    assert "aaaaaa9999" in answer.stdout
+    answers, messages = capfd.readouterr()
+    assert ended.value.code == 1
+    assert CANARY not in answers + messages
+    assert "aaaaaa9999" in answers

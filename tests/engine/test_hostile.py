@@ -5,15 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import json
-import sys
 from dataclasses import replace
-from subprocess import run
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
+from lakegate.cli.main import app
 from lakegate.contracts.judge.verdict import Verdict
 from lakegate.contracts.lint.examine import examine
 from lakegate.contracts.model.policy import Policy
@@ -216,9 +216,8 @@ def test_the_name_of_a_file_means_nothing(tmp_path: Path) -> None:
         (tmp_path / name).write_text("id\nbad\n")
     paths = [*(str(tmp_path / name) for name in FILE_NAMES), f"{tmp_path}/x/../good.csv"]
 
-    command = [sys.executable, "-m", "lakegate.cli.main", "check", "--json", "--contract", str(contract), *paths]
-    answer = run(command, capture_output=True, check=False, text=True)  # noqa: S603 - our own command
+    answer = CliRunner().invoke(app, ["check", "--json", "--contract", str(contract), *paths])
 
     document = json.loads(answer.stdout)
-    assert (answer.returncode, document["verdict"], document["rows"]) == (1, "rejected", 8)
+    assert (answer.exit_code, document["verdict"], document["rows"]) == (1, "rejected", 8)
     assert {7} == {each["failing_rows"] for each in document["checks"] if each["failing_rows"]}

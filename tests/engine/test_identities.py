@@ -79,7 +79,7 @@ def hashes(kind: pa.DataType, values: list[Any]) -> list[bytes]:
     return [bytes(each).ljust(16, b"\0") for each in row_hashes(pa.table({"x": pa.array(values, kind)}))]
 
 
-@sampled(150, 20_000)
+@sampled(80, 20_000)
 @given(columns(), columns())
 def test_a_row_is_hashed_as_documented(
     one: tuple[pa.DataType, list[Any]], other: tuple[pa.DataType, list[Any]]
@@ -96,7 +96,7 @@ def test_a_row_is_hashed_as_documented(
     assert [bytes(each).ljust(16, b"\0") for each in row_hashes(table.slice(1))] == wanted[1:]
 
 
-@sampled(150, 20_000)
+@sampled(80, 20_000)
 @given(columns())
 def test_equal_values_have_equal_hashes_and_others_have_not(column: tuple[pa.DataType, list[Any]]) -> None:
     """In lists, too: each null, empty text and empty list has its place."""

@@ -62,7 +62,7 @@ def tree_of(pattern: str) -> Items:
         raise
 
 
-@sampled(250, 50_000)
+@sampled(120, 50_000)
 @given(patterns, st.lists(texts, min_size=1, max_size=5))
 def test_the_searches_of_a_pattern_are_equivalent_to_it(pattern: str, subjects: list[str]) -> None:
     """The searches of a pattern, each by its own engine, together find just what the pattern finds."""
@@ -73,7 +73,7 @@ def test_the_searches_of_a_pattern_are_equivalent_to_it(pattern: str, subjects: 
         assert [by_python(translated, text) for text in subjects] == found
 
 
-@sampled(250, 50_000)
+@sampled(120, 50_000)
 @example(r"\B", ["aéa"])
 @example(r"x|\B.", ["é", "aéa"])
 @example(r"[^a]", ["😀", "é"])
@@ -89,7 +89,7 @@ def test_the_dialect_of_each_engine_has_the_same_result(pattern: str, subjects: 
         assert [by_re2(render(items, RE2), text) for text in subjects] == expected
 
 
-@sampled(250, 50_000)
+@sampled(120, 50_000)
 @given(patterns, st.text("ab1 -", min_size=1, max_size=3), st.integers(0, 12), texts)
 def test_the_bound_of_steps_holds(pattern: str, pump: str, times: int, tail: str) -> None:
     """An engine that tries every way takes no more steps than the bound, whatever the pattern and the text."""
@@ -105,7 +105,7 @@ def test_the_bound_of_steps_holds(pattern: str, pump: str, times: int, tail: str
     assert search.steps <= bound
 
 
-@sampled(150, 20_000)
+@sampled(80, 20_000)
 @given(patterns)
 def test_what_people_are_warned_of_is_never_left_to_backtracking(pattern: str) -> None:
     """A pattern whose shape lint reports goes to RE2, is refused, or was cut to a shape without choices."""
@@ -160,7 +160,7 @@ def test_what_no_engine_bounds_is_refused(pattern: str, words: str) -> None:
         parts_of(pattern)
 
 
-@sampled(150, 20_000)
+@sampled(80, 20_000)
 @given(st.text("%_aé\n", max_size=8), st.lists(st.text("aé\nb", max_size=6), min_size=1, max_size=4))
 def test_a_pattern_of_sql_says_the_same(pattern: str, subjects: list[str]) -> None:
     """LIKE is searched for as the reference does, with as many runs of anything as it has."""

@@ -94,7 +94,7 @@ def test_the_crate_makes_these_digests() -> None:
     assert by_the_crate() == BY_THE_CRATE
 
 
-@sampled(60, 3_000)
+@sampled(40, 3_000)
 @given(rows(), st.data())
 def test_a_file_that_is_written_again_keeps_its_hash(found: Any, data: st.DataObject) -> None:
     """Row groups, compression, dictionaries, page versions and batches of reading do not change the hash."""
@@ -115,7 +115,7 @@ def test_a_file_that_is_written_again_keeps_its_hash(found: Any, data: st.DataOb
     assert digest(*batches, schema=again.schema_arrow) == digest(*table.to_batches(), schema=table.schema)
 
 
-@sampled(100, 5_000)
+@sampled(60, 5_000)
 @given(rows(), st.data())
 def test_rows_may_come_in_any_batches(found: Any, data: st.DataObject) -> None:
     """Slices of a batch have the hash of the batch, wherever it is cut."""
@@ -127,7 +127,7 @@ def test_rows_may_come_in_any_batches(found: Any, data: st.DataObject) -> None:
     assert digest(*slices, schema=schema) == digest(batch)
 
 
-@sampled(100, 5_000)
+@sampled(60, 5_000)
 @given(rows(), st.data())
 def test_another_value_has_another_hash(found: Any, data: st.DataObject) -> None:
     """A change of any one value that is not null, to another that is not null, changes the hash."""
