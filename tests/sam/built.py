@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -31,11 +32,11 @@ PSEUDO = {
 }
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(yaml.CSafeLoader):
     """Reads the short forms of intrinsic functions, too: `!Sub text` as `{"Fn::Sub": text}`."""
 
 
-def _intrinsic(loader: yaml.SafeLoader, name: str, node: yaml.Node) -> dict[str, Any]:
+def _intrinsic(loader: yaml.CSafeLoader, name: str, node: yaml.Node) -> dict[str, Any]:
     value: Any
     match node:
         case yaml.ScalarNode():
@@ -63,6 +64,13 @@ ARNS = {
     "AWS::SQS::Queue": f"arn:aws:sqs:{HERE}:",
     "AWS::Serverless::Function": f"arn:aws:lambda:{HERE}:function:",
 }
+
+
+@cache
+def _document(path: Path) -> dict[str, Any]:
+    """A template; nobody changes it."""
+    document: dict[str, Any] = yaml.load(path.read_text(), _Loader)  # noqa: S506 - a safe loader, with the template's tags
+    return document
 
 
 def build(folder: Path) -> Path:
@@ -107,7 +115,7 @@ class Stack:
     @classmethod
     def read(cls, path: Path, **values: str) -> Stack:
         """The stack that a built template would become."""
-        document = yaml.load(path.read_text(), _Loader)  # noqa: S506 - a safe loader, with the template's tags
+        document = _document(path)
         defaults = {name: str(each.get("Default", "")) for name, each in document["Parameters"].items()}
         return cls(document, {**PSEUDO, **defaults, **values})
 

@@ -6,15 +6,19 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 import boto3
 import pytest
 from botocore.exceptions import BotoCoreError, ClientError
 
+from lakegate.cli import buckets
+from lakegate.cli.main import main
 from lakegate.contracts.errors import SetUpError
+from lakegate.functions.adapters import clients
 from lakegate.infra.setup.environments import program
 from tests.sam.built import ROOT, sam
 from tests.sam.emulator import REGION, free_port
@@ -25,7 +29,7 @@ if TYPE_CHECKING:
 
 ROOT_USER = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_DEFAULT_REGION": REGION}
 PATIENCE_SECONDS = 300
-CONTRACT = "contracts/examples/weather.dcm.yaml"
+CONTRACT = str(ROOT / "contracts/examples/weather.dcm.yaml")
 PARAMETERS = ("EmrApplicationId=00f1local", "SweepSchedule=rate(1 day)", "NotifySchedule=rate(1 day)")
 
 
@@ -72,16 +76,7 @@ class Guarded:
         key = iam.create_access_key(UserName=name)["AccessKey"]
         known = {"AWS_ACCESS_KEY_ID": key["AccessKeyId"], "AWS_SECRET_ACCESS_KEY": key["SecretAccessKey"]}
         environment = {**os.environ, **known, "AWS_DEFAULT_REGION": REGION, "AWS_ENDPOINT_URL": self.endpoint}
-
-        def lakegate(*words: str) -> int:
-            command = [sys.executable, "-m", "lakegate.cli.main", *words]
-            ended = subprocess.run(  # noqa: S603 - this interpreter
-                command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
-            )
-            sys.stdout.write(f"{name} {words}: {ended.stdout}{ended.stderr}")  # shown where the test fails
-            return ended.returncode
-
-        return lakegate
+        return partial(_lakegate, environment)
 
     def states(self) -> set[str]:
         """The states of all workloads."""
@@ -119,6 +114,20 @@ def guarded(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[G
     finally:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+
+
+def _lakegate(environment: dict[str, str], *words: str) -> int:
+    """The exit code of a command in this process, with that environment and clients of its own."""
+    caches = clients._client, buckets._client  # noqa: SLF001 - a process makes one client of each service
+    with patch.dict(os.environ, environment, clear=True), patch("sys.argv", ["lakegate", *words]):
+        for each in caches:
+            each.cache_clear()
+        with pytest.raises(SystemExit) as ended:
+            main()
+    for each in caches:
+        each.cache_clear()
+    assert isinstance(ended.value.code, int)
+    return ended.value.code
 
 
 def until(holds: Callable[[], bool]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -21,10 +22,10 @@ from lakegate.contracts.plan.result import Result
 from lakegate.infra.local.clone import ROOT, TOOLS
 from lakegate.infra.packaging import __main__ as command
 from lakegate.infra.packaging.archives import tarred, zipped
-from lakegate.infra.packaging.bundles import NEWER_PYTHON, RUNNING, bundle_job
+from lakegate.infra.packaging.bundles import NEWER_PYTHON, RUNNING, bundle_functions, bundle_job
 from lakegate.infra.packaging.contents import JUDGE, PULL, Bundle, fill, wanted
 from lakegate.infra.packaging.wheels import unpack, wheels
-from lakegate.infra.setup.environments import LOCKS
+from lakegate.infra.setup.environments import LOCKS, MARK
 from tests.deliveries.delivery import plan_of, request_for, rule
 from tests.infra.packaging.conftest import quick_job
 
@@ -36,6 +37,8 @@ LAMBDA_LIMIT = 50_000_000
 """Bytes of a zip that Lambda takes."""
 UNPACKED_LIMIT = 250_000_000
 """Bytes that Lambda unpacks (Lambda developer guide, Lambda quotas)."""
+UNCHECKED_HASH = 0b01
+"""The flags in the header of bytecode that has a hash of its source and no time, and is not compared with it (PEP 552)."""
 JUDGED = """
 import json, sys
 from pathlib import Path
@@ -82,9 +85,29 @@ def python(*words: str, **environment: str) -> str:
     return ended.stdout
 
 
-def test_the_functions_bundle_is_the_same_bytes_every_time(functions: Path, built: Path) -> None:
-    """A deployment without a change changes nothing: the bundle that the tests deploy was made apart from this one."""
-    assert functions.read_bytes() == (built.parents[2] / "build/lambda/functions.zip").read_bytes()
+def test_a_bundle_is_the_same_bytes_every_time(tmp_path: Path) -> None:
+    """A deployment without a change changes nothing: neither a place nor a time is in the bytecode."""
+    made = []
+    for name in ("one", "two"):
+        root, tools = tmp_path / name, tmp_path / name / "tools"
+        locked = tools / f"wheels/lambda-{RUNNING}"
+        for folder in (root / "functions", root / "lakegate", locked):
+            folder.mkdir(parents=True)
+        (root / "functions/module.py").write_text("def known(word):\n    return word in {'a', 'b', 'c'}\n")
+        (root / "lakegate/__init__.py").touch()
+        shutil.copyfile(LOCKS / "lambda.lock", locked / MARK)
+        made.append(bundle_functions(root, tools, root / "build"))
+    with zipfile.ZipFile(made[0]) as archive:
+        bytecode = archive.read("lakegate/functions/__pycache__/module.cpython-311.pyc")
+
+    assert made[0].read_bytes() == made[1].read_bytes()
+    assert int.from_bytes(bytecode[4:8], "little") == UNCHECKED_HASH
+
+
+@pytest.mark.full  # per commit of one module: the test above
+def test_the_functions_bundle_is_the_same_bytes_every_time(functions: Path, tmp_path: Path) -> None:
+    """So is the whole bundle: the one that the tests deploy was made apart from this one."""
+    assert functions.read_bytes() == bundle_functions(ROOT, TOOLS, tmp_path).read_bytes()
 
 
 @pytest.mark.full

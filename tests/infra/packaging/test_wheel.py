@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lakegate.infra.local.clone import ROOT
-from lakegate.infra.packaging.release import sources
+from lakegate.infra.packaging.release import build_wheel, sources
 from lakegate.infra.setup.environments import install
 from lakegate.infra.setup.schemas import pinned_schemas
 
@@ -29,14 +29,28 @@ PLAIN = ("duckdb", "flatbuffers", "jsonschema", "numpy", "pyarrow", "pyyaml", "r
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, built from a clone that nobody has set up."""
-    clone, wheels = tmp_path_factory.mktemp("clone"), tmp_path_factory.mktemp("wheels")
+def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A clone that nobody has set up."""
+    clone = tmp_path_factory.mktemp("clone")
     sources(ROOT, clone, ignored=("official",))
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(wheels), str(clone)]
+    return clone
+
+
+@pytest.fixture(scope="module")
+def wheel(clone: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, built from the clone with the tools of this environment."""
+    return build_wheel(clone, tmp_path_factory.mktemp("wheels"))
+
+
+@pytest.mark.full  # the tools that pyproject.toml names are those of this environment (`boot.lock`)
+def test_pip_builds_the_wheel_with_the_tools_that_it_names(clone: Path, wheel: Path, tmp_path: Path) -> None:
+    """`pip install` of a clone fetches the tools of the build itself: the wheel has the same files."""
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(tmp_path), str(clone)]
     subprocess.run(command, check=True, capture_output=True, timeout=300)  # noqa: S603 - our own package
-    (built,) = wheels.iterdir()
-    return built
+    (built,) = tmp_path.iterdir()
+
+    with zipfile.ZipFile(built) as one, zipfile.ZipFile(wheel) as other:
+        assert sorted(one.namelist()) == sorted(other.namelist())
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +60,7 @@ def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     venv.create(folder, symlinks=True)
     python = folder / "bin/python"
     install = [sys.executable, "-m", "pip", "--quiet", "--python", str(python), "install", "--no-deps", "--no-index"]
-    subprocess.run([*install, str(wheel)], check=True, capture_output=True, timeout=300)  # noqa: S603 - our own package
+    subprocess.run([*install, "--no-compile", str(wheel)], check=True, capture_output=True, timeout=300)  # noqa: S603 - our own package
     (site,) = folder.glob("lib/python*/site-packages")
     for name in required(PLAIN):
         link(name, site)
