@@ -12,7 +12,7 @@ from botocore.config import Config
 from lakegate.contracts.errors import SetUpError
 from lakegate.infra.local.clone import ROOT, TOOLS
 from lakegate.infra.local.stack_programs import PYTHON_OF_SAM, SAM
-from lakegate.infra.packaging.bundles import RUNNING, bundle_functions, bundle_judge, bundle_pull
+from lakegate.infra.packaging.bundles import bundle_functions, bundle_judge, bundle_pull
 from lakegate.infra.setup.atomic_dir import alone
 
 if TYPE_CHECKING:
@@ -24,12 +24,11 @@ if TYPE_CHECKING:
 RELEASE: Final = "emr-7.14.0"
 ARTIFACTS: Final = "lakegate-artifacts"
 """The bucket that SAM uploads to."""
-BUNDLE: Final = ROOT / "build/lambda/functions.zip"
 BUNDLED: Final = ("lakegate", "contracts", "functions", "infra/packaging", "infra/setup")
 LOCAL_BUILD: Final = ROOT / "build/local"
 """What is made for the Python of this machine: the embedded AWS has no other."""
-QUICK: Final = 1
-"""The level of compression: nobody sends these bundles anywhere, and packing them small takes twice as long."""
+BYTECODE: Final = LOCAL_BUILD / "bytecode"
+"""Of the modules of earlier bundles."""
 AT_ONCE: Final = 15
 """Job runs that the application takes at a time; how many run at once is a matter of this machine's processors."""
 PATIENCE_SECONDS: Final = 180
@@ -53,12 +52,10 @@ def bundle(parameters: Mapping[str, str]) -> None:
     Who starts another stack at the same time waits, and has them too.
     """
     with alone(LOCAL_BUILD):
-        if _is_older(BUNDLE, BUNDLED):
-            bundle_functions(ROOT, TOOLS, ROOT / "build")
-        for each in OPTIONAL:
+        LOCAL_BUILD.mkdir(parents=True, exist_ok=True)
+        for each in BUNDLES:
             if each.is_wanted(parameters) and _is_older(LOCAL_BUILD / each.path, (*BUNDLED, *each.more)):
-                LOCAL_BUILD.mkdir(parents=True, exist_ok=True)
-                each.make(ROOT, TOOLS, LOCAL_BUILD, RUNNING, QUICK)
+                each.make(ROOT, TOOLS, LOCAL_BUILD, BYTECODE)
 
 
 def _is_older(made: Path, names: tuple[str, ...]) -> bool:
@@ -76,34 +73,35 @@ def _pulls(parameters: Mapping[str, str]) -> bool:
     return bool(parameters.get("PullHosts") or parameters.get("PullObjects"))
 
 
-class OptionalBundle(NamedTuple):
-    """A bundle of functions that a stack has by its parameters."""
+class LocalBundle(NamedTuple):
+    """A bundle of functions that a stack has, some by its parameters."""
 
     path: str
     """Below a folder of bundles."""
-    make: Callable[[Path, Path, Path, str, int], Path]
+    make: Callable[[Path, Path, Path, Path], Path]
     is_wanted: Callable[[Mapping[str, str]], bool]
     more: tuple[str, ...] = ()
     """What it is made of beside `BUNDLED`."""
 
 
-OPTIONAL: Final = (
-    OptionalBundle("judge/judge.zip", bundle_judge, _judges, ("engine", "spark_jobs")),
-    OptionalBundle("pull/pull.zip", bundle_pull, _pulls),
+BUNDLES: Final = (
+    LocalBundle("lambda/functions.zip", bundle_functions, lambda _: True),
+    LocalBundle("judge/judge.zip", bundle_judge, _judges, ("engine", "spark_jobs")),
+    LocalBundle("pull/pull.zip", bundle_pull, _pulls),
 )
 
 
 def template(folder: Path, parameters: Mapping[str, str]) -> Path:
-    """template.yaml with absolute paths of the bundles: the judge's and the pull function's are for this machine's Python.
+    """template.yaml with absolute paths of the bundles for this machine's Python.
 
-    Where there is no such function, SAM is given another bundle for it, which nothing is made of.
+    Where there is no such function, SAM is given the first bundle for it, which nothing is made of.
     """
     text = (ROOT / "template.yaml").read_text()
-    for each in OPTIONAL:
-        code = LOCAL_BUILD / each.path if each.is_wanted(parameters) else BUNDLE
+    for each in BUNDLES:
+        code = LOCAL_BUILD / (each if each.is_wanted(parameters) else BUNDLES[0]).path
         text = text.replace(f"CodeUri: build/{each.path}", f"CodeUri: {code}")
     made = folder / "template.yaml"
-    made.write_text(text.replace("CodeUri: build/", f"CodeUri: {ROOT}/build/"))
+    made.write_text(text)
     return made
 
 

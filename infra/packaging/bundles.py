@@ -23,7 +23,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lakegate.infra.local.jars import jars
-from lakegate.infra.packaging.archives import LEVEL, digest, tarred, zipped
+from lakegate.infra.packaging.archives import LEVEL, QUICK, digest, tarred, zipped
+from lakegate.infra.packaging.bytecode import compile_all, compile_changed
 from lakegate.infra.packaging.contents import FUNCTIONS, JOB, JUDGE, PULL, fill
 from lakegate.infra.setup.atomic_dir import atomic_dir
 
@@ -44,19 +45,22 @@ JARS = ("deequ.jar", "avro.jar")
 """What the release carries of the pinned jars, in their order; the others stand for what EMR has."""
 
 
-def bundle_functions(root: Path, tools: Path, build: Path) -> Path:
-    """Make the functions' bundle; its path."""
-    return _zip(FUNCTIONS, "lambda/functions.zip", root, tools, build)
+def bundle_functions(root: Path, tools: Path, build: Path, kept: Path | None = None) -> Path:
+    """Make the functions' bundle; its path.
+
+    `kept`, here and below: for the Python of this machine and packed quickly, with bytecode of earlier bundles from this folder.
+    """
+    return _zip(FUNCTIONS, "lambda/functions.zip", (root, tools, build), RUNNING, kept)
 
 
-def bundle_judge(root: Path, tools: Path, build: Path, python: str = NEWER_PYTHON, level: int = LEVEL) -> Path:
-    """Make the judge function's bundle for a version of Python; its path. `level`: how small, from 1 (quick) to 9."""
-    return _zip(JUDGE, "judge/judge.zip", root, tools, build, python, level)
+def bundle_judge(root: Path, tools: Path, build: Path, kept: Path | None = None) -> Path:
+    """Make the judge function's bundle; its path."""
+    return _zip(JUDGE, "judge/judge.zip", (root, tools, build), NEWER_PYTHON, kept)
 
 
-def bundle_pull(root: Path, tools: Path, build: Path, python: str = NEWER_PYTHON, level: int = LEVEL) -> Path:
-    """Make the pull function's bundle, likewise."""
-    return _zip(PULL, "pull/pull.zip", root, tools, build, python, level)
+def bundle_pull(root: Path, tools: Path, build: Path, kept: Path | None = None) -> Path:
+    """Make the pull function's bundle; its path."""
+    return _zip(PULL, "pull/pull.zip", (root, tools, build), NEWER_PYTHON, kept)
 
 
 def bundle_job(root: Path, tools: Path, build: Path, interpreter: Path = INTERPRETER) -> Path:
@@ -81,22 +85,22 @@ def bundle_job(root: Path, tools: Path, build: Path, interpreter: Path = INTERPR
     return release
 
 
-def _zip(  # noqa: PLR0913, PLR0917 - what it is made of, and for
-    bundle: Bundle, path: str, root: Path, tools: Path, build: Path, python: str = RUNNING, level: int = LEVEL
-) -> Path:
+def _zip(bundle: Bundle, path: str, folders: tuple[Path, Path, Path], python: str, kept: Path | None) -> Path:
     """Make a bundle for Lambda; its path.
 
-    Modules are compiled: Lambda's code folder is read-only, so every cold start would compile four hundred of them. For another
-    Python than this one they are where it is on this machine's PATH; bytecode of another version is of no use.
+    Modules are compiled, for another Python than this one where it is on this machine's PATH; bytecode of another version is of
+    no use.
     """
+    root, tools, build = folders
 
     def make(folder: Path) -> Path:
         packages, made = folder / "packages", folder / Path(path).name
-        fill(packages, bundle, root, tools, python)
-        interpreter = sys.executable if python == RUNNING else shutil.which(f"python{python}")
-        if interpreter and _runs(interpreter):
-            _compile(packages, interpreter)
-        zipped(packages, made, level)
+        fill(packages, bundle, root, tools, RUNNING if kept else python)
+        if kept:
+            compile_changed(packages, kept)
+        elif interpreter := _interpreter(python):
+            compile_all(packages, interpreter)
+        zipped(packages, made, QUICK if kept else LEVEL)
         return made
 
     return _placed(make, build, lambda _: build / path)
@@ -112,17 +116,13 @@ def _placed(make: Callable[[Path], Path], build: Path, place: Callable[[Path], P
         return made.rename(target)
 
 
-def _runs(interpreter: str) -> bool:
-    """Whether a program is more than the name of one, as the shims of version managers are."""
-    return not subprocess.run([interpreter, "-c", ""], check=False, capture_output=True).returncode  # noqa: S603 - a Python
-
-
-def _compile(packages: Path, interpreter: str) -> None:
-    """Bytecode without times, that tracebacks of Lambda can be read by; the same in every process."""
-    options = ["-q", "--invalidation-mode", "unchecked-hash", "-s", str(packages), "-p", "/var/task", str(packages)]
-    subprocess.run(  # noqa: S603 - a Python
-        [interpreter, "-m", "compileall", *options], check=True, env={"PYTHONHASHSEED": "0"}
-    )
+def _interpreter(python: str) -> str | None:
+    """The program of a Python on this machine; None where there is at most its name, as the shims of version managers are."""
+    found = sys.executable if python == RUNNING else shutil.which(f"python{python}")
+    if found is None:
+        return None
+    ended = subprocess.run([found, "-c", ""], check=False, capture_output=True)  # noqa: S603 - a Python
+    return None if ended.returncode else found
 
 
 def _make_virtual(environment: Path, interpreter: Path) -> None:
