@@ -39,7 +39,9 @@ def compile_changed(packages: Path, kept: Path) -> None:
     for source, place in places.items():
         made = source.parent / "__pycache__" / f"{source.stem}.{sys.implementation.cache_tag}.pyc"
         if made.is_file():
-            shutil.copyfile(made, place)
+            aside = place.with_suffix(".aside")  # what is interrupted is no bytecode of a later bundle
+            shutil.copyfile(made, aside)
+            aside.rename(place)
         else:
             made.parent.mkdir(exist_ok=True)
             shutil.copyfile(place, made)
