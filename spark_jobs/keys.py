@@ -23,7 +23,7 @@ MOST_COMMON = "most_common"
 def frequencies(program: Program, rows: DataFrame, keys: Keys) -> DataFrame:
     """The rows (`n`) of each key; for keys in more than one row `shared` is the same number and `repeated` is 1, else zero.
 
-    `most_common` is 1 for keys that meet the predicate, else zero; it is summed over `most_common()`.
+    `most_common` is 1 for keys that meet the predicate, else zero.
     """
     meets = F.min(~F.col(program.predicates[keys.predicate])) if keys.predicate else F.lit(True)
     grouped = _keyed(program, rows, keys).groupBy(*_columns(program, keys))
@@ -35,9 +35,9 @@ def frequencies(program: Program, rows: DataFrame, keys: Keys) -> DataFrame:
 
 
 def most_common(frequencies: DataFrame) -> DataFrame:
-    """The keys that occur as often as any."""
-    most = frequencies.agg(F.max("n").alias("most"))
-    return frequencies.join(F.broadcast(most), F.col("n") == F.col("most"))
+    """One row: how many of the keys that occur as often as any meet the predicate."""
+    by_number = frequencies.groupBy("n").agg(F.sum(MOST_COMMON).alias(MOST_COMMON))
+    return by_number.agg(F.max_by(MOST_COMMON, "n").alias(MOST_COMMON))
 
 
 def sharing(program: Program, rows: DataFrame, keys: Keys, limit: int | None) -> DataFrame:
