@@ -18,12 +18,14 @@ from lakegate.functions.usecases.publish_contract import publish
 from lakegate.functions.usecases.routing import add_route
 from lakegate.functions.usecases.steps import run
 from lakegate.functions.usecases.workflows import referred_of
-from tests.e2e.deployed import until
+from tests.e2e.deployed import SMALL, until
 
 if TYPE_CHECKING:
     from tests.e2e.deployed import Deployed
 
 LINE = "e2e-scheduled/rows_v1"
+MANY = SMALL
+"""Rows of a delivery: too many for the judge function."""
 CONTRACT = b"""
 apiVersion: v3.1.0
 kind: DataContract
@@ -45,8 +47,9 @@ def test_accepted_data_is_measured_by_a_job_run(stack: Deployed) -> None:
     dependencies = stack.dependencies
     run(publish(dependencies, compile_document(CONTRACT, referred_of(dependencies, CONTRACT))), dependencies.clock)
     run(add_route(dependencies, "scheduled/", "e2e-scheduled", "rows", 1), dependencies.clock)
-    for number, body in enumerate((b"id\n1\n2\n", b"id\n2\n3\n")):
-        stack.finished(stack.upload(body, f"scheduled/{number}.csv"))
+    for first in (1, MANY):
+        ids = "".join(f"{number}\n" for number in range(first, first + MANY))
+        stack.finished(stack.upload(f"id\n{ids}".encode(), f"scheduled/{first}.csv"))
     stack.sweep()
     stack.sweep_later(60)
 
