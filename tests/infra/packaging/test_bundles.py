@@ -26,6 +26,7 @@ from lakegate.infra.packaging.bundles import NEWER_PYTHON, RUNNING, bundle_funct
 from lakegate.infra.packaging.contents import JUDGE, PULL, Bundle, fill, wanted
 from lakegate.infra.packaging.wheels import unpack, wheels
 from lakegate.infra.setup.environments import LOCKS, MARK
+from lakegate.spark_jobs.daemon import MODULE
 from tests.deliveries.delivery import plan_of, request_for, rule
 from tests.infra.packaging.conftest import quick_job
 
@@ -37,6 +38,8 @@ LAMBDA_LIMIT = 50_000_000
 """Bytes of a zip that Lambda takes."""
 UNPACKED_LIMIT = 250_000_000
 """Bytes that Lambda unpacks (Lambda developer guide, Lambda quotas)."""
+PORT_BYTES = 4
+"""What the parent of Spark's workers writes before Spark, which has ended here, asks for one."""
 UNCHECKED_HASH = 0b01
 """The flags in the header of bytecode that has a hash of its source and no time, and is not compared with it (PEP 552)."""
 JUDGED = """
@@ -174,7 +177,7 @@ def test_everyone_may_read_the_bundle(functions: Path) -> None:
 
 
 def test_the_environment_runs_the_job(release: Path, tmp_path: Path) -> None:
-    """Unpacked beside the Spark of EMR, its own interpreter starts validate.py and finds PyDeequ, schemas and boto3."""
+    """Unpacked beside the Spark of EMR, its own interpreter starts the parent of workers and validate.py, with what they need."""
     with tarfile.open(release / "environment.tar.gz") as archive:
         archive.extractall(tmp_path, filter="tar")
     spark = Path(pyspark.__file__).parents[1]
@@ -185,16 +188,20 @@ def test_the_environment_runs_the_job(release: Path, tmp_path: Path) -> None:
     need = "import lakegate.spark_jobs.validate, pydeequ.verification, boto3, jsonschema, pandas"
     code = f"{need}; boto3.client('s3'); print(pandas.__file__)"
 
-    ended = subprocess.run(  # noqa: S603 - this interpreter
-        [tmp_path / "bin/python", "-c", code],
-        cwd=tmp_path,
-        env={"PYTHONPATH": str(bare), "SPARK_VERSION": "3.5", "AWS_DEFAULT_REGION": "eu-west-1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    def run(*words: str) -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run(  # noqa: S603 - this interpreter
+            [tmp_path / "bin/python", *words],
+            cwd=tmp_path,
+            env={"PYTHONPATH": str(bare), "SPARK_VERSION": "3.5", "AWS_DEFAULT_REGION": "eu-west-1"},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+        )
 
-    assert ended.stdout.startswith(str(tmp_path)), ended.stderr
+    ended, workers = run("-c", code), run("-m", MODULE)
+
+    assert ended.stdout.startswith(bytes(tmp_path)), ended.stderr
+    assert (len(workers.stdout), workers.stderr) == (PORT_BYTES, b"")
 
 
 def test_the_environment_links_to_the_interpreter_of_emr(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
