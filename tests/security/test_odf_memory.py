@@ -176,7 +176,7 @@ def schemas(count: int) -> list[Event]:
 
 def attachments(count: int) -> list[Event]:
     """A ledger as it could be, of large blocks, that is none."""
-    text = '{"chain":[' + "[]," * 2_500 + "[]]}"
+    text = '{"chain":[' + "[]," * 10_000 + "[]]}"
     return [SetAttachments(((f"lakegate/ledger/{number:012}.json", text),)) for number in range(count)]
 
 
