@@ -11,8 +11,11 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 from tests.changes import is_changed
+from tests.reference.sampling import FULL
 
-settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "patient", max_examples=500 if FULL else 50, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.register_profile(
     "mutation",
     settings.get_profile("patient"),
@@ -76,8 +79,9 @@ OF_FILES = {
         *("infra/packaging", "infra/setup", "pyproject.toml", "setup.py", "lakegate"),
         *("tests/infra/packaging/test_release.py", "tests/infra/packaging/conftest.py"),
     ),
+    HERE / "mutation/test_runs.py": ("tests/mutation", "tests/mutation/test_runs.py", "infra/setup"),
 }
-"""Tests of files by programs of others (SAM, CloudFormation, checkov), and all that they depend on: likewise."""
+"""Tests of files by programs of others (SAM, CloudFormation, checkov), and of a tool; all that they depend on: likewise."""
 ONE_BY_ONE = HERE / "simulation"
 """Tests that share nothing: any process runs any of them."""
 

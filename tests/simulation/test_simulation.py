@@ -36,7 +36,7 @@ def test_a_delivery_survives_every_single_fault(scenario: Scenario) -> None:
     assert scenario.ends in ends
 
 
-@pytest.mark.full  # `make test` plays every tenth pair by the command
+@pytest.mark.full  # `make test` plays every twentieth pair by the command
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda s: s.name)
 def test_a_delivery_survives_pairs_of_faults(scenario: Scenario) -> None:
     """Two faults in one delivery, one within the other's recovery included, break no promise."""
