@@ -6,6 +6,7 @@ import gc
 import struct
 import tracemalloc
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -113,8 +114,9 @@ SHAPES: dict[str, Callable[[int], tuple[str, bytes]]] = {
 def test_a_block_needs_bounded_memory(monkeypatch: pytest.MonkeyPatch, name: str, most: int) -> None:
     """Whatever a block repeats, its values take no more than the bound; those that would are refused, not cut."""
     monkeypatch.setattr(flat_reading, "MOST_MEMORY", most)
+    room = min(MIB, most // 4)
     for table, body in (SHAPES[name](most // each) for each in (2000, 500, 50)):
-        assert peak_of(lambda table=table, body=body: flat_reading.decoded(table, body)) < 1.25 * most + 2 * len(body)
+        assert peak_of(lambda table=table, body=body: flat_reading.decoded(table, body)) < most + 2 * len(body) + room
 
 
 def test_the_budget_is_that_of_python(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,11 +167,6 @@ def bring(place: FolderPlace, folder: Path) -> object:
     return imported(place, FolderPlace(folder), Proof(signatures_by(None)))
 
 
-def tried(place: FolderPlace, folder: Path) -> None:
-    with suppress(InputError):
-        bring(place, folder)
-
-
 def schemas(count: int) -> list[Event]:
     return [SetDataSchema(tuple(field(f"{number}_{at}", "Int64") for at in range(250))) for number in range(count)]
 
@@ -184,10 +181,13 @@ def attachments(count: int) -> list[Event]:
 def test_memory_does_not_grow_with_the_chain(tmp_path: Path, events: Callable[[int], list[Event]]) -> None:
     """A chain that is ten times as long is read in the same memory, its verified ledger included."""
     short, long = a_dataset(tmp_path / "short", events(2)), a_dataset(tmp_path / "long", events(20))
-    tried(long, tmp_path / "first")  # modules are loaded, and their code is what stays
-    few, many = (peak_of(lambda each=each: bring(each, tmp_path / f"{each.path.name} copy")) for each in (short, long))
 
-    assert many < 1.2 * few + MIB
+    def least(place: FolderPlace) -> int:
+        """The least of three: modules that are loaded, and code that SlipCover changes, are in single ones of them."""
+        copies = [tmp_path / f"{place.path.name}-{at}" for at in range(3)]
+        return min(peak_of(partial(bring, place, copy)) for copy in copies)
+
+    assert least(long) < 1.2 * least(short) + MIB // 4
 
 
 def test_a_ledger_of_texts_without_end_is_refused(tmp_path: Path) -> None:
