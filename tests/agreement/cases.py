@@ -97,10 +97,16 @@ def case_of(seed: int) -> Case:
         return Case(seed, text, contract, plan, objects, given, refused)
 
 
+def as_yaml(document: Any) -> bytes:
+    """A document as YAML."""
+    text: str = yaml.dump(document, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True)
+    return text.encode()
+
+
 def _compiled(drawn: dict[str, Any]) -> tuple[tuple[bytes, Contract, Plan] | None, int]:
     """The text of a document, its contract and its plan, without what the compiler refuses; and how many forms were refused."""
     for refused in range(REPAIRS):
-        text = yaml.dump(drawn, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True).encode()
+        text = as_yaml(drawn)
         try:
             contract = read(text)
             plan = compile_plan(contract, contract.datasets[0])

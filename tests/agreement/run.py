@@ -15,6 +15,7 @@ import yaml
 from lakegate.contracts.compile.dataset import compile_plan
 from lakegate.contracts.errors import ContractError
 from lakegate.contracts.lint.examine import read
+from tests.agreement.cases import as_yaml
 from tests.agreement.engines import differences
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def _without(document: Any, path: tuple[Any, ...], case: Case) -> Case | None:
         del place[path[-1]]
     except (LookupError, TypeError):
         return None
-    text = yaml.dump(document, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True).encode()
+    text = as_yaml(document)
     try:
         contract = read(text)
         plan = compile_plan(contract, contract.datasets[0])

@@ -16,6 +16,8 @@ from lakegate.contracts.plan.predicate import All, Compare, Not, Predicate
 from lakegate.contracts.plan.result import Columns, Measured, Measurement
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from lakegate.contracts.plan.check import Check, Tier
     from lakegate.contracts.plan.query import Query, QueryRelation
     from lakegate.contracts.plan.result import Result
@@ -92,3 +94,8 @@ def comparable(measurement: Measurement) -> object:
         return it and (it.of, it.failing or 0, it.number and pytest.approx(it.number, rel=1e-9), it.exact)
 
     return measurement.check, measurement.error, numbers(measurement.accept), numbers(measurement.tolerate)
+
+
+def compared(results: Mapping[str, Result]) -> dict[str, list[object]]:
+    """The parts that two engines must agree on, of several results by name."""
+    return {name: [comparable(each) for each in result.measurements] for name, result in results.items()}

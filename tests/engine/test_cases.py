@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.deliveries.delivery import measure_by_function, measure_natively, request_for
-from tests.deliveries.side_by_side import as_csv, comparable, of_one_case, side_by_side
-from tests.reference.cases import good_cases
+from tests.deliveries.side_by_side import as_csv, compared, of_one_case, side_by_side
+from tests.reference.cases import good_cases, good_cases_by_kind
 from tests.reference.evaluator import measure
 from tests.unit.rules.test_cases import found, wanted
 
@@ -22,10 +22,7 @@ if TYPE_CHECKING:
 
 GOOD = good_cases()
 NUMBERED = list(enumerate(GOOD))
-KINDS = {
-    kind: [each for each in NUMBERED if each[1].kind == kind] for kind in dict.fromkeys(case.kind for case in GOOD)
-}
-"""The cases of each kind of rule: one test each, because pytest takes longer for a test than for a case."""
+KINDS = good_cases_by_kind()
 BATCH = 60
 """Cases in one delivery: what one SELECT of hundreds of them costs grows faster than their number."""
 ALIKE = {rows: [each for each in NUMBERED if len(each[1].rows) == rows] for rows in {len(case.rows) for case in GOOD}}
@@ -56,6 +53,4 @@ def test_the_engine_measures_and_decides_as_written(kind: str, answers: Callable
     assert {case.id: found(case, results[case.id]) for _, case in KINDS[kind]} == {
         case.id: wanted(case) for _, case in KINDS[kind]
     }
-    assert {name: [comparable(each) for each in result.measurements] for name, result in references.items()} == {
-        name: [comparable(each) for each in result.measurements] for name, result in results.items()
-    }
+    assert compared(references) == compared(results)

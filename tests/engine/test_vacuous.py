@@ -16,22 +16,18 @@ from lakegate.contracts.judge.verdict import Verdict
 from lakegate.contracts.model.policy import Policy
 from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.result import Columns
-from tests.deliveries.side_by_side import as_csv, comparable, side_by_side
-from tests.reference.cases import Case, good_cases
+from tests.deliveries.side_by_side import as_csv, compared, of_one_case, side_by_side
+from tests.reference.cases import Case, good_cases, good_cases_by_kind
 from tests.reference.evaluator import measure
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lakegate.contracts.plan.result import Measurement, Result
+    from lakegate.contracts.plan.result import Result
     from tests.deliveries.delivery import Judged
 
 NUMBERED = list(enumerate(good_cases()))
-KINDS = {
-    kind: [each for each in NUMBERED if each[1].kind == kind]
-    for kind in dict.fromkeys(case.kind for _, case in NUMBERED)
-}
-"""The cases of each kind of rule: one test each, because pytest takes longer for a test than for a case."""
+KINDS = good_cases_by_kind()
 ROWS = 3
 BATCH = 60
 """Cases in one delivery."""
@@ -44,41 +40,15 @@ def with_rows(case: Case, count: int) -> Case:
 
 
 @pytest.fixture(scope="module")
-def answers(judge_files: Callable[..., Judged]) -> Callable[[int], Result]:
-    """The measurements of the rules of all cases in one plan, over rows of nulls."""
+def of_one(judge_files: Callable[..., Judged]) -> Callable[[int, Case, int], Result]:
+    """The measurements of one rule as if its plan had been alone, over so many rows of nulls."""
 
     @cache
-    def answer(count: int) -> Result:
-        all_of_them = [(number, with_rows(case, count)) for number, case in NUMBERED]
-        batches = [all_of_them[at : at + BATCH] for at in range(0, len(all_of_them), BATCH)]
-        results = [judge_files(side_by_side(each), as_csv(each)).result for each in batches]
-        return replace(results[0], measurements=tuple(found for each in results for found in each.measurements))
+    def answer(batch: int, count: int) -> Result:
+        together = [(number, with_rows(case, count)) for number, case in NUMBERED[batch * BATCH : (batch + 1) * BATCH]]
+        return judge_files(side_by_side(together), as_csv(together)).result
 
-    return answer
-
-
-@pytest.fixture(scope="module")
-def of_one(answers: Callable[[int], Result]) -> Callable[[int, Case, int], Result]:
-    """The part of an answer that concerns one rule, as if its plan had been alone."""
-
-    @cache
-    def measured(count: int) -> dict[str, list[Measurement]]:
-        found: dict[str, list[Measurement]] = {}
-        for each in answers(count).measurements:
-            number, _, check = each.check.partition(".")
-            found.setdefault(number, []).append(replace(each, check=check))
-        return found
-
-    def one(number: int, case: Case, count: int) -> Result:
-        mine = tuple(measured(count).get(str(number), ()))
-        return replace(answers(count), plan_digest=case.plan.digest, measurements=mine, columns=Columns(case.header))
-
-    return one
-
-
-def compared(results: dict[str, Result]) -> dict[str, list[object]]:
-    """What two engines must agree on, by case."""
-    return {name: [comparable(each) for each in result.measurements] for name, result in results.items()}
+    return lambda number, case, count: of_one_case(number, case, answer(number // BATCH, count))
 
 
 def test_every_kind_and_every_expectation_is_walked() -> None:

@@ -72,6 +72,14 @@ def good_cases() -> list[Case]:
     return [case for case in cases() if case.refused is None]
 
 
+def good_cases_by_kind() -> dict[str, list[tuple[int, Case]]]:
+    """They, with their places in that list, by kind: one test each, because pytest takes longer for a test than for a case."""
+    found: dict[str, list[tuple[int, Case]]] = {}
+    for number, case in enumerate(good_cases()):
+        found.setdefault(case.kind, []).append((number, case))
+    return found
+
+
 def refused_cases() -> list[Case]:
     """The cases that must not compile."""
     return [case for case in cases() if case.refused is not None]

@@ -54,7 +54,7 @@ def answer(plan: Plan, check: Check, rows: Sequence[dict[str, str | None]]) -> f
 def run(plan: Plan, rows: Sequence[dict[str, str | None]], sql: str) -> Any:
     """The one value that a query returns."""
     columns = [f'"{field.name}" {TYPES[field.type]}' for field in plan.fields]
-    database = _database()
+    database = in_utc()
     database.execute(f'CREATE OR REPLACE TABLE "{plan.dataset}" ({", ".join(columns)})')
     values = [_in_utc(field.type, row[field.name]) for row in rows for field in plan.fields]
     if values:
@@ -66,11 +66,11 @@ def run(plan: Plan, rows: Sequence[dict[str, str | None]], sql: str) -> Any:
 
 
 @cache
-def _database() -> duckdb.DuckDBPyConnection:
+def in_utc() -> duckdb.DuckDBPyConnection:
     """One for all queries of a process: opening one takes longer than most of them."""
     database = duckdb.connect(":memory:")
     database.execute("SET TimeZone = 'UTC'")
-    atexit.register(_database.cache_clear)  # else DuckDB prints at the end that it leaks
+    atexit.register(in_utc.cache_clear)  # else DuckDB prints at the end that it leaks
     return database
 
 

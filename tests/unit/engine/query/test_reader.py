@@ -20,6 +20,7 @@ from lakegate.engine.query.guard import FUNCTIONS, KINDS, NODES, unsafe
 from lakegate.engine.query.reader import to_duckdb
 from lakegate.engine.query.value import TYPES, UnreadError
 from tests.reference.cases import good_cases
+from tests.reference.queries import in_utc
 from tests.reference.sampling import sampled
 from tests.spark.test_queries import QUERIES
 from tests.unit.sql.test_translate import CASES, translated
@@ -49,14 +50,6 @@ def written() -> tuple[Query, ...]:
     queries += [translated(sql, dialect or "duckdb") for sql, dialect in MORE]
     queries += [check.query for case in good_cases() for check in case.plan.checks if check.query]
     return tuple(queries)
-
-
-@cache
-def in_utc() -> duckdb.DuckDBPyConnection:
-    """One for all queries: opening one takes longer than most of them."""
-    database = duckdb.connect(":memory:")
-    database.execute("SET TimeZone = 'UTC'")
-    return database
 
 
 def views(query: Query, database: duckdb.DuckDBPyConnection) -> set[str]:
