@@ -5,10 +5,9 @@ from __future__ import annotations
 import base64
 import zlib
 from dataclasses import dataclass, replace
-from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
-import boto3
 import pytest
 
 from lakegate.functions.adapters.announcements import DynamoAnnouncements
@@ -27,7 +26,8 @@ from lakegate.functions.adapters.validations import DynamoValidations
 from lakegate.functions.adapters.workloads import DynamoAgenda, DynamoOutbox, DynamoWorkloads
 from lakegate.functions.ports.signing import SigningKeys
 from tests.fakes import Memory, MemoryLedger
-from tests.unit.adapters.conftest import BUCKETS, Cloud, clients, cloud  # noqa: F401 - fixtures
+from tests.fakes.quick_moto import client
+from tests.unit.adapters.conftest import BUCKETS, Cloud, cloud  # noqa: F401 - a fixture
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -120,15 +120,8 @@ def in_memory() -> Ports:
     )
 
 
-@cache
-def _emr() -> Any:
-    """Made once, as the other clients."""
-    known = {"region_name": "us-east-1", "aws_access_key_id": "testing", "aws_secret_access_key": "testing"}
-    return boto3.client("emr-serverless", **known)  # type: ignore[call-overload] # three texts
-
-
 def on_aws(there: Cloud) -> Ports:
-    emr = _emr()
+    emr = client("emr-serverless")
     application = emr.create_application(name="lakegate", releaseLabel="emr-7.14.0", type="SPARK")["applicationId"]
     table = there.table("workloads")
     return Ports(

@@ -12,6 +12,7 @@ from functools import cache, lru_cache
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final, cast
 
+import boto3
 import botocore.useragent
 import botocore.utils
 from moto import mock_aws
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from moto.core.config import DefaultConfig
 
+REGION: Final = "us-east-1"
 SCALARS: Final = frozenset({"S", "N", "B", "BOOL", "NULL"})
 """Types whose values moto never changes in place."""
 _PICKER: Final = XFormedAttributePicker()
@@ -39,6 +41,17 @@ def quick_aws(config: DefaultConfig | None = None) -> Iterator[None]:
     _hasten()
     with mock_aws(config=config):
         yield
+
+
+@cache
+def client(service: str) -> Any:
+    """Made once: a client costs half a second, and moto answers it in whichever test it is used."""
+    return _session().client(service)  # type: ignore[call-overload] # any service
+
+
+@cache
+def _session() -> boto3.Session:
+    return boto3.Session(aws_access_key_id="testing", aws_secret_access_key="testing", region_name=REGION)
 
 
 _URLS: Final[dict[type[BaseBackend], Any]] = {}

@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import boto3
 import pytest
 from moto.dynamodb.parsing.reserved_keywords import ReservedKeywords
 
@@ -15,7 +14,7 @@ from lakegate.functions.adapters.s3 import S3Store
 from lakegate.functions.adapters.tables import DEFINITIONS
 from lakegate.functions.adapters.upload_notes import Uploads
 from tests.fakes.moto_state import MotoState
-from tests.fakes.quick_moto import quick_aws
+from tests.fakes.quick_moto import client, quick_aws
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,21 +40,13 @@ class Cloud:
         return S3Store(self.s3, ACCOUNT, Uploads(self.table("workloads")), **knobs)  # type: ignore[arg-type] # any knob
 
 
-@pytest.fixture(scope="session")
-def clients() -> tuple[S3Client, DynamoDBClient]:
-    """Made once: a client costs half a second, and moto answers it in whichever test it is used."""
-    known = {"region_name": "us-east-1", "aws_access_key_id": "testing", "aws_secret_access_key": "testing"}
-    session = boto3.Session(**known)  # type: ignore[arg-type] # three texts
-    return session.client("s3"), session.client("dynamodb")
-
-
 _EMPTY: list[MotoState] = []
 
 
 @pytest.fixture
-def cloud(clients: tuple[S3Client, DynamoDBClient]) -> Iterator[Cloud]:
+def cloud() -> Iterator[Cloud]:
     """Both buckets versioned, all tables empty."""
-    s3, dynamodb = clients
+    s3, dynamodb = client("s3"), client("dynamodb")
     with quick_aws():
         if not _EMPTY:
             for bucket in BUCKETS:

@@ -9,7 +9,6 @@ from email.utils import format_datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-import boto3
 import botocore.utils
 import pytest
 from botocore.exceptions import ClientError
@@ -24,7 +23,7 @@ from moto.moto_api._internal.moto_random import MotoRandom
 
 from lakegate.functions.adapters.tables import DEFINITIONS
 from tests.fakes import quick_moto
-from tests.fakes.quick_moto import PUBLISHED, QUICKER, quick_aws
+from tests.fakes.quick_moto import PUBLISHED, QUICKER, client, quick_aws
 from tests.reference.sampling import sampled
 
 if TYPE_CHECKING:
@@ -49,16 +48,9 @@ UPDATE = {
 }
 
 
-@cache
-def clients() -> tuple[Any, ...]:
-    known = {"region_name": "us-east-1", "aws_access_key_id": "testing", "aws_secret_access_key": "testing"}
-    session = boto3.Session(**known)  # type: ignore[arg-type] # three texts
-    return tuple(map(session.client, ("s3", "dynamodb", "cloudformation")))
-
-
 def calls() -> list[Callable[[], Any]]:
     """Calls of each kind that the adapters make, those that fail too; each reads what those before it wrote."""
-    s3, table, stacks = clients()
+    s3, table, stacks = map(client, ("s3", "dynamodb", "cloudformation"))
     there = {"Bucket": BUCKET, "Key": "orders/a b/é.csv"}
     item, unmet = (
         KEY | ITEM,

@@ -7,20 +7,10 @@ import json
 import zipfile
 from typing import Any
 
-import boto3
-
 from lakegate.functions.adapters.tables import DEFINITIONS
 
-ACCOUNT, REGION = "123456789012", "us-east-1"
+ACCOUNT = "123456789012"
 LANDING, LAKE = "lakegate-landing", "lakegate-lake"
-_CLIENTS: dict[str, Any] = {}
-
-
-def client(service: str) -> Any:
-    """Made once: a client costs half a second, and moto answers it in whichever test it is used."""
-    if service not in _CLIENTS:
-        _CLIENTS[service] = boto3.client(service, region_name=REGION)  # type: ignore[call-overload] # any service
-    return _CLIENTS[service]
 
 
 def deployed(clients: dict[str, Any]) -> dict[str, str]:

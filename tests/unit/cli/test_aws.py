@@ -14,8 +14,7 @@ from lakegate.cli.main import app
 from lakegate.contracts.errors import InputError, SetUpError
 from lakegate.functions.ports.errors import PortError, Throttled, Unanswered
 from lakegate.infra.local.state import LocalState
-from tests.fakes.quick_moto import quick_aws
-from tests.unit.cli.stack import REGION
+from tests.fakes.quick_moto import REGION, quick_aws
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import boto3
 import pytest
 
-from tests.unit.cli.stack import REGION
+from tests.fakes.quick_moto import REGION
 
 if TYPE_CHECKING:
     from tests.unit.cli.conftest import Lakegate

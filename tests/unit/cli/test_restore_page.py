@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import boto3
 
+from tests.fakes.quick_moto import REGION
 from tests.unit.cli.page_commands import aws, commands, sections
-from tests.unit.cli.stack import LAKE, REGION
+from tests.unit.cli.stack import LAKE
 
 if TYPE_CHECKING:
     from tests.unit.cli.conftest import Lakegate

@@ -16,7 +16,8 @@ from botocore import xform_name
 from botocore.exceptions import ClientError
 from botocore.validate import ParamValidator
 
-from tests.unit.cli.stack import ACCOUNT, LAKE, LANDING, REGION
+from tests.fakes.quick_moto import REGION
+from tests.unit.cli.stack import ACCOUNT, LAKE, LANDING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
