@@ -26,28 +26,28 @@ settings.register_profile(
 settings.load_profile("patient")  # how long an example takes depends more on the machine than on the code
 
 HERE = Path(__file__).parent
+SLOW = (
+    *(HERE / name for name in ("agreement", "engine", "golden", "mutation", "security")),
+    *(HERE / "infra" / f"test_{name}.py" for name in ("environments", "groups")),
+    *(HERE / "unit" / name for name in ("cli/sharing", "lint", "sql")),
+    *(HERE / "unit" / f"test_{name}.py" for name in ("anchors", "imports", "keeping", "signatures", "summary")),
+    *(HERE / "unit/compare" / f"test_{name}.py" for name in ("cases", "ci", "properties")),
+    *(HERE / "unit/documents" / f"test_{name}.py" for name in ("conversions", "document", "examine")),
+    *(HERE / "unit/engine/query" / f"test_{name}.py" for name in ("queries", "reader")),
+    *(HERE / "unit/engine/read" / f"test_{name}.py" for name in ("json", "refused")),
+    HERE / "unit/cli/test_completion.py",
+    HERE / "unit/convert/test_odcs.py",
+    HERE / "unit/engine/evaluate/test_patterns.py",
+)
+"""Folders and files of corpora, of properties with many examples, and of tests that start processes."""
 NEEDS = {
     HERE / "e2e": pytest.mark.e2e,
     HERE / "infra/emr": pytest.mark.service,
     HERE / "infra/packaging": pytest.mark.tools,
     HERE / "sam": pytest.mark.tools,
     HERE / "simulation": pytest.mark.simulation,
-} | dict.fromkeys(
-    (
-        *(HERE / name for name in ("agreement", "engine", "golden", "mutation", "security")),
-        *(HERE / "infra" / f"test_{name}.py" for name in ("environments", "groups")),
-        *(HERE / "unit" / name for name in ("cli/sharing", "lint", "sql")),
-        *(HERE / "unit" / f"test_{name}.py" for name in ("anchors", "imports", "keeping", "signatures", "summary")),
-        *(HERE / "unit/compare" / f"test_{name}.py" for name in ("cases", "ci", "properties")),
-        *(HERE / "unit/documents" / f"test_{name}.py" for name in ("conversions", "document", "examine")),
-        *(HERE / "unit/engine/query" / f"test_{name}.py" for name in ("queries", "reader")),
-        *(HERE / "unit/engine/read" / f"test_{name}.py" for name in ("json", "refused")),
-        HERE / "unit/cli/test_completion.py",
-        HERE / "unit/convert/test_odcs.py",
-        HERE / "unit/engine/evaluate/test_patterns.py",
-    ),
-    pytest.mark.slow,
-)
+    **dict.fromkeys(SLOW, pytest.mark.slow),
+}
 ON_AWS = {"cloud", "lakegate"}
 """Fixtures whose AWS is moto's: their tests are slow, too."""
 SHARED = {

@@ -7,7 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from typer.testing import CliRunner
+
 from lakegate.cli.aws import opened
+from lakegate.cli.main import app
 from lakegate.functions.adapters import clients
 from lakegate.functions.usecases.compile_contract import compile_document
 from lakegate.functions.usecases.publish_contract import publish
@@ -21,6 +24,8 @@ from tests.e2e.deployed import Deployed
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from click.testing import Result
+
     from lakegate.functions.usecases.dependencies import Dependencies
 
 HERE = Path(__file__).parent
@@ -28,6 +33,11 @@ CONTRACTS = {
     f"{name}/": HERE / f"{name}.odcs.yaml" for name in ("shop", "rows", "parts", "listed", "sliced", "snapshots")
 }
 """Small contracts, by the prefix that delivers to them."""
+
+
+def lakegate(*words: str) -> Result:
+    """What a command ends with. It runs in this process; what it would report instead of a traceback fails the test."""
+    return CliRunner().invoke(app, words, catch_exceptions=False)
 
 
 @contextmanager

@@ -7,23 +7,15 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from typer.testing import CliRunner
-
-from lakegate.cli.main import app
 from lakegate.infra.samples.demo import UPLOADS
+from tests.e2e.running import lakegate
 from tests.reference.sampling import FULL
 
 if TYPE_CHECKING:
-    from typer.testing import Result
-
     from tests.e2e.deployed import Deployed
 
 ANNOUNCEMENT = re.compile("[0-9a-f]{64}/")
 RUNS = 2 if FULL else 1
-
-
-def lakegate(*arguments: str) -> Result:
-    return CliRunner().invoke(app, arguments, catch_exceptions=False)
 
 
 def test_the_demo_ends_as_it_should(stack: Deployed) -> None:

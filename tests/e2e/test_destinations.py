@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
 import pytest
-from typer.testing import CliRunner
 
-from lakegate.cli.main import app
 from lakegate.contracts.lake.states import State
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases.intake import intake
@@ -18,6 +16,7 @@ from lakegate.functions.usecases.replay import replay
 from lakegate.functions.usecases.steps import Effect, run
 from tests.e2e.deployed import until
 from tests.e2e.killing import die_after
+from tests.e2e.running import lakegate
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -135,14 +134,12 @@ def test_accepted_rows_become_slices_one_delivery_after_another(stack: Deployed,
     line, folder = "e2e-sliced/sales_v1", str(tmp_path / "copy")
     commands = [["dataset", "read", line], ["get", line, folder]]
     commands += [["verify", line, "--data", folder], ["verify", line, "--replay"]]
-    read, _, *verified = (json.loads(CliRunner().invoke(app, [*each, "--local", "--json"]).stdout) for each in commands)
+    read, _, *verified = (json.loads(lakegate(*each, "--local", "--json").stdout) for each in commands)
     assert [each["offset"] for each in read["records"]] == [0, 1, 2]
     assert [(each["intact"], each["objects"]["compared"]) for each in verified] == [(True, 2)] * 2
     shared, copy = str(tmp_path / "shared"), str(tmp_path / "imported")
     commands = [["export", line, shared, "--local"], ["import", shared, copy], ["read", copy], ["verify", copy]]
-    exported, imported, again, intact = (
-        json.loads(CliRunner().invoke(app, ["dataset", *each, "--json"]).stdout) for each in commands
-    )
+    exported, imported, again, intact = (json.loads(lakegate("dataset", *each, "--json").stdout) for each in commands)
     assert (exported["slices"], imported["head"], imported["ledger"]["line"]) == (2, exported["head"], line)
     assert again["records"] == read["records"]
     assert (intact["faults"], intact["rows"]) == ([], 3)
@@ -163,10 +160,10 @@ def test_snapshots_become_the_events_since_the_one_before(stack: Deployed) -> No
         ["rebuild-state", line],
     ]
     events, now, then, rebuilt = (
-        json.loads(CliRunner().invoke(app, ["dataset", *each, "--local", "--json"]).stdout) for each in commands
+        json.loads(lakegate("dataset", *each, "--local", "--json").stdout) for each in commands
     )
     verified = [
-        json.loads(CliRunner().invoke(app, ["verify", line, option, "--local", "--json"]).stdout)["intact"]
+        json.loads(lakegate("verify", line, option, "--local", "--json").stdout)["intact"]
         for option in ("--replay", "--objects")
     ]
 

@@ -8,14 +8,13 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from typer.testing import CliRunner
 
-from lakegate.cli.main import app
 from lakegate.functions.adapters.clients import client
+from tests.e2e.running import lakegate
 from tests.unit.cli.page_commands import aws, commands, sections
 
 if TYPE_CHECKING:
-    from typer.testing import Result
+    from click.testing import Result
 
     from tests.e2e.deployed import Deployed
 
@@ -23,8 +22,8 @@ RUNBOOKS = sections("runbooks.md")
 
 
 def ran(*words: str) -> Result:
-    """What a command ends with. It runs in this process; what `lakegate` would say instead of a traceback fails the test."""
-    return CliRunner().invoke(app, [*words, "--local"], catch_exceptions=False)
+    """What a command ends with, on the stack of the tests."""
+    return lakegate(*words, "--local")
 
 
 @cache

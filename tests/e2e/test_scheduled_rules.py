@@ -6,9 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from typer.testing import CliRunner
 
-from lakegate.cli.main import app
 from lakegate.contracts.lake.revalidations import stale_rules
 from lakegate.functions.ports.jobs import JobState
 from lakegate.functions.ports.objects import Address
@@ -19,6 +17,7 @@ from lakegate.functions.usecases.routing import add_route
 from lakegate.functions.usecases.steps import run
 from lakegate.functions.usecases.workflows import referred_of
 from tests.e2e.deployed import SMALL, until
+from tests.e2e.running import lakegate
 
 if TYPE_CHECKING:
     from tests.e2e.deployed import Deployed
@@ -62,7 +61,7 @@ def test_accepted_data_is_measured_by_a_job_run(stack: Deployed) -> None:
     document: dict[str, Any] = json.loads(
         dependencies.objects.read(Address(dependencies.places.lake, manifest_key(LINE)))
     )
-    shown = CliRunner().invoke(app, ["history", LINE, "--local"])
+    shown = lakegate("history", LINE, "--local")
 
     assert [each["rule"] for each in stale_rules(dependencies.ledger.blocks(LINE))] == ["once"]
     assert [each["rule"] for each in document["stale"]["rules"]] == ["once"]

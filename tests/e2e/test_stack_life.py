@@ -7,10 +7,8 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from typer.testing import CliRunner
 
 from lakegate.cli.aws import opened
-from lakegate.cli.main import app
 from lakegate.contracts.errors import SetUpError
 from lakegate.contracts.lake.states import State
 from lakegate.functions.adapters import clients
@@ -18,6 +16,7 @@ from lakegate.infra.local.stack import Stack, StackOptions
 from lakegate.infra.local.stack_deploy import bundle, client, deploy, outputs_of
 from lakegate.infra.local.state import VARIABLE
 from tests.e2e.deployed import Deployed, until
+from tests.e2e.running import lakegate
 from tests.sam.other_values import NOT_UPDATED, OTHER_VALUES
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ def local(tmp_path: Path) -> Iterator[tuple[Stack, LocalState]]:
 
 def run(*words: str) -> dict[str, Any]:
     """What a command of `lakegate stack` answers."""
-    result = CliRunner().invoke(app, ["stack", *words, "--local", "--json"], catch_exceptions=False)
+    result = lakegate("stack", *words, "--local", "--json")
     assert result.exit_code == 0, result.output
     answer: dict[str, Any] = json.loads(result.stdout)
     return answer

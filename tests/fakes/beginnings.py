@@ -79,11 +79,12 @@ class Beginning:
         known = self.made.get(steps)
         if known is not None and known.is_fresh:
             known.snapshot.restore(stack)
+            self._left = Snapshot.of(stack)
         else:
-            returned, left = take(), Snapshot.of(stack)
-            if left is None:
+            returned, self._left = take(), Snapshot.of(stack)
+            if self._left is None:
                 return returned
-            known = self.made[steps] = Made(left, returned, started)
-        self._steps, self._left = steps, Snapshot.of(stack)
+            known = self.made[steps] = Made(self._left, returned, started)
+        self._steps = steps
         of_step: T = known.returned
         return of_step

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from botocore.exceptions import ClientError
-from typer.testing import CliRunner
 
-from lakegate.cli.main import app
 from lakegate.contracts.lake.states import State
 from lakegate.functions.adapters.clients import client
 from lakegate.functions.usecases.compile_contract import compile_document
@@ -25,6 +23,7 @@ from lakegate.functions.workload import FailureCause
 from lakegate.infra.local.clone import ROOT
 from tests.e2e.deployed import until
 from tests.e2e.probe_service import probing
+from tests.e2e.running import lakegate
 from tests.e2e.test_api import answered
 from tests.reference.sampling import FULL
 from tests.unit.adapters.receiver import certificate, receiving
@@ -155,7 +154,7 @@ def test_drift_is_found_by_the_function_and_by_the_command(stack: Deployed) -> N
     place = {"Bucket": stack.dependencies.places.lake, "Key": key}
     replaced = client("s3").put_object(**place, Body=b"id\n1\n")
     after = drift(stack)
-    command = CliRunner().invoke(app, ["drift", "e2e-shop/sales_v1", "--local", "--json"])
+    command = lakegate("drift", "e2e-shop/sales_v1", "--local", "--json")
     found = json.loads(command.stdout)
     client("s3").delete_object(**place, VersionId=replaced["VersionId"])
 
@@ -187,7 +186,7 @@ def test_heads_are_anchored_where_nobody_can_delete_them(stack: Deployed) -> Non
     retention = client("s3").get_object_retention(**place)["Retention"]
     with pytest.raises(ClientError, match="AccessDenied"):
         client("s3").delete_object(**place)
-    command = CliRunner().invoke(app, ["verify", "--anchors", "stack", "--key", "kms", "--local", "--json"])
+    command = lakegate("verify", "--anchors", "stack", "--key", "kms", "--local", "--json")
     found = json.loads(command.stdout)
 
     assert answers[0] == {"documents": 1, "heads": found["chains"], "contradicted": 0, "complete": 1}
@@ -215,7 +214,7 @@ def _workload(key: str) -> str:
     """The id of the delivery that landed at a key, once it is known."""
 
     def found() -> str:
-        listed = CliRunner().invoke(app, ["status", "--contract", "e2e-pulled", "--local", "--json"])
+        listed = lakegate("status", "--contract", "e2e-pulled", "--local", "--json")
         deliveries = json.loads(listed.stdout)["deliveries"]
         return next((str(each["workload"]) for each in deliveries if each["key"] == key and each["workload"]), "")
 
@@ -282,13 +281,13 @@ def test_a_rule_is_measured_by_a_registered_service(stack: Deployed) -> None:
     short, long = b"id\n1\n2\n", b"id\n1\n2\n3\n"
     with probing() as service:
         command = ["validator", "add", "probe", service.url, "-t", "Probe", "--secret", "e2e", "--local"]
-        registered = CliRunner().invoke(app, command)
+        registered = lakegate(*command)
         body = PROBED.encode()
         compiled = compile_document(body, referred_of(stack.dependencies, body))
         run(publish(stack.dependencies, compiled), stack.dependencies.clock)
         run(add_route(stack.dependencies, "probed/", "e2e-probed", "rows", 1), stack.dependencies.clock)
         rows = [stack.finished(stack.upload(each, f"probed/{number}.csv")) for number, each in enumerate((short, long))]
-    shown = CliRunner().invoke(app, ["reasons", rows[1].id, "--local"])
+    shown = lakegate("reasons", rows[1].id, "--local")
 
     assert registered.exit_code == 0
     assert [(row.state, row.attempt, row.failed) for row in rows] == [
