@@ -10,7 +10,6 @@ from tests.unit.layers import ROOT, covers, imported, layer_of, layers, librarie
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MAX_LINES = 250
 IMPURE_MODULES = {"os", "socket", "subprocess", "time", "random", "secrets", "urllib", "http", "tempfile"}
 IMPURE_CALLS = {"now", "utcnow", "today", "getenv"}
 DECLARATIONS = (
@@ -73,13 +72,6 @@ def test_contracts_depend_on_no_clock_and_no_environment() -> None:
     calls = {(file, node.attr) for file, node in nodes if isinstance(node, ast.Attribute) and node.attr in IMPURE_CALLS}
 
     assert modules | calls == set()
-
-
-def test_files_are_short() -> None:
-    """A file that grows beyond the limit has two subjects: split it by them."""
-    lines = {str(file): len((ROOT / file).read_text().splitlines()) for file in product()}
-
-    assert {file: count for file, count in lines.items() if count > MAX_LINES} == {}
 
 
 def test_a_class_has_a_name_of_its_own() -> None:
