@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from tests.unit.layers import ROOT, covers, imported, layer_of, layers, libraries, nodes_of, own_files, product, tree_of
+from tests.unit.layers import covers, imported, layer_of, layers, libraries, nodes_of, own_files, product, tree_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
