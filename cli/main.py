@@ -1,4 +1,4 @@
-"""The `lakegate` command. A command is a function, or a `typer.Typer`, of a module of this folder, and a line of `COMMANDS`."""
+"""The `lakegate` command. A command is a function, or a `typer.Typer`, of a module of this folder, and a line of `GROUPS`."""
 
 from __future__ import annotations
 
@@ -16,67 +16,80 @@ from lakegate.cli import terminal
 from lakegate.cli.escape import escaped
 from lakegate.cli.extras import advice
 from lakegate.cli.region import settle_region
-from lakegate.contracts.errors import ContractError, LakegateError, SetUpError
+from lakegate.contracts.errors import ContractError, LakegateError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from typer._click import Context  # what the method of typer takes
 
-COMMANDS: Final[Mapping[str, str]] = {
-    "init": "lakegate.cli.init:init",
-    "new": "lakegate.cli.new:new",
-    "lint": "lakegate.cli.lint:lint",
-    "plan": "lakegate.cli.plan:plan",
-    "check": "lakegate.cli.check:check",
-    "explain": "lakegate.cli.explain:explain",
-    "diff": "lakegate.cli.diff:diff",
-    "convert": "lakegate.cli.convert:convert",
-    "publish": "lakegate.cli.publish:publish",
-    "proposals": "lakegate.cli.proposed:proposals",
-    "approve": "lakegate.cli.approve:approve",
-    "contracts": "lakegate.cli.published:contracts",
-    "show": "lakegate.cli.published:show",
-    "route": "lakegate.cli.route:app",
-    "workflow": "lakegate.cli.workflow:app",
-    "validator": "lakegate.cli.validator:app",
-    "deprecate": "lakegate.cli.lifecycle:deprecate",
-    "sunset": "lakegate.cli.lifecycle:sunset",
-    "retire": "lakegate.cli.lifecycle:retire",
-    "reactivate": "lakegate.cli.lifecycle:reactivate",
-    "subscribe": "lakegate.cli.subscriptions:subscribe",
-    "unsubscribe": "lakegate.cli.subscriptions:unsubscribe",
-    "subscribers": "lakegate.cli.subscriptions:subscribers",
-    "acknowledge": "lakegate.cli.subscriptions:acknowledge",
-    "notify": "lakegate.cli.notifications:app",
-    "pull": "lakegate.cli.pull:app",
-    "upload": "lakegate.cli.upload:upload",
-    "deliver": "lakegate.cli.deliver:deliver",
-    "status": "lakegate.cli.status:status",
-    "reasons": "lakegate.cli.reasons:reasons",
-    "history": "lakegate.cli.history:history",
-    "observe": "lakegate.cli.observe:app",
-    "report": "lakegate.cli.line_report:report",
-    "cost": "lakegate.cli.cost:cost",
-    "doctor": "lakegate.cli.doctor:doctor",
-    "replay": "lakegate.cli.replay:replay",
-    "waive": "lakegate.cli.waive:waive",
-    "decline": "lakegate.cli.answer:decline",
-    "pause": "lakegate.cli.pause:pause",
-    "resume": "lakegate.cli.pause:resume",
-    "redrive": "lakegate.cli.redrive:redrive",
-    "get": "lakegate.cli.get:get",
-    "dataset": "lakegate.cli.dataset:app",
-    "drift": "lakegate.cli.drift:drift",
-    "log": "lakegate.cli.ledger:log",
-    "verify": "lakegate.cli.verify:verify",
-    "erase": "lakegate.cli.erase:erase",
-    "verify-release": "lakegate.cli.verify_release:verify_release",
-    "stack": "lakegate.cli.stack:app",
-    "local": "lakegate.cli.local:app",
-    "demo": "lakegate.cli.demo:demo",
+GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
+    "Write contracts": {
+        "new": "lakegate.cli.new:new",
+        "init": "lakegate.cli.init:init",
+        "convert": "lakegate.cli.convert:convert",
+        "publish": "lakegate.cli.publish:publish",
+        "proposals": "lakegate.cli.proposed:proposals",
+        "approve": "lakegate.cli.approve:approve",
+        "contracts": "lakegate.cli.published:contracts",
+        "show": "lakegate.cli.published:show",
+        "deprecate": "lakegate.cli.lifecycle:deprecate",
+        "sunset": "lakegate.cli.lifecycle:sunset",
+        "retire": "lakegate.cli.lifecycle:retire",
+        "reactivate": "lakegate.cli.lifecycle:reactivate",
+    },
+    "Check": {
+        "check": "lakegate.cli.check:check",
+        "lint": "lakegate.cli.lint:lint",
+        "plan": "lakegate.cli.plan:plan",
+        "explain": "lakegate.cli.explain:explain",
+        "diff": "lakegate.cli.diff:diff",
+    },
+    "Deliver": {
+        "upload": "lakegate.cli.upload:upload",
+        "deliver": "lakegate.cli.deliver:deliver",
+        "status": "lakegate.cli.status:status",
+        "reasons": "lakegate.cli.reasons:reasons",
+        "history": "lakegate.cli.history:history",
+        "pull": "lakegate.cli.pull:app",
+    },
+    "Operate": {
+        "doctor": "lakegate.cli.doctor:doctor",
+        "route": "lakegate.cli.route:app",
+        "replay": "lakegate.cli.replay:replay",
+        "waive": "lakegate.cli.waive:waive",
+        "decline": "lakegate.cli.answer:decline",
+        "pause": "lakegate.cli.pause:pause",
+        "resume": "lakegate.cli.pause:resume",
+        "redrive": "lakegate.cli.redrive:redrive",
+        "workflow": "lakegate.cli.workflow:app",
+        "validator": "lakegate.cli.validator:app",
+        "notify": "lakegate.cli.notifications:app",
+        "report": "lakegate.cli.line_report:report",
+        "observe": "lakegate.cli.observe:app",
+        "cost": "lakegate.cli.cost:cost",
+        "drift": "lakegate.cli.drift:drift",
+        "stack": "lakegate.cli.stack:app",
+    },
+    "Ledger and data": {
+        "get": "lakegate.cli.get:get",
+        "subscribe": "lakegate.cli.subscriptions:subscribe",
+        "unsubscribe": "lakegate.cli.subscriptions:unsubscribe",
+        "subscribers": "lakegate.cli.subscriptions:subscribers",
+        "acknowledge": "lakegate.cli.subscriptions:acknowledge",
+        "dataset": "lakegate.cli.dataset:app",
+        "log": "lakegate.cli.ledger:log",
+        "verify": "lakegate.cli.verify:verify",
+        "erase": "lakegate.cli.erase:erase",
+        "verify-release": "lakegate.cli.verify_release:verify_release",
+    },
+    "This machine": {
+        "local": "lakegate.cli.local:app",
+        "demo": "lakegate.cli.demo:demo",
+    },
 }
-"""By name, in the order of the help: the module and its function or `typer.Typer`."""
+"""The groups of `lakegate --help`, in its order: by name of a command the module and its function or `typer.Typer`."""
+COMMANDS: Final[Mapping[str, str]] = {name: place for group in GROUPS.values() for name, place in group.items()}
 UNUSABLE = 2
 
 
@@ -113,32 +126,15 @@ class _Group(TyperGroup):
 @cache
 def _command(name: str) -> Any:  # noqa: ANN401 - likewise
     module, _, attribute = COMMANDS[name].partition(":")
-    try:
-        found = getattr(import_module(module), attribute)
-    except ModuleNotFoundError as error:
-        lacking = advice(error)
-        if lacking is None:
-            raise
-        found = _unavailable(lacking)
+    found = getattr(import_module(module), attribute)
     if not isinstance(found, typer.Typer):
         alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
         alone.command(name)(found)
         found = alone
     command = typer.main.get_command(found)
     command.name = name
+    command.rich_help_panel = next(title for title, group in GROUPS.items() if name in group)  # type: ignore[attr-defined]  # typer reads it
     return command
-
-
-def _unavailable(lacking: str) -> typer.Typer:
-    """A command whose library is not installed: it is listed, and ends with the extra to install."""
-    found = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    text = f"{lacking[0].upper()}{lacking[1:]}".replace("[", "\\[")
-
-    @found.command(help=text, context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
-    def unavailable() -> None:
-        raise SetUpError(lacking)
-
-    return found
 
 
 app = typer.Typer(

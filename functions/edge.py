@@ -13,6 +13,7 @@ from contextvars import ContextVar
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
+import botocore.session  # noqa: F401 - loaded while a function starts, not with its first call of AWS
 from aws_lambda_powertools import Metrics
 from aws_lambda_powertools.metrics import MetricUnit
 

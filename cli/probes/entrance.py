@@ -5,12 +5,11 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Final
 
-import botocore.session
-
 from lakegate.cli.aws import find_stack
 from lakegate.cli.probes.causes import CAUSES
 from lakegate.cli.probes.reading import DENIED, code_of
 from lakegate.contracts.errors import SetUpError
+from lakegate.functions.adapters.clients import session
 from lakegate.functions.ports.errors import PortError, Unanswered
 
 if TYPE_CHECKING:
@@ -61,7 +60,7 @@ def enter(ask: StackReader, name: str) -> DeployedStack | CauseFinding:
 
 def region_of() -> str:
     """The region of this process; empty where none is set."""
-    return botocore.session.get_session().get_config_variable("region") or ""
+    return session().get_config_variable("region") or ""
 
 
 def stack_state(examined: ExaminedStack) -> Iterator[CauseFinding]:
@@ -100,9 +99,9 @@ def _refused(ask: StackReader, error: PortError) -> CauseFinding:
 
 def _elsewhere(ask: StackReader, name: str, region: str) -> list[str]:
     """Regions that have a stack of this name; one that does not answer in time counts as none."""
-    session = botocore.session.get_session()
-    partition = session.get_partition_for_region(region)
-    regions = [each for each in session.get_available_regions("cloudformation", partition) if each != region]
+    aws = session()
+    partition = aws.get_partition_for_region(region)
+    regions = [each for each in aws.get_available_regions("cloudformation", partition) if each != region]
     found: list[str] = []
 
     def look(other: str) -> None:

@@ -11,9 +11,6 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from botocore.config import Config
-from botocore.exceptions import ClientError
-
 from lakegate.functions.adapters.clients import session
 from lakegate.functions.adapters.errors import port_errors
 
@@ -77,6 +74,8 @@ class StackReader:
     def _asked(self, service: str, operation: str, request: Mapping[str, object]) -> Any:  # noqa: ANN401 - likewise
         with port_errors():
             client = self._client(service)
+            from botocore.exceptions import ClientError  # noqa: PLC0415 - loaded with the first client
+
             try:
                 answer = getattr(client, operation)(**request)
             except ClientError as error:
@@ -91,6 +90,8 @@ class StackReader:
             self.skew = (self.now() - parsedate_to_datetime(sent)).total_seconds()
 
     def _client(self, service: str, region: str | None = None) -> Any:  # noqa: ANN401 - the caller names the service
+        from botocore.config import Config  # noqa: PLC0415 - loaded with the first client
+
         with self._lock:  # a botocore session is not safe in threads, its clients are
             if (service, region) not in self._clients:
                 self._clients[service, region] = session().create_client(

@@ -1,16 +1,13 @@
-"""Clients of AWS: made when first used, with bounded patience."""
+"""Clients of AWS: made when first used, with bounded patience.
+
+botocore is imported with the first client: a command that asks nothing of AWS runs where it is not installed.
+"""
 
 from __future__ import annotations
 
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
-
-import botocore.session
-from botocore.auth import SigV4Auth
-from botocore.awsrequest import AWSRequest
-from botocore.config import Config
-from botocore.loaders import create_loader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -41,8 +38,15 @@ def client(service: str) -> Any:  # noqa: ANN401 - the caller names the type of 
 
 def signer() -> Any:  # noqa: ANN401 - an S3Client
     """A client of S3 that only signs URLs: version 4, with the address of the bucket in its region."""
-    settings = Config(signature_version="s3v4", s3={"addressing_style": "virtual"})
-    return Lazy(cache(lambda: session().create_client("s3", config=settings)))
+
+    @cache
+    def made() -> Any:  # noqa: ANN401 - as above
+        from botocore.config import Config  # noqa: PLC0415 - see above
+
+        settings = Config(signature_version="s3v4", s3={"addressing_style": "virtual"})
+        return session().create_client("s3", config=settings)
+
+    return Lazy(made)
 
 
 def signed(method: str, url: str, body: bytes, headers: Mapping[str, str]) -> dict[str, str]:
@@ -50,6 +54,9 @@ def signed(method: str, url: str, body: bytes, headers: Mapping[str, str]) -> di
 
     They have the name of the host as it is signed: `http.client` adds the port 443, which nobody signs.
     """
+    from botocore.auth import SigV4Auth  # noqa: PLC0415 - see above
+    from botocore.awsrequest import AWSRequest  # noqa: PLC0415 - likewise
+
     own: Any = session()  # a function always has credentials
     host = urlsplit(url).netloc.removesuffix(":443")
     request = AWSRequest(method, url, {"Host": host, **headers}, body)
@@ -60,18 +67,24 @@ def signed(method: str, url: str, body: bytes, headers: Mapping[str, str]) -> di
 
 def session() -> Session:
     """A session with the settings of this moment. The descriptions of services, seven of ten parts of its time, are read once."""
-    made = botocore.session.get_session()
+    from botocore.session import get_session  # noqa: PLC0415 - see above
+
+    made = get_session()
     made.register_component("data_loader", _loader(made.get_config_variable("data_path")))
     return made
 
 
 @cache
 def _loader(path: str | None) -> Loader:
+    from botocore.loaders import create_loader  # noqa: PLC0415 - see above
+
     return create_loader(path)
 
 
 @cache
 def _client(service: str) -> Any:  # noqa: ANN401 - as above
+    from botocore.config import Config  # noqa: PLC0415 - see above
+
     return session().create_client(
         service,
         config=Config(

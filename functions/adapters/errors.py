@@ -1,21 +1,13 @@
 """Errors of AWS as port errors: one table from error code to error, for every service.
 
 A port error names operation and code. It never carries AWS's message: that one may repeat keys and values of producers.
+botocore is imported when an error is translated: a command that asks nothing of AWS runs where it is not installed.
 """
 
 from __future__ import annotations
 
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
-
-from botocore.exceptions import (
-    BotoCoreError,
-    ClientError,
-    ConnectionError,  # noqa: A004 - botocore calls it so
-    FlexibleChecksumError,
-    HTTPClientError,
-    IncompleteReadError,
-)
 
 from lakegate.functions.ports.errors import (
     AccessDenied,
@@ -31,6 +23,8 @@ from lakegate.functions.ports.errors import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from botocore.exceptions import ClientError
 
 BY_CODE: Final[Mapping[str, type[PortError]]] = {
     "404": NotFound,
@@ -74,8 +68,6 @@ BY_CODE: Final[Mapping[str, type[PortError]]] = {
     "InternalFailure": Unanswered,
     "RequestTimeout": Unanswered,
 }
-BROKEN_OFF: Final = (ConnectionError, HTTPClientError, IncompleteReadError, FlexibleChecksumError)
-"""The connection broke, also while a body was read; the bytes that came are not those that were sent."""
 SERVER_ERROR: Final = 500
 """From this HTTP status on the server broke off: the effect may have happened."""
 
@@ -85,12 +77,30 @@ def port_errors(*condition: str) -> Iterator[None]:
     """Turn whatever botocore raises inside into a PortError; `condition` are the reasons of a ConditionFailed."""
     try:
         yield
-    except ClientError as error:
-        raise translated(error, condition) from None
-    except BROKEN_OFF as error:
-        raise Unanswered(type(error).__name__) from None
-    except BotoCoreError as error:  # nothing was sent: a defect or a stack without credentials, and no other's failure
-        raise PortError(type(error).__name__) from None
+    except Exception as error:
+        found = _port_error(error, condition)
+        if found is None:
+            raise
+        raise found from None
+
+
+def _port_error(error: Exception, condition: tuple[str, ...]) -> PortError | None:
+    """The port error for what a call raised; None where botocore did not raise it."""
+    from botocore import exceptions as raised  # noqa: PLC0415 - see above
+
+    broken_off = (
+        raised.ConnectionError,
+        raised.HTTPClientError,
+        raised.IncompleteReadError,
+        raised.FlexibleChecksumError,
+    )
+    if isinstance(error, raised.ClientError):
+        return translated(error, condition)
+    if isinstance(error, broken_off):  # also while a body was read; or the bytes that came are not those that were sent
+        return Unanswered(type(error).__name__)
+    if isinstance(error, raised.BotoCoreError):  # nothing was sent: a defect, or a stack without credentials
+        return PortError(type(error).__name__)
+    return None
 
 
 def translated(error: ClientError, condition: tuple[str, ...] = ()) -> PortError:

@@ -19,8 +19,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from botocore.exceptions import ClientError
-
 from lakegate.functions.adapters.checksums import OF_COPIES, arrived_parts, checksum_of, kept_algorithm, part_of
 from lakegate.functions.adapters.errors import port_errors
 from lakegate.functions.ports.errors import ConditionFailed, NotFound, PortError, TransactionConflict, Unfinished
@@ -74,6 +72,8 @@ class S3Store:
         if length == 0:
             self.head(address)
             return b""
+        from botocore.exceptions import ClientError  # noqa: PLC0415 - loaded with the first client
+
         last = "" if length is None else start + length - 1
         with port_errors():
             try:

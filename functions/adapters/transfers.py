@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from botocore.exceptions import ClientError
-
 from lakegate.contracts.lake.pulls import SourceIdentity
 from lakegate.functions.adapters.errors import port_errors
 from lakegate.functions.ports.errors import ConditionFailed, PortError
@@ -83,6 +81,8 @@ class S3Source:
 
     def _asked(self, request: Mapping[str, Any], *, resumes: bool) -> Mapping[str, Any] | None:
         """The answer; None: the source is not modified."""
+        from botocore.exceptions import ClientError  # noqa: PLC0415 - loaded with the first client
+
         try:
             with port_errors("source"):
                 try:

@@ -6,9 +6,6 @@ import os
 import subprocess
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-import botocore.session
-from botocore.config import Config
-
 from lakegate.contracts.errors import SetUpError
 from lakegate.infra.local.clone import ROOT, TOOLS
 from lakegate.infra.local.stack_programs import PYTHON_OF_SAM, SAM
@@ -130,7 +127,10 @@ def outputs_of(state: LocalState) -> dict[str, str]:
 
 def client(state: LocalState, service: str) -> Any:  # noqa: ANN401 - the caller knows the type of the client
     """A client of the local stack, independent of the accounts and proxies of this machine."""
-    return botocore.session.Session().create_client(
+    from botocore.config import Config  # noqa: PLC0415 - the help of `lakegate local` needs none of it
+    from botocore.session import Session  # noqa: PLC0415 - likewise
+
+    return Session().create_client(
         service,
         region_name=state.region,
         endpoint_url=state.endpoint_of(service),

@@ -72,6 +72,30 @@ def test_the_plain_commands_need_no_extra(tmp_path: Path) -> None:
     assert "Rejected" in ended.stdout.partition("lint ends with 0\n")[2]
 
 
+def test_versions_in_files_are_compared_without_aws(tmp_path: Path) -> None:
+    """`diff` needs AWS for CONTRACT@VERSION alone."""
+    text = (ROOT / "contracts/examples/orders.odcs.yaml").read_text()
+    (tmp_path / "new.yaml").write_text(text.replace("version: 1.0.0", "version: 1.0.1"))
+    ended = without(EXTRAS["aws"], ("diff", "--enforce", CONTRACT, str(tmp_path / "new.yaml")))
+    published = without(EXTRAS["aws"], ("diff", "orders@1.0.0", CONTRACT))
+
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout == "No change (1.0.0 → 1.0.1).\ndiff ends with 0\n"
+    assert (published.returncode, published.stderr) == (
+        2,
+        "lakegate: this command needs botocore: pip install 'lakegate[aws]'\n",
+    )
+
+
+def test_the_http_api_is_reached_with_a_token_and_without_aws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only signing by IAM needs a library of AWS."""
+    monkeypatch.setenv("LAKEGATE_TOKEN", "token")
+    ended = without(EXTRAS["aws"], ("contracts", "--api", "http://127.0.0.1:1"))
+
+    assert (ended.returncode, ended.stdout) == (2, "contracts ends with 2\n")
+    assert ended.stderr.startswith("lakegate: the API")
+
+
 def test_a_parent_in_the_registry_names_the_extra_that_reads_it(tmp_path: Path) -> None:
     """`lint` of a document that inherits ends with its own error where the library of AWS is not installed."""
     child = shutil.copy(ROOT / "contracts/examples/inheritance/purchases.odcs.yaml", tmp_path)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from lakegate.cli.main import COMMANDS
+from lakegate.cli.main import COMMANDS, GROUPS
 
 COMPLETE = """
 import json, sys
@@ -121,24 +121,24 @@ def test_files_are_completed_by_the_shell() -> None:
     assert (bash.strip(), zsh) == ("", "_files\n")
 
 
-def test_completion_of_a_command_without_its_library_is_silent(tmp_path: Path) -> None:
-    """A prompt is not disturbed by a sentence about an extra that is not installed."""
+def test_completion_needs_no_library_of_a_command(tmp_path: Path) -> None:
+    """Options are completed where only the plain package is installed, and nothing disturbs the prompt."""
     environment = {"_LAKEGATE_COMPLETE": "complete_bash", "COMP_WORDS": "lakegate publish --", "COMP_CWORD": "2"}
 
     output, error = run({**environment, "HOME": str(tmp_path)}, hidden=AWS)
 
-    assert output.strip() == "--help"
+    assert {"--stack", "--dry-run", "--help"} <= set(output.split())
     assert error.startswith("[")
 
 
-def test_help_of_the_plain_package_names_the_extra_of_a_command() -> None:
-    """`lakegate --help` lists every command where only the plain package is installed."""
-    output, error = run({"COLUMNS": "120"}, "--help", hidden=AWS)
+def test_help_of_the_plain_package_is_that_of_the_whole_one() -> None:
+    """`lakegate --help` groups and describes every command, whatever is installed."""
+    plain, _ = run({"COLUMNS": "120"}, "--help", hidden=AWS)
+    whole, _ = run({"COLUMNS": "120"}, "--help")
 
-    assert [name for name in COMMANDS if f"│ {name} " not in output] == []
-    assert re.search(r"publish +This command needs", output)
-    assert "pip install 'lakegate[aws]'" in output
-    assert error.startswith("[")
+    assert plain == whole
+    assert re.findall(r"╭─ (.*?) ─", whole) == ["Options", *GROUPS]
+    assert [name for name in COMMANDS if not re.search(rf"│ {name} +[A-Z]\w+", whole)] == []
 
 
 def test_bash_completes_with_the_script_that_the_command_prints() -> None:
