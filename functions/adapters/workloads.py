@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -128,6 +129,12 @@ class DynamoAgenda:
     def keep(self, name: str, cursor: str | None) -> None:
         """An unconditional put: losing a cursor only repeats a listing."""
         self.table.put({**_cursor_key(name), **({"cursor": text(cursor)} if cursor else {})})
+
+    def keep_first(self, name: str, cursor: str) -> str:
+        """Put if absent, then a strongly consistent read: what was kept first is never taken away."""
+        with suppress(ConditionFailed):
+            self.table.put({**_cursor_key(name), "cursor": text(cursor)}, "cursor", **ABSENT)
+        return self.cursor(name) or cursor
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,3 +26,7 @@ class Agenda(Protocol):
     def keep(self, name: str, cursor: str | None) -> None:
         """Remember where a listing stopped."""
         ...
+
+    def keep_first(self, name: str, cursor: str) -> str:
+        """Keep a cursor unless there is one; the one that is kept then."""
+        ...

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
-from lakegate.functions.ports.errors import NotFound
+from lakegate.functions.ports.errors import AccessDenied, NotFound
 from lakegate.functions.usecases.source import content
 from lakegate.functions.usecases.steps import Alarm
 from lakegate.functions.usecases.waived import measured_result, measured_row
@@ -40,9 +40,15 @@ class Delivery:
 
 
 def first_of_content(dependencies: Dependencies, row: Workload) -> Delivery | None:
-    """The delivery that brought the same content first; None where nobody has claimed it."""
+    """The delivery that brought the same content first; None where nobody has claimed it, or the caller may not find out.
+
+    Claims of contents can be computed by whoever has the content: owners of contracts may not read them.
+    """
     claim = content(row, row.staged or row.source)
-    owner = dependencies.agenda.owner(claim) if claim else None
+    try:
+        owner = dependencies.agenda.owner(claim) if claim else None
+    except AccessDenied:
+        return None
     claimed = row_of(dependencies, owner) if owner else None
     return delivery_of(claimed) if claimed else None
 

@@ -95,9 +95,12 @@ def _link(dependencies: Dependencies, workload: Workload) -> Steps[None]:
         yield from perform(Effect.LINK, partial(dependencies.workloads.create, link))
 
 
-def _quiet(number: int) -> str:
-    """What a delivery has in place of a version: no version id of S3 has this form."""
-    return f"quiet-{number}"
+def _quiet(secret: str, number: int) -> str:
+    """What a delivery has in place of a version: no version id of S3 has this form, and nobody can guess it.
+
+    `secret`: the version id of an object in the folder.
+    """
+    return f"quiet-{number}-{secret}"
 
 
 def _is_overdue(dependencies: Dependencies, version: ObjectVersion, terms: Terms) -> bool:
@@ -110,17 +113,22 @@ def _is_overdue(dependencies: Dependencies, version: ObjectVersion, terms: Terms
 def _open_quiet(dependencies: Dependencies, version: ObjectVersion, terms: Terms) -> Steps[None]:
     """Make sure that a delivery of the folder is open, which `sweep` completes once no part has arrived for a while.
 
-    Deliveries of a folder are numbered. The cursor holds a number that is not above the open one's.
+    Deliveries of a folder are numbered. The cursor holds a number that is not above the open one's. Their ids cannot be
+    computed from folder and number: who knows an id may read the delivery.
     """
     folder = folder_of(version.key)
     cursor = f"quiet#{hashlib.sha256(folder.encode()).hexdigest()}"
+    secret = f"{cursor}#secret"
+    begun = dependencies.agenda.cursor(secret)
+    if begun is None:
+        begun = yield from perform(Effect.KEEP_CURSOR, partial(dependencies.agenda.keep_first, secret, version.version))
     known = int(dependencies.agenda.cursor(cursor) or 0)
     number = known
-    while row := row_of(dependencies, workload_id(version.bucket, folder, _quiet(number))):
+    while row := row_of(dependencies, workload_id(version.bucket, folder, _quiet(begun, number))):
         if row.state in {State.RECEIVED, State.HELD, State.PINNED}:
             return  # it is still open, or has not claimed its parts yet
         number += 1
-    name = _quiet(number)
+    name = _quiet(begun, number)
     identity = workload_id(version.bucket, folder, name)
     source = SourceObject(version.bucket, folder, name)
     due = dependencies.clock.now() + terms.quiet

@@ -115,7 +115,8 @@ def _begun(dependencies: Dependencies, row: RevalidatedLine) -> Steps[Revalidate
         return (yield from _write(dependencies, postponed(row, due, now)))
     plan = _plan(dependencies, row, row.plan).of_schedules(due)
     yield from write_plan(dependencies, plan)
-    identity = hashlib.sha256(f"{row.line}:{row.revision}:{now}".encode()).hexdigest()
+    secret = data.found[0][0].workload  # who knows the id of a run may read its result
+    identity = hashlib.sha256(f"{row.line}:{row.revision}:{now}:{secret}".encode()).hexdigest()
     run = ScheduledRun(identity, due, plan.digest, data.height, now)
     return (yield from _started(dependencies, (yield from _write(dependencies, running(row, run, now))), run, data))
 

@@ -187,6 +187,13 @@ def test_a_cursor_is_kept_and_taken_back(ports: Ports) -> None:
     assert (before, kept, ports.agenda.cursor("landing")) == (None, "here", None)
 
 
+def test_of_two_who_keep_a_cursor_first_one_counts(ports: Ports) -> None:
+    """Both go on with the same."""
+    begun = [ports.agenda.keep_first("folder", each) for each in ("one", "another")]
+
+    assert (begun, ports.agenda.cursor("folder")) == (["one", "one"], "one")
+
+
 def test_a_sent_message_is_pending_no_more(ports: Ports) -> None:
     """Marking is idempotent, also for a message that expired long ago; the others are pending, the oldest first."""
     ports.workloads.create(ROW)

@@ -287,6 +287,11 @@ class MemoryRows:
         self.faults.pass_or_refuse()
         self._cursors[name] = cursor
 
+    def keep_first(self, name: str, cursor: str) -> str:
+        """The first one stays."""
+        self.faults.pass_or_refuse()
+        return self._cursors.setdefault(name, cursor) or cursor
+
     def pending(self, limit: int) -> tuple[Message, ...]:
         """Messages by the index."""
         self._catch_up()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from lakegate.functions.adapters import tables
 from tests.infra.packaging.iam import Call, allowed
 from tests.sam.built import ROOT, Stack
 
@@ -123,30 +124,71 @@ def test_a_producer_reads_results_and_no_rows() -> None:
     assert allowed(list(policies("sales").values()), [*reads, *lists, staged, *results]) == [False] * 6 + [True] * 2
 
 
-def test_workloads_are_read_by_id_alone() -> None:
-    """Anyone who knows an id reads its record; nobody can list the records of all owners."""
+DIGEST = "0f" * 32
+OF_KIND = {
+    **dict.fromkeys(("line", "pause", "promise", "pull", "revalidation", "slices"), "{contract}/orders_v1"),
+    **dict.fromkeys(("workload", "announcement", "batch", "content", "producer", "request", "upload"), DIGEST),
+    **dict.fromkeys(("notice", "validation", "callback"), DIGEST),
+    "message": "{contract}/orders_v1:late:frequency:2026",
+    "cursor": f"quiet#{DIGEST}#secret",
+}
+"""What follows the kind in the key of an item of the table `workloads`, by kind."""
+
+
+def test_no_kind_of_item_is_forgotten() -> None:
+    """The table of keys lists every kind that the adapters write."""
+    _, _, listed = (tables.__doc__ or "").partition("workloads  `id`")
+    written = {
+        kind
+        for module in (ROOT / "functions/adapters").glob("*.py")
+        for kind in re.findall(
+            r'text\(f?"(\w+)#|KIND: Final = "(\w+)"|DynamoLineRows\(table, "(\w+)"', module.read_text()
+        )
+    }
+
+    assert set(re.findall(r"`([a-z]+)#", listed.partition("ledger ")[0])) == set(OF_KIND)
+    assert {name for found in written for name in found if name} - {"contract", "version", "route", "event"} <= set(
+        OF_KIND
+    )
+
+
+def test_of_workloads_table_an_owner_reads_rows_by_id_and_its_own_pulls() -> None:
+    """Every kind of item, of this owner and of others: most keys are computed from names, which everybody may read, so they are
+    denied; a workload is read by whoever knows its id. Nothing is written or listed.
+    """
+    table = f"arn:aws:dynamodb:{HERE}:table/lakegate-WorkloadsTable"
+    keys = {
+        f"{kind}#{rest.format(contract=contract)}" for kind, rest in OF_KIND.items() for _, contract in OWNERS.values()
+    }
+    asked = [
+        Call(f"dynamodb:{action}", place, {"dynamodb:LeadingKeys": [key]})
+        for key in sorted(keys)
+        for action in ITEM_CALLS
+        for place in (table, f"{table}/index/agenda")
+    ]
+
+    answers = allowed(list(policies("sales").values()), asked)
+    may = [
+        (call.keys["dynamodb:LeadingKeys"][0], call.action, call.resource)
+        for call, yes in zip(asked, answers, strict=True)
+        if yes
+    ]
+
+    assert may == [
+        ("pull#sales.orders/orders_v1", "dynamodb:GetItem", table),
+        (f"workload#{DIGEST}", "dynamodb:GetItem", table),
+    ]
+
+
+def test_no_items_are_listed_without_their_keys() -> None:
+    """Nobody can list the records of all owners."""
     table = f"arn:aws:dynamodb:{HERE}:table/lakegate-WorkloadsTable"
     asked = [Call(f"dynamodb:{action}", table) for action in ITEM_CALLS]
     asked.append(Call("dynamodb:Query", f"{table}/index/agenda"))
 
     answers = allowed(list(policies("sales").values()), asked)
 
-    assert [call.action for call, answer in zip(asked, answers, strict=True) if answer] == ["dynamodb:GetItem"]
-
-
-def test_pulls_are_read_by_the_owner_of_their_line() -> None:
-    """And written by nobody: the index of rows that are due is everybody's."""
-    table = f"arn:aws:dynamodb:{HERE}:table/lakegate-WorkloadsTable"
-    asked = [
-        Call(f"dynamodb:{action}", table, {"dynamodb:LeadingKeys": [f"pull#{contract}/orders_v1"]})
-        for _, contract in OWNERS.values()
-        for action in ITEM_CALLS
-    ]
-
-    answers = allowed(list(policies("sales").values()), asked)
-    may = [(call.keys["dynamodb:LeadingKeys"][0], call.action) for call, yes in zip(asked, answers, strict=True) if yes]
-
-    assert may == [("pull#sales.orders/orders_v1", "dynamodb:GetItem")]
+    assert [call.action for call, yes in zip(asked, answers, strict=True) if yes] == ["dynamodb:GetItem"]
 
 
 @pytest.mark.parametrize(

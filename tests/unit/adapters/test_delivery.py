@@ -193,7 +193,7 @@ def test_parts_reach_their_destination_together(
     keys = [f"orders/run=1/{name}" for name in ("a+b.csv", "c d.csv")]
     heads = [dependencies.objects.put(Address("landing", key), DATA + str(key).encode()) for key in keys]
     if unit is DeliveryUnit.QUIET:
-        workload = workload_id("landing", "orders/run=1/", "quiet-0")
+        workload = workload_id("landing", "orders/run=1/", f"quiet-0-{heads[0].version}")
         call(intake, event_of(keys[0]))
         later = dependencies.clock.now() + timedelta(hours=1)
         monkeypatch.setattr(SystemClock, "now", lambda _self: later)

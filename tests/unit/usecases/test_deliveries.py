@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from unittest.mock import Mock
 
 import pytest
 
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.routes import Route
+from lakegate.functions.ports.errors import AccessDenied
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.ports.registry import Publication
 from lakegate.functions.usecases import deliveries
@@ -119,6 +121,17 @@ def test_a_duplicate_leads_to_who_brought_the_content_first() -> None:
 
     assert [row.decision.verdict for row in rows if row.decision] == ["accepted", "rejected", "rejected", "rejected"]
     assert [each and each.id for each in firsts] == [rows[0].id, rows[0].id, None, None]
+
+
+def test_a_duplicate_leads_nowhere_for_who_may_not_read_claims(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An owner of contracts is shown the delivery, without the one that brought the content first."""
+    stage = world_of()
+    uploads = [finished(stage, f"{PREFIX}{name}.csv", b"good:1") for name in ("one", "again")]
+    row = stage.env.dependencies.workloads.get(uploads[1].workload)
+    monkeypatch.setattr(stage.env.memory.rows, "owner", Mock(side_effect=AccessDenied("GetItem")))
+
+    assert row.decision is not None
+    assert (row.decision.reasons, first_of_content(stage.env.dependencies, row)) == (("duplicate-content",), None)
 
 
 def test_what_is_gone_is_found_by_its_id_alone() -> None:

@@ -407,9 +407,10 @@ def test_a_quiet_folder_waits_for_its_last_part() -> None:
     finish(env)
 
     assert waiting is State.RECEIVED
+    secret = env.uploads[0].version.version
     assert [(row.source.version, row.state, row.parts.size) for row in deliveries(env) if row.parts] == [
-        ("quiet-0", State.PUBLISHED, 18),
-        ("quiet-1", State.PUBLISHED, 6),
+        (f"quiet-0-{secret}", State.PUBLISHED, 18),
+        (f"quiet-1-{secret}", State.PUBLISHED, 6),
     ]
 
 
