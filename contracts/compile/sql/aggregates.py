@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from lakegate.contracts.compile.sql.dialect_functions import whole
-from lakegate.contracts.compile.sql.dialects import FILES
+from lakegate.contracts.compile.sql.dialects import FILES, MEANS_ARE_WHOLE
 from lakegate.contracts.compile.sql.refusal import UntranslatedError
 from lakegate.contracts.compile.sql.translator import NodeForm, Translator, form, only, word_of
 from lakegate.contracts.compile.sql.typed_sql import SqlKind, TypedSql, combine, double, expect_kind, number
@@ -74,7 +74,9 @@ def _mean(t: Translator, node: exp.Avg, scope: Scope) -> TypedSql:
     word, inner = _inner(t, node.this, scope)
     if inner.kind is SqlKind.DURATION:
         return aggregate(f"CAST(avg({word}{inner.text}) AS BIGINT)", SqlKind.DURATION, inner)
-    return aggregate(f"avg({word}{double(inner).text})", SqlKind.DOUBLE, inner)
+    mean = aggregate(f"avg({word}{double(inner).text})", SqlKind.DOUBLE, inner)
+    is_whole = inner.kind is SqlKind.INTEGER and t.dialect in MEANS_ARE_WHOLE
+    return replace(mean, text=f"CAST({mean.text} AS BIGINT)", kind=SqlKind.INTEGER) if is_whole else mean
 
 
 def _extreme(name: str) -> Callable[[Translator, exp.Func, Scope], TypedSql]:

@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from lakegate.contracts.compile.sql.dialects import CASTS_ROUND_HALF_EVEN, CASTS_TRUNCATE
 from lakegate.contracts.compile.sql.moments import as_date, typed_constant
+from lakegate.contracts.compile.sql.operators import BITS
 from lakegate.contracts.compile.sql.refusal import UntranslatedError
 from lakegate.contracts.compile.sql.translator import NodeForm, Translator, form
 from lakegate.contracts.compile.sql.typed_sql import (
@@ -34,7 +35,7 @@ TYPES = {
     **dict.fromkeys(("DOUBLE", "FLOAT"), SqlKind.DOUBLE),
     **dict.fromkeys(("DECIMAL", "BIGDECIMAL"), SqlKind.DECIMAL),
     **dict.fromkeys(("TEXT", "VARCHAR", "CHAR", "NVARCHAR", "NCHAR"), SqlKind.TEXT),
-    "BOOLEAN": SqlKind.BOOLEAN,
+    **dict.fromkeys(("BOOLEAN", "BIT"), SqlKind.BOOLEAN),
     "DATE": SqlKind.DATE,
     **dict.fromkeys(
         ("TIMESTAMP", "TIMESTAMPNTZ", "TIMESTAMPTZ", "TIMESTAMPLTZ", "DATETIME", "DATETIME2"), SqlKind.TIMESTAMP
@@ -101,7 +102,7 @@ def _to_text(_t: Translator, sql: TypedSql, node: exp.Cast) -> TypedSql:
 
 
 def _to_boolean(_t: Translator, sql: TypedSql, _node: exp.Cast) -> TypedSql:
-    return expect_kind(sql, SqlKind.BOOLEAN)
+    return expect_kind(BITS.get(sql.text, sql), SqlKind.BOOLEAN)
 
 
 def _to_date(_t: Translator, sql: TypedSql, node: exp.Cast) -> TypedSql:
@@ -147,5 +148,5 @@ _CASTS: dict[SqlKind, Callable[[Translator, TypedSql, exp.Cast], TypedSql]] = {
 
 
 FORMS: dict[type, NodeForm] = {
-    **dict.fromkeys((exp.Cast, exp.TryCast), form(_cast, "this", "to", "requires_string")),
+    **dict.fromkeys((exp.Cast, exp.TryCast), form(_cast, "this", "to")),
 }

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from lakegate.contracts.compile.sql.operators import comparable
-from lakegate.contracts.compile.sql.refusal import UntranslatedError
 from lakegate.contracts.compile.sql.translator import NodeForm, Translator, form
 from lakegate.contracts.compile.sql.typed_sql import SqlKind, TypedSql, combine, expect_kind, to_common_kind
 
@@ -56,9 +55,12 @@ def _nullif(t: Translator, node: exp.Nullif, scope: Scope) -> TypedSql:
 
 def _extreme(name: str) -> Callable[[Translator, exp.Func, Scope], TypedSql]:
     def translate(t: Translator, node: exp.Func, scope: Scope) -> TypedSql:
-        if not node.args.get("ignore_nulls"):
-            raise UntranslatedError(f"{name.upper()} of a null is null in {t.dialect}")
-        return _same_kind(name, t.translate_all([node.this, *node.expressions], scope))
+        parts = t.translate_all([node.this, *node.expressions], scope)
+        found = _same_kind(name, parts)
+        if node.args.get("ignore_nulls") or len(parts) == 1:
+            return found
+        is_null = " OR ".join(f"({each.text} IS NULL)" for each in parts)
+        return combine(f"(CASE WHEN ({is_null}) THEN NULL ELSE {found.text} END)", found.kind, found)
 
     return translate
 

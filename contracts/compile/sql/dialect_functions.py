@@ -67,10 +67,20 @@ def _text(sql: TypedSql) -> TypedSql:
 
 
 def _length(t: Translator, node: exp.Length, scope: Scope) -> TypedSql:
-    if t.dialect == "tsql":
-        raise UntranslatedError("LEN does not count spaces at the end in tsql")
+    if t.dialect == "mysql" and node.args.get("binary"):
+        raise UntranslatedError("LENGTH counts bytes in mysql: CHAR_LENGTH counts characters")
     inner = text(t, node.this, scope)
+    if t.dialect == "tsql":  # without the spaces at the end; those at the begin stand behind another character
+        without = f"(length(trim(concat({t.names.text('.')}, {inner.text}))) - 1)"
+        return combine(f"CAST({without} AS BIGINT)", SqlKind.INTEGER, inner)
     return combine(f"CAST(length({inner.text}) AS BIGINT)", SqlKind.INTEGER, inner)
+
+
+def _trimmed(t: Translator, node: exp.Trim, scope: Scope) -> TypedSql:
+    if str(node.args.get("position") or "BOTH").upper() != "BOTH":
+        raise UntranslatedError("TRIM of one end alone is not translated by this version")
+    inner = text(t, node.this, scope)
+    return combine(f"trim({inner.text})", SqlKind.TEXT, inner)
 
 
 def _substring(t: Translator, node: exp.Substring, scope: Scope) -> TypedSql:
@@ -98,9 +108,10 @@ def _joined(t: Translator, node: exp.DPipe, scope: Scope) -> TypedSql:
 
 
 def _concat(t: Translator, node: exp.Concat, scope: Scope) -> TypedSql:
-    """A null operand is an empty text in some dialects; in the others the result is null."""
+    """A null operand is an empty text in some dialects; in the others the result is null, as in Redshift, too."""
     parts = [text(t, each, scope) for each in node.expressions]
-    texts = [f"coalesce({each.text}, '')" if node.args.get("coalesce") else each.text for each in parts]
+    is_empty = node.args.get("coalesce") and t.dialect != "redshift"
+    texts = [f"coalesce({each.text}, '')" if is_empty else each.text for each in parts]
     return combine(f"concat({', '.join(texts)})", SqlKind.TEXT, *parts, growth=sum(each.growth for each in parts))
 
 
@@ -120,8 +131,8 @@ FORMS: dict[type, NodeForm] = {
     exp.Pow: plain("power({}, {})", SqlKind.DOUBLE, this=double, expression=double),
     exp.Lower: plain("lower({})", SqlKind.TEXT, this=_text),
     exp.Upper: plain("upper({})", SqlKind.TEXT, this=_text),
-    exp.Trim: plain("trim({})", SqlKind.TEXT, this=_text),
-    exp.Length: form(_length, "this"),
+    exp.Trim: form(_trimmed, "this", "position"),
+    exp.Length: form(_length, "this", "binary"),
     exp.Substring: form(_substring, "this", "start", "length"),
     exp.Left: form(_end("left"), "this", "expression"),
     exp.Right: form(_end("right"), "this", "expression"),

@@ -28,13 +28,27 @@ MOMENTS_APART = frozenset({"databricks", "duckdb", "postgres", "redshift", "spar
 """Timestamp minus timestamp is a duration."""
 COUNTS_BOUNDARIES = frozenset({"bigquery", "duckdb", "redshift", "snowflake", "tsql"})
 """DATEDIFF counts the boundaries of the unit between two timestamps, not the complete units."""
+COUNTS_COMPLETE_UNITS = frozenset({"athena", "trino"})
+"""DATE_DIFF counts complete units."""
+COUNTS_DAYS = frozenset({"databricks", "spark"})
+"""DATEDIFF counts complete units, but days between dates if it names no unit: the parser writes both alike."""
 SUNDAY_IS_ZERO = frozenset({"duckdb", "postgres", "redshift", "snowflake"})
-CASTS_TRUNCATE = frozenset({"databricks", "spark"})
+SUNDAY_IS_ONE = frozenset({"bigquery", "databricks", "mysql", "spark"})
+MONDAY_IS_ONE = frozenset({"athena", "trino"})
+"""The number of the first day of a week. In the others it depends on a setting."""
+WEEKS_ARE_OTHERS = frozenset({"bigquery", "mysql", "tsql"})
+"""A week is not that of ISO 8601, which begins on Monday."""
+CASTS_TRUNCATE = frozenset({"databricks", "spark", "tsql"})
 CASTS_ROUND_HALF_EVEN = frozenset({"duckdb", "postgres", "redshift"})
 """For floats; decimals are rounded half away from zero."""
 ZERO_DIVIDES = frozenset({"mysql"})
 """Division by zero is null. In all other dialects it is an error (in DuckDB since version 2), and here too."""
-SECONDS_HAVE_FRACTIONS = frozenset({"postgres"})
+SECONDS_HAVE_FRACTIONS = frozenset({"databricks", "postgres", "spark"})
+"""EXTRACT(SECOND …) includes the fraction."""
+MEANS_ARE_WHOLE = frozenset({"redshift", "tsql"})
+"""The mean of whole numbers is a whole number, without its fraction."""
+BITS_ARE_TRUTHS = frozenset({"mysql", "tsql"})
+"""Truth values are written 0 and 1."""
 TEXTS_IGNORE_CASE = frozenset({"mysql", "tsql"})
 """Comparisons of texts ignore case by default; in Lakegate they never do."""
 

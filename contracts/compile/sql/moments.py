@@ -11,13 +11,18 @@ from sqlglot import exp
 
 from lakegate.contracts.compile.sql.dialects import (
     COUNTS_BOUNDARIES,
+    COUNTS_COMPLETE_UNITS,
+    COUNTS_DAYS,
     DAYS_BETWEEN_DATES,
     MOMENTS_APART,
+    MONDAY_IS_ONE,
     SECONDS_HAVE_FRACTIONS,
+    SUNDAY_IS_ONE,
     SUNDAY_IS_ZERO,
+    WEEKS_ARE_OTHERS,
 )
 from lakegate.contracts.compile.sql.refusal import UntranslatedError
-from lakegate.contracts.compile.sql.translator import NodeForm, Translator, form
+from lakegate.contracts.compile.sql.translator import NodeForm, Translator, form, without_form, word_of
 from lakegate.contracts.compile.sql.typed_sql import SqlKind, TypedSql, combine, expect_kind, micros, moment
 from lakegate.contracts.model.literals import literal
 from lakegate.contracts.model.types import LogicalType
@@ -45,12 +50,17 @@ PARTS: dict[str, str] = {
         name: f"CAST({name}({{}}) AS BIGINT)"
         for name in ("year", "quarter", "month", "day", "hour", "minute", "second")
     },
-    "week": "CAST(weekofyear({}) AS BIGINT)",
-    "doy": "CAST(dayofyear({}) AS BIGINT)",
-    "isodow": "CAST((weekday({}) + 1) AS BIGINT)",
-    "dow": "CAST((dayofweek({}) - 1) AS BIGINT)",
+    **dict.fromkeys(("isoweek", "weekiso", "weekofyear"), "CAST(weekofyear({}) AS BIGINT)"),
+    **dict.fromkeys(("doy", "dayofyear"), "CAST(dayofyear({}) AS BIGINT)"),
+    **dict.fromkeys(("isodow", "dayofweekiso"), "CAST((weekday({}) + 1) AS BIGINT)"),
 }
 """The parts of a timestamp that are integers, as SQL templates."""
+WEEKDAYS = {
+    **dict.fromkeys(SUNDAY_IS_ZERO, "CAST((dayofweek({}) - 1) AS BIGINT)"),
+    **dict.fromkeys(SUNDAY_IS_ONE, "CAST(dayofweek({}) AS BIGINT)"),
+    **dict.fromkeys(MONDAY_IS_ONE, PARTS["isodow"]),
+}
+"""The day of the week, by dialect."""
 NOW = TypedSql("CAST(:now AS TIMESTAMP)", SqlKind.TIMESTAMP)
 TODAY = TypedSql("CAST(CAST(:now AS TIMESTAMP) AS DATE)", SqlKind.DATE)
 
@@ -146,25 +156,43 @@ def _extract(t: Translator, node: exp.Extract, scope: Scope) -> TypedSql:
     return part(t, node.this.name.lower(), t.translate(node.expression, scope))
 
 
-def part(t: Translator, name: str, of: TypedSql) -> TypedSql:
-    """A part of a date, timestamp or duration, such as its year."""
+def part(t: Translator, name: str, of: TypedSql, *, of_function: bool = False) -> TypedSql:
+    """A part of a date, timestamp or duration, such as its year; `of_function`: as the function of that name gives it."""
     if name == "epoch":
         micro = of.text if of.kind is SqlKind.DURATION else micros(_point(of))
         return combine(f"({micro} / {SECOND}D)", SqlKind.DOUBLE, of)
     of = _point(of)
-    if name == "second" and t.dialect in SECONDS_HAVE_FRACTIONS:
+    if name == "second" and not of_function and t.dialect in SECONDS_HAVE_FRACTIONS:
         return combine(f"CAST(extract(SECOND FROM {of.text}) AS DOUBLE)", SqlKind.DOUBLE, of)
-    if name not in PARTS or (name == "dow" and t.dialect not in SUNDAY_IS_ZERO):
-        raise UntranslatedError(f"{name.upper()[:20]} of a point in time is not translated by this version")
-    return combine(PARTS[name].format(of.text), SqlKind.INTEGER, of)
+    template = PARTS.get(name)
+    if name in {"dow", "dayofweek"}:
+        template = WEEKDAYS.get(t.dialect)
+    elif name == "week" and t.dialect not in WEEKS_ARE_OTHERS:
+        template = PARTS["isoweek"]
+    if template is None:
+        message = f"{name.upper()[:20]} of a point in time is not translated from {t.dialect} by this version"
+        raise UntranslatedError(message)
+    return combine(template.format(of.text), SqlKind.INTEGER, of)
 
 
 def _part(name: str) -> Callable[[Translator, exp.Func, Scope], TypedSql]:
-    return lambda t, node, scope: part(t, name, t.translate(node.this, scope))
+    return lambda t, node, scope: part(t, name, t.translate(node.this, scope), of_function=True)
+
+
+def _only_utc(node: exp.Expr) -> None:
+    """Days and hours are in UTC: another time zone would change the result."""
+    zone = node.args.get("zone")
+    if zone is not None and zone.name.upper() not in {"UTC", "ETC/UTC", "GMT"}:
+        raise UntranslatedError(f"{word_of(node)} in another time zone than UTC is not translated by this version")
 
 
 def _truncated(t: Translator, node: exp.Func, scope: Scope) -> TypedSql:
+    _only_utc(node)
     unit = node.args["unit"].name.lower()
+    if unit == "isoweek":
+        unit = "week"
+    elif unit == "week" and t.dialect in WEEKS_ARE_OTHERS:
+        raise UntranslatedError(f"a week of {t.dialect} does not begin on Monday")
     if unit not in TRUNCATED:
         raise UntranslatedError("it cuts a moment at a unit that is not known")
     of = moment(_point(t.translate(node.this, scope)))
@@ -176,8 +204,13 @@ def _apart(t: Translator, node: exp.DateDiff, scope: Scope) -> TypedSql:
     unit = node.args["unit"].name.lower() if node.args.get("unit") else "day"
     later, earlier = _point(t.translate(node.this, scope)), _point(t.translate(node.expression, scope))
     if unit == "day" and (t.dialect in COUNTS_BOUNDARIES or not node.args.get("unit")):
-        days = f"datediff(CAST({later.text} AS DATE), CAST({earlier.text} AS DATE))"
-        return combine(f"CAST({days} AS BIGINT)", SqlKind.INTEGER, later, earlier)
+        return _days(later, earlier)
+    if unit == "day" and later.kind is earlier.kind is SqlKind.DATE:
+        return _days(later, earlier)
+    if t.dialect in COUNTS_COMPLETE_UNITS or (t.dialect in COUNTS_DAYS and unit != "day"):
+        return _complete(unit, later, earlier)
+    if t.dialect in COUNTS_DAYS:
+        raise UntranslatedError(f"DATEDIFF of moments is ambiguous when it is read from {t.dialect}: cast both to DATE")
     if t.dialect not in COUNTS_BOUNDARIES or unit == "week":
         raise UntranslatedError(f"a difference in {unit.upper()[:20]} is not translated from {t.dialect}")
     if unit in MONTHS:
@@ -190,6 +223,11 @@ def _apart(t: Translator, node: exp.DateDiff, scope: Scope) -> TypedSql:
     return combine(f"CAST(({counted[0]} - {counted[1]}) AS BIGINT)", SqlKind.INTEGER, later, earlier)
 
 
+def _days(later: TypedSql, earlier: TypedSql) -> TypedSql:
+    days = f"datediff(CAST({later.text} AS DATE), CAST({earlier.text} AS DATE))"
+    return combine(f"CAST({days} AS BIGINT)", SqlKind.INTEGER, later, earlier)
+
+
 def _floored(micro: str, unit: int) -> str:
     return f"(({micro} - pmod({micro}, {unit}L)) div {unit}L)"
 
@@ -198,12 +236,21 @@ def _elapsed(t: Translator, node: exp.TimestampDiff, scope: Scope) -> TypedSql:
     """The number of complete units between two dates or timestamps."""
     unit = node.args["unit"].name.lower() if node.args.get("unit") else "day"
     later, earlier = _point(t.translate(node.this, scope)), _point(t.translate(node.expression, scope))
+    return _complete(unit, later, earlier)
+
+
+def _complete(unit: str, later: TypedSql, earlier: TypedSql) -> TypedSql:
     if unit not in MICROS:
-        raise UntranslatedError("it counts a unit that is not known")
+        raise UntranslatedError(
+            f"a difference in complete units of {unit.upper()[:20]} is not translated by this version"
+        )
     return combine(f"(({micros(later)} - {micros(earlier)}) div {MICROS[unit]}L)", SqlKind.INTEGER, later, earlier)
 
 
 def _wrapped(t: Translator, node: exp.Func, scope: Scope) -> TypedSql:
+    _only_utc(node)
+    if node.this is None:
+        raise without_form(node)
     return _point(t.translate(node.this, scope))
 
 
@@ -229,15 +276,15 @@ FORMS: dict[type, NodeForm] = {
     exp.CurrentDate: form(lambda _t, _n, _s: TODAY),
     exp.Interval: form(_interval, "this", "unit"),
     exp.Extract: form(_extract, "this", "expression"),
-    **dict.fromkeys(
-        (exp.TimestampTrunc, exp.DateTrunc), form(_truncated, "this", "unit", "unabbreviate", "input_type_preserved")
-    ),
-    exp.DateDiff: form(_apart, *SHIFTING),
+    **dict.fromkeys((exp.TimestampTrunc, exp.DatetimeTrunc, exp.DateTrunc), form(_truncated, "this", "unit", "zone")),
+    **dict.fromkeys((exp.DateDiff, exp.DatetimeDiff, exp.TsOrDsDiff), form(_apart, *SHIFTING)),
     exp.TimestampDiff: form(_elapsed, *SHIFTING),
-    **dict.fromkeys((exp.DateAdd, exp.TimestampAdd, exp.DatetimeAdd), form(_shifted("+"), *SHIFTING)),
+    **dict.fromkeys((exp.DateAdd, exp.TimestampAdd, exp.DatetimeAdd, exp.TsOrDsAdd), form(_shifted("+"), *SHIFTING)),
     **dict.fromkeys((exp.DateSub, exp.TimestampSub, exp.DatetimeSub), form(_shifted("-"), *SHIFTING)),
-    **dict.fromkeys((exp.TimeStrToTime, exp.TsOrDsToTimestamp), form(_wrapped, "this")),
-    exp.TsOrDsToDate: form(lambda t, node, scope: as_date(_wrapped(t, node, scope)), "this"),
+    **dict.fromkeys((exp.TimeStrToTime, exp.TsOrDsToTimestamp), form(_wrapped, "this", "zone")),
+    **dict.fromkeys(
+        (exp.TsOrDsToDate, exp.Date), form(lambda t, node, scope: as_date(_wrapped(t, node, scope)), "this", "zone")
+    ),
     exp.TimeToUnix: form(_part("epoch"), "this"),
     **{
         each: form(_part(each.key), "this")
@@ -245,4 +292,8 @@ FORMS: dict[type, NodeForm] = {
     },
     exp.DayOfMonth: form(_part("day"), "this"),
     exp.DayOfYear: form(_part("doy"), "this"),
+    exp.DayOfWeek: form(_part("dow"), "this"),
+    exp.DayOfWeekIso: form(_part("isodow"), "this"),
+    exp.Week: form(_part("week"), "this"),
+    exp.WeekOfYear: form(_part("isoweek"), "this"),
 }

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from lakegate.contracts.compile.sql.dialects import TEXTS_IGNORE_CASE
+from lakegate.contracts.compile.sql.dialects import BITS_ARE_TRUTHS, TEXTS_IGNORE_CASE
 from lakegate.contracts.compile.sql.moments import typed_constant
 from lakegate.contracts.compile.sql.parse import one_word
 from lakegate.contracts.compile.sql.refusal import UntranslatedError, place_of
-from lakegate.contracts.compile.sql.translator import NodeForm, Translator, form, plain
+from lakegate.contracts.compile.sql.translator import NodeForm, Translator, form, only, plain
 from lakegate.contracts.compile.sql.typed_sql import SqlKind, TypedSql, combine, double, expect_kind, to_common_kind
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ WHOLE = re.compile(r"[0-9]{1,18}")
 DECIMAL = re.compile(r"[0-9]{0,19}\.[0-9]{0,18}")
 FLOAT = re.compile(r"[0-9]{1,19}(?:\.[0-9]{0,18})?[eE][-+]?[0-9]{1,2}")
 WILD = 2
-"""The most `%` in a pattern that also has `_`: matching time grows with their number."""
+"""The most `%` before the last part of a pattern, unless `contains` can match it: matching time grows with their number."""
 
 
 def _literal(t: Translator, node: exp.Literal, _scope: Scope) -> TypedSql:
@@ -55,25 +55,53 @@ def _truth(sql: TypedSql) -> TypedSql:
     return expect_kind(sql, SqlKind.BOOLEAN)
 
 
+BITS = {f"{bit}L": TypedSql(str(bool(bit)), SqlKind.BOOLEAN) for bit in (0, 1)}
+"""The constants 0 and 1 as truth values."""
+
+
 def comparable(t: Translator, *parts: TypedSql) -> list[TypedSql]:
     """Operands converted to one kind. A constant text compared with a date or timestamp is parsed as one."""
+    if t.dialect in BITS_ARE_TRUTHS and any(each.kind is SqlKind.BOOLEAN for each in parts):
+        parts = tuple(BITS.get(each.text, each) for each in parts)
     temporal = next((each.kind for each in parts if each.kind.temporal), None)
     if temporal:
         parts = tuple(typed_constant(each) if each.constant is not None else each for each in parts)
     if {SqlKind.DECIMAL, SqlKind.SUM} <= {each.kind for each in parts}:
         parts = tuple(double(each) if each.kind.numeric else each for each in parts)
     kinds = {each.kind for each in parts} - {SqlKind.NULL}
-    if kinds == {SqlKind.TEXT} and t.dialect in TEXTS_IGNORE_CASE:
-        raise UntranslatedError(f"texts that differ in case are equal in {t.dialect}, and never here")
+    if kinds == {SqlKind.TEXT}:
+        _refuse_ignored_case(t)
     if kinds and all(each.numeric for each in kinds):
         return list(parts)
     return to_common_kind(*parts)[1]
+
+
+def _refuse_ignored_case(t: Translator) -> None:
+    if t.dialect in TEXTS_IGNORE_CASE:
+        raise UntranslatedError(
+            f"texts that differ in case are equal in {t.dialect}, and never here: compare by `dialect: duckdb`"
+        )
 
 
 def _compared(sign: str) -> Callable[[Translator, exp.Binary, Scope], TypedSql]:
     def translate(t: Translator, node: exp.Binary, scope: Scope) -> TypedSql:
         left, right = comparable(t, t.translate(node.this, scope), t.translate(node.expression, scope))
         return combine(f"({left.text} {sign} {right.text})", SqlKind.BOOLEAN, left, right)
+
+    return translate
+
+
+def _equal(sign: str, quantifier: type[exp.Expr], template: str) -> Callable[[Translator, exp.Binary, Scope], TypedSql]:
+    """`=` and `<>`; `= ANY (SELECT …)` is IN, and `<> ALL (SELECT …)` is NOT IN."""
+    compared = _compared(sign)
+
+    def translate(t: Translator, node: exp.Binary, scope: Scope) -> TypedSql:
+        among = node.expression
+        if not isinstance(among, quantifier) or not isinstance(among.this, exp.Query):
+            return compared(t, node, scope)
+        only(among, frozenset({"this"}))
+        found = _in_query(t, t.translate(node.this, scope), among.this, scope)
+        return replace(found, text=template.format(found.text))
 
     return translate
 
@@ -94,6 +122,10 @@ def _in(t: Translator, node: exp.In, scope: Scope) -> TypedSql:
     if subquery is None:
         value, *items = comparable(t, value, *t.translate_all(node.expressions, scope))
         return combine(f"({value.text} IN ({', '.join(each.text for each in items)}))", SqlKind.BOOLEAN, value, *items)
+    return _in_query(t, value, subquery, scope)
+
+
+def _in_query(t: Translator, value: TypedSql, subquery: exp.Expr, scope: Scope) -> TypedSql:
     found = t.translate_query(subquery, scope)
     if found.outer or [kind for _, kind in found.columns] != [value.kind]:
         raise UntranslatedError("its IN asks for other values than those it compares")
@@ -116,13 +148,14 @@ def _is(t: Translator, node: exp.Is, scope: Scope) -> TypedSql:
     value = t.translate(node.this, scope)
     match node.expression:
         case exp.Null():
-            return combine(f"({value.text} IS NULL)", SqlKind.BOOLEAN, value)
+            found = combine(f"({value.text} IS NULL)", SqlKind.BOOLEAN, value)
         case exp.Boolean() as truth:
-            return combine(
+            found = combine(
                 f"({expect_kind(value, SqlKind.BOOLEAN).text} <=> {bool(truth.this)})", SqlKind.BOOLEAN, value
             )
         case _:
             raise UntranslatedError("its IS compares with something other than null, true or false")
+    return _turned(node, found)
 
 
 def _like(t: Translator, node: exp.Like, scope: Scope) -> TypedSql:
@@ -144,7 +177,8 @@ def _turned(node: exp.Expr, sql: TypedSql) -> TypedSql:
 def _matched(value: TypedSql, t: Translator, pattern: TypedSql) -> TypedSql:
     """LIKE as `=`, `startswith`, `contains` and `endswith` where the pattern allows it: these need no regular expression."""
     written = pattern.constant
-    if written is None or "\\" in written or t.dialect in TEXTS_IGNORE_CASE:
+    _refuse_ignored_case(t)
+    if written is None or "\\" in written:
         raise UntranslatedError("its LIKE is not a plain pattern")
     if "_" not in written:
         first, *middle, last = written.split("%") if "%" in written else ("", written)
@@ -153,8 +187,8 @@ def _matched(value: TypedSql, t: Translator, pattern: TypedSql) -> TypedSql:
         middle = [each for each in middle if each]
         if not middle or (len(middle) == 1 and not first and not last):
             return _ends(value, t, first, middle, last)
-    if written.count("%") > WILD:
-        raise UntranslatedError("its LIKE has more wild parts than are matched in a bearable time")
+    if written.rstrip("%").count("%") > WILD:
+        raise UntranslatedError(f"its LIKE has more than {WILD} % before the last part")
     return combine(f"({value.text} LIKE {t.names.text(written)})", SqlKind.BOOLEAN, value)
 
 
@@ -178,8 +212,8 @@ FORMS: dict[type, NodeForm] = {
     exp.And: plain("({} AND {})", SqlKind.BOOLEAN, this=_truth, expression=_truth),
     exp.Or: plain("({} OR {})", SqlKind.BOOLEAN, this=_truth, expression=_truth),
     exp.Not: plain("(NOT {})", SqlKind.BOOLEAN, this=_truth),
-    exp.EQ: form(_compared("="), *BINARY),
-    exp.NEQ: form(_compared("<>"), *BINARY),
+    exp.EQ: form(_equal("=", exp.Any, "{}"), *BINARY),
+    exp.NEQ: form(_equal("<>", exp.All, "(NOT {})"), *BINARY),
     exp.LT: form(_compared("<"), *BINARY),
     exp.LTE: form(_compared("<="), *BINARY),
     exp.GT: form(_compared(">"), *BINARY),
@@ -190,7 +224,7 @@ FORMS: dict[type, NodeForm] = {
     exp.In: form(_in, "this", "expressions", "query"),
     exp.Exists: form(_exists, "this"),
     exp.Subquery: form(_scalar, "this"),
-    exp.Is: form(_is, *BINARY),
+    exp.Is: form(_is, *BINARY, "negate"),
     exp.Like: form(_like, *BINARY, "negate"),
     exp.ILike: form(_ilike, *BINARY, "negate"),
 }

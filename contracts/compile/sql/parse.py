@@ -31,6 +31,8 @@ OPENING = {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1, TokenType.CASE: 1, Token
 NESTING = (TokenType.NOT, TokenType.DASH, TokenType.TILDE)
 MAX_PREFIX_OPERATORS = 8
 WHITESPACE = "\t\n\r "
+DEVIATIONS = {"stdevp": exp.StddevPop, "var": exp.Variance, "varp": exp.VariancePop}
+"""Functions of T-SQL for which the parser has no class."""
 QUANTILES = {"quantile_cont": exp.PercentileCont, "quantile_disc": exp.PercentileDisc}
 
 
@@ -47,12 +49,15 @@ def parse(text: str, dialect: str) -> exp.Query:
     if len(statements) != 1 or not isinstance(statements[0], exp.Query):
         raise RefusedError("query-not-a-select", "A rule asks and changes nothing: write one SELECT.")
     for call in list(statements[0].find_all(exp.Anonymous)):
-        _replace_quantile(call)
+        _replace_named(call, dialect)
     return statements[0]
 
 
-def _replace_quantile(call: exp.Anonymous) -> None:
-    """Accept DuckDB's quantile functions in every dialect, because contracts use them for all server types."""
+def _replace_named(call: exp.Anonymous, dialect: str) -> None:
+    """Accept DuckDB's quantiles in every dialect, because contracts use them for all server types, and deviations of T-SQL."""
+    deviation = DEVIATIONS.get(call.name.lower()) if dialect == "tsql" else None
+    if deviation is not None and len(call.expressions) == 1:
+        call.replace(deviation(this=call.expressions[0]))
     quantile = QUANTILES.get(call.name.lower())
     if quantile is not None and len(call.expressions) == 2:  # noqa: PLR2004 - value and share
         call.replace(quantile(this=call.expressions[0], expression=call.expressions[1]))

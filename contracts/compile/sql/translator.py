@@ -14,9 +14,15 @@ from lakegate.contracts.compile.sql.scope import Scope, TypedQuery
 from lakegate.contracts.compile.sql.typed_sql import SqlKind, TypedSql, combine
 
 IGNORED_PARTS = frozenset(
-    {"big_int", "typed", "safe", "nested", "quoted", "coalesce", "is_null", "date_part_boundary", "zone"}
+    (
+        *("big_int", "nested", "quoted", "is_nvl", "is_null", "coalesce", "safe", "typed", "date_part_boundary"),
+        *("zero_on_all_null", "casts_non_integer_decimals", "negative_length_returns_empty", "zero_start"),
+        *("input_type_preserved", "default_date", "unabbreviate", "null_on_text_overflow", "probe_date_format"),
+        "requires_string",
+    )
 )
-"""Parts in which the parser notes the dialect. A form reads those that change a result."""
+"""Parts in which the parser notes the dialect, for texts in other dialects. They change no result here, or a form reads them:
+the position 0 of a text, negative lengths and fractions of digits are not translated, and a count of no rows is 0."""
 
 
 @dataclass(frozen=True, slots=True)
