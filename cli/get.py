@@ -75,6 +75,8 @@ def get(  # noqa: PLR0913 - a command has these options
     if as_json:
         terminal.print_json(_as_document(fetch))
     else:
+        if line != head["line"]:  # a part of a name is what one line has today, and may be another one's tomorrow
+            terminal.answers().print(escaped(f"line  {head['line']}"), markup=False, soft_wrap=True)
         _print(fetch, " --local" if local else "")
     if fetch.problem:
         terminal.errors().print(escaped(f"lakegate: {fetch.problem}"), markup=False)

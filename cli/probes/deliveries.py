@@ -13,6 +13,7 @@ from lakegate.cli.probes.routed import is_part, route_of
 from lakegate.contracts.door.ignored import is_ignored
 from lakegate.contracts.lake.failures import OF_VALIDATORS
 from lakegate.contracts.lake.states import END_STATES, State
+from lakegate.contracts.words import listed
 from lakegate.functions.ports.errors import NotFound
 from lakegate.functions.ports.jobs import names_invocation
 from lakegate.functions.usecases.delivery import row_of
@@ -62,9 +63,12 @@ DETAILS: Final = (
 
 
 def contracts(examined: ExaminedStack) -> Iterator[CauseFinding]:
-    """There is a contract to judge by."""
-    if not examined.dependencies.registry.snapshot().versions:
+    """There is a contract to judge by, and the items of each agree."""
+    damaged = examined.dependencies.registry.damaged()
+    if not damaged and not examined.dependencies.registry.snapshot().versions:
         yield CAUSES["contract-missing"].found()
+    for contract, items in damaged.items():
+        yield CAUSES["registry-differs"].found(contract=contract, items=listed(items))
 
 
 def plans(examined: ExaminedStack) -> Iterator[CauseFinding]:

@@ -43,14 +43,14 @@ class DynamoLedger:
 
     def head(self, chain: str) -> Head:
         """The head item, read consistently."""
-        item = self.table.get(_key(chain, HEAD))
+        item = self.table.get(head_key(chain))
         return _top(item) if item else Head(HEAD, GENESIS)
 
     def heads(self, chains: Sequence[str]) -> tuple[Head, ...]:
         """The head items, read consistently, 100 at a time."""
         found: dict[str, Head] = {}
         for first in range(0, len(chains), BATCH):
-            keys = [_key(chain, HEAD) for chain in chains[first : first + BATCH]]
+            keys = [head_key(chain) for chain in chains[first : first + BATCH]]
             found |= {item["chain"]["S"]: _top(item) for item in self.table.batch(keys)}
         return tuple(found.get(chain, Head(HEAD, GENESIS)) for chain in chains)
 
@@ -183,6 +183,11 @@ def _signed(item: Mapping[str, Any]) -> SignedText:
     return SignedText(stored, Signature(key, bytes(value)))
 
 
+def head_key(chain: str) -> dict[str, dict[str, str]]:
+    """The key of the head of a chain."""
+    return _key(chain, HEAD)
+
+
 def _key(chain: str, height: int) -> dict[str, dict[str, str]]:
     return {"chain": text(chain), "height": number(height)}
 
@@ -192,7 +197,7 @@ def _key_item(chain: str) -> dict[str, dict[str, str]]:
 
 
 def _head(block: AnyBlock) -> dict[str, Any]:
-    return {**_key(block.chain, HEAD), "top": number(block.height), "digest": text(digest(block))}
+    return {**head_key(block.chain), "top": number(block.height), "digest": text(digest(block))}
 
 
 def _on(block: AnyBlock) -> dict[str, Any]:

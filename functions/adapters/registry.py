@@ -7,11 +7,12 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from lakegate.contracts.lake.records import contract_chain
 from lakegate.contracts.lake.routes import Route
 from lakegate.functions.adapters.contract_items import OF_A_ROUTE, at_revision, contract_key, contract_of, listed, pairs
-from lakegate.functions.adapters.dynamodb import DynamoTable, transact
+from lakegate.functions.adapters.dynamodb import BATCH, DynamoTable, transact
 from lakegate.functions.adapters.errors import port_errors
-from lakegate.functions.adapters.ledger import RECORD_REASONS, record_puts, record_reasons
+from lakegate.functions.adapters.ledger import RECORD_REASONS, head_key, record_puts, record_reasons
 from lakegate.functions.adapters.proposals import PREFIX, if_unchanged, proposal_item, proposal_key, proposal_of
 from lakegate.functions.adapters.tables import number, text
 from lakegate.functions.ports.errors import ConditionFailed
@@ -43,11 +44,45 @@ class DynamoRegistry:
         return tuple(map(_route, self.table.batch([_route_key(bucket, prefix) for prefix in prefixes])))
 
     def contract(self, contract: str) -> RegistrySnapshot:
-        """One item with everything of the contract; a registry of an older release is scanned until somebody publishes."""
+        """One item with everything of the contract. Where that is lost, and in a registry of an older release, all are scanned.
+
+        The records of the ledger tell a lost item from a contract that was never published.
+        """
         item = self.table.get(contract_key(contract))
-        if item is None:
-            return RegistrySnapshot() if self._is_listed() else self._found().get(contract, RegistrySnapshot())
-        return contract_of(contract, item)
+        if item is not None:
+            return contract_of(contract, item)
+        if self._is_listed() and self.ledger.get(head_key(contract_chain(contract))) is None:
+            return RegistrySnapshot()
+        return self._found().get(contract, RegistrySnapshot())
+
+    def missing(self, seen: RegistrySnapshot) -> RegistrySnapshot:
+        """A batch for each 100 items."""
+        wanted = _own_items(seen)
+        names = tuple(wanted)
+        there: dict[str, Any] = {}
+        for start in range(0, len(names), BATCH):
+            keys = [{"id": text(name)} for name in names[start : start + BATCH]]
+            there |= {item["id"]["S"]: item for item in self.table.batch(keys)}
+        return RegistrySnapshot(
+            tuple(each for each in seen.versions if _is_other(there, _version_id(each), wanted)),
+            tuple(each for each in seen.routes if _is_other(there, _route_id(each.bucket, each.prefix), wanted)),
+        )
+
+    def damaged(self) -> Mapping[str, tuple[str, ...]]:
+        """One scan, as `snapshot`."""
+        items = {item["id"]["S"]: item for item in self._items()}
+        lists = {name: item for name, item in items.items() if name.startswith("contract#")}
+        wanted = {name: _own_items(contract_of(name.partition("#")[2], item)) for name, item in lists.items()}
+        found: dict[str, set[str]] = {}
+        for name, of_it in wanted.items():
+            lost = {each for each in of_it if _is_other(items, each, of_it)}
+            found.setdefault(name.partition("#")[2], set()).update(lost)
+        for name, item in items.items():
+            if name.startswith(("version#", "route#")):
+                list_name = f"contract#{item['contract']['S']}"
+                if name not in wanted.get(list_name, {}):
+                    found.setdefault(item["contract"]["S"], set()).add(list_name)
+        return {name: tuple(sorted(lost)) for name, lost in sorted(found.items()) if lost}
 
     def publish(
         self,
@@ -100,23 +135,40 @@ class DynamoRegistry:
 
     def _found(self) -> Mapping[str, RegistrySnapshot]:
         """All contracts, by the items of their versions and routes."""
-        found: dict[str, RegistrySnapshot] = {}
-        everything = self.snapshot()
-        for version in everything.versions:
-            before = found.get(version.contract, RegistrySnapshot())
-            found[version.contract] = replace(before, versions=(*before.versions, version))
-        for route in everything.routes:
-            before = found[route.contract]
-            found[route.contract] = replace(before, routes=(*before.routes, route))
-        return found
+        versions: dict[str, list[Publication]] = {}
+        routes: dict[str, list[Route]] = {}
+        children: dict[str, set[str]] = {}
+        for item in self._items():
+            if item["id"]["S"].startswith("version#"):
+                version = _publication(item)
+                versions.setdefault(version.contract, []).append(version)
+                children.setdefault(version.parent, set()).add(version.contract)
+            elif item["id"]["S"].startswith("route#"):
+                routes.setdefault(item["contract"]["S"], []).append(_route(item))
+        return {
+            name: RegistrySnapshot(
+                tuple(versions.get(name, ())),
+                tuple(routes.get(name, ())),
+                children=tuple(sorted(children.get(name, ()))),
+            )
+            for name in {**versions, **routes}
+        }
 
     def snapshot(self, prefix: str = "") -> RegistrySnapshot:
         """A consistent scan: a registry holds as many items as people have written."""
-        items = self._items()
-        versions = (_publication(item) for item in items if item["id"]["S"].startswith("version#"))
+        versions: dict[str, Publication] = {}
+        routes: list[Route] = []
+        for item in self._items():
+            kind, _, name = item["id"]["S"].partition("#")
+            if kind == "route":
+                routes.append(_route(item))
+            elif kind == "version":
+                versions[item["id"]["S"]] = _publication(item)
+            elif kind == "contract":
+                for each in contract_of(name, item).versions:
+                    versions.setdefault(_version_id(each), each)
         return RegistrySnapshot(
-            versions=tuple(each for each in versions if is_among(each.contract, prefix)),
-            routes=tuple(_route(item) for item in items if item["id"]["S"].startswith("route#")),
+            tuple(each for each in versions.values() if is_among(each.contract, prefix)), tuple(routes)
         )
 
     def page(self, after: str, prefix: str = "") -> RegistryPage:
@@ -166,8 +218,16 @@ class DynamoRegistry:
         }
 
 
+def _route_id(bucket: str, prefix: str) -> str:
+    return f"route#{bucket}/{prefix}"
+
+
 def _route_key(bucket: str, prefix: str) -> dict[str, dict[str, str]]:
-    return {"id": text(f"route#{bucket}/{prefix}")}
+    return {"id": text(_route_id(bucket, prefix))}
+
+
+def _version_id(publication: Publication) -> str:
+    return f"version#{publication.contract}#{publication.version}"
 
 
 def _route(item: Mapping[str, Any]) -> Route:
@@ -191,7 +251,7 @@ def _publication(item: Mapping[str, Any]) -> Publication:
 def _version(publication: Publication) -> dict[str, Any]:
     return {
         "Item": {
-            "id": text(f"version#{publication.contract}#{publication.version}"),
+            "id": text(_version_id(publication)),
             **{name: text(getattr(publication, name)) for name in _OF_A_VERSION},
             "plans": {"M": {dataset: text(plan) for dataset, plan in publication.plans}},
             "unmeasured_rules": number(publication.unmeasured_rules),
@@ -202,6 +262,16 @@ def _version(publication: Publication) -> dict[str, Any]:
         "ConditionExpression": "attribute_not_exists(id) OR document = :document",
         "ExpressionAttributeValues": {":document": text(publication.document)},
     }
+
+
+def _own_items(seen: RegistrySnapshot) -> dict[str, Any]:
+    """The item of each version and route of a contract, by its id."""
+    versions = {_version_id(each): _version(each)["Item"] for each in seen.versions}
+    return versions | {_route_id(each.bucket, each.prefix): _claimed(each)["Item"] for each in seen.routes}
+
+
+def _is_other(there: Mapping[str, Any], name: str, wanted: Mapping[str, Any]) -> bool:
+    return bool(there.get(name) != wanted[name])
 
 
 def _claimed(route: Route) -> dict[str, Any]:

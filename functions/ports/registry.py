@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 from lakegate.contracts.plan.serialization import digest
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from lakegate.contracts.lake.records import Record
     from lakegate.contracts.lake.routes import Route
 
@@ -34,6 +36,11 @@ class Publication:
     """The contract versions that it inherits from, the nearest first, each with the key of its document in the lake bucket."""
     inherited_from: str = ""
     """From when contracts inherit from it (RFC 3339, UTC, six decimals); empty: since it is published."""
+
+    @property
+    def parent(self) -> str:
+        """The id of the contract that it inherits from; empty if none."""
+        return self.needs[0][0].rpartition("@")[0] if self.needs else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +72,7 @@ class RegistrySnapshot:
     """Without routes: those stand beside, as they are now."""
     routes: tuple[Route, ...] = ()
     revision: int = 0
-    """How often the contract was written; 0 for a snapshot of the whole registry, and for a contract that is not published."""
+    """How often the contract was written; 0 for a snapshot of the whole registry, and for a contract without a list."""
 
     children: tuple[str, ...] = ()
     """The ids of the contracts that inherit from the contract, sorted."""
@@ -125,7 +132,18 @@ class Registry(Protocol):
         ...
 
     def contract(self, contract: str) -> RegistrySnapshot:
-        """The versions and routes of one contract: one strongly consistent read, however large the registry is."""
+        """The versions and routes of one contract: one strongly consistent read, however large the registry is.
+
+        Where its list is lost, what the items of its versions and routes have, with the revision 0.
+        """
+        ...
+
+    def missing(self, seen: RegistrySnapshot) -> RegistrySnapshot:
+        """Those versions and routes of a contract, as `contract` returned it, whose own items are absent or others."""
+        ...
+
+    def damaged(self) -> Mapping[str, tuple[str, ...]]:
+        """The contracts whose items disagree, each with the ids of those that are absent, or are not as the others have it."""
         ...
 
     def publish(
@@ -150,6 +168,7 @@ class Registry(Protocol):
     def snapshot(self, prefix: str = "") -> RegistrySnapshot:
         """All contracts, for people: item by item, so it is not a snapshot, but what was there before the call is in it.
 
+        A version is in it if its own item or the list of its contract has it; routes are those by which deliveries are judged.
         With the prefix of their ids what else has versions: published workflows.
         """
         ...

@@ -30,17 +30,19 @@ def routed(route: Route, publication: Publication) -> Route:
 
 
 def leading_its_routes(snapshot: RegistrySnapshot, publication: Publication) -> Publication:
-    """The publication with all routes of its line; with none where another version is current.
+    """The publication with all routes of its line; with none where another version is current, or was before it was lost.
 
     From when a version is inherited is decided once: raises InputError where it is published with another time.
     """
     publication = _as_scheduled(snapshot, publication)
     line = (publication.contract, major(publication.version))
     first = leading(snapshot, *line)
-    if first is not None and precedence(first.version) > precedence(publication.version):
+    routes = [each for each in snapshot.routes if (each.contract, each.major) == line]
+    known = {each.version for each in snapshot.versions}
+    current = [*([first.version] if first else []), *(each.version for each in routes if each.version not in known)]
+    if any(precedence(each) > precedence(publication.version) for each in current):
         return publication
-    routes = (routed(each, publication) for each in snapshot.routes if (each.contract, each.major) == line)
-    return replace(publication, routes=tuple(routes))
+    return replace(publication, routes=tuple(routed(each, publication) for each in routes))
 
 
 def _as_scheduled(snapshot: RegistrySnapshot, publication: Publication) -> Publication:

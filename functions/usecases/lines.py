@@ -33,8 +33,9 @@ def chains(dependencies: Dependencies) -> tuple[str, ...]:
 
 
 def published_lines(dependencies: Dependencies) -> tuple[str, ...]:
-    """Every line that has a published version, sorted."""
-    return tuple(sorted(lines_of(dependencies.registry.snapshot().versions)))
+    """Every line that has a published version, or a route, sorted."""
+    found = dependencies.registry.snapshot()
+    return tuple(sorted(lines_of(found.versions) | {each.line for each in found.routes}))
 
 
 def lines_of(versions: Iterable[Publication]) -> set[str]:

@@ -13,14 +13,15 @@ The current version of a line is the published one with the highest number. Ever
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.inherit.resolve import pinned
 from lakegate.contracts.lake.lifecycle import moment
-from lakegate.contracts.lake.records import contract_chain
+from lakegate.contracts.lake.records import Record, contract_chain
+from lakegate.contracts.lake.versions import major, precedence
 from lakegate.functions.ports.errors import ConditionFailed
 from lakegate.functions.ports.registry import Publication, SeenParent
 from lakegate.functions.usecases.contract_files import store
@@ -167,6 +168,8 @@ def refuse(dependencies: Dependencies, seen: RegistrySnapshot, compiled: Compile
     """The changes of a new version. Raises InputError as `publish`; a version that is published already is not refused."""
     if any(each.version == compiled.version for each in seen.versions):
         return None
+    if seen.revision == 0:
+        _refuse_lost(dependencies, seen, compiled)
     now = moment(dependencies.clock.now())
     if compiled.inherited_from and compiled.inherited_from <= now:
         raise InputError(f"{compiled.inherited_from[:10]} is not in the future: contracts inherit from a later day on")
@@ -175,6 +178,17 @@ def refuse(dependencies: Dependencies, seen: RegistrySnapshot, compiled: Compile
     refuse_breaking(dependencies, seen, compiled, now)
     parents = pinned({each.name: each.text for each in compiled.needs})
     return refuse_incompatible(dependencies, seen, compiled.version, compiled.document, parents)
+
+
+def _refuse_lost(dependencies: Dependencies, seen: RegistrySnapshot, compiled: CompiledContract) -> None:
+    """Raise InputError where the registry has lost a lower version of the line: the new one could not be compared with it."""
+    known = {each.version for each in seen.versions}
+    line, place = major(compiled.version), precedence(compiled.version)
+    for each in dependencies.ledger.blocks(contract_chain(compiled.contract)):
+        version = str(each.content["version"]) if isinstance(each, Record) and each.kind == "publication" else ""
+        if version and version not in known and major(version) == line and precedence(version) < place:
+            text = f"the registry has lost {compiled.contract} {version}, which was published before {compiled.version}"
+            raise InputError(f"{text}: publish that document again first")
 
 
 def write(
@@ -191,16 +205,38 @@ def write(
     """
     for _ in range(MAX_TRIES):
         above = SeenParent(parent, dependencies.registry.contract(parent)) if parent else None
-        seen = dependencies.registry.contract(contract)
-        publication = decide(seen)
-        if seen.has(publication):
-            return publication
         try:
-            yield from _write(dependencies, publication, seen, act, above)
+            seen = yield from _mended(dependencies, contract)
+            publication = decide(seen)
+            if not seen.has(publication):
+                yield from _write(dependencies, publication, seen, act, above)
         except _ContractChanged:
             continue
         return publication
     raise InputError(f"others are changing {contract} all the time: try again")
+
+
+def _mended(dependencies: Dependencies, contract: str) -> Steps[RegistrySnapshot]:
+    """The contract, once each of its items is there: those that are lost are written by those that have the same.
+
+    A route whose prefix another contract took meanwhile is none of the contract any more. Nothing of it is recorded: no version
+    and no route becomes another.
+    """
+    seen = dependencies.registry.contract(contract)
+    lost = dependencies.registry.missing(seen)
+    wanted = [replace(each, routes=()) for each in lost.versions]
+    for at in range(0, len(lost.routes), MAX_ROUTES):
+        some = lost.routes[at : at + MAX_ROUTES]
+        standing = dependencies.registry.routes(dependencies.places.landing, tuple(each.prefix for each in some))
+        taken = {each.prefix for each in standing if each.contract != contract}
+        seen = replace(seen, routes=tuple(each for each in seen.routes if each.prefix not in taken))
+        wanted += [replace(each, routes=tuple(r for r in some if r.prefix not in taken)) for each in seen.versions[:1]]
+    if seen.revision == 0 and not wanted:
+        wanted = list(seen.versions[:1])
+    for each in wanted:
+        yield from _write(dependencies, each, seen, None, None)
+        seen = seen.after(each)
+    return seen
 
 
 class _ContractChanged(Exception):  # noqa: N818 - the name is what happened

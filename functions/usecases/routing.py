@@ -51,6 +51,9 @@ def planned_route(  # noqa: PLR0913 - a route has these parts
     publication = leading(seen, contract, line)
     if publication is None:
         raise InputError(f"no version {line}.x of the contract {contract} is published")
+    lost = {each.version for each in seen.routes if each.major == line} - {each.version for each in seen.versions}
+    if lost:
+        raise InputError(_lost(contract, min(lost)))
     wanted = routed(Route(landing, prefix, contract, dataset, line, "", "", ""), publication)
     there = _at(dependencies, prefix)
     if there is not None and there.line != wanted.line:
@@ -72,10 +75,17 @@ def add_route(dependencies: Dependencies, prefix: str, contract: str, dataset: s
 
 def remove_route(dependencies: Dependencies, prefix: str) -> Steps[Route]:
     """Let nothing below a prefix be delivered any more. Returns the removed route; InputError for none."""
-    there = _at(dependencies, prefix)
+    there = _at(dependencies, prefix) or _listed(dependencies, prefix)
     if there is None:
         raise InputError(f"{prefix} has no route")
-    yield from write(dependencies, there.contract, lambda seen: replace(_of(seen, there), retired=(prefix,)))
+
+    def decide(seen: RegistrySnapshot) -> Publication:
+        publication = next((each for each in seen.versions if each.version == there.version), None)
+        if publication is None:
+            raise InputError(_lost(there.contract, there.version))
+        return replace(publication, retired=(prefix,))
+
+    yield from write(dependencies, there.contract, decide)
     return there
 
 
@@ -93,6 +103,17 @@ def _at(dependencies: Dependencies, prefix: str) -> Route | None:
     return next(iter(dependencies.registry.routes(dependencies.places.landing, (prefix,))), None)
 
 
-def _of(snapshot: RegistrySnapshot, route: Route) -> Publication:
-    """The version a route carries; a version is never taken away."""
-    return next(each for each in snapshot.versions if (each.contract, each.version) == (route.contract, route.version))
+def _listed(dependencies: Dependencies, prefix: str) -> Route | None:
+    """The route of a prefix whose own item is lost, as the list of its contract has it."""
+    after: str | None = ""
+    while after is not None:
+        page = dependencies.registry.page(after)
+        for each in (route for contract in page.contracts for route in contract.routes):
+            if each.prefix == prefix:
+                return each
+        after = page.after or None
+    return None
+
+
+def _lost(contract: str, version: str) -> str:
+    return f"the registry has lost {contract} {version}, which routes have: publish that document again"

@@ -58,7 +58,7 @@ class TableTwin:
         self.requests = self.read = self.written = self.sent = self.received = 0
 
     def get_item(self, **request: Any) -> dict[str, Any]:
-        item = self.items.get(request["Key"]["id"]["S"])
+        item = self.items.get(request["Key"].get("id", {"S": ""})["S"])
         return self._answer(request, {} if item is None else {"Item": item}, read=int(item is not None))
 
     def batch_get_item(self, **request: Any) -> dict[str, Any]:

@@ -39,8 +39,23 @@ class MemoryRegistry:
         return tuple(self._routes[bucket, each] for each in prefixes if (bucket, each) in self._routes)
 
     def contract(self, contract: str) -> RegistrySnapshot:
-        """What was written of one contract."""
-        return self._contracts.get(contract, RegistrySnapshot())
+        """What was written of one contract; without its list, by the items of its versions and routes."""
+        if contract in self._contracts:
+            return self._contracts[contract]
+        own = (each for each in self.versions.values() if each.contract == contract)
+        return RegistrySnapshot(
+            tuple(replace(each, routes=(), retired=()) for each in own),
+            tuple(each for each in self._routes.values() if each.contract == contract),
+        )
+
+    def missing(self, seen: RegistrySnapshot) -> RegistrySnapshot:
+        """Versions and routes that are not as they were seen."""
+        own = {replace(each, routes=(), retired=()) for each in self.versions.values()}
+        there = set(self._routes.values())
+        return RegistrySnapshot(
+            tuple(each for each in seen.versions if each not in own),
+            tuple(each for each in seen.routes if each not in there),
+        )
 
     def propose(self, proposal: Proposal, seen: Proposal | None) -> None:
         """Put if proposal and contract are unchanged."""
@@ -59,6 +74,15 @@ class MemoryRegistry:
     def proposals(self) -> tuple[Proposal, ...]:
         """All of them."""
         return tuple(self._proposals.values())
+
+    def damaged(self) -> dict[str, tuple[str, ...]]:
+        """By contract: versions, prefixes, and the contract itself if its list lacks one of its own."""
+        found: dict[str, tuple[str, ...]] = {}
+        for name in {*self._contracts, *(contract for contract, _ in self.versions)}:
+            lost = self.missing(self.contract(name))
+            unlisted = () if name in self._contracts else (name,)
+            found[name] = (*unlisted, *(each.version for each in lost.versions), *(each.prefix for each in lost.routes))
+        return {name: lost for name, lost in found.items() if lost}
 
     def publish(
         self,
@@ -105,8 +129,9 @@ class MemoryRegistry:
 
     def snapshot(self, prefix: str = "") -> RegistrySnapshot:
         """All of both, or those with ids that begin so."""
-        listed = (each for each in self.versions.values() if each.contract.startswith(prefix or "_") is bool(prefix))
-        versions = (replace(each, routes=(), retired=()) for each in listed)
+        lists = [each for contract in self._contracts.values() for each in contract.versions]
+        own = {(each.contract, each.version): each for each in (*lists, *self.versions.values())}
+        versions = (replace(each, routes=(), retired=()) for each in own.values() if is_among(each.contract, prefix))
         return RegistrySnapshot(tuple(versions), tuple(self._routes.values()))
 
     def page(self, after: str, prefix: str = "") -> RegistryPage:

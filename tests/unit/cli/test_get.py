@@ -71,6 +71,7 @@ def test_a_line_is_fetched_whole(filled: Lakegate, tmp_path: Path) -> None:
     first, second = places(filled)
 
     assert result.splitlines() == [
+        f"line  {LINE}",
         f"fetched  {first}  26 bytes, sha256",
         f"fetched  {second}  26 bytes, sha256",
         f"What is accepted later: lakegate get {LINE} '{folder}' --since 2",
@@ -418,6 +419,7 @@ def test_a_line_without_accepted_data_is_no_error(lakegate: Lakegate, tmp_path: 
     lakegate.routed()
 
     assert lakegate.ok("get", "orders", str(tmp_path / "x")).splitlines() == [
+        f"line  {LINE}",
         f"Nothing of {LINE} was accepted above height -1.",
         f"What is accepted later: lakegate get {LINE} {tmp_path / 'x'} --since -1",
     ]

@@ -36,6 +36,7 @@ def env() -> Environment:
         ("store/lines", "store/lines_v1"),
         ("stock", "store/stock_v1"),
         ("single", "orders/single_v1"),
+        ("orders/lines_v1", "orders/lines_v1"),
         ("_unrouted/2026-01-05", "_unrouted/2026-01-05"),
         ("2026-01-05", "_unrouted/2026-01-05"),
     ],
@@ -66,10 +67,13 @@ def test_a_line_that_is_on_no_list_any_more_is_found_by_its_whole_name() -> None
 
 
 def test_every_line_that_a_name_fits_is_found_where_several_may_be_meant() -> None:
-    """A contract's lines, and those of a dataset of the same name."""
+    """A contract's lines, one of which has a route alone, and those of a dataset of the same name."""
     dependencies = env().dependencies
 
-    assert lines_fitting(dependencies, "orders") == {"shop/orders_v1", "shop/orders_v2", "orders/single_v1"}
+    assert lines_fitting(dependencies, "orders") == {
+        *("shop/orders_v1", "shop/orders_v2"),
+        *("orders/lines_v1", "orders/single_v1"),
+    }
     assert lines_fitting(dependencies, "shop") == {"shop/orders_v1", "shop/lines_v1", "shop/orders_v2"}
 
 
@@ -77,9 +81,12 @@ def test_every_line_that_a_name_fits_is_found_where_several_may_be_meant() -> No
     ("name", "expected"),
     [
         ("orders", "orders is more than one line: `shop/orders_v1`, `shop/orders_v2`; give one of them"),
-        ("lines_v1", "lines_v1 is more than one line: `shop/lines_v1`, `store/lines_v1`; give one of them"),
+        (
+            "lines_v1",
+            "lines_v1 is more than one line: `orders/lines_v1`, `shop/lines_v1`, `store/lines_v1`; give one of them",
+        ),
         ("_unrouted", "_unrouted is more than one line: "),
-        ("stocks", "stocks is not a line; known are `orders/single_v1`, "),
+        ("stocks", "stocks is not a line; known are `orders/lines_v1`, "),
         ("shop/orders_v3", "shop/orders_v3 is not a line; known are "),
         ("", " is not a line; "),
         ("\udcff", "\udcff is not a line; "),

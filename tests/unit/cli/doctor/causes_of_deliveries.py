@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lakegate.functions.adapters.rows import workload_item
 from lakegate.functions.workload import State
@@ -150,7 +150,8 @@ def with_status(status: str) -> Callable[[World], object]:
     def inject(world: World) -> None:
         table = world.lakegate.clients["dynamodb"]
         for item in table.scan(TableName="registry")["Items"]:
-            table.put_item(TableName="registry", Item=item | {"status": {"S": status}})
+            listed = {"content": _replaced(item, "active", status)} if "content" in item else {"status": {"S": status}}
+            table.put_item(TableName="registry", Item=item | listed)
         delivered(world)
 
     return inject
@@ -182,7 +183,32 @@ def waiting_part(world: World) -> None:
             body = json.dumps(plan).encode()
             digest = hashlib.sha256(body).hexdigest()
             store.put_object(Bucket=LAKE, Key=f"plans/{digest}.json", Body=body)
-            table.put_item(TableName="registry", Item=item | {"plan": {"S": digest}})
+            _exchange_plan(world, item["plan"]["S"], digest)
+
+
+def _exchange_plan(world: World, old: str, new: str) -> None:
+    """In every item of the registry."""
+    table = world.lakegate.clients["dynamodb"]
+    for item in table.scan(TableName="registry")["Items"]:
+        changed = {name: _replaced(item, old, new) for name in ("content", "plan") if name in item}
+        plans = {"plans": {"M": {"orders": {"S": new}}}} if "plans" in item else {}
+        table.put_item(TableName="registry", Item=item | changed | plans)
+
+
+def _replaced(item: dict[str, Any], old: str, new: str) -> dict[str, str]:
+    return {"S": item["content" if "content" in item else "plan"]["S"].replace(old, new)}
+
+
+def without(*kinds: str) -> Callable[[World], object]:
+    """The registry has lost the items of these kinds."""
+
+    def inject(world: World) -> None:
+        table = world.lakegate.clients["dynamodb"]
+        for item in table.scan(TableName="registry")["Items"]:
+            if item["id"]["S"].startswith(kinds) and item["id"]["S"] != "contract#":
+                table.delete_item(TableName="registry", Key={"id": item["id"]})
+
+    return inject
 
 
 OUT_OF_MEMORY = "Job failed. ExitCode: 137. Last few exceptions: java.lang.OutOfMemoryError: Java heap space"
@@ -193,6 +219,10 @@ CASES: tuple[Case, ...] = (
     ),
     Case("route-missing", unrouted, "lakegate route add PREFIX/ CONTRACT, then: lakegate replay", ("nobody/x.csv",)),
     Case("route-missing", unrouted_and_ignored, "lakegate route add", ("nobody/x.csv",), name="ignored"),
+    Case("registry-differs", without("version#"), "lakegate publish FILE", name="version"),
+    Case("registry-differs", without("contract#"), "lakegate publish FILE", name="list"),
+    Case("registry-differs", without("route#"), "lakegate route add PREFIX shop", name="route"),
+    Case("registry-differs", without("contract#", "version#"), "lakegate publish FILE", name="list and version"),
     Case("contract-draft", with_status("draft"), "lakegate reactivate shop/orders_v1", (KEY,)),
     Case("contract-sunset", with_status("sunset"), "lakegate subscribers shop/orders_v1", (KEY,)),
     Case("contract-retired", with_status("retired"), "publish an active version", (KEY,)),
