@@ -11,7 +11,7 @@ from lakegate.contracts.judge.verdict import Verdict
 from lakegate.contracts.report.delivery import NULL, RECORDS, is_masked, is_raw
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from rich.console import Console
 
@@ -34,13 +34,17 @@ COLOURS = {
 }
 SHAPE = "shape "
 NAMED = 4
-"""Files that the summary names."""
+"""Files that the summary names, and rules that were not measured."""
 SHOWN = 2
 """Failing rows of a check on the terminal."""
 
 
 def show(console: Console, report: Report, *, show_all: bool, advice: tuple[str, ...] = (), rows: int = SHOWN) -> None:
-    """Failures, or every check, with their first rows; what was not measured; verdict and counts; what to do about it."""
+    """Rules that nobody measures; failures, or every check, with their first rows; verdict and counts; what to do about it."""
+    unmeasured = list(dict.fromkeys(each.rule for each in report.plan.checks if each.is_unmeasured))
+    if unmeasured:
+        were = "1 rule was" if len(unmeasured) == 1 else f"{len(unmeasured):,} rules were"
+        print_wrapped(console, f"{were} not measured: {_first(unmeasured, 'rules')}")
     entries = [_entry(report, each, rows) for each in report.judgement.reasons]
     entries += _others(report, rows) if show_all else _not_measured(report)
     print_entries(console, entries)
@@ -50,7 +54,7 @@ def show(console: Console, report: Report, *, show_all: bool, advice: tuple[str,
     console.print(f": {counts.rows_in_words}{_breaking(report)}", soft_wrap=True)
     seconds = sum(report.result.timings.values())
     contract = f"{plan.dataset}, contract {plan.contract} {plan.contract_version}"
-    print_wrapped(console, f"{_named(report.files)} as {contract}, in {seconds:.1f} s")
+    print_wrapped(console, f"{_first(report.files, 'files')} as {contract}, in {seconds:.1f} s")
     console.print(f"Checks: {counts.checks_in_words}", soft_wrap=True)
     explained = report.judgement.explained - {each.id for each in report.judgement.reasons}
     if explained and not show_all:
@@ -59,9 +63,9 @@ def show(console: Console, report: Report, *, show_all: bool, advice: tuple[str,
         print_wrapped(console, each)
 
 
-def _named(files: tuple[str, ...]) -> str:
-    more = len(files) - NAMED
-    return ", ".join(files) if more <= 0 else f"{', '.join(files[:NAMED])} and {more} more files"
+def _first(names: Sequence[str], what: str) -> str:
+    more = len(names) - NAMED
+    return ", ".join(names) if more <= 0 else f"{', '.join(names[:NAMED])} and {more} more {what}"
 
 
 def _breaking(report: Report) -> str:

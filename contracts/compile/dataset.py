@@ -20,6 +20,7 @@ from lakegate.contracts.errors import ContractError, Problem
 from lakegate.contracts.model.origin import FieldLineage
 from lakegate.contracts.model.policy import Duplicates, MergeStrategy, PublishAs
 from lakegate.contracts.model.storage import Format
+from lakegate.contracts.plan.check import BY_SCHEDULE, Check
 from lakegate.contracts.plan.plan import Plan, ScheduledCheck
 from lakegate.contracts.words import did_you_mean, shown
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
     from lakegate.contracts.model.contract import Contract, Dataset, Field, Rule
     from lakegate.contracts.model.policy import Policy
-    from lakegate.contracts.plan.check import Check
     from lakegate.contracts.plan.plan import PlanField
 
 BY_ARGUMENTS = ("nullValues", "missingValues", "invalidValues", "duplicateValues", "sql", "serviceLevel", "foreignKey")
@@ -73,7 +73,7 @@ def compile_plan(contract: Contract, dataset: Dataset) -> Plan:
 
 def with_delivery(check: Check, schedule: str) -> Check:
     """A check as it is measured with a delivery: one of a rule with a schedule is skipped there."""
-    return replace(check, skip=f"measured by schedule: {schedule}") if schedule and check.skip is None else check
+    return replace(check, skip=f"{BY_SCHEDULE}{schedule}") if schedule and check.skip is None else check
 
 
 def _policy(dataset: Dataset) -> Policy:

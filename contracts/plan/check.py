@@ -19,6 +19,10 @@ from lakegate.contracts.plan.query import Query
 from lakegate.contracts.plan.serialization import DOCUMENT_NAME
 
 EPSILON = Fraction(1, 10**9)
+BY_SCHEDULE = "measured by schedule: "
+"""Begin of the reason for which the check of a rule with a schedule is skipped with a delivery."""
+OF_NO_DELIVERY = "cannot be measured on a delivery"
+"""End of the reason for which a service level, such as the availability of a system, is skipped."""
 
 
 class Unit(Enum):
@@ -155,6 +159,12 @@ class Check:
         tiers = (tier.predicate for tier in (self.accept, self.tolerate) if tier)
         read = (fields_of(predicate) for predicate in (self.row_filter, *tiers) if predicate is not None)
         return frozenset(self.fields).union(*read)
+
+    @property
+    def is_unmeasured(self) -> bool:
+        """Whether nobody measures its rule of the data: not one in words, nor one that is measured by schedule."""
+        skip = self.skip or BY_SCHEDULE
+        return self.kind != "text" and not skip.startswith(BY_SCHEDULE) and not skip.endswith(OF_NO_DELIVERY)
 
     @property
     def needs_rows(self) -> bool:

@@ -16,7 +16,7 @@ from lakegate.contracts.judge.measured_numbers import lasting
 from lakegate.contracts.model.literals import number_of
 from lakegate.contracts.model.schedules import MIN_MINUTES
 from lakegate.contracts.model.types import LogicalType
-from lakegate.contracts.plan.check import Check, Interval, Tier, Unit
+from lakegate.contracts.plan.check import OF_NO_DELIVERY, Check, Interval, Tier, Unit
 from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.promise import Promise
 
@@ -51,7 +51,7 @@ def service_level(rule: Rule, fields: tuple[Field, ...]) -> tuple[Check, ...]:
     name = str(rule.arguments.get("property") or "")
     level = _LEVELS.get(name)
     if level is None:
-        return (skipped(rule, (), f"{brief(name) or 'this level'} cannot be measured on a delivery"),)
+        return (skipped(rule, (), f"{brief(name) or 'this level'} {OF_NO_DELIVERY}"),)
     fields = tuple(field for field in fields if field.type in MOMENTS)
     if not fields:
         return (skipped(rule, (), f"the level {brief(name)} names no field that holds moments"),)

@@ -278,6 +278,30 @@ def test_reasons_that_are_alike_are_said_once(job: Engine) -> None:
     )
 
 
+RULES = """\
+    quality:
+      - {id: words, type: text, description: Be quick.}
+      - {id: dbt, type: custom, engine: dbt, implementation: x}
+      - {id: tiles, type: sql, query: "SELECT max(ntile(4)) FROM orders", mustBe: 1}
+      - {id: nightly, type: sql, query: "SELECT count(*) FROM orders", mustBe: 1, schedule: "0 5 * * *", scheduler: cron}
+slaProperties: [{property: availability, value: 99.9, unit: "%"}, {property: retention, value: 1, unit: y}]
+"""
+
+
+@pytest.mark.usefixtures("job")
+def test_the_first_line_names_the_rules_that_nobody_measures(folder: Path) -> None:
+    """Not rules in words, what is measured by schedule, and promises about other things than a delivery."""
+    (folder / "shop.yaml").write_text(CONTRACT + RULES)
+    shown = lakegate("a.csv").stdout.splitlines()
+    measured = RULES.replace("ntile(4)", "amount").replace("type: custom, engine: dbt, implementation: x", "type: text")
+    (folder / "shop.yaml").write_text(CONTRACT + measured)
+
+    assert shown[0] == "3 rules were not measured: dbt, tiles, retention:serviceLevel:2"
+    assert lakegate("b.csv").stdout.startswith(
+        "1 rule was not measured: retention:serviceLevel:2\nfail  tiles  amount\n"
+    )
+
+
 @pytest.mark.parametrize("width", [20, 80, 120, 200])
 def test_a_pipe_gets_what_a_terminal_gets(job: Engine, folder: Path, width: int) -> None:
     """The output differs from a terminal's in its colours alone."""

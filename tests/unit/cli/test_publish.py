@@ -193,14 +193,20 @@ def test_a_rule_that_cannot_be_compiled_refuses_the_document(lakegate: Lakegate)
 DBT = "quality: [{type: custom, engine: dbt, implementation: x}]"
 
 
-def with_a_rule_of_dbt(lakegate: Lakegate, version: str = "1.0.0") -> str:
+SQL = "quality: [{type: sql, query: 'SELECT max(ntile(4)) FROM {model}', mustBe: 1}]"
+LIBRARY = "quality: [{type: custom, engine: greatExpectations, implementation: {type: expect_column_to_exist_once}}]"
+SCHEDULED = "quality: [{type: custom, engine: dbt, implementation: x, schedule: '0 5 * * *', scheduler: cron}]"
+
+
+def with_a_rule_of_dbt(lakegate: Lakegate, version: str = "1.0.0", rule: str = DBT) -> str:
     """A contract whose one rule of another engine is skipped in every delivery."""
-    return lakegate.contract(version, **{"    logicalType: object": f"    logicalType: object\n    {DBT}"})
+    return lakegate.contract(version, **{"    logicalType: object": f"    logicalType: object\n    {rule}"})
 
 
-def test_rules_that_can_never_be_measured_refuse_the_document(lakegate: Lakegate) -> None:
+@pytest.mark.parametrize("rule", [DBT, SQL, LIBRARY, SCHEDULED])
+def test_rules_that_can_never_be_measured_refuse_the_document(lakegate: Lakegate, rule: str) -> None:
     """A rule that no delivery is judged by is not a promise: it is shown with its line, and nothing is published."""
-    path = with_a_rule_of_dbt(lakegate)
+    path = with_a_rule_of_dbt(lakegate, rule=rule)
     result, machine = lakegate("publish", path), lakegate("publish", path, "--json")
 
     assert (result.exit_code, machine.exit_code) == (1, 1)
