@@ -25,4 +25,8 @@ def advice(error: ModuleNotFoundError) -> str | None:
     """What to install where a command lacks a library; None where no extra has it."""
     library = (error.name or "").partition(".")[0]
     extra = EXTRAS.get(library)
-    return None if extra is None else f"this command needs {library}: pip install 'lakegate[{extra}]'"
+    if extra is None:
+        return None
+    return (
+        f"this command needs {library}: pip install 'WHEEL[{extra}]', where WHEEL is the wheel or the clone of Lakegate"
+    )

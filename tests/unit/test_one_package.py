@@ -83,7 +83,7 @@ def test_versions_in_files_are_compared_without_aws(tmp_path: Path) -> None:
     assert ended.stdout == "No change (1.0.0 → 1.0.1).\ndiff ends with 0\n"
     assert (published.returncode, published.stderr) == (
         2,
-        "lakegate: this command needs botocore: pip install 'lakegate[aws]'\n",
+        "lakegate: this command needs botocore: pip install 'WHEEL[aws]', where WHEEL is the wheel or the clone of Lakegate\n",
     )
 
 
@@ -102,7 +102,7 @@ def test_a_parent_in_the_registry_names_the_extra_that_reads_it(tmp_path: Path) 
     ended = without(EXTRAS["aws"], ("lint", str(child)))
 
     assert (ended.returncode, ended.stderr) == (1, "")
-    assert "pip install 'lakegate[aws]'" in ended.stdout
+    assert "pip install 'WHEEL[aws]', where WHEEL is the wheel or the clone of Lakegate" in ended.stdout
 
 
 @pytest.mark.parametrize(
@@ -118,4 +118,4 @@ def test_a_command_names_the_extra_that_it_needs(extra: str, library: str, argum
 
     assert (ended.returncode, ended.stdout) == (2, f"{arguments[0]} ends with 2\n")
     assert ended.stderr.startswith(f"lakegate: this command needs {library}")
-    assert ended.stderr.endswith(f": pip install 'lakegate[{extra}]'\n")
+    assert ended.stderr.endswith(f": pip install 'WHEEL[{extra}]', where WHEEL is the wheel or the clone of Lakegate\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import yaml
 
 from lakegate.infra.local.clone import ROOT
 from lakegate.infra.packaging.release import build_wheel, sources
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 CONTRACT = ROOT / "contracts/examples/weather.dcm.yaml"
-PLAIN = ("duckdb", "flatbuffers", "jsonschema", "numpy", "pyarrow", "pyyaml", "rich", "sqlglot", "typer")
+PLAIN = ("duckdb", "flatbuffers", "jinja2", "jsonschema", "numpy", "pyarrow", "pyyaml", "rich", "sqlglot", "typer")
 """The libraries of the plain package, as pyproject.toml names them."""
 
 
@@ -143,8 +145,39 @@ def test_a_command_of_an_extra_names_it(python: Path, project: Path) -> None:
 
     assert (ended.returncode, ended.stderr) == (
         2,
-        "lakegate: this command needs botocore: pip install 'lakegate[aws]'\n",
+        "lakegate: this command needs botocore: pip install 'WHEEL[aws]', where WHEEL is the wheel or the clone of Lakegate\n",
     )
+
+
+def test_the_job_of_the_page_compares_contracts(wheel: Path, python: Path, tmp_path: Path) -> None:
+    """The steps of docs/compatibility.md, in the environment that its first step makes: the plain package, without AWS."""
+    (page,) = re.findall(r"```yaml\n(name: contracts\n.*?)```", (ROOT / "docs/compatibility.md").read_text(), re.DOTALL)
+    install, compare = (step for step in yaml.safe_load(page)["jobs"]["compare"]["steps"] if "run" in step)
+    summary = tmp_path / "summary.md"
+    path = f"{python.parent}:{os.environ['PATH']}"
+    environment = {"PATH": path, "PIP_NO_INDEX": "1", "LAKEGATE": str(wheel), "GITHUB_STEP_SUMMARY": str(summary)}
+    environment |= {"HOME": str(tmp_path), "PIP_ROOT_USER_ACTION": "ignore"}
+
+    def shell(text: str, **more: str) -> int:
+        command = ["bash", "-e", "-o", "pipefail", "-c", text]
+        return subprocess.run(command, check=False, cwd=tmp_path, env=environment | more, timeout=120).returncode  # noqa: S603 - steps of our page
+
+    subprocess.run([sys.executable, "-m", "venv", "--upgrade", python.parent.parent], check=True, timeout=120)  # noqa: S603 - the page's pip
+    assert (
+        shell("git init -q . && git config user.name n && git config user.email e@example.com && mkdir contracts") == 0
+    )
+    contract = tmp_path / "contracts/orders.yaml"
+    text = (ROOT / "contracts/examples/orders.odcs.yaml").read_text()
+    contract.write_text(text)
+    assert shell("git add contracts && git commit -qm base && git tag base") == 0
+    assert shell(install["run"]) == 0
+
+    contract.write_text(text.replace("version: 1.0.0", "version: 1.0.1"))
+    assert (shell("git commit -qam fix"), shell(compare["run"], BASE="base")) == (0, 0)
+    assert summary.read_text() == "**No change \\(1\\.0\\.0 → 1\\.0\\.1\\)\\.**\n"
+    contract.write_text(text.replace("version: 1.0.0", "version: 1.0.1").replace("name: quantity", "name: number"))
+    assert (shell("git commit -qam rename"), shell(compare["run"], BASE="base")) == (0, 1)
+    assert "The changes need MAJOR" in summary.read_text()
 
 
 OTHERS = ("3.12", "3.13")

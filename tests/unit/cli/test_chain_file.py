@@ -178,5 +178,8 @@ def test_signatures_need_a_library(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     file.write_text("".join(map(yaml_of, STORED)))
 
     assert isinstance(error, ModuleNotFoundError)
-    assert advice(error) == "this command needs cryptography: pip install 'lakegate[aws]'"
+    assert (
+        advice(error)
+        == "this command needs cryptography: pip install 'WHEEL[aws]', where WHEEL is the wheel or the clone of Lakegate"
+    )
     assert verify(file).exit_code == 0
