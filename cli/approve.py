@@ -16,9 +16,11 @@ from lakegate.cli.inheriting import print_broken, print_warnings
 from lakegate.cli.lint import REFUSED
 from lakegate.cli.options import DEFAULT_STACK, ApiUrl, AsJson, Local, StackName
 from lakegate.cli.publish import compiled_document, print_published, refuse_number
+from lakegate.cli.withdraw import print_withdrawal
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.words import shown
 from lakegate.functions.ports.objects import Address
+from lakegate.functions.ports.registry import WITHDRAWN
 from lakegate.functions.usecases.approval import approve as make_valid
 from lakegate.functions.usecases.compile_contract import effects_of
 from lakegate.functions.usecases.new_lines import drafts_of
@@ -26,6 +28,7 @@ from lakegate.functions.usecases.parents import BreaksChildren
 from lakegate.functions.usecases.publish_contract import planned
 from lakegate.functions.usecases.steps import run
 from lakegate.functions.usecases.succession import IncompatibleVersion
+from lakegate.functions.usecases.withdrawing import withdraw as withdrawn
 from lakegate.functions.usecases.workflows import referred_of
 
 if TYPE_CHECKING:
@@ -60,7 +63,7 @@ def approve(  # noqa: PLR0913 - a command has these options
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Let a judged delivery be published that waits for approval, or make a proposed contract version valid.
+    """Let a judged delivery be published that waits for approval, or make a proposed contract version valid, or withdraw one.
 
     Example: lakegate approve orders/day.csv
     Example: lakegate approve brazil-se-weather@1.1.0 --proposal 1f0c8a528f2e
@@ -89,6 +92,11 @@ def approve(  # noqa: PLR0913 - a command has these options
     with opened(stack, local=local) as there:
         dependencies = there.dependencies()
         found = _proposed(dependencies, name, proposal)
+        if found.publication.status == WITHDRAWN:
+            confirm((f"{found.proposer} proposed to withdraw {shown(name)}",), yes=yes)
+            steps = withdrawn(dependencies, found.publication.contract, found.publication.version, found)
+            print_withdrawal(run(steps, dependencies.clock), as_json=as_json)
+            return
         body = dependencies.objects.read(Address(dependencies.places.lake, found.publication.document))
         allowed = found.publication.unmeasured_rules > 0
         referred = referred_of(dependencies, body)

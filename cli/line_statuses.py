@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from lakegate.contracts.lake.lifecycle import LineStatus, moment, strictest
 from lakegate.contracts.lake.routes import line_of
 from lakegate.contracts.lake.versions import major
+from lakegate.functions.ports.registry import WITHDRAWN
 from lakegate.functions.usecases.parents import datasets_of
 
 if TYPE_CHECKING:
@@ -42,8 +43,10 @@ def _read(dependencies: Dependencies, lines: set[str]) -> Statuses:
         return {line.name: line.status_at(now) for line in readers.map(dependencies.lines.get, names)}
 
 
-def status_of(statuses: Statuses, version: Publication, dataset: str) -> LineStatus:
-    """The status by which deliveries to a dataset of a version are judged."""
+def status_of(statuses: Statuses, version: Publication, dataset: str) -> str:
+    """The status by which deliveries to a dataset of a version are judged; of a withdrawn one that it is."""
+    if version.status == WITHDRAWN:
+        return WITHDRAWN
     return strictest(version.status, statuses[_line(version, dataset)])
 
 

@@ -29,6 +29,7 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         "init": "lakegate.cli.init:init",
         "convert": "lakegate.cli.convert:convert",
         "publish": "lakegate.cli.publish:publish",
+        "withdraw": "lakegate.cli.withdraw:withdraw",
         "proposals": "lakegate.cli.proposed:proposals",
         "approve": "lakegate.cli.approve:approve",
         "contracts": "lakegate.cli.published:contracts",

@@ -27,6 +27,7 @@ from lakegate.contracts.model.labels import NAMES
 from lakegate.contracts.plan.plan import Plan, Shape
 from lakegate.contracts.words import did_you_mean
 from lakegate.functions.ports.objects import Address
+from lakegate.functions.ports.registry import WITHDRAWN
 from lakegate.functions.usecases.parents import datasets_of, document_of
 
 Prefixes: TypeAlias = defaultdict[tuple[str, str, str], list[str]]
@@ -177,7 +178,7 @@ def chosen(snapshot: RegistrySnapshot, contract: str, version: str | None = None
     of_it = [each for each in snapshot.versions if each.contract == found[0] and version in {None, each.version}]
     if not of_it:
         raise InputError(f"{found[0]} has no version {version}: `lakegate contracts` lists those that are published")
-    return max(of_it, key=lambda each: precedence(each.version))
+    return max(of_it, key=lambda each: (each.status != WITHDRAWN, precedence(each.version)))
 
 
 def _as_document(prefixes: Prefixes, statuses: Statuses, version: Publication) -> dict[str, object]:

@@ -95,7 +95,7 @@ def _added(dependencies: Dependencies, planned: Import) -> Import:
 def _line(seen: RegistrySnapshot, declared: DeclaredRoute) -> int:
     if declared.major is not None:
         return declared.major
-    newest = max((each.version for each in seen.versions), key=precedence, default=None)
+    newest = max((each.version for each in seen.standing), key=precedence, default=None)
     if newest is None:
         raise InputError(f"no version of the contract {declared.contract} is published")
     return major(newest)

@@ -15,7 +15,7 @@ from lakegate.functions.adapters.errors import port_errors
 from lakegate.functions.adapters.ledger import RECORD_REASONS, head_key, record_puts, record_reasons
 from lakegate.functions.adapters.proposals import PREFIX, if_unchanged, proposal_item, proposal_key, proposal_of
 from lakegate.functions.adapters.tables import number, text
-from lakegate.functions.ports.errors import ConditionFailed
+from lakegate.functions.ports.errors import AccessDenied, ConditionFailed
 from lakegate.functions.ports.registry import Publication, RegistryPage, RegistrySnapshot, SeenParent, is_among
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class DynamoRegistry:
         item = self.table.get(contract_key(contract))
         if item is not None:
             return contract_of(contract, item)
-        if self._is_listed() and self.ledger.get(head_key(contract_chain(contract))) is None:
+        if self._is_listed() and not self._was_published(contract):
             return RegistrySnapshot()
         return self._found().get(contract, RegistrySnapshot())
 
@@ -121,6 +121,13 @@ class DynamoRegistry:
         except ConditionFailed as failed:
             own, of_record = failed.reasons[: -len(recorded)], failed.reasons[-len(recorded) :]
             raise ConditionFailed(*own, *record_reasons(of_record)) from None
+
+    def _was_published(self, contract: str) -> bool:
+        """Whether the ledger has records of a contract; not, for who may not read it: publishers may."""
+        try:
+            return self.ledger.get(head_key(contract_chain(contract))) is not None
+        except AccessDenied:
+            return False
 
     def _is_listed(self) -> bool:
         """Whether every contract that is published has an item."""

@@ -15,6 +15,7 @@ from lakegate.contracts.lake.versions import precedence
 from lakegate.functions.http.bodies import media_type
 from lakegate.functions.http.messages import JSON, HttpAnswer, HttpProblem
 from lakegate.functions.ports.objects import Address
+from lakegate.functions.ports.registry import WITHDRAWN
 from lakegate.functions.usecases.names import is_usable
 from lakegate.functions.usecases.steps import run
 
@@ -142,8 +143,8 @@ def _day(dependencies: Dependencies, request: HttpRequest) -> str:
 
 
 def newest(versions: Iterable[Publication]) -> Publication | None:
-    """The version with the highest number."""
-    return max(versions, key=lambda each: precedence(each.version), default=None)
+    """The version with the highest number; a withdrawn one only where there is no other."""
+    return max(versions, key=lambda each: (each.status != WITHDRAWN, precedence(each.version)), default=None)
 
 
 def summary(publication: Publication) -> dict[str, object]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from lakegate.contracts.plan.serialization import digest
 
@@ -12,6 +12,10 @@ if TYPE_CHECKING:
 
     from lakegate.contracts.lake.records import Record
     from lakegate.contracts.lake.routes import Route
+
+
+WITHDRAWN: Final = "withdrawn"
+"""The status of a version that was taken back: its line goes on with the version before, and its number is not used again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +80,11 @@ class RegistrySnapshot:
 
     children: tuple[str, ...] = ()
     """The ids of the contracts that inherit from the contract, sorted."""
+
+    @property
+    def standing(self) -> tuple[Publication, ...]:
+        """The versions that were not withdrawn."""
+        return tuple(each for each in self.versions if each.status != WITHDRAWN)
 
     def has(self, publication: Publication) -> bool:
         """Whether writing the publication would change nothing."""

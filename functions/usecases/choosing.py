@@ -20,7 +20,7 @@ def chosen_version(dependencies: Dependencies, workload: Workload, written: str)
     Raises InputError if it is not published, is of another contract than the delivery, or has no such dataset.
     """
     contract, _, version = written.rpartition("@")
-    versions = {each.version: each for each in dependencies.registry.contract(contract).versions} if contract else {}
+    versions = {each.version: each for each in dependencies.registry.contract(contract).standing} if contract else {}
     if version not in versions:
         there = f"; published: {listed(sorted(versions))}" if versions else ""
         raise InputError(f"{shown(written)} is no published version: write CONTRACT@VERSION{there}")

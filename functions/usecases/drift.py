@@ -78,11 +78,15 @@ def drift(
     """
     contract, _, name = line.rpartition("/")
     dataset, _, number = name.rpartition("_v")
-    published = dependencies.registry.contract(contract).versions
+    published = dependencies.registry.contract(contract)
     plans = {
-        each.version: dict(each.plans).get(dataset, "") for each in published if str(major(each.version)) == number
+        each.version: dict(each.plans).get(dataset, "")
+        for each in published.versions
+        if str(major(each.version)) == number
     }
-    chosen = version or max((each for each, plan in plans.items() if plan), key=precedence, default="")
+    chosen = version or max(
+        (each.version for each in published.standing if plans.get(each.version)), key=precedence, default=""
+    )
     if not plans.get(chosen):
         raise InputError(f"{line} has no published version{f' {version}' if version else ''}")
     plan = dependencies.plan_at(plans[chosen], line)

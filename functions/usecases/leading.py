@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 def leading(snapshot: RegistrySnapshot, contract: str, line: int) -> Publication | None:
-    """The current version of a line: of those published the one with the highest number."""
-    of_the_line = (each for each in snapshot.versions if (each.contract, major(each.version)) == (contract, line))
+    """The current version of a line: of those published, and not withdrawn, the one with the highest number."""
+    of_the_line = (each for each in snapshot.standing if (each.contract, major(each.version)) == (contract, line))
     return max(of_the_line, key=lambda each: precedence(each.version), default=None)
 
 

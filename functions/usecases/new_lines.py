@@ -103,7 +103,7 @@ def put_in_force(dependencies: Dependencies, seen: RegistrySnapshot, name: str, 
 
 def versions_of(seen: RegistrySnapshot, dataset: str, number: int) -> list[Publication]:
     """The published versions of a line, by number."""
-    found = (each for each in seen.versions if major(each.version) == number and dataset in dict(each.plans))
+    found = (each for each in seen.standing if major(each.version) == number and dataset in dict(each.plans))
     return sorted(found, key=lambda each: precedence(each.version))
 
 

@@ -62,8 +62,8 @@ def document_key(text: bytes) -> str:
 
 
 def newest_release(snapshot: RegistrySnapshot, line: int) -> Publication | None:
-    """The highest published release of a major number; None if there is none."""
-    found = (each for each in snapshot.versions if is_release(each.version) and major(each.version) == line)
+    """The highest published release of a major number that was not withdrawn; None if there is none."""
+    found = (each for each in snapshot.standing if is_release(each.version) and major(each.version) == line)
     return max(found, key=lambda each: precedence(each.version), default=None)
 
 

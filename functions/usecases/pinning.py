@@ -24,7 +24,7 @@ def route_of(dependencies: Dependencies, workload: Workload) -> Route | None:
     if chosen is None:
         return covered
     contract, dataset, major = parts_of(chosen.line)
-    versions = dependencies.registry.contract(contract).versions
+    versions = dependencies.registry.contract(contract).standing
     status = next((each.status for each in versions if each.version == chosen.version), LineStatus.RETIRED)
     prefix = covered.prefix if covered else ""
     return Route(landed.bucket, prefix, contract, dataset, major, chosen.version, status, chosen.plan)

@@ -23,7 +23,7 @@ from lakegate.contracts.lake.lifecycle import moment
 from lakegate.contracts.lake.records import Record, contract_chain
 from lakegate.contracts.lake.versions import major, precedence
 from lakegate.functions.ports.errors import ConditionFailed
-from lakegate.functions.ports.registry import Publication, SeenParent
+from lakegate.functions.ports.registry import WITHDRAWN, Publication, SeenParent
 from lakegate.functions.usecases.contract_files import store
 from lakegate.functions.usecases.leading import leading_its_routes
 from lakegate.functions.usecases.new_lines import are_drafts, begin_lines, end_drafts
@@ -166,7 +166,10 @@ def write_with_lines(
 
 def refuse(dependencies: Dependencies, seen: RegistrySnapshot, compiled: CompiledContract) -> VersionComparison | None:
     """The changes of a new version. Raises InputError as `publish`; a version that is published already is not refused."""
-    if any(each.version == compiled.version for each in seen.versions):
+    known = {each.version: each.status for each in seen.versions}
+    if known.get(compiled.version) == WITHDRAWN:
+        raise InputError(f"{compiled.contract} {compiled.version} was withdrawn: give the document a higher number")
+    if compiled.version in known:
         return None
     if seen.revision == 0:
         _refuse_lost(dependencies, seen, compiled)

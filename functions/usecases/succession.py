@@ -34,14 +34,14 @@ class IncompatibleVersion(InputError):  # noqa: N818 - the name is what happened
 
 
 def followed(seen: RegistrySnapshot, version: str) -> Publication | None:
-    """The version that a new one follows: the highest lower release of the same major number.
+    """The version that a new one follows: the highest lower release of the same major number that was not withdrawn.
 
     None for the first version of a major number, which is a line of its own, and if only pre-releases precede it: they promise
     nothing (semver.org 2.0.0, 9).
     """
     lower = (
         each
-        for each in seen.versions
+        for each in seen.standing
         if is_release(each.version)
         and major(each.version) == major(version)
         and precedence(each.version) < precedence(version)

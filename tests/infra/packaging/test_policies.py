@@ -259,8 +259,14 @@ def test_publisher_and_approver_have_different_rights(built: Path) -> None:
         for who, names in held.items()
     }
     valid = [*keys["RegistryTable"][1:], *keys["LedgerTable"][:2]]
+    reads = [
+        Call("dynamodb:Query", stack.resolve({"Fn::GetAtt": ["LedgerTable", "Arn"]}), {"dynamodb:LeadingKeys": [key]})
+        for key in ("_contracts/shop", "shop/orders_v1", "shop/orders_v1#verdict#accepted")
+    ]
 
     assert may == {"publisher": [keys["RegistryTable"][0]], "approver": valid, "both": valid}
+    for names in held.values():
+        assert allowed_by([documents[name] for name in names], reads) == [True, True, False]
 
 
 def test_what_people_may_do_to_objects(stack: Stack) -> None:

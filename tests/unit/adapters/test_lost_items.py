@@ -12,6 +12,7 @@ from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.routes import Route
 from lakegate.functions.adapters.ledger import DynamoLedger
 from lakegate.functions.adapters.registry import DynamoRegistry
+from lakegate.functions.ports.errors import AccessDenied
 from lakegate.functions.ports.registry import Publication
 from lakegate.functions.usecases.approval import propose
 from lakegate.functions.usecases.lines import published_lines
@@ -209,3 +210,20 @@ def test_proposals_are_no_items_of_a_contract_that_can_be_lost(cloud: Cloud) -> 
     run(propose(there, compiled("1.2.0")), there.clock)
 
     assert (there.registry.snapshot(), there.registry.damaged()) == (before, {})
+
+
+class Refused:
+    """A ledger that the caller may not read."""
+
+    def get(self, _key: object) -> None:
+        raise AccessDenied
+
+
+def test_who_may_not_read_the_ledger_finds_what_is_listed(cloud: Cloud) -> None:
+    """A contract without a list is none for them; they publish nothing."""
+    there = built(cloud)
+    registry = replace(there.registry, ledger=Refused())  # type: ignore[type-var] # a dataclass
+    found = registry.contract("shop"), registry.contract("nobody")
+    lose(cloud, [ITEMS[0]])
+
+    assert [len(each.versions) for each in (*found, registry.contract("shop"))] == [2, 0, 0]
