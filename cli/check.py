@@ -182,7 +182,7 @@ def _report(delivery: LocalDelivery, plan: Plan, references: References, folder:
     asked = _request(shown, delivery.files, folder)
     request = replace(asked, references=referred(references, folder), slices=delivery.slices)
     result = measure(delivery.engine, request, shown, folder, samples, pins)
-    return Report(plan, judge(plan, result), result, tuple(each.name for each in delivery.files))
+    return Report(plan, judge(plan, result), result, tuple(each.shown for each in delivery.files))
 
 
 def _unmasked(plan: Plan) -> Plan:

@@ -50,5 +50,7 @@ def _chosen(contract: Contract, name: str | None) -> Dataset:
     found = contract.dataset(name) if name is not None else None
     if found is None:
         problem = f"has no dataset {name}" if name is not None else "has several datasets"
-        raise InputError(f"the contract {problem}: choose one with --dataset ({names or 'it has none'})")
+        raise InputError(
+            f"the contract {problem}: choose one with --dataset, in Python dataset= ({names or 'it has none'})"
+        )
     return found

@@ -24,6 +24,13 @@ class DataFile:
     """As a person names it: a path, or `s3://bucket/key`."""
     pin: PinnedObject | None = None
     """The version of an object of S3; None of a file."""
+    label: str | None = None
+    """The name in results, where it is not `name`."""
+
+    @property
+    def shown(self) -> str:
+        """The name in results."""
+        return self.name if self.label is None else self.label
 
 
 def files_of(names: list[str]) -> list[DataFile]:

@@ -106,13 +106,13 @@ def _document(inputs: Inputs) -> dict[str, object]:
 
 def _file(file: DataFile) -> dict[str, object]:
     if file.pin is not None:
-        return {"file": file.name, "size": file.pin.size, "sha256": None, "etag": file.pin.etag}
+        return {"file": file.shown, "size": file.pin.size, "sha256": None, "etag": file.pin.etag}
     try:
         with Path(file.name).open("rb") as opened:
             digest = file_digest(opened, "sha256").hexdigest()
-            return {"file": file.name, "size": opened.tell(), "sha256": digest}
+            return {"file": file.shown, "size": opened.tell(), "sha256": digest}
     except OSError:
-        return {"file": file.name, "size": None, "sha256": None}
+        return {"file": file.shown, "size": None, "sha256": None}
 
 
 def _check(report: Report, outcome: CheckOutcome, metric: str | None, by: Technology | None) -> dict[str, object]:

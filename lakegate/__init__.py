@@ -3,7 +3,7 @@
 ::
 
     lakegate.lint(contract)         errors and warnings of a contract document
-    lakegate.check(contract, data)  the verdict on data, with every check
+    lakegate.check(contract, data)  the verdict on files, a DataFrame or an Arrow table, with every check
 
 The import of this package loads nothing else: names are imported with their first use. docs/python.md shows examples.
 """
@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 __all__ = ["CheckResult", "LakegateError", "LintResult", "Verdict", "check", "lint"]
 
 _MODULES = {"LakegateError": "lakegate.contracts.errors", "Verdict": "lakegate.contracts.judge.verdict"}
+
+
+def __dir__() -> list[str]:
+    """The public names, for completion: those that were not used yet, too."""
+    return __all__
+
 
 if not TYPE_CHECKING:
 

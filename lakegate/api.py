@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from html import escape
+from io import StringIO
 from os import PathLike, fspath
 from pathlib import Path
+from shutil import copyfileobj
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.cli import documents
 from lakegate.cli.check import LocalDelivery, judge_delivery
-from lakegate.cli.deliveries import files_of
+from lakegate.cli.contracts import load, plan_of
+from lakegate.cli.deliveries import DataFile, files_of
 from lakegate.cli.engine import EngineName
 from lakegate.cli.escape import escaped
 from lakegate.cli.inputs import below, with_definitions
+from lakegate.cli.judgement_text import show
 from lakegate.cli.lint import as_document
 from lakegate.cli.parents import ParentPlaces
 from lakegate.contracts.errors import InputError
+from lakegate.contracts.judge.outcomes import Status
+from lakegate.contracts.model.storage import Compression, Format
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,12 +32,19 @@ if TYPE_CHECKING:
     from lakegate.contracts.errors import Problem
     from lakegate.contracts.judge.outcomes import CheckOutcome
     from lakegate.contracts.judge.verdict import Verdict
+    from lakegate.contracts.plan.plan import Plan
+    from lakegate.contracts.report.delivery import Report
 
 Place = str | PathLike[str]
 """The path of a file."""
+WORST_FIRST: Final = (Status.FAIL, Status.ERROR, Status.WARN, Status.SKIP, Status.PASS)
+"""The order of checks in a notebook."""
+CODECS: Final = {Compression.GZIP: "gzip", Compression.BZIP2: "bz2", Compression.ZSTD: "zstd"}
+WIDTH: Final = 100
+"""Characters of a line of `print(result)`."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class LintResult:
     """The errors and warnings of a contract document, in order of lines. A notebook shows them as a table."""
 
@@ -44,15 +58,31 @@ class LintResult:
         """The document that `lakegate lint --json` prints."""
         return self._document
 
+    def __repr__(self) -> str:
+        return f"<LintResult {self._state}, {len(self.errors)} errors, {len(self.warnings)} warnings>"
+
+    def __str__(self) -> str:
+        rows = (f"line {each.line}: {level} {each.code}: {each.message}" for level, each in self._problems())
+        return "\n".join([*map(escaped, rows), self._state])
+
+    @property
+    def _state(self) -> str:
+        return "valid" if self.valid else "refused"
+
+    def _problems(self) -> list[tuple[str, Problem]]:
+        return [*(("error", each) for each in self.errors), *(("warning", each) for each in self.warnings)]
+
     def _repr_html_(self) -> str:
-        problems = [(level, each) for level in ("error", "warning") for each in getattr(self, f"{level}s")]
-        rows = [(level, str(each.line or ""), each.code, each.message) for level, each in problems]
-        return _html("valid" if self.valid else "refused", ("level", "line", "code", "message"), rows)
+        rows = [(level, str(each.line or ""), each.code, each.message) for level, each in self._problems()]
+        return _html(self._state, ("level", "line", "code", "message"), rows)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class CheckResult:
-    """The verdict on data and the outcome of every check. A notebook shows them as a table."""
+    """The verdict on data and the outcome of every check.
+
+    `print` shows what the command prints; a notebook shows every check as a table, failures first.
+    """
 
     verdict: Verdict
     checks: tuple[CheckOutcome, ...]
@@ -61,14 +91,33 @@ class CheckResult:
     """What explains the verdict, the worst first."""
     rows: int
     """Rows of all files together."""
-    _document: dict[str, object] = field(repr=False)
+    _document: dict[str, object]
+    _report: Report
 
     def to_json(self) -> dict[str, object]:
         """The document that `lakegate check --json` prints (contracts/schemas/check.json)."""
         return self._document
 
+    def to_html(self) -> str:
+        """The page that `lakegate check --report` writes, to pass on."""
+        from lakegate.contracts.report.page import render  # noqa: PLC0415 - jinja2, for this page alone
+
+        return render(self._report)
+
+    def __repr__(self) -> str:
+        failed = sum(each.status is Status.FAIL for each in self.checks)
+        return f"<CheckResult {self.verdict.value}, {self.rows:,} rows, {failed} of {len(self.checks)} checks failed>"
+
+    def __str__(self) -> str:
+        from rich.console import Console  # noqa: PLC0415 - only a result that is printed needs it
+
+        text = StringIO()
+        show(Console(file=text, highlight=False, no_color=True, width=WIDTH), self._report, show_all=False)
+        return text.getvalue().rstrip("\n")
+
     def _repr_html_(self) -> str:
-        rows = [(each.status.value, each.rule, ", ".join(each.fields), each.message) for each in self.checks]
+        ordered = [each for status in WORST_FIRST for each in self.checks if each.status is status]
+        rows = [(each.status.value, each.rule, ", ".join(each.fields), each.message) for each in ordered]
         return _html(f"{self.verdict.value}, {self.rows:,} rows", ("status", "rule", "field", "message"), rows)
 
 
@@ -91,7 +140,7 @@ def lint(contract: Place, *, parents: Sequence[Place] = ()) -> LintResult:
 
 def check(  # noqa: PLR0913 - the options of `lakegate check`
     contract: Place,
-    data: Place | Sequence[Place],
+    data: Any,  # noqa: ANN401 - a path, paths, or a table of a library that is not required
     *,
     dataset: str | None = None,
     references: Sequence[str] = (),
@@ -99,9 +148,11 @@ def check(  # noqa: PLR0913 - the options of `lakegate check`
     show_values: bool = False,
     parents: Sequence[Place] = (),
 ) -> CheckResult:
-    """Measure local files, together one delivery, and return the verdict of the contract.
+    """Measure a table or local files, together one delivery, and return the verdict of the contract.
 
-    `data`: files, folders, patterns such as `part-*.csv`, and `s3://` addresses (with the extra `aws`).
+    `data`: files, folders, patterns such as `part-*.csv`, and `s3://` addresses (with the extra `aws`); or a table: a DataFrame
+    of pandas, an Arrow table, or anything that exports an Arrow stream (polars, DuckDB). A table is measured as the file that
+    its library writes of it in the format of the contract: a DataFrame without its index, with the contract's delimiter.
     `dataset`: which dataset, where the contract has several.
     `references`: accepted data that rules refer to, each `DATASET=FILE`; `reference_contracts`: the documents of other contracts.
     `show_values`: samples show values instead of shapes.
@@ -110,26 +161,87 @@ def check(  # noqa: PLR0913 - the options of `lakegate check`
     ContractError where the contract is refused, InputError where a file cannot be used, SetUpError where memory or disk do
     not suffice; all are LakegateError.
     """
-    several = [data] if isinstance(data, str | PathLike) else list(data)
-    files = files_of([str(each) for each in several])
-    inputs = documents.Inputs(Path(contract), files, list(references))
-    delivery = LocalDelivery(
-        contract=Path(contract),
-        dataset=dataset,
-        files=files,
-        references=list(references),
-        reference_contracts=[Path(each) for each in reference_contracts],
-        failures=None,
-        show_values=show_values,
-        engine=EngineName.NATIVE,
-        parents=ParentPlaces(tuple(map(Path, parents))),
-    )
+    places = ParentPlaces(tuple(map(Path, parents)))
     with TemporaryDirectory(prefix="lakegate-") as folder:
+        if hasattr(data, "to_csv") or hasattr(data, "__arrow_c_stream__"):
+            plan = plan_of(load(Path(contract), places), dataset)
+            files = [_written(data, plan, Path(folder))]
+        elif isinstance(data, str | PathLike):
+            files = files_of([str(data)])
+        elif isinstance(data, Iterable):
+            files = files_of([str(each) for each in data])
+        else:
+            raise InputError(f"data is a path, a list of paths or a table, not {type(data).__name__}")
+        inputs = documents.Inputs(Path(contract), files, list(references))
+        delivery = LocalDelivery(
+            contract=Path(contract),
+            dataset=dataset,
+            files=files,
+            references=list(references),
+            reference_contracts=[Path(each) for each in reference_contracts],
+            failures=None,
+            show_values=show_values,
+            engine=EngineName.NATIVE,
+            parents=places,
+        )
         report, _ = judge_delivery(delivery, Path(folder))
+        document = documents.judged(inputs, report)
     judgement = report.judgement
-    return CheckResult(
-        judgement.verdict, judgement.outcomes, judgement.reasons, judgement.rows, documents.judged(inputs, report)
-    )
+    return CheckResult(judgement.verdict, judgement.outcomes, judgement.reasons, judgement.rows, document, report)
+
+
+def _written(table: Any, plan: Plan, folder: Path) -> DataFile:  # noqa: ANN401 - as above
+    """The file that the library of a table writes of it, in the format of the plan. InputError where it cannot be one."""
+    import pyarrow as pa  # noqa: PLC0415 - only a table needs it here
+
+    plain, path = folder / "plain", folder / f"table{plan.storage.suffix}"
+    try:
+        if plan.storage.format.is_text and hasattr(table, "to_csv"):
+            _write_frame(table, plan, plain)
+        else:
+            frame = hasattr(table, "to_csv")
+            _write_arrow(pa.Table.from_pandas(table, preserve_index=False) if frame else pa.table(table), plan, plain)
+        with plain.open("rb") as source, pa.output_stream(str(path), CODECS.get(plan.storage.compression)) as sink:
+            copyfileobj(source, sink)
+    except (pa.ArrowException, ValueError, TypeError, NotImplementedError) as error:
+        form = plan.storage.format.spec.title
+        raise InputError(f"the table cannot be written as {form}, the format of the contract: {error}") from error
+    return DataFile(str(path), label=type(table).__name__)
+
+
+def _write_frame(frame: Any, plan: Plan, path: Path) -> None:  # noqa: ANN401 - as above
+    """What pandas writes of a frame as text, without its index."""
+    form, csv = plan.storage.format, plan.csv
+    if form is Format.CSV:
+        frame.to_csv(path, index=False, sep=csv.delimiter, header=csv.header, encoding=csv.encoding)
+    else:
+        frame.to_json(path, orient="records", lines=form is not Format.JSON, date_format="iso")
+
+
+def _write_arrow(table: Any, plan: Plan, path: Path) -> None:  # noqa: ANN401 - as above
+    """What Arrow writes of a table; JSON by DuckDB, because Arrow only reads it."""
+    form, csv = plan.storage.format, plan.csv
+    if form is Format.CSV:
+        from pyarrow.csv import WriteOptions, write_csv  # noqa: PLC0415 - likewise
+
+        write_csv(table, path, WriteOptions(include_header=csv.header, delimiter=csv.delimiter))
+        path.write_bytes(path.read_text("utf-8").encode(csv.encoding))
+    elif form.is_json:
+        import duckdb  # noqa: PLC0415 - likewise
+
+        with duckdb.connect() as connection:
+            connection.register("rows", table)
+            connection.execute(f"COPY rows TO '{path}' (FORMAT json, ARRAY {form is Format.JSON})")
+    elif form is Format.PARQUET:
+        from pyarrow.parquet import write_table  # noqa: PLC0415 - likewise
+
+        write_table(table, path)
+    elif form is Format.ORC:
+        from pyarrow.orc import write_table as write_orc  # noqa: PLC0415 - likewise
+
+        write_orc(table, path)
+    else:
+        raise NotImplementedError("write the file, and check that")
 
 
 def _html(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -85,5 +85,5 @@ def test_a_dataset_is_chosen_by_its_name(run: Callable[..., Ended]) -> None:
     chosen, unknown = run("plan", ORDERS, "--dataset", "orders"), run("plan", ORDERS, "--dataset", "order")
 
     assert json.loads(chosen.stdout)["dataset"] == "orders"
-    expected = "lakegate: the contract has no dataset order: choose one with --dataset (orders)\n"
+    expected = "lakegate: the contract has no dataset order: choose one with --dataset, in Python dataset= (orders)\n"
     assert (unknown.returncode, unknown.stderr) == (2, expected)

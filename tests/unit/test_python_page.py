@@ -9,7 +9,10 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import pandas as pd
+import pyarrow as pa
 import pytest
+import yaml
 
 import lakegate
 from lakegate.contracts.errors import InputError
@@ -17,6 +20,7 @@ from lakegate.contracts.schemas import validate
 from lakegate.infra.local.clone import ROOT
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 PAGE = (ROOT / "docs/python.md").read_text()
@@ -79,6 +83,57 @@ def test_a_contract_that_cannot_be_read_is_an_input_error() -> None:
         lakegate.lint("nowhere.yaml")
     with pytest.raises(InputError, match=r"nowhere\.yaml cannot be read"):
         lakegate.check("nowhere.yaml", "orders.csv")
+
+
+ROWS = {"order_id": ["A-1", "A-2", None], "amount": [10, -5, 3]}
+FAILED = {"order_id:required:1/order_id": 1, "amount:minimum:1/amount": 1}
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "jsonl", "parquet", "orc", "csv.gz", "jsonl.zst", "json.bz2"])
+@pytest.mark.parametrize("library", [pd.DataFrame, pa.table], ids=["pandas", "arrow"])
+def test_a_table_is_judged_as_the_file_that_is_written_of_it(
+    form: str, library: Callable[[object], object], folder: Path
+) -> None:
+    """In each format and compression that a contract may declare, from pandas and from Arrow."""
+    name, _, packed = form.partition(".")
+    extension = {"format": name, "compression": {"gz": "gzip", "zst": "zstd", "bz2": "bzip2", "": "none"}[packed]}
+    contract = block("yaml") + yaml.safe_dump({"customProperties": [{"property": "lakegate", "value": extension}]})
+    (folder / "form.yaml").write_text(contract)
+
+    result = lakegate.check("form.yaml", library(ROWS))
+
+    assert (result.verdict, result.rows) == (lakegate.Verdict.REJECTED, 3)
+    assert {each.id: each.failing_rows for each in result.checks if each.failing_rows} == FAILED
+    assert [each["file"] for each in result.to_json()["inputs"]["files"]] == [type(library(ROWS)).__name__]  # type: ignore[index,call-overload]
+
+
+@pytest.mark.usefixtures("folder")
+def test_what_is_no_table_and_no_path_is_an_input_error() -> None:
+    """So is a table that cannot be a file of the contract's format."""
+    with pytest.raises(InputError, match="data is a path, a list of paths or a table, not int"):
+        lakegate.check("orders.odcs.yaml", 5)
+    nested = pa.table({"order_id": ["A-1"], "amount": [[1, 2]]})
+    with pytest.raises(InputError, match="the table cannot be written as CSV, the format of the contract"):
+        lakegate.check("orders.odcs.yaml", nested)
+
+
+@pytest.mark.usefixtures("folder")
+def test_results_are_printed_briefly_and_failures_come_first() -> None:
+    """A notebook shows the failures before what passed; `print` shows what the command prints."""
+    checked, linted = lakegate.check("orders.odcs.yaml", "orders.csv"), lakegate.lint("orders.odcs.yaml")
+    statuses = re.findall(r"<tr><td>(\w+)</td>", checked._repr_html_())
+
+    assert repr(checked) == "<CheckResult rejected, 2 rows, 1 of 4 checks failed>"
+    assert str(checked).startswith("fail  amount:minimum:1  amount\n")
+    assert "Rejected: 2 rows, 1 of them breaks a rule" in str(checked)
+    assert statuses == ["fail", "pass", "pass", "pass"]
+    assert "<html" in checked.to_html()
+    assert (repr(linted), str(linted)) == ("<LintResult valid, 0 errors, 0 warnings>", "valid")
+
+
+def test_completion_shows_the_public_names() -> None:
+    """`dir` lists what can be used, also before its first use."""
+    assert dir(lakegate) == sorted(lakegate.__all__)
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
