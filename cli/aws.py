@@ -7,16 +7,18 @@ With it this process sees the embedded AWS alone; nothing of a person's own AWS 
 from __future__ import annotations
 
 import os
+import sys
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from lakegate.cli.escape import escaped
 from lakegate.cli.options import DEFAULT_STACK
 from lakegate.contracts.errors import InputError, SetUpError
 from lakegate.functions.adapters.clients import client
 from lakegate.functions.adapters.errors import port_errors
 from lakegate.functions.bootstrap import bootstrap
-from lakegate.functions.ports.errors import NotFound, PortError, Throttled, Unanswered
+from lakegate.functions.ports.errors import NotFound, PortError, Throttled, Unanswered, UnreadableItem
 from lakegate.functions.settings import DEFAULTS, Settings, read
 
 if TYPE_CHECKING:
@@ -56,6 +58,8 @@ class DeployedStack:
     account: str
     region: str
     outputs: Mapping[str, str]
+    opened: list[Dependencies] = field(default_factory=list, repr=False, compare=False)
+    """What this command has made of the stack."""
 
     def output(self, name: str) -> str:
         """One output. Raises SetUpError where the stack has none of that name: it is older, or something else."""
@@ -76,7 +80,7 @@ class DeployedStack:
 
     def dependencies(self) -> Dependencies:
         """The gate for everything that starts no job: the registry, the ledger, the rows."""
-        return _dependencies(
+        return self._opened(
             Settings(
                 stack=self.name,
                 account=self.account,
@@ -117,7 +121,11 @@ class DeployedStack:
     def working_dependencies(self) -> Dependencies:
         """The gate as the intake function itself has it, job included: its settings are read from its configuration."""
         answer = asked("lambda", "get_function_configuration", FunctionName=self.output("IntakeFunction"))
-        return _dependencies(read(answer.get("Environment", {}).get("Variables", {})))
+        return self._opened(read(answer.get("Environment", {}).get("Variables", {})))
+
+    def _opened(self, settings: Settings) -> Dependencies:
+        self.opened.append(bootstrap(settings))
+        return self.opened[-1]
 
 
 @contextmanager
@@ -125,7 +133,11 @@ def opened(name: str = DEFAULT_STACK, *, local: bool = False) -> Iterator[Deploy
     """The stack of a name. What AWS refuses inside becomes one sentence: SetUpError or InputError."""
     name = entered(name, local=local)
     with readable_errors():
-        yield _described(name)
+        stack = _described(name)
+        yield stack
+    for dependencies in stack.opened:
+        for each in dependencies.taken_out():
+            sys.stderr.write(f"lakegate: left out: {escaped(str(each))}; lakegate doctor has the remedy\n")
 
 
 def entered(name: str, *, local: bool) -> str:
@@ -183,12 +195,10 @@ def asked(service: str, operation: str, **request: object) -> Any:  # noqa: ANN4
         return getattr(client(service), operation)(**request)
 
 
-def _dependencies(settings: Settings) -> Dependencies:
-    return bootstrap(settings)
-
-
 def _sentence(error: PortError) -> str:
     text = str(error)
+    if isinstance(error, UnreadableItem):
+        return f"{text}; `lakegate doctor` has the remedy"
     code = text.rpartition(": ")[2]
     if code in SENTENCES:
         return SENTENCES[code]

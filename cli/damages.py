@@ -31,6 +31,8 @@ REMEDIES = {
     "  `lakegate erase`.",
     "overdue": "Its contract keeps it for fewer days, so its bucket lacks a lifecycle rule, or the object its tag. A\n"
     "  bucket of your own needs the rules that docs/deploy.md lists.",
+    "untrue": "It is derived from the ledger, and written again with the next delivery of the line once the head is gone:\n"
+    "  aws s3api delete-object --bucket {bucket} --key {head}",
     "restored": "An erasure left nothing of it: find out who wrote it, then delete it:\n"
     "  aws s3api delete-object --bucket {bucket} --key {key} --version-id {current}",
 }
@@ -103,5 +105,6 @@ def _described(lake: str, each: DamagedObject) -> Iterator[str]:
     yield f"{each.damage}: {', '.join(named) or 'no delivery of this line'}"
     yield f"  s3://{lake}/{each.key}, version {each.version or each.current}"
     readers = f"readers get version {each.current}" if each.current else "readers get nothing"
-    words = {"bucket": lake, "key": quote(each.key), "current": quote(each.current), "readers": readers}
+    head = quote(each.key.partition("/_manifest")[0] + "/_manifest.json")
+    words = {"head": head, "bucket": lake, "key": quote(each.key), "current": quote(each.current), "readers": readers}
     yield from (f"  {line.strip()}" for line in REMEDIES[each.damage].format_map(words).split("\n"))

@@ -20,6 +20,7 @@ from lakegate.cli.probes.examination import Examination, ExaminedStack, examine
 from lakegate.cli.probes.reading import SECONDS, StackReader
 from lakegate.cli.probes.table import PROBES
 from lakegate.cli.status import LATEST
+from lakegate.functions.ports.errors import UnreadableItem
 from lakegate.functions.usecases.deliveries import named
 
 if TYPE_CHECKING:
@@ -76,7 +77,11 @@ def doctor(
 
 def _examined(stack: DeployedStack, ask: StackReader, workload: str | None) -> tuple[ExaminedStack, Delivery | None]:
     dependencies = stack.dependencies()
-    delivery = named(dependencies, workload, LATEST) if workload else None
+    try:
+        delivery = named(dependencies, workload, LATEST) if workload else None
+    except UnreadableItem as refused:  # the row of the delivery: a cause, and the others are looked for all the same
+        dependencies.left_out.append(refused)
+        delivery = None
     resources: dict[str, str] = {}
     more: dict[str, str] = {}
     while True:

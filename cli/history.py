@@ -16,7 +16,7 @@ from lakegate.cli.escape import escaped
 from lakegate.cli.options import DEFAULT_STACK, AsJson, Line, Local, StackName
 from lakegate.cli.replay_many import TIMES
 from lakegate.cli.revalidations import as_document, in_words, measured_lines
-from lakegate.functions.usecases.delivery import row_of
+from lakegate.functions.usecases.delivery import readable_row
 from lakegate.functions.usecases.history import history as page_of
 from lakegate.functions.usecases.lines import line_named
 
@@ -100,7 +100,7 @@ def history(  # noqa: PLR0913 - a command has these options
 
 
 def _file(dependencies: Dependencies, entry: HistoryEntry) -> str:
-    row = row_of(dependencies, entry.workload)
+    row = readable_row(dependencies, entry.workload)
     return (row.landed or row.source).key if row else ""
 
 

@@ -57,7 +57,7 @@ def log(  # noqa: PLR0913 - a command has these options
             print_yaml(dependencies, chain)
             return
         top = dependencies.ledger.head(chain).height
-        blocks = dependencies.ledger.blocks(chain, max(top - (limit or BLOCKS), -1))[::-1]
+        blocks = dependencies.ledger.blocks(chain, max(top - (limit or BLOCKS), -1), strict=False)[::-1]
         entries = [(each, None if isinstance(each, Record) else at_rest(dependencies, each)) for each in blocks]
     if as_json:
         documents = [_as_document(block, delivery) for block, delivery in entries]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from aws_lambda_powertools.metrics import MetricUnit
 
 from lakegate.contracts.errors import InputError
-from lakegate.functions.edge import INVOCATION, HandlerError, dependencies, metrics, sanitize_errors
+from lakegate.functions.edge import INVOCATION, HandlerError, dependencies, log_failures, metrics, sanitize_errors
 from lakegate.functions.http.messages import GatewayEvent, HttpProblem
 from lakegate.functions.http.repeats import known_again
 from lakegate.functions.http.routes import ROUTES
@@ -72,3 +72,5 @@ def _tried(request: HttpRequest) -> HttpAnswer:
     except (Throttled, TransactionConflict, Unanswered):
         detail = "A service does not answer, or is asked too much at once: repeat the request."
         return HttpProblem(503, "unavailable", detail).answer(request.id)
+    finally:
+        log_failures("StepFailures", own.taken_out(), LOG, METRICS)

@@ -38,6 +38,7 @@ from lakegate.functions.adapters.validations import DynamoValidations
 from lakegate.functions.adapters.validators import HttpsValidators
 from lakegate.functions.adapters.web import Web
 from lakegate.functions.adapters.workloads import DynamoAgenda, DynamoOutbox, DynamoWorkloads
+from lakegate.functions.ports.errors import UnreadableItem
 from lakegate.functions.usecases.dependencies import Dependencies, JobSettings, Places
 
 if TYPE_CHECKING:
@@ -52,12 +53,15 @@ DRIVER_VCPU, EXECUTOR_VCPU = 2, 2
 
 def bootstrap(settings: Settings, remaining: Callable[[], float] = lambda: float("inf")) -> Dependencies:
     """The adapters of a stack. `remaining`: seconds this invocation has left. No call to AWS is made here."""
-    dynamodb, workloads = client("dynamodb"), DynamoTable(client("dynamodb"), settings.workloads_table)
-    ledger = DynamoTable(dynamodb, settings.ledger_table)
+    dynamodb, left_out = client("dynamodb"), list[UnreadableItem]()
+    workloads, ledger, registry = (
+        DynamoTable(dynamodb, name, left_out)
+        for name in (settings.workloads_table, settings.ledger_table, settings.registry_table)
+    )
     signing = kms_keys(client("kms"), settings.signing_key, settings.replaced_signing_key)
     return Dependencies(
         objects=S3Store(client("s3"), settings.account, Uploads(workloads), remaining),
-        registry=DynamoRegistry(DynamoTable(dynamodb, settings.registry_table), settings.landing, ledger),
+        registry=DynamoRegistry(registry, settings.landing, ledger),
         workloads=DynamoWorkloads(workloads),
         agenda=DynamoAgenda(workloads),
         outbox=DynamoOutbox(workloads),
@@ -84,6 +88,7 @@ def bootstrap(settings: Settings, remaining: Callable[[], float] = lambda: float
         places=_places(settings),
         signing=signing,
         remaining=remaining,
+        left_out=left_out,
     )
 
 

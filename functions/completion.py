@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from lakegate.functions.edge import INVOCATION, batch, dependencies, metrics
+from lakegate.functions.edge import INVOCATION, batch, dependencies, log_failures, metrics
 from lakegate.functions.events.hints import InvocationEnded, JobMoved
 from lakegate.functions.logs import logger
 from lakegate.functions.usecases.completion import completion, invocation_ended
@@ -21,7 +21,9 @@ LOG, METRICS = logger("completion"), metrics("completion")
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """Continue every workload whose run the messages name."""
     INVOCATION.set(context)
-    return batch(event, carry_on, JobMoved | InvocationEnded, LOG, METRICS)
+    answer = batch(event, carry_on, JobMoved | InvocationEnded, LOG, METRICS)
+    log_failures("StepFailures", dependencies().taken_out(), LOG, METRICS)
+    return answer
 
 
 def carry_on(hint: JobMoved | InvocationEnded) -> None:

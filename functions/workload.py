@@ -176,6 +176,8 @@ class Workload(NamedTuple):
     candidate: Decision | None = None
     """What was judged, until a person has answered whether it is decided so, and its time has come."""
     answer: ApprovalAnswer | None = None
+    unknown: str = "{}"
+    """What a newer release has put into the row beside this, as JSON: it is written again as it was."""
 
 
 @dataclass(frozen=True, slots=True)

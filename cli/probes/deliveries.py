@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.cli.account import in_utc
 from lakegate.cli.probes.causes import CAUSES
+from lakegate.cli.probes.examination import unreadable
 from lakegate.cli.probes.people import asked, is_asked, paused
 from lakegate.cli.probes.routed import is_part, route_of
 from lakegate.contracts.door.ignored import is_ignored
 from lakegate.contracts.lake.failures import OF_VALIDATORS
 from lakegate.contracts.lake.states import END_STATES, State
 from lakegate.contracts.words import listed
-from lakegate.functions.ports.errors import NotFound
+from lakegate.functions.ports.errors import NotFound, UnreadableItem
 from lakegate.functions.ports.jobs import names_invocation
-from lakegate.functions.usecases.delivery import row_of
+from lakegate.functions.usecases.delivery import readable_row, row_of
 from lakegate.functions.usecases.source import data_of
 from lakegate.functions.usecases.steps import Alarm
 from lakegate.functions.workload import FailureCause, workload_id
@@ -64,8 +65,8 @@ DETAILS: Final = (
 
 def contracts(examined: ExaminedStack) -> Iterator[CauseFinding]:
     """There is a contract to judge by, and the items of each agree."""
-    damaged = examined.dependencies.registry.damaged()
-    if not damaged and not examined.dependencies.registry.snapshot().versions:
+    damaged, registry = examined.dependencies.registry.damaged(), examined.dependencies.registry.snapshot()
+    if not damaged and not registry.versions and not registry.routes:
         yield CAUSES["contract-missing"].found()
     for contract, items in damaged.items():
         yield CAUSES["registry-differs"].found(contract=contract, items=listed(items))
@@ -86,13 +87,17 @@ def stuck(examined: ExaminedStack) -> Iterator[CauseFinding]:
         return
     before = examined.ask.now() - LATE
     for identity in examined.dependencies.agenda.due(before, ROWS):
-        row = row_of(examined.dependencies, identity)
+        row = readable_row(examined.dependencies, identity)
         if row is not None:
             yield from of_row(examined, row)
     page = examined.dependencies.objects.versions(examined.dependencies.places.landing, "", None, ROWS)
     for version in page.versions:
         identity = workload_id(version.bucket, version.key, version.version)
-        row = row_of(examined.dependencies, identity)
+        try:
+            row = row_of(examined.dependencies, identity)
+        except UnreadableItem as refused:
+            yield unreadable(refused)
+            continue
         ignored = is_ignored(version.key, version.size, tuple(examined.settings().ignored.split(",")))
         if row is None and version.modified < before and not ignored and not _is_unrouted(examined, version.key):
             yield from untaken(examined, identity, version.key, version.modified)

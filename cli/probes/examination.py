@@ -8,9 +8,10 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from lakegate.cli.probes.causes import CAUSES
 from lakegate.cli.probes.reading import DENIED, code_of
 from lakegate.contracts.errors import LakegateError, SetUpError
-from lakegate.functions.ports.errors import NotFound, PortError, Unanswered
+from lakegate.functions.ports.errors import NotFound, PortError, Unanswered, UnreadableItem
 from lakegate.functions.settings import read
 
 if TYPE_CHECKING:
@@ -101,8 +102,10 @@ def examine(examined: ExaminedStack, probes: Sequence[Probe], seconds: float) ->
         found[probe.name] = answer
     late = f"no answer within {seconds:g} seconds"
     results = [(probe.name, found.get(probe.name, late)) for probe in probes]
+    causes = [each for _, answer in results if isinstance(answer, list) for each in answer]
+    causes += map(unreadable, examined.dependencies.taken_out())
     return Examination(
-        tuple(dict.fromkeys(each for _, answer in results if isinstance(answer, list) for each in answer)),
+        tuple(dict.fromkeys(causes)),
         tuple(Unknown(name, answer) for name, answer in results if isinstance(answer, str)),
         len(probes),
         time.monotonic() - began,
@@ -112,12 +115,19 @@ def examine(examined: ExaminedStack, probes: Sequence[Probe], seconds: float) ->
 def _looked(probe: Probe, examined: ExaminedStack) -> list[CauseFinding] | str:
     try:
         return list(probe.look(examined))
+    except UnreadableItem as error:
+        return [unreadable(error)]
     except PortError as error:
         return _why(probe, error)
     except LakegateError as error:
         return str(error)
     except Exception as error:  # noqa: BLE001 - an answer in an unknown form must not hide what the others found
         return f"the answer of AWS could not be read ({type(error).__name__})"
+
+
+def unreadable(error: UnreadableItem) -> CauseFinding:
+    """What is stored and cannot be read, as a cause."""
+    return CAUSES["row-unreadable"].found(name=error.name, why=error.why)
 
 
 def _why(probe: Probe, error: PortError) -> str:

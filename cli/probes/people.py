@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from lakegate.cli.account import SHORT_ID, in_utc
 from lakegate.cli.probes.causes import CAUSES
 from lakegate.contracts.lake.states import State
-from lakegate.functions.usecases.delivery import row_of
+from lakegate.functions.usecases.delivery import readable_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +44,7 @@ def answers(examined: ExaminedStack) -> Iterator[CauseFinding]:
     """Deliveries that are rejected within a day if nobody answers."""
     if examined.delivery is None:
         for identity in examined.dependencies.agenda.due(examined.ask.now() + NEAR_THE_END, DUE):
-            row = row_of(examined.dependencies, identity)
+            row = readable_row(examined.dependencies, identity)
             if row is not None and is_asked(examined, row):
                 yield asked(row)
 

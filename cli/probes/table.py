@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from lakegate.cli.probes import compute, deliveries, entrance, events, job, people, storage
+from lakegate.cli.probes import compute, deliveries, entrance, events, job, people, storage, stored
 from lakegate.cli.probes.examination import Probe
 
 TABLES: Final = ("dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query", "dynamodb:Scan")
@@ -45,6 +45,7 @@ PROBES: Final = (
     Probe("pauses", ("dynamodb:GetItem", "dynamodb:Query"), people.pauses),
     Probe("answers", ("dynamodb:GetItem", "dynamodb:Query"), people.answers),
     Probe("plans", ("dynamodb:Scan", "s3:GetObject", "s3:ListBucket"), deliveries.plans),
+    Probe("items", (*TABLES, *OBJECTS), stored.items),
     Probe("stuck", (*TABLES, *OBJECTS, "emr-serverless:GetJobRun", FUNCTION), deliveries.stuck),
     Probe("workload", (*TABLES, *OBJECTS, "emr-serverless:GetJobRun", FUNCTION), deliveries.one),
 )

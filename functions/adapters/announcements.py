@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lakegate.contracts.plan.serialization import decode, encode
-from lakegate.functions.adapters.tables import text
+from lakegate.functions.adapters.tables import decoded, text
 from lakegate.functions.ports.announcements import Announcement
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from lakegate.functions.adapters.dynamodb import DynamoTable
 
 
@@ -29,7 +31,11 @@ class DynamoAnnouncements:
     def get(self, announcement: str) -> Announcement | None:
         """A strongly consistent read."""
         item = self.table.get(_key(announcement))
-        return decode(Announcement, json.loads(item["announcement"]["S"])) if item else None
+        return decoded(item, _announcement) if item else None
+
+
+def _announcement(item: Mapping[str, Any]) -> Announcement:
+    return decode(Announcement, json.loads(item["announcement"]["S"]))
 
 
 def _key(announcement: str) -> dict[str, dict[str, str]]:

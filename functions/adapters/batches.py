@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from lakegate.functions.adapters.tables import instant, number, text
+from lakegate.functions.adapters.tables import decoded, instant, number, text
 from lakegate.functions.ports.batches import Batch, Member
 from lakegate.functions.ports.errors import NotFound
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from lakegate.functions.adapters.dynamodb import DynamoTable
 
 NAMES = {"#members": "members", "#request": "request"}
@@ -27,15 +30,7 @@ class DynamoBatches:
         item = self.table.get(_key(batch))
         if item is None:
             raise NotFound(batch)
-        return Batch(
-            id=batch,
-            files=int(item["files"]["N"]),
-            bytes=int(item["most"]["N"]),
-            closes_at=datetime.fromisoformat(item["closes"]["S"]),
-            members=tuple(_member(each["S"]) for each in item["members"]["L"]),
-            request=item.get("request", text(""))["S"],
-            run=item.get("run", text(""))["S"],
-        )
+        return decoded(item, partial(_batch, batch))
 
     def join(self, batch: Batch, member: Member) -> None:
         """An update that creates the item where there is none; the limits of the item count."""
@@ -87,6 +82,18 @@ class DynamoBatches:
             ExpressionAttributeNames={**NAMES, **names},
             ExpressionAttributeValues=values,
         )
+
+
+def _batch(batch: str, item: Mapping[str, Any]) -> Batch:
+    return Batch(
+        id=batch,
+        files=int(item["files"]["N"]),
+        bytes=int(item["most"]["N"]),
+        closes_at=datetime.fromisoformat(item["closes"]["S"]),
+        members=tuple(_member(each["S"]) for each in item["members"]["L"]),
+        request=item.get("request", text(""))["S"],
+        run=item.get("run", text(""))["S"],
+    )
 
 
 def _key(batch: str) -> dict[str, dict[str, str]]:

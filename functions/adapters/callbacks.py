@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from lakegate.functions.adapters.tables import instant, number, text
+from lakegate.functions.adapters.tables import decoded, instant, number, text
 from lakegate.functions.ports.callbacks import CallbackToken
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from lakegate.functions.adapters.dynamodb import DynamoTable
 
 
@@ -34,7 +36,9 @@ class DynamoCallbacks:
     def get(self, digest: str) -> CallbackToken | None:
         """A strongly consistent read."""
         item = self.table.get({"id": text(f"callback#{digest}")})
-        if item is None:
-            return None
-        until = datetime.fromisoformat(item["until"]["S"])
-        return CallbackToken(item["workload"]["S"], int(item["attempt"]["N"]), item["channel"]["S"], until)
+        return decoded(item, _token) if item else None
+
+
+def _token(item: Mapping[str, Any]) -> CallbackToken:
+    until = datetime.fromisoformat(item["until"]["S"])
+    return CallbackToken(item["workload"]["S"], int(item["attempt"]["N"]), item["channel"]["S"], until)

@@ -41,8 +41,11 @@ def contract_of(contract: str, item: Mapping[str, Any]) -> RegistrySnapshot:
         )
         for version, status, document, plans, unmeasured_rules, labels, *more in content["versions"]
     )
-    routes = tuple(Route(contract=contract, **route) for route in content["routes"])
-    return RegistrySnapshot(versions, routes, int(item["revision"]["N"]), tuple(content.get("children", ())))
+    names = (*OF_A_ROUTE, "major")
+    routes = tuple(Route(contract=contract, **{name: route[name] for name in names}) for route in content["routes"])
+    known = {"versions", "routes", "children"}
+    unknown = json.dumps({name: value for name, value in content.items() if name not in known})
+    return RegistrySnapshot(versions, routes, int(item["revision"]["N"]), tuple(content.get("children", ())), unknown)
 
 
 def pairs(listed: Sequence[Sequence[str]]) -> tuple[tuple[str, str], ...]:
@@ -67,7 +70,8 @@ def listed(contract: str, snapshot: RegistrySnapshot) -> dict[str, Any]:
     ]
     routes = [{name: getattr(each, name) for name in (*OF_A_ROUTE, "major")} for each in snapshot.routes]
     children = {"children": snapshot.children} if snapshot.children else {}
-    content = json.dumps({"versions": versions, "routes": routes, **children}, separators=(",", ":"))
+    unknown: dict[str, Any] = json.loads(snapshot.unknown)
+    content = json.dumps(unknown | {"versions": versions, "routes": routes, **children}, separators=(",", ":"))
     if len(content) > MAX_CONTENT:
         raise InputError(
             f"the versions, routes and children of {contract} need more than {MAX_CONTENT:,} bytes: use another id"

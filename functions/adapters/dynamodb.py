@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from lakegate.functions.adapters.errors import port_errors
-from lakegate.functions.adapters.tables import INDEX, shards, text
-from lakegate.functions.ports.errors import ConditionFailed, PortError, Throttled, TransactionConflict
+from lakegate.functions.adapters.tables import INDEX, decoded, shards, text
+from lakegate.functions.ports.errors import ConditionFailed, PortError, Throttled, TransactionConflict, UnreadableItem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from botocore.exceptions import ClientError
     from mypy_boto3_dynamodb import DynamoDBClient
 
+T = TypeVar("T")
 ROUNDS: Final = 3
 """How often the unprocessed part of a batch is requested before the batch counts as throttled."""
 BATCH: Final = 100
@@ -27,11 +28,23 @@ class DynamoTable:
 
     client: DynamoDBClient
     name: str
+    left_out: list[UnreadableItem] = field(default_factory=list, repr=False, compare=False)
+    """What a read of several items left out because this release cannot read it: the caller reports it."""
 
     def get(self, key: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """The item; None where there is none."""
         with port_errors():
             return self.client.get_item(TableName=self.name, Key=key, ConsistentRead=True).get("Item")
+
+    def readable(self, items: Iterable[Mapping[str, Any]], of: Callable[[Mapping[str, Any]], T]) -> Iterator[T]:
+        """What items contain; one that cannot be read is left out, and hides none of the others."""
+        for item in items:
+            try:
+                found = decoded(item, of)
+            except UnreadableItem as refused:
+                self.left_out.append(refused)
+            else:
+                yield found
 
     def batch(self, keys: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
         """The items of at most 100 keys, in no order; unprocessed ones are requested again, `ROUNDS` times. Raises Throttled."""

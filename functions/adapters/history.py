@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
@@ -17,7 +18,8 @@ from lakegate.contracts.judge.counts import BrokenRule
 from lakegate.contracts.lake.block import Block, from_json
 from lakegate.contracts.lake.block_parts import MAX_INTEGER
 from lakegate.functions.adapters.errors import port_errors
-from lakegate.functions.adapters.tables import HEAD, number, text
+from lakegate.functions.adapters.tables import HEAD, decoded, number, text
+from lakegate.functions.ports.errors import UnreadableItem
 from lakegate.functions.ports.history import HistoryEntry, entry_of, entry_of_block
 from lakegate.functions.workload import Enforced
 
@@ -45,8 +47,22 @@ class DynamoHistory:
         """A consistent query, backwards by height."""
         key = _of_rule(chain, rule) if rule else _of_verdict(chain, verdict) if verdict else chain
         top = MAX_INTEGER if below is None else below
-        found = (entry for item in self._items(key, top, limit) if (entry := _entry(item)))
+        found = (entry for item in self._items(key, top, limit) if (entry := self._entry(chain, item)))
         return tuple(islice(found, limit))
+
+    def _entry(self, chain: str, item: Mapping[str, Any]) -> HistoryEntry | None:
+        """The entry of an item; None for a record of what a person did, and for a block that cannot be read.
+
+        An entry is derived: one that cannot be read is that of the block, or is made of it.
+        """
+        with suppress(UnreadableItem):
+            if ENTRY in item:
+                return decoded(item, _written_entry)
+        if item["chain"]["S"] != chain:
+            of_block = self.table.get({"chain": text(chain), "height": item["height"]})
+            return self._entry(chain, of_block) if of_block else None
+        found = self.table.readable([item], lambda each: from_json(each["block"]["S"]))
+        return next((entry_of_block(each) for each in found if isinstance(each, Block)), None)
 
     def _items(self, key: str, below: int, limit: int) -> Iterator[Mapping[str, Any]]:
         query = self.table.client.get_paginator("query").paginate(
@@ -86,15 +102,12 @@ def _plain(entry: HistoryEntry) -> dict[str, Any]:
     return document
 
 
-def _entry(item: Mapping[str, Any]) -> HistoryEntry | None:
-    """The entry of an item; None for a record of what a person did."""
-    if ENTRY not in item:
-        block = from_json(item["block"]["S"])
-        return entry_of_block(block) if isinstance(block, Block) else None
+def _written_entry(item: Mapping[str, Any]) -> HistoryEntry:
+    """The entry as the commit wrote it; what a newer release has added is ignored."""
     document = json.loads(item[ENTRY]["S"])
     rules, enforced = document.pop("rules"), document.pop("enforced")
     return HistoryEntry(
-        **document,
+        **{name: value for name, value in document.items() if name in HistoryEntry._fields},
         rules=tuple(BrokenRule(*each) for each in rules),
         enforced=Enforced(**enforced) if enforced else None,
     )

@@ -12,7 +12,7 @@ from lakegate.functions.adapters.dynamodb import BATCH, transact
 from lakegate.functions.adapters.errors import port_errors
 from lakegate.functions.adapters.history import ENTRY, index_items
 from lakegate.functions.adapters.rows import message_item, workload_item
-from lakegate.functions.adapters.tables import HEAD, number, text
+from lakegate.functions.adapters.tables import HEAD, decoded, number, text
 from lakegate.functions.adapters.turns import turn_ended, watermark_set
 from lakegate.functions.adapters.workloads import fenced
 from lakegate.functions.ports.errors import ConditionFailed
@@ -44,14 +44,15 @@ class DynamoLedger:
     def head(self, chain: str) -> Head:
         """The head item, read consistently."""
         item = self.table.get(head_key(chain))
-        return _top(item) if item else Head(HEAD, GENESIS)
+        return decoded(item, _top) if item else Head(HEAD, GENESIS)
 
     def heads(self, chains: Sequence[str]) -> tuple[Head, ...]:
         """The head items, read consistently, 100 at a time."""
         found: dict[str, Head] = {}
         for first in range(0, len(chains), BATCH):
             keys = [head_key(chain) for chain in chains[first : first + BATCH]]
-            found |= {item["chain"]["S"]: _top(item) for item in self.table.batch(keys)}
+            tops = self.table.readable(self.table.batch(keys), lambda item: (item["chain"]["S"], _top(item)))
+            found |= dict(tops)
         return tuple(found.get(chain, Head(HEAD, GENESIS)) for chain in chains)
 
     def digests(self, places: Sequence[tuple[str, int]]) -> tuple[str, ...]:
@@ -59,13 +60,14 @@ class DynamoLedger:
         found: dict[tuple[str, int], str] = {}
         for first in range(0, len(places), BATCH):
             for item in self.table.batch([_key(*place) for place in places[first : first + BATCH]]):
-                stored = item["block"]["S"].encode(errors="surrogatepass")
+                stored = item.get("block", {}).get("S", "").encode(errors="surrogatepass")
                 found[item["chain"]["S"], int(item["height"]["N"])] = hashlib.sha3_256(stored).hexdigest()
         return tuple(found.get(place, "") for place in places)
 
-    def blocks(self, chain: str, above: int = -1) -> tuple[AnyBlock, ...]:
+    def blocks(self, chain: str, above: int = -1, *, strict: bool = True) -> tuple[AnyBlock, ...]:
         """A consistent query of the chain's heights."""
-        return tuple(from_json(item["block"]["S"]) for item in self._stored(chain, above))
+        items = self._stored(chain, above)
+        return tuple(decoded(item, _block) for item in items) if strict else tuple(self.table.readable(items, _block))
 
     def texts(self, chain: str) -> Iterator[bytes]:
         """The same query from the bottom."""
@@ -78,7 +80,7 @@ class DynamoLedger:
     def key(self, chain: str) -> str:
         """The item that the record of a key writes."""
         item = self.table.get(_key_item(chain))
-        return item["key"]["S"] if item else ""
+        return decoded(item, lambda each: str(each["key"]["S"])) if item else ""
 
     def _stored(self, chain: str, above: int) -> Iterator[Mapping[str, Any]]:
         query = self.table.client.get_paginator("query").paginate(
@@ -175,8 +177,12 @@ def _top(item: Mapping[str, Any]) -> Head:
     return Head(int(item["top"]["N"]), item["digest"]["S"])
 
 
+def _block(item: Mapping[str, Any]) -> AnyBlock:
+    return from_json(item["block"]["S"])
+
+
 def _signed(item: Mapping[str, Any]) -> SignedText:
-    stored = item["block"]["S"].encode(errors="surrogatepass")
+    stored = item.get("block", {}).get("S", "").encode(errors="surrogatepass")
     if "signature" not in item:
         return SignedText(stored)
     key, value = item.get("key", {}).get("S", ""), item["signature"].get("B", b"")

@@ -10,10 +10,10 @@ from lakegate.contracts.lake.promises import PromisingLine
 from lakegate.contracts.lake.pulls import PullingLine
 from lakegate.contracts.lake.revalidations import RevalidatedLine
 from lakegate.contracts.plan.serialization import decode, encode
-from lakegate.functions.adapters.tables import instant, number, shard, text
+from lakegate.functions.adapters.tables import decoded, instant, number, shard, text, with_unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from datetime import datetime
 
     from lakegate.functions.adapters.dynamodb import DynamoTable
@@ -48,12 +48,12 @@ class DynamoLineRows(Generic[T]):
     def get(self, line: str) -> T:
         """A strongly consistent read."""
         item = self.table.get(self._key(line))
-        cls: Any = self.of_line
-        return decode(cls, json.loads(item[self.attribute]["S"])) if item else self.of_line(line)
+        return decoded(item, self._row) if item else self.of_line(line)
 
     def write(self, line: T) -> None:
         """A conditional put."""
-        content = json.dumps(encode(line), separators=(",", ":"), ensure_ascii=False)
+        stored = with_unknown(self.table.get(self._key(line.line)), self.attribute, encode(line))
+        content = json.dumps(stored, separators=(",", ":"), ensure_ascii=False)
         item = {**self._key(line.line), "revision": number(line.revision), self.attribute: text(content)}
         due = {"shard": text(shard(self.kind, line.line)), "at": text(line.due)} if line.due else {}
         condition: dict[str, Any] = {"ConditionExpression": "attribute_not_exists(id)"}
@@ -67,6 +67,11 @@ class DynamoLineRows(Generic[T]):
     def due(self, now: datetime, limit: int) -> tuple[str, ...]:
         """All shards of the index, merged."""
         return tuple(self.table.oldest(self.kind, limit, instant(now)))
+
+    def _row(self, item: Mapping[str, Any]) -> T:
+        cls: Any = self.of_line
+        row: T = decode(cls, json.loads(item[self.attribute]["S"]))
+        return row
 
     def _key(self, line: str) -> dict[str, dict[str, str]]:
         return {"id": text(f"{self.kind}#{line}")}

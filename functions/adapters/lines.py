@@ -12,7 +12,7 @@ from lakegate.contracts.plan.serialization import decode, encode
 from lakegate.functions.adapters.dynamodb import DynamoTable, transact
 from lakegate.functions.adapters.ledger import RECORD_REASONS, record_puts, record_reasons
 from lakegate.functions.adapters.rows import message_item, producer_key
-from lakegate.functions.adapters.tables import instant, number, shard, text
+from lakegate.functions.adapters.tables import decoded, instant, number, shard, text, with_unknown
 from lakegate.functions.ports.errors import ConditionFailed
 from lakegate.functions.workload import producer_id
 
@@ -39,11 +39,11 @@ class DynamoLines:
     def get(self, name: str) -> Line:
         """A strongly consistent read."""
         item = self.table.get(_key(name))
-        return decode(Line, json.loads(item["line"]["S"])) if item else Line(name)
+        return decoded(item, _line) if item else Line(name)
 
     def write(self, line: Line, record: Record | None = None, message: Message | None = None) -> None:
         """One transaction: the line, head, record and event, and the message."""
-        writes = [{"Put": {"TableName": self.table.name, **_written(line)}}]
+        writes = [{"Put": {"TableName": self.table.name, **_written(line, self.table.get(_key(line.name)))}}]
         reasons = ["line"]
         if record is not None:
             writes += record_puts(self.ledger.name, record)
@@ -66,12 +66,16 @@ class DynamoLines:
         return self.table.get(producer_key(producer_id(name, prefix))) is not None
 
 
+def _line(item: Mapping[str, Any]) -> Line:
+    return decode(Line, json.loads(item["line"]["S"]))
+
+
 def _key(name: str) -> dict[str, dict[str, str]]:
     return {"id": text(f"{KIND}#{name}")}
 
 
-def _written(line: Line) -> dict[str, Any]:
-    content = json.dumps(encode(line), separators=(",", ":"), ensure_ascii=False)
+def _written(line: Line, before: Mapping[str, Any] | None) -> dict[str, Any]:
+    content = json.dumps(with_unknown(before, KIND, encode(line)), separators=(",", ":"), ensure_ascii=False)
     if len(content.encode()) > MAX_CONTENT:
         raise InputError(f"the subscriptions of {line.name} need more than {MAX_CONTENT:,} bytes")
     item: Mapping[str, Any] = {**_key(line.name), "revision": number(line.revision), "line": text(content)}

@@ -10,9 +10,10 @@ from lakegate.contracts.lake.lifecycle import instant_of
 from lakegate.contracts.lake.notices import ChannelNotice
 from lakegate.contracts.plan.serialization import decode, encode
 from lakegate.functions.adapters.rows import REMEMBERED
-from lakegate.functions.adapters.tables import ALWAYS, instant, number, shard, text
+from lakegate.functions.adapters.tables import ALWAYS, decoded, instant, number, shard, text
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from datetime import datetime
 
     from lakegate.functions.adapters.dynamodb import DynamoTable
@@ -31,7 +32,7 @@ class DynamoNotices:
     def get(self, notice: str) -> ChannelNotice | None:
         """A strongly consistent read."""
         item = self.table.get(_key(notice))
-        return decode(ChannelNotice, json.loads(item["notice"]["S"])) if item else None
+        return decoded(item, _notice) if item else None
 
     def write(self, notice: ChannelNotice) -> None:
         """A conditional put."""
@@ -54,6 +55,10 @@ class DynamoNotices:
     def dead(self, limit: int) -> tuple[str, ...]:
         """All shards of the index, merged."""
         return tuple(self.table.oldest(DEAD, limit, ALWAYS))
+
+
+def _notice(item: Mapping[str, Any]) -> ChannelNotice:
+    return decode(ChannelNotice, json.loads(item["notice"]["S"]))
 
 
 def _key(notice: str) -> dict[str, dict[str, str]]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.functions.adapters.errors import port_errors
-from lakegate.functions.adapters.tables import ALWAYS, INDEX, held_shard, instant, number, shard, text
+from lakegate.functions.adapters.tables import ALWAYS, INDEX, decoded, held_shard, instant, number, shard, text
 from lakegate.functions.ports.pauses import Pause
 from lakegate.functions.workload import State
 
@@ -36,7 +37,7 @@ class DynamoPauses:
     def pause_of(self, line: str) -> Pause | None:
         """A strongly consistent read."""
         item = self.table.get(pause_key(line))
-        return _pause(line, item) if item else None
+        return decoded(item, partial(_pause, line)) if item else None
 
     def listed(self) -> tuple[str, ...]:
         """All shards of the index, merged."""

@@ -29,9 +29,9 @@ def proposal_item(proposal: Proposal) -> dict[str, Any]:
 def proposal_of(item: Mapping[str, Any]) -> Proposal:
     """The proposal of an item."""
     document = json.loads(item["proposal"]["S"])
-    fields: dict[str, Any] = document.pop("publication") | {"routes": (), "retired": ()}
-    pairs = {name: tuple(map(tuple, fields[name])) for name in ("plans", "labels", "needs")}
-    return Proposal(Publication(**fields | pairs), **document)
+    content: dict[str, Any] = document.pop("publication") | {"routes": (), "retired": ()}
+    pairs = {name: tuple(map(tuple, content[name])) for name in ("plans", "labels", "needs")}
+    return Proposal(Publication(**content | pairs), **document)
 
 
 def if_unchanged(seen: Proposal | None) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.contracts.lake.records import contract_chain
@@ -14,12 +15,12 @@ from lakegate.functions.adapters.dynamodb import BATCH, DynamoTable, transact
 from lakegate.functions.adapters.errors import port_errors
 from lakegate.functions.adapters.ledger import RECORD_REASONS, head_key, record_puts, record_reasons
 from lakegate.functions.adapters.proposals import PREFIX, if_unchanged, proposal_item, proposal_key, proposal_of
-from lakegate.functions.adapters.tables import number, text
-from lakegate.functions.ports.errors import AccessDenied, ConditionFailed
+from lakegate.functions.adapters.tables import decoded, number, text
+from lakegate.functions.ports.errors import AccessDenied, ConditionFailed, UnreadableItem
 from lakegate.functions.ports.registry import Publication, RegistryPage, RegistrySnapshot, SeenParent, is_among
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from lakegate.contracts.lake.records import Record
     from lakegate.functions.ports.registry import Proposal
@@ -41,7 +42,16 @@ class DynamoRegistry:
 
     def routes(self, bucket: str, prefixes: tuple[str, ...]) -> tuple[Route, ...]:
         """One BatchGetItem, strongly consistent; unprocessed keys are requested again."""
-        return tuple(map(_route, self.table.batch([_route_key(bucket, prefix) for prefix in prefixes])))
+        items = self.table.batch([_route_key(bucket, prefix) for prefix in prefixes])
+        by_length = sorted(items, key=lambda item: len(item["id"]["S"]), reverse=True)
+        found: list[Route] = []
+        for item in by_length:
+            try:
+                found.append(decoded(item, _route))
+            except UnreadableItem:
+                if not found:  # it is the most specific one: any other may be another line's
+                    raise
+        return tuple(found)
 
     def contract(self, contract: str) -> RegistrySnapshot:
         """One item with everything of the contract. Where that is lost, and in a registry of an older release, all are scanned.
@@ -50,7 +60,7 @@ class DynamoRegistry:
         """
         item = self.table.get(contract_key(contract))
         if item is not None:
-            return contract_of(contract, item)
+            return decoded(item, partial(contract_of, contract))
         if self._is_listed() and not self._was_published(contract):
             return RegistrySnapshot()
         return self._found().get(contract, RegistrySnapshot())
@@ -72,15 +82,18 @@ class DynamoRegistry:
         """One scan, as `snapshot`."""
         items = {item["id"]["S"]: item for item in self._items()}
         lists = {name: item for name, item in items.items() if name.startswith("contract#")}
-        wanted = {name: _own_items(contract_of(name.partition("#")[2], item)) for name, item in lists.items()}
+        wanted = {
+            name: _own_items(snapshot) for name, snapshot in self.table.readable(lists.values(), _named_contract)
+        }
         found: dict[str, set[str]] = {}
         for name, of_it in wanted.items():
             lost = {each for each in of_it if _is_other(items, each, of_it)}
             found.setdefault(name.partition("#")[2], set()).update(lost)
         for name, item in items.items():
-            if name.startswith(("version#", "route#")):
+            if name.startswith(("version#", "route#")) and "contract" in item:
                 list_name = f"contract#{item['contract']['S']}"
-                if name not in wanted.get(list_name, {}):
+                is_unreadable = list_name in lists and list_name not in wanted
+                if not is_unreadable and name not in wanted.get(list_name, {}):
                     found.setdefault(item["contract"]["S"], set()).add(list_name)
         return {name: tuple(sorted(lost)) for name, lost in sorted(found.items()) if lost}
 
@@ -141,17 +154,18 @@ class DynamoRegistry:
                 self.table.put(written.pop("Item"), "contract", **written)
 
     def _found(self) -> Mapping[str, RegistrySnapshot]:
-        """All contracts, by the items of their versions and routes."""
+        """All contracts, by the items of their versions and routes. Raises UnreadableItem: lists are written of this."""
         versions: dict[str, list[Publication]] = {}
         routes: dict[str, list[Route]] = {}
         children: dict[str, set[str]] = {}
-        for item in self._items():
-            if item["id"]["S"].startswith("version#"):
-                version = _publication(item)
-                versions.setdefault(version.contract, []).append(version)
-                children.setdefault(version.parent, set()).add(version.contract)
-            elif item["id"]["S"].startswith("route#"):
-                routes.setdefault(item["contract"]["S"], []).append(_route(item))
+        everything = self._items()
+        for item in _of_kind(everything, "version"):
+            version = decoded(item, _publication)
+            versions.setdefault(version.contract, []).append(version)
+            children.setdefault(version.parent, set()).add(version.contract)
+        for item in _of_kind(everything, "route"):
+            route = decoded(item, _route)
+            routes.setdefault(route.contract, []).append(route)
         return {
             name: RegistrySnapshot(
                 tuple(versions.get(name, ())),
@@ -163,19 +177,15 @@ class DynamoRegistry:
 
     def snapshot(self, prefix: str = "") -> RegistrySnapshot:
         """A consistent scan: a registry holds as many items as people have written."""
-        versions: dict[str, Publication] = {}
-        routes: list[Route] = []
-        for item in self._items():
-            kind, _, name = item["id"]["S"].partition("#")
-            if kind == "route":
-                routes.append(_route(item))
-            elif kind == "version":
-                versions[item["id"]["S"]] = _publication(item)
-            elif kind == "contract":
-                for each in contract_of(name, item).versions:
-                    versions.setdefault(_version_id(each), each)
+        everything = self._items()
+        read = self.table.readable(_of_kind(everything, "version"), _publication)
+        versions = {_version_id(each): each for each in read}
+        for _name, contract in self.table.readable(_of_kind(everything, "contract"), _named_contract):
+            for each in contract.versions:
+                versions.setdefault(_version_id(each), each)
         return RegistrySnapshot(
-            tuple(each for each in versions.values() if is_among(each.contract, prefix)), tuple(routes)
+            tuple(each for each in versions.values() if is_among(each.contract, prefix)),
+            tuple(self.table.readable(_of_kind(everything, "route"), _route)),
         )
 
     def page(self, after: str, prefix: str = "") -> RegistryPage:
@@ -192,9 +202,9 @@ class DynamoRegistry:
                 ExpressionAttributeValues={":kind": contract_key("")["id"]},
                 **start,
             )
-        items = ((each["id"]["S"].partition("#")[2], each) for each in answer["Items"])
-        found = tuple(contract_of(name, each) for name, each in items if is_among(name, prefix))
-        return RegistryPage(found, answer.get("LastEvaluatedKey", {}).get("id", {}).get("S", ""))
+        items = (each for each in answer["Items"] if is_among(_contract_id(each), prefix))
+        found = self.table.readable(items, lambda item: contract_of(_contract_id(item), item))
+        return RegistryPage(tuple(found), answer.get("LastEvaluatedKey", {}).get("id", {}).get("S", ""))
 
     def propose(self, proposal: Proposal, seen: Proposal | None) -> None:
         """A put, and the revision of the contract, in one transaction."""
@@ -206,11 +216,12 @@ class DynamoRegistry:
     def proposal(self, contract: str, version: str) -> Proposal | None:
         """A strongly consistent read."""
         item = self.table.get(proposal_key(contract, version))
-        return proposal_of(item) if item else None
+        return decoded(item, proposal_of) if item else None
 
     def proposals(self) -> tuple[Proposal, ...]:
         """A consistent scan."""
-        return tuple(proposal_of(item) for item in self._items() if item["id"]["S"].startswith(PREFIX))
+        items = (item for item in self._items() if item["id"]["S"].startswith(PREFIX))
+        return tuple(self.table.readable(items, proposal_of))
 
     def _items(self) -> list[Mapping[str, Any]]:
         scan = self.table.client.get_paginator("scan").paginate(TableName=self.table.name, ConsistentRead=True)
@@ -235,6 +246,19 @@ def _route_key(bucket: str, prefix: str) -> dict[str, dict[str, str]]:
 
 def _version_id(publication: Publication) -> str:
     return f"version#{publication.contract}#{publication.version}"
+
+
+def _contract_id(item: Mapping[str, Any]) -> str:
+    return str(item["id"]["S"].partition("#")[2])
+
+
+def _named_contract(item: Mapping[str, Any]) -> tuple[str, RegistrySnapshot]:
+    """The key of the item of a contract, and the contract."""
+    return item["id"]["S"], contract_of(_contract_id(item), item)
+
+
+def _of_kind(items: Iterable[Mapping[str, Any]], kind: str) -> Iterator[Mapping[str, Any]]:
+    return (item for item in items if item["id"]["S"].startswith(f"{kind}#"))
 
 
 def _route(item: Mapping[str, Any]) -> Route:

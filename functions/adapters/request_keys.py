@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lakegate.functions.adapters.tables import number, text
+from lakegate.functions.adapters.tables import decoded, number, text
 from lakegate.functions.ports.errors import ConditionFailed
 from lakegate.functions.ports.request_keys import KeptRequest
 
@@ -31,5 +31,5 @@ class DynamoRequestKeys:
             self.table.put(expiring, "request", ConditionExpression="attribute_not_exists(id)")
         except ConditionFailed:
             there = self.table.get(own) or item
-            return KeptRequest(there["fingerprint"]["S"], there["token"]["S"])
+            return decoded(there, lambda item: KeptRequest(item["fingerprint"]["S"], item["token"]["S"]))
         return request

@@ -1,15 +1,17 @@
 """Workloads and messages as items of the table `workloads`, and back.
 
 What conditions and the index read has attributes of its own (`state`, `attempt`, `result`, `shard`, `at`). The whole row
-is stored beside them as JSON, except `due_at`: a lease changes it without writing the others.
+is stored beside them as JSON, except `due_at`: a lease changes it without writing the others. Keys of the row that this
+release does not know are written again as they were; those within its parts are ignored.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict, fields, is_dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from lakegate.contracts.judge.counts import BrokenRule, Counts
 from lakegate.contracts.lake.answers import ApprovalAnswer
@@ -32,61 +34,69 @@ from lakegate.functions.workload import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
-_PARTS: Final[Mapping[str, Any]] = {
-    "source": lambda part: SourceObject(**part),
-    "staged": lambda part: SourceObject(**part),
-    "parts": lambda part: SourceObject(**part),
-    "landed": lambda part: SourceObject(**part),
-    "pin": lambda part: _pin(**part),
-    "decision": lambda part: _decision(**part),
-    "candidate": lambda part: _decision(**part),
-    "answer": lambda part: ApprovalAnswer(**part),
-    "chosen": lambda part: ChosenVersion(**part),
-    "waiver": lambda part: Waiver(**part),
-    "cost": lambda part: BilledCost(**part),
-    "state": State,
-    "failed": lambda part: tuple(map(_failed, part)),
-    "not_before": datetime.fromisoformat,
-    "deadline": datetime.fromisoformat,
-}
+T = TypeVar("T")
+_BESIDE: Final = frozenset({"due_at", "unknown"})
+"""Fields that are not in the JSON of a row under their names."""
 REMEMBERED: Final = timedelta(days=90)
 """How long a message stays after it was written; by then it was sent, or an alarm has rung for months."""
 
 
-def _pin(references: Iterable[Mapping[str, Any]] = (), **part: Any) -> Pin:  # noqa: ANN401 - of JSON
+def _known(cls: Callable[..., T], part: Mapping[str, Any], **read: Any) -> T:  # noqa: ANN401 - of JSON
+    """A part of a row, of what this release knows of it: a newer one may have written more (docs/functions.md)."""
+    names = [each.name for each in fields(cls) if each.name in part]  # type: ignore[arg-type] # a dataclass
+    return cls(**{name: part[name] for name in names} | read)
+
+
+def _each(cls: Callable[..., T], parts: Iterable[Mapping[str, Any]]) -> tuple[T, ...]:
+    return tuple(_known(cls, each) for each in parts)
+
+
+def _pin(part: Mapping[str, Any]) -> Pin:
     """A pin, of rows too that were written before any plan referred to another line."""
-    return Pin(**part, references=tuple(Referred(**each) for each in references))
+    return _known(Pin, part, references=_each(Referred, part.get("references", ())))
 
 
-def _decision(  # noqa: PLR0913, PLR0917 - the members that are no plain values
-    reasons: Iterable[str],
-    counts: Mapping[str, Any] | None = None,
-    broken: Iterable[Mapping[str, Any]] = (),
-    enforced: Mapping[str, Any] | None = None,
-    offsets: tuple[int, int] | None = None,
-    watermarks: tuple[str, str] = ("", ""),
-    before: Iterable[Mapping[str, Any]] = (),
-    runs: Iterable[Mapping[str, Any]] = (),
-    **part: Any,  # noqa: ANN401 - of JSON
-) -> Decision:
+def _decision(part: Mapping[str, Any]) -> Decision:
     """A decision, of rows too that were written before decisions held counts and rules."""
-    return Decision(
-        **part,
-        reasons=tuple(reasons),
-        counts=Counts(**counts) if counts else None,
-        broken=tuple(BrokenRule(**each) for each in broken),
-        enforced=Enforced(**enforced) if enforced else None,
+    counts, enforced, offsets = (part.get(name) for name in ("counts", "enforced", "offsets"))
+    before, after = part.get("watermarks", ("", ""))
+    return _known(
+        Decision,
+        part,
+        reasons=tuple(part["reasons"]),
+        counts=_known(Counts, counts) if counts else None,
+        broken=_each(BrokenRule, part.get("broken", ())),
+        enforced=_known(Enforced, enforced) if enforced else None,
         offsets=(offsets[0], offsets[1]) if offsets else None,
-        watermarks=(watermarks[0], watermarks[1]),
-        before=tuple(StateRun(**each) for each in before),
-        runs=tuple(StateRun(**each) for each in runs),
+        watermarks=(before, after),
+        before=_each(StateRun, part.get("before", ())),
+        runs=_each(StateRun, part.get("runs", ())),
     )
 
 
 def _failed(part: Mapping[str, Any]) -> FailedAttempt:
     return FailedAttempt(part["number"], part["run"], FailureCause(part["cause"]), datetime.fromisoformat(part["at"]))
+
+
+_PARTS: Final[Mapping[str, Any]] = {
+    "source": partial(_known, SourceObject),
+    "staged": partial(_known, SourceObject),
+    "parts": partial(_known, SourceObject),
+    "landed": partial(_known, SourceObject),
+    "pin": _pin,
+    "decision": _decision,
+    "candidate": _decision,
+    "answer": partial(_known, ApprovalAnswer),
+    "chosen": partial(_known, ChosenVersion),
+    "waiver": partial(_known, Waiver),
+    "cost": partial(_known, BilledCost),
+    "state": State,
+    "failed": lambda part: tuple(map(_failed, part)),
+    "not_before": datetime.fromisoformat,
+    "deadline": datetime.fromisoformat,
+}
 
 
 def workload_key(workload: str) -> dict[str, dict[str, str]]:
@@ -112,7 +122,8 @@ def due(workload: Workload) -> dict[str, dict[str, str]]:
 
 def workload_item(workload: Workload) -> dict[str, dict[str, str]]:
     """The item of a row."""
-    row = {name: value for name, value in workload._asdict().items() if value is not None and name != "due_at"}
+    known = {name: value for name, value in workload._asdict().items() if value is not None and name not in _BESIDE}
+    row = json.loads(workload.unknown) | known
     return {
         **workload_key(workload.id),
         "state": text(workload.state),
@@ -128,10 +139,16 @@ def _plain(part: Any) -> object:  # noqa: ANN401 - a time, or a part of a row
 
 
 def workload_of(item: Mapping[str, Any]) -> Workload:
-    """The row of an item."""
-    row = json.loads(item["row"]["S"])
-    parts = {name: _PARTS[name](value) if name in _PARTS else value for name, value in row.items()}
-    return Workload(**parts, due_at=datetime.fromisoformat(item["at"]["S"]) if "at" in item else None)
+    """The row of an item. Raises ValueError where its attributes contradict it: every condition would fail."""
+    row: dict[str, Any] = json.loads(item["row"]["S"])
+    known = {name: row.pop(name) for name in Workload._fields if name in row and name not in _BESIDE}
+    parts = {name: _PARTS[name](value) if name in _PARTS else value for name, value in known.items()}
+    due_at = datetime.fromisoformat(item["at"]["S"]) if "at" in item else None
+    workload = Workload(**parts, due_at=due_at, unknown=json.dumps(row))
+    kept = (workload_key(workload.id)["id"], text(workload.state), number(workload.attempt))
+    if kept != (item["id"], item["state"], item["attempt"]):
+        raise ValueError("state or attempt of the item are not those of its row")
+    return workload
 
 
 def message_item(message: Message) -> dict[str, dict[str, str]]:
@@ -149,7 +166,8 @@ def message_item(message: Message) -> dict[str, dict[str, str]]:
 
 
 def message_of(item: Mapping[str, Any]) -> Message:
-    """The message of an item not yet sent."""
+    """The message of an item not yet sent. Raises ValueError where its body is not JSON: nobody could send it."""
+    json.loads(item["body"]["S"])
     return Message(
         id=item["id"]["S"].removeprefix("message#"),
         workload=item["workload"]["S"],

@@ -85,7 +85,7 @@ class S3Store:
 
     def versions(self, bucket: str, prefix: str, after: str | None = None, limit: int = 1000) -> VersionPage:
         """ListObjectVersions; `after` holds both of its markers."""
-        markers = json.loads(after) if after else {}
+        markers = _markers(after or "{}")
         with port_errors():
             answer = self.client.list_object_versions(
                 Bucket=bucket, Prefix=prefix, MaxKeys=limit, ExpectedBucketOwner=self.owner, **markers
@@ -224,6 +224,15 @@ class S3Store:
             "CopySourceIfMatch": original.etag,
             "ExpectedSourceBucketOwner": self.owner,
         }
+
+
+def _markers(after: str) -> dict[str, Any]:
+    """Where a page begins; at the beginning, where this release cannot read what another one has kept."""
+    with suppress(ValueError, RecursionError):
+        found = json.loads(after)
+        if isinstance(found, dict) and found.keys() <= {"KeyMarker", "VersionIdMarker"}:
+            return {name: str(marker) for name, marker in found.items()}
+    return {}
 
 
 def _tagging(tag: str) -> dict[str, Any]:

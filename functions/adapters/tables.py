@@ -26,12 +26,19 @@ keys only and lags: what is found is read again by key.
 
 from __future__ import annotations
 
+import json
 import zlib
+from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from lakegate.contracts.errors import InputError
+from lakegate.functions.ports.errors import UnreadableItem
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterator, Mapping
+
+T = TypeVar("T")
 
 SHARDS: Final = 8
 """One partition of the index takes 1,000 writes a second; a workload writes its row about a dozen times."""
@@ -40,6 +47,8 @@ HEAD: Final = -1
 INDEX: Final = "agenda"
 ALWAYS: Final = "9999"
 """Later than any time there will be."""
+FORMAT: Final = 1
+"""The attribute `format` of items, 1 where they have none. What older releases must not act on has a higher one."""
 
 DEFINITIONS: Final[Mapping[str, Mapping[str, Any]]] = {
     "registry": {
@@ -106,3 +115,38 @@ def shards(kind: str) -> tuple[str, ...]:
 def held_shard(line: str) -> str:
     """The partition of the index with what is held of a line."""
     return f"held#{line}"
+
+
+def name_of(key: Mapping[str, Any]) -> str:
+    """The key of an item as text: of the ledger's table chain and height."""
+    return str(key["id"]["S"]) if "id" in key else f"{key['chain']['S']} {key['height']['N']}"
+
+
+@contextmanager
+def readable(name: str) -> Iterator[None]:
+    """Turn whatever decoding raises inside into UnreadableItem: what is stored is not what this release writes."""
+    try:
+        yield
+    except json.JSONDecodeError:
+        raise UnreadableItem(name, "it is not JSON") from None
+    except (LookupError, ValueError, TypeError, AttributeError, RecursionError, InputError):
+        raise UnreadableItem(name, "it has another form than this release knows") from None
+
+
+def decoded(item: Mapping[str, Any], of: Callable[[Mapping[str, Any]], T]) -> T:
+    """What an item contains. Raises UnreadableItem with the key of the item."""
+    name = name_of(item)
+    with readable(name):
+        written = int(item["format"]["N"]) if "format" in item else FORMAT
+        if written <= FORMAT:
+            return of(item)
+    raise UnreadableItem(name, "a newer release wrote it")
+
+
+def with_unknown(stored: Mapping[str, Any] | None, attribute: str, written: Mapping[str, Any]) -> dict[str, Any]:
+    """A document as it is written, with the keys that a newer release has put into the one that it replaces."""
+    if stored is None:
+        return dict(written)
+    with readable(name_of(stored)):
+        before: dict[str, Any] = dict(json.loads(stored[attribute]["S"]))
+    return {**before, **written}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.contracts.plan.serialization import encode
 from lakegate.contracts.plan.slices import StateRun
-from lakegate.functions.adapters.tables import number, text
+from lakegate.functions.adapters.tables import decoded, number, text
 from lakegate.functions.ports.workloads import NextSlice
 from lakegate.functions.workload import State
 
@@ -26,9 +26,11 @@ def turn_key(line: str) -> dict[str, dict[str, str]]:
 
 
 def next_slice(item: Mapping[str, Any] | None) -> NextSlice:
-    """What an item leaves to the next slice."""
-    if item is None:
-        return NextSlice()
+    """What an item leaves to the next slice. Raises UnreadableItem."""
+    return NextSlice() if item is None else decoded(item, _next_slice)
+
+
+def _next_slice(item: Mapping[str, Any]) -> NextSlice:
     offset, mark, writer = (
         int(item["following"]["N"]),
         *(item.get(each, {}).get("S", "") for each in ("watermark", "writer")),

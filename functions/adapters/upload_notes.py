@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lakegate.functions.adapters.tables import text
+from lakegate.functions.adapters.tables import decoded, text
 from lakegate.functions.ports.errors import ConditionFailed
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ class Uploads:
     def get(self, to: Address) -> str | None:
         """The upload under way to this destination."""
         item = self.table.get(_key(to))
-        return item["upload"]["S"] if item else None
+        return decoded(item, lambda each: str(each["upload"]["S"])) if item else None
 
     def note(self, to: Address, upload: str) -> str:
         """Note an upload that was just begun. Returns the noted one: another worker may have been first."""

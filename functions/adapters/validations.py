@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from lakegate.contracts.lake.lifecycle import instant_of
-from lakegate.functions.adapters.tables import number, text
+from lakegate.functions.adapters.tables import decoded, number, text
 from lakegate.functions.ports.validations import Validation
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class DynamoValidations:
     def get(self, validation: str) -> Validation | None:
         """A strongly consistent read."""
         item = self.table.get(_key(validation))
-        return Validation(**json.loads(item["validation"]["S"])) if item else None
+        return decoded(item, _validation) if item else None
 
     def replace(self, before: Validation, after: Validation) -> None:
         """A put on the condition that the whole text is unchanged."""
@@ -40,6 +40,12 @@ class DynamoValidations:
             ConditionExpression="validation = :before",
             ExpressionAttributeValues={":before": _item(before)["validation"]},
         )
+
+
+def _validation(item: Mapping[str, Any]) -> Validation:
+    """Keys of a newer release are ignored, and are not written again: a validation expires after days."""
+    document = json.loads(item["validation"]["S"])
+    return Validation(**{each.name: document[each.name] for each in fields(Validation) if each.name in document})
 
 
 def _key(validation: str) -> dict[str, dict[str, str]]:

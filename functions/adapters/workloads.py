@@ -17,9 +17,9 @@ from lakegate.functions.adapters.rows import (
     workload_key,
     workload_of,
 )
-from lakegate.functions.adapters.tables import ALWAYS, instant, number, text
+from lakegate.functions.adapters.tables import ALWAYS, decoded, instant, number, text
 from lakegate.functions.adapters.turns import next_slice, state_replaced, turn_key, turn_taken
-from lakegate.functions.ports.errors import ConditionFailed, NotFound
+from lakegate.functions.ports.errors import ConditionFailed, NotFound, UnreadableItem
 from lakegate.functions.workload import producer_id
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class DynamoWorkloads:
         item = self.table.get(workload_key(workload))
         if item is None:
             raise NotFound(workload)
-        return workload_of(item)
+        return decoded(item, workload_of)
 
     def save(
         self,
@@ -123,8 +123,10 @@ class DynamoAgenda:
         return _text(self.table.get(_content_key(content)), "owner")
 
     def cursor(self, name: str) -> str | None:
-        """A strongly consistent read."""
-        return _text(self.table.get(_cursor_key(name)), "cursor")
+        """A strongly consistent read. One that cannot be read counts as absent: what is listed begins again."""
+        with suppress(UnreadableItem):
+            return _text(self.table.get(_cursor_key(name)), "cursor")
+        return None
 
     def keep(self, name: str, cursor: str | None) -> None:
         """An unconditional put: losing a cursor only repeats a listing."""
@@ -134,7 +136,7 @@ class DynamoAgenda:
         """Put if absent, then a strongly consistent read: what was kept first is never taken away."""
         with suppress(ConditionFailed):
             self.table.put({**_cursor_key(name), "cursor": text(cursor)}, "cursor", **ABSENT)
-        return self.cursor(name) or cursor
+        return _text(self.table.get(_cursor_key(name)), "cursor") or cursor
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +156,7 @@ class DynamoOutbox:
     def pending(self, limit: int) -> tuple[Message, ...]:
         """All shards of the index, merged; each read again by key, because the index lags."""
         items = [self.table.get(message_key(name)) for name in self.table.oldest("message", limit, ALWAYS)]
-        return tuple(message_of(item) for item in items if item and "at" in item)
+        return tuple(self.table.readable((item for item in items if item and "at" in item), message_of))
 
     def sent(self, message: Message) -> None:
         """Take the message out of the index; its row stays until it expires."""
@@ -193,4 +195,4 @@ def _cursor_key(name: str) -> dict[str, dict[str, str]]:
 
 
 def _text(item: Mapping[str, Any] | None, attribute: str) -> str | None:
-    return item[attribute]["S"] if item and attribute in item else None
+    return decoded(item, lambda each: str(each[attribute]["S"])) if item and attribute in item else None

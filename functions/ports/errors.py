@@ -10,6 +10,7 @@
         │   └── SigningDenied   the caller may not sign
         ├── Archived            the object is in an archive class and has to be restored first
         ├── IdempotencyMismatch a token was used before with another content
+        ├── UnreadableItem      an item or object is there, and this release cannot read it
         ├── Unfinished          a copy in several parts ran out of time; calling again goes on with it
         ├── Throttled           refused for now, nothing was done        ┐ calling again
         ├── TransactionConflict another transaction was on these rows    ┘ is right
@@ -51,6 +52,15 @@ class Archived(PortError):  # noqa: N818 - likewise
 
 class IdempotencyMismatch(PortError):  # noqa: N818 - likewise
     """A token was used before with another content; nothing was written."""
+
+
+class UnreadableItem(PortError):  # noqa: N818 - likewise
+    """An item or object is there, and this release cannot read what it contains: it is damaged, or of a newer release."""
+
+    def __init__(self, name: str, why: str) -> None:
+        super().__init__(f"{name} cannot be read by this release: {why}")
+        self.name, self.why = name, why
+        """The key of the item, or of the object; never what it contains."""
 
 
 class Unfinished(PortError):  # noqa: N818 - likewise

@@ -36,8 +36,11 @@ class Ledger(Protocol):
         """The digest of the block at each chain and height, computed of what is stored; empty where there is none. As `heads`."""
         ...
 
-    def blocks(self, chain: str, above: int = -1) -> tuple[AnyBlock, ...]:
-        """The blocks above a height, in order; strongly consistent."""
+    def blocks(self, chain: str, above: int = -1, *, strict: bool = True) -> tuple[AnyBlock, ...]:
+        """The blocks above a height, in order; strongly consistent.
+
+        Raises UnreadableItem where one is no block. Not `strict`: it is left out.
+        """
         ...
 
     def texts(self, chain: str) -> Iterator[bytes]:

@@ -81,6 +81,9 @@ class RegistrySnapshot:
     children: tuple[str, ...] = ()
     """The ids of the contracts that inherit from the contract, sorted."""
 
+    unknown: str = "{}"
+    """What a newer release has written beside this, as JSON: it is written again as it was."""
+
     @property
     def standing(self) -> tuple[Publication, ...]:
         """The versions that were not withdrawn."""
@@ -108,6 +111,7 @@ class RegistrySnapshot:
             (*(each for each in self.routes if each.prefix not in written), *publication.routes),
             self.revision + 1,
             self.children,
+            self.unknown,
         )
 
 

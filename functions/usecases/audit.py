@@ -22,8 +22,8 @@ from lakegate.contracts.lake.erasures import RECORDED, erasures_of
 from lakegate.contracts.lake.states import State
 from lakegate.functions.ports.errors import NotFound
 from lakegate.functions.ports.objects import Address, agree
-from lakegate.functions.usecases import layout, retention
-from lakegate.functions.usecases.delivery import row_of
+from lakegate.functions.usecases import layout, manifest, retention
+from lakegate.functions.usecases.delivery import readable_row
 from lakegate.functions.usecases.erasure import versions_of
 from lakegate.functions.workload import TERMINAL, replay_id
 
@@ -66,6 +66,8 @@ class Damage(StrEnum):
     """A quarantined object that should have expired, and is still there."""
     RESTORED = "restored"
     """An object of which an erasure left nothing is there again."""
+    UNTRUE = "untrue"
+    """A head or a segment of the readers' manifest that cannot be read, or differs from the ledger, of which it is derived."""
     IRREPRODUCIBLE = "irreproducible"
     """A slice whose rows are not those of the accepted originals beside it."""
 
@@ -102,6 +104,8 @@ def damages(
             count += len(batch)
             compared(count)
     yield from _extra(dependencies, chain, height, known)
+    for each in manifest.untrue(dependencies, chain):
+        yield DamagedObject(Damage.UNTRUE, each.key, "", each.version, None, "", "")
 
 
 def _named(dependencies: Dependencies, chain: str, height: int) -> Iterator[tuple[Block, LedgerObject]]:
@@ -129,7 +133,7 @@ def _compare(dependencies: Dependencies, erasures: Erasures, named: tuple[Block,
         damage = Damage.UNERASED
     if damage is None:
         return None
-    row = row_of(dependencies, block.workload)
+    row = readable_row(dependencies, block.workload)
     version = current.version if current else ""
     judged_version = (wanted or judged).version
     return DamagedObject(damage, judged.key, judged_version, version, block.height, block.workload, _file(row))
@@ -179,7 +183,7 @@ def _extra(dependencies: Dependencies, chain: str, height: int, known: set[bytes
         if each.key == layout.manifest_key(chain) or each.key.startswith(derived) or _digest(each.key) in known:
             continue
         folder = FOLDER.search(each.key)
-        row = row_of(dependencies, folder[1]) if folder else None
+        row = readable_row(dependencies, folder[1]) if folder else None
         if row is None or not _is_arriving(dependencies, row, each.key, height):
             yield DamagedObject(Damage.EXTRA, each.key, "", each.version, None, row.id if row else "", _file(row))
 
@@ -190,13 +194,13 @@ def _is_arriving(dependencies: Dependencies, row: Workload, key: str, height: in
         return False
     if row.state is State.DECIDED:
         return row.decision is not None and row.decision.verdict in ACCEPTING
-    later = deliveries(dependencies.ledger.blocks(row.pin.chain, height))
+    later = deliveries(dependencies.ledger.blocks(row.pin.chain, height, strict=False))
     return any(key == each.key for block in later for each in block.objects)
 
 
 def _was_replayed(dependencies: Dependencies, block: Block) -> bool:
     """Whether a replay of a quarantined delivery is finished, and has deleted the copy in quarantine."""
-    replayed = row_of(dependencies, replay_id(block.workload)) if block.kind is BlockKind.QUARANTINED else None
+    replayed = readable_row(dependencies, replay_id(block.workload)) if block.kind is BlockKind.QUARANTINED else None
     return replayed is not None and replayed.state in TERMINAL
 
 

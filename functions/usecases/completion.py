@@ -8,6 +8,7 @@ from lakegate.contracts.errors import LakegateError
 from lakegate.functions.ports.errors import NotFound, Unfinished
 from lakegate.functions.ports.jobs import names_invocation
 from lakegate.functions.usecases.advance import advance, complete
+from lakegate.functions.usecases.steps import Defect
 from lakegate.functions.usecases.sweep import ENOUGH
 from lakegate.functions.workload import State
 
@@ -51,6 +52,8 @@ def _batch_ended(dependencies: Dependencies, batch: str) -> Steps[None]:
                 yield from step(dependencies, dependencies.workloads.get(member.workload))
             except LakegateError as failure:
                 failures.append(failure)
+            except Exception as error:  # noqa: BLE001 - one member stops none of the others
+                failures.append(Defect(member.workload, error))
     if failures:
         raise failures[0]
 

@@ -18,8 +18,9 @@ from lakegate.contracts.door.ignored import is_ignored
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.block import deliveries
 from lakegate.contracts.words import did_you_mean, listed
+from lakegate.functions.ports.errors import UnreadableItem
 from lakegate.functions.usecases import layout
-from lakegate.functions.usecases.delivery import Delivery, at_rest, delivery_of, delivery_of_block, row_of
+from lakegate.functions.usecases.delivery import Delivery, at_rest, delivery_of, delivery_of_block, readable_row, row_of
 from lakegate.functions.usecases.lines import chains
 from lakegate.functions.workload import TERMINAL, State, replay_id, workload_id
 
@@ -83,12 +84,13 @@ def named(dependencies: Dependencies, name: str, among: int) -> Delivery:
     """The delivery of a workload id, of its beginning (6 characters at least), or of a landing key.
 
     A key selects the newest upload under it, never a replay: a replay keeps the name of its source. The beginning of an
-    id is looked up among the latest deliveries. Raises InputError where none is found, or several.
+    id is looked up among the latest deliveries. Raises InputError where none is found, or several; UnreadableItem.
     """
     if len(name) == WHOLE_ID and _is_hex(name):
         return _by_id(dependencies, name.lower())
-    latest = recent(dependencies, among)
-    same = [each for each in latest if each.key == name.removeprefix(f"s3://{dependencies.places.landing}/")]
+    latest, landing = recent(dependencies, among), dependencies.places.landing
+    key = name.removeprefix(f"s3://{landing}/")
+    same = [each for each in latest if each.key == key]
     if same:
         return next((each for each in same if not _replayed(each)), None) or _original(dependencies, same[0])
     if len(name) >= len("a1b2c3") and _is_hex(name):
@@ -99,6 +101,9 @@ def named(dependencies: Dependencies, name: str, among: int) -> Delivery:
         raise InputError(
             f"{len(same)} of the latest {among} deliveries have an id that begins so: {listed(e.id for e in same)}"
         )
+    for version in dependencies.objects.versions(landing, key).versions:
+        if version.key == key:  # it is not among them because its row cannot be read
+            row_of(dependencies, workload_id(landing, key, version.version))
     hint = did_you_mean(name, (each.key for each in latest))
     raise InputError(f"none of the latest {among} deliveries is called so: give the whole workload id.{hint}")
 
@@ -117,16 +122,24 @@ def _at_rest(dependencies: Dependencies, limit: int, wanted: Wanted) -> Iterator
 
 
 def _top(dependencies: Dependencies, chain: str, count: int) -> tuple[Block, ...]:
-    head = dependencies.ledger.head(chain).height
-    return deliveries(dependencies.ledger.blocks(chain, max(head - count, -1))) if head >= 0 else ()
+    try:
+        head = dependencies.ledger.head(chain).height
+    except UnreadableItem as refused:
+        dependencies.left_out.append(refused)
+        head = -1
+    return deliveries(dependencies.ledger.blocks(chain, max(head - count, -1), strict=False)) if head >= 0 else ()
 
 
 def _landed(dependencies: Dependencies, limit: int) -> Iterator[Delivery]:
     versions = sorted(_listed(dependencies), key=lambda each: each.modified, reverse=True)
     for version in versions[:limit]:
         identity = workload_id(version.bucket, version.key, version.version)
-        row = row_of(dependencies, identity)
-        row = row_of(dependencies, row.joined) if row and row.joined else row
+        try:
+            row = row_of(dependencies, identity)
+            row = row_of(dependencies, row.joined) if row and row.joined else row
+        except UnreadableItem as refused:
+            dependencies.left_out.append(refused)
+            continue
         yield delivery_of(row) if row else Delivery(identity, version.key, version.size, version.modified)
 
 
@@ -142,14 +155,14 @@ def _listed(dependencies: Dependencies) -> Iterator[ObjectVersion]:
 
 
 def _open(dependencies: Dependencies, limit: int) -> Iterator[Delivery]:
-    rows = (row_of(dependencies, identity) for identity in dependencies.agenda.due(ALWAYS, limit))
+    rows = (readable_row(dependencies, identity) for identity in dependencies.agenda.due(ALWAYS, limit))
     return (delivery_of(row) for row in rows if row)
 
 
 def _replays(dependencies: Dependencies, known: Iterable[Delivery]) -> Iterator[Delivery]:
     for delivery in known:
         if delivery.row is not None and delivery.row.state is State.QUARANTINED:
-            row = row_of(dependencies, replay_id(delivery.id))
+            row = readable_row(dependencies, replay_id(delivery.id))
             if row is not None:
                 yield delivery_of(row)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
-from lakegate.functions.ports.errors import AccessDenied, NotFound
+from lakegate.functions.ports.errors import AccessDenied, NotFound, UnreadableItem
 from lakegate.functions.usecases.source import content
 from lakegate.functions.usecases.steps import Alarm
 from lakegate.functions.usecases.waived import measured_result, measured_row
@@ -78,9 +78,18 @@ def row_of(dependencies: Dependencies, workload: str) -> Workload | None:
         return None
 
 
+def readable_row(dependencies: Dependencies, workload: str) -> Workload | None:
+    """The row of a workload; None also where it cannot be read, which is reported (`Dependencies.left_out`)."""
+    try:
+        return row_of(dependencies, workload)
+    except UnreadableItem as refused:
+        dependencies.left_out.append(refused)
+        return None
+
+
 def at_rest(dependencies: Dependencies, block: Block) -> Delivery:
     """The delivery of a block. Without its row, neither file nor size are known."""
-    row = row_of(dependencies, block.workload)
+    row = readable_row(dependencies, block.workload)
     return delivery_of(row, block) if row else delivery_of_block(block)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from lakegate.contracts.door.ignored import IGNORED
 from lakegate.contracts.door.terms import UNROUTED, BatchLimits, terms_of
 from lakegate.contracts.plan.billing import PRICES
-from lakegate.functions.ports.errors import NotFound
+from lakegate.functions.ports.errors import NotFound, UnreadableItem
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.ports.signing import UNSIGNED
 from lakegate.functions.usecases.steps import Alarm
@@ -154,12 +154,20 @@ class Dependencies:
     """Whether the caller may start and ask validators; one who may not leaves that to the next sweep."""
     remaining: Callable[[], float] = lambda: float("inf")
     """Seconds that this invocation has left."""
+    left_out: list[UnreadableItem] = field(default_factory=list, repr=False)
+    """What reads of several items left out because this release cannot read it; handlers and commands report it."""
     plans: dict[str, bytes] = field(default_factory=dict, repr=False)
     """Plans read before, by digest: content-addressed, so never stale."""
 
     def without_lease(self) -> Dependencies:
         """For a caller who does not carry on what it writes: the next sweep finds it due at once."""
         return replace(self, timing=replace(self.timing, lease=timedelta()))
+
+    def taken_out(self) -> list[UnreadableItem]:
+        """What was left out since the last call, each once."""
+        found = {each.name: each for each in self.left_out}
+        self.left_out.clear()
+        return list(found.values())
 
     def plan(self, workload: Workload) -> bytes:
         """The pinned plan, verified. Raises Alarm where it is missing or its bytes do not match its digest."""

@@ -122,7 +122,8 @@ def _open_quiet(dependencies: Dependencies, version: ObjectVersion, terms: Terms
     begun = dependencies.agenda.cursor(secret)
     if begun is None:
         begun = yield from perform(Effect.KEEP_CURSOR, partial(dependencies.agenda.keep_first, secret, version.version))
-    known = int(dependencies.agenda.cursor(cursor) or 0)
+    kept = dependencies.agenda.cursor(cursor) or ""
+    known = int(kept) if kept.isdecimal() else 0
     number = known
     while row := row_of(dependencies, workload_id(version.bucket, folder, _quiet(begun, number))):
         if row.state in {State.RECEIVED, State.HELD, State.PINNED}:

@@ -14,7 +14,7 @@ from lakegate.contracts.lake.lifecycle import LineStatus, moment
 from lakegate.contracts.lake.routes import line_of, parts_of
 from lakegate.contracts.lake.versions import major
 from lakegate.functions.usecases.leading import leading
-from lakegate.functions.usecases.steps import Effect, perform
+from lakegate.functions.usecases.steps import Defect, Effect, perform
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -49,6 +49,8 @@ def discover(dependencies: Dependencies, label: str, cursor: str, schedule: Sche
                 yield from schedule(dependencies, line, version, digest)
             except LakegateError as failure:
                 failures.append(failure)
+            except Exception as error:  # noqa: BLE001 - one line stops none of the others
+                failures.append(Defect(line, error))
         after = page.after or None
         if after != before:
             yield from perform(Effect.KEEP_CURSOR, partial(agenda.keep, cursor, after))

@@ -44,7 +44,7 @@ def _blocks(dependencies: Dependencies, chain: str, entries: list[HistoryEntry])
     if not entries:
         return {}
     lowest = min(each.height for each in entries)
-    return {each.height: each for each in deliveries(dependencies.ledger.blocks(chain, lowest - 1))}
+    return {each.height: each for each in deliveries(dependencies.ledger.blocks(chain, lowest - 1, strict=False))}
 
 
 def _latest_plan(dependencies: Dependencies, entries: list[HistoryEntry], blocks: dict[int, Block]) -> Plan | None:

@@ -12,13 +12,15 @@ The JSON Schema of both is contracts/schemas/manifest.json.
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from lakegate.contracts.door.terms import terms_of
-from lakegate.contracts.lake.block import BlockKind, deliveries
-from lakegate.contracts.lake.erasures import DONE, erasures_of
+from lakegate.contracts.lake.block import Block, BlockKind, deliveries, stored_block
+from lakegate.contracts.lake.erasures import DONE, RECORDED, erasures_of
 from lakegate.contracts.lake.records import Record
 from lakegate.contracts.lake.revalidations import KIND as MEASURED
 from lakegate.contracts.lake.revalidations import mark_of
@@ -37,8 +39,11 @@ from lakegate.functions.usecases.layout import (
 from lakegate.functions.usecases.steps import Effect, perform
 
 if TYPE_CHECKING:
-    from lakegate.contracts.lake.block import AnyBlock, Block
+    from collections.abc import Iterator, Sequence
+
+    from lakegate.contracts.lake.block import AnyBlock
     from lakegate.contracts.lake.erasures import Erasures
+    from lakegate.functions.ports.objects import ObjectVersion
     from lakegate.functions.usecases.dependencies import Dependencies
     from lakegate.functions.usecases.steps import Steps
 
@@ -49,12 +54,14 @@ SEGMENT_FORMAT: Final = "lakegate-manifest-segment/3"
 TAG: Final = "manifest"
 """Of heads: what a newer one replaced expires."""
 TRIES: Final = 5
+ALWAYS_LISTED: Final = frozenset({"height", "workload", "contract_version", "verdict", "objects"})
+"""Of a delivery, by every release."""
 LIFECYCLE: Final = ("status", "since", "planned", "reason", "replacement", "guide")
 """What a head states of the line's lifecycle."""
 
 
 class _Head(NamedTuple):
-    """A head as it was read; one of no deliveries where there is none, or one of another format."""
+    """A head as it was read; one of no deliveries where there is none, or one that this release cannot read."""
 
     etag: str | None
     height: int = -1
@@ -74,11 +81,14 @@ def update(dependencies: Dependencies, chain: str) -> Steps[None]:
     where = Address(dependencies.places.lake, manifest_key(chain))
     for _ in range(TRIES):
         head = _head(dependencies, where)
-        blocks = dependencies.ledger.blocks(chain, head.height)
+        blocks = dependencies.ledger.blocks(chain, head.height, strict=False)
         if not blocks:
-            return
+            if head.height <= dependencies.ledger.head(chain).height:
+                return
+            head = _Head(head.etag)  # the ledger is that of an earlier time: what is listed above it is not in it
+            blocks = dependencies.ledger.blocks(chain, strict=False)
         if any(block.kind == DONE for block in blocks):  # what is listed already changes, too
-            blocks = dependencies.ledger.blocks(chain)
+            blocks = dependencies.ledger.blocks(chain, strict=False)
             head = _Head(head.etag, erased=erasures_of(blocks).height)
         erasures = erasures_of(blocks)
         published = [block for block in deliveries(blocks) if block.kind is BlockKind.PUBLISHED]
@@ -119,11 +129,16 @@ def _write_segment(
         "height": (number + 1) * heights - 1,
         "deliveries": deliveries,
     }
-    where = Address(dependencies.places.lake, segment_key(chain, number * heights, folder))
+    where, body = Address(dependencies.places.lake, segment_key(chain, number * heights, folder)), _json(document)
     try:
-        yield from perform(Effect.WRITE_SEGMENT, partial(dependencies.objects.put, where, _json(document), absent=True))
+        yield from perform(Effect.WRITE_SEGMENT, partial(dependencies.objects.put, where, body, absent=True))
     except ConditionFailed:
-        return  # an earlier worker wrote the same bytes
+        there = dependencies.objects.head(where)
+        if dependencies.objects.read(Address(where.bucket, where.key, there.version)) == body:
+            return  # an earlier worker wrote the same bytes
+        replace = partial(dependencies.objects.put, where, body, etag=there.etag)
+        with suppress(ConditionFailed):  # another worker has replaced it
+            yield from perform(Effect.WRITE_SEGMENT, replace)
 
 
 def _head(dependencies: Dependencies, where: Address) -> _Head:
@@ -131,13 +146,94 @@ def _head(dependencies: Dependencies, where: Address) -> _Head:
         found = dependencies.objects.head(where)
     except NotFound:
         return _Head(None)
-    document = json.loads(dependencies.objects.read(Address(where.bucket, where.key, found.version)))
-    if document.get("format") != FORMAT:
-        return _Head(found.etag)
-    deliveries, segments = tuple(document["deliveries"]), document["segments"]
-    erased = erased_of(segments.get("folder", SEGMENTS))
-    of_line = document.get("lifecycle"), document.get("stale")
-    return _Head(found.etag, document["height"], segments["count"], deliveries, *of_line, erased)
+    body = dependencies.objects.read(Address(where.bucket, where.key, found.version))
+    with suppress(ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        document = json.loads(body)
+        if document["format"] == FORMAT:
+            deliveries, segments = tuple(document["deliveries"]), document["segments"]
+            erased = erased_of(segments.get("folder", SEGMENTS))
+            of_line = document.get("lifecycle"), document.get("stale")
+            return _Head(found.etag, int(document["height"]), int(segments["count"]), deliveries, *of_line, erased)
+    return _Head(found.etag)
+
+
+def untrue(dependencies: Dependencies, chain: str) -> Iterator[ObjectVersion]:
+    """Head and segments of a line that cannot be read, or differ from what the ledger says up to the height of the head.
+
+    One segment at a time is in memory. Members that an older release did not write may be absent.
+    """
+    where = Address(dependencies.places.lake, manifest_key(chain))
+    try:
+        there = dependencies.objects.head(where)
+    except NotFound:
+        return
+    head, document = _head(dependencies, where), _stored(dependencies, where.key, there.version)
+    if head.height < 0:
+        if document.get("format") == FORMAT or not isinstance(document.get("deliveries"), list):  # of no other release
+            yield there
+        return
+    heights, folder = dependencies.places.segment_heights, segment_folder(head.erased)
+    texts = partial(dependencies.ledger.texts, chain)
+    erasures = erasures_of(
+        filter(None, (stored_block(text) for text in islice(texts(), head.height + 1) if RECORDED in text))
+    )
+    listed: list[dict[str, Any]] = []
+    unread: set[int] = set()
+    """Heights of blocks that are none, which the verification of the chain reports."""
+    of_line: tuple[dict[str, Any] | None, dict[str, Any] | None] = None, None
+    height = -1
+    for height, block in enumerate(map(stored_block, islice(texts(), head.height + 1))):
+        if block is None:
+            unread.add(height)
+        else:
+            of_line = _lifecycle((block,)) or of_line[0], _stale((block,), of_line[1])
+            if isinstance(block, Block) and block.kind is BlockKind.PUBLISHED:
+                listed.append(_delivery(dependencies, block, erasures))
+        number, rest = divmod(height + 1, heights)
+        if rest == 0 and number <= head.segments:
+            yield from _untrue_segment(
+                dependencies, chain, segment_key(chain, (number - 1) * heights, folder), listed, unread
+            )
+            listed = []
+    said = (document.get("line"), head.height, head.segments, document["segments"].get("heights"))
+    is_true = said == (chain, height, (height + 1) // heights, heights)
+    if not is_true or of_line != (head.lifecycle, head.stale) or not _lists(head.deliveries, listed, unread):
+        yield there
+
+
+def _untrue_segment(
+    dependencies: Dependencies, chain: str, key: str, deliveries: list[dict[str, Any]], unread: set[int]
+) -> Iterator[ObjectVersion]:
+    try:
+        there = dependencies.objects.head(Address(dependencies.places.lake, key))
+    except NotFound:
+        return  # readers get an error that names it
+    document = _stored(dependencies, key, there.version)
+    if document.get("line") != chain or not _lists(document.get("deliveries"), deliveries, unread):
+        yield there
+
+
+def _stored(dependencies: Dependencies, key: str, version: str) -> dict[str, Any]:
+    """A document of the manifest; an empty one where it is none."""
+    with suppress(ValueError, RecursionError):
+        document = json.loads(dependencies.objects.read(Address(dependencies.places.lake, key, version)))
+        return document if isinstance(document, dict) else {}
+    return {}
+
+
+def _lists(stored: Any, expected: Sequence[dict[str, Any]], unread: set[int]) -> bool:  # noqa: ANN401 - of JSON
+    """Whether deliveries are listed as the ledger has them; those of blocks that are none may be."""
+    if not isinstance(stored, list | tuple) or not all(
+        isinstance(each, dict) and each.keys() >= ALWAYS_LISTED for each in stored
+    ):
+        return False
+    listed = [each for each in stored if each["height"] not in unread]
+    wanted: list[dict[str, Any]] = json.loads(_json(expected))
+    return len(listed) == len(wanted) and all(
+        one.get(name, value) == value
+        for one, other in zip(listed, wanted, strict=True)
+        for name, value in other.items()
+    )
 
 
 def _lifecycle(blocks: tuple[AnyBlock, ...]) -> dict[str, Any] | None:
@@ -152,7 +248,7 @@ def _stale(blocks: tuple[AnyBlock, ...], before: dict[str, Any] | None) -> dict[
     return mark_of(records[-1]) if records else before
 
 
-def _json(document: dict[str, Any]) -> bytes:
+def _json(document: object) -> bytes:
     return json.dumps(document, sort_keys=True).encode()
 
 

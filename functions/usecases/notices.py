@@ -18,15 +18,16 @@ from lakegate.contracts.lake.lifecycle import moment
 from lakegate.contracts.lake.notices import ChannelNotice, Occurrence, failed, occurred, retried, sent
 from lakegate.contracts.lake.subscriptions import ALWAYS, LINEAGE
 from lakegate.functions.ports.channels import Notification
-from lakegate.functions.ports.errors import ConditionFailed, PortError, TransactionConflict
+from lakegate.functions.ports.errors import ConditionFailed, PortError, TransactionConflict, UnreadableItem
 from lakegate.functions.usecases.callbacks import invited
 from lakegate.functions.usecases.occurrences import noted
-from lakegate.functions.usecases.steps import Effect, perform
+from lakegate.functions.usecases.steps import Defect, Effect, perform
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from datetime import datetime
 
+    from lakegate.contracts.errors import LakegateError
     from lakegate.contracts.lake.lifecycle import Line
     from lakegate.contracts.lake.notices import OpenCause
     from lakegate.functions.ports.channels import CallbackInvitation
@@ -100,7 +101,7 @@ class Delivered:
     """What a turn did, for metrics."""
 
     sent: int = 0
-    failures: list[PortError] = field(default_factory=list)
+    failures: list[LakegateError] = field(default_factory=list)
     """Of channels that failed."""
     failing: set[str] = field(default_factory=set)
     dead: int = 0
@@ -116,9 +117,16 @@ def deliver(dependencies: Dependencies, noted_now: Iterable[str] = ()) -> Steps[
     try:
         due = dependencies.notices.due(dependencies.clock.now(), DUE_PER_TURN)
         for identity in dict.fromkeys((*due, *noted_now)):
-            notice = dependencies.notices.get(identity)
-            if notice is not None and notice.channel not in done.failing:
-                yield from _deliver(dependencies, notice, done)
+            try:
+                notice = dependencies.notices.get(identity)
+                if notice is not None and notice.channel not in done.failing:
+                    yield from _deliver(dependencies, notice, done)
+            except PortError as failure:
+                if not isinstance(failure, UnreadableItem):
+                    raise
+                done.failures.append(failure)
+            except Exception as error:  # noqa: BLE001 - one notice stops none of the others
+                done.failures.append(Defect(identity, error))
         done.dead = len(dependencies.notices.dead(DUE_PER_TURN))
     except PortError as failure:  # of the table: the next turn goes on
         done.failures.append(failure)

@@ -11,11 +11,12 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from lakegate.contracts.errors import LakegateError
 from lakegate.contracts.lake.lifecycle import LineStatus, instant_of, moment
 from lakegate.contracts.lake.promises import accepted, missed, not_accepted, reported
-from lakegate.functions.ports.errors import AccessDenied, ConditionFailed, NotFound, PortError
+from lakegate.functions.ports.errors import AccessDenied, ConditionFailed, NotFound
 from lakegate.functions.usecases.addressing import addressed
-from lakegate.functions.usecases.steps import Alarm, Effect, perform
+from lakegate.functions.usecases.steps import Alarm, Defect, Effect, perform
 from lakegate.functions.workload import Message
 
 if TYPE_CHECKING:
@@ -50,14 +51,16 @@ def renew(dependencies: Dependencies, message: Message) -> Steps[None]:
         yield from _write(dependencies, after)
 
 
-def report_missed(dependencies: Dependencies) -> Steps[list[PortError]]:
+def report_missed(dependencies: Dependencies) -> Steps[list[LakegateError]]:
     """Put a message into the outbox for each promise that is missed, once. Returns the errors of single lines."""
-    failures: list[PortError] = []
+    failures: list[LakegateError] = []
     for name in dependencies.promises.due(dependencies.clock.now(), DUE_PER_TURN):
         try:
             yield from _report(dependencies, name)
-        except PortError as failure:
+        except LakegateError as failure:
             failures.append(failure)
+        except Exception as error:  # noqa: BLE001 - one line stops none of the others
+            failures.append(Defect(name, error))
     return failures
 
 

@@ -53,7 +53,7 @@ from lakegate.functions.usecases.pull_landing import (
     write,
 )
 from lakegate.functions.usecases.pull_plans import discover_pulls, message_of, plan_of
-from lakegate.functions.usecases.steps import Effect, perform
+from lakegate.functions.usecases.steps import Defect, Effect, perform
 
 if TYPE_CHECKING:
     from lakegate.contracts.lake.pulls import PullingLine
@@ -92,6 +92,9 @@ def tick(dependencies: Dependencies, transfer: Transfer, landing: LandingParts, 
             continue
         except LakegateError as failure:
             pulled.failures.append(failure)
+        except Exception as error:  # noqa: BLE001 - one line stops none of the others
+            pulled.failures.append(Defect(line, error))
+    pulled.failures += dependencies.taken_out()
     return pulled
 
 

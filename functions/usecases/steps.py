@@ -126,6 +126,14 @@ class Alarm(LakegateError):  # noqa: N818 - the name is what to do with it
         self.workload = workload
 
 
+class Defect(LakegateError):  # noqa: N818 - the name is what it is
+    """An error that nothing of the project raises knowingly, at one workload or line: it stops none of the others."""
+
+    def __init__(self, at: str, error: Exception) -> None:
+        super().__init__(f"{type(error).__name__} @ {at}")
+        self.with_traceback(error.__traceback__)
+
+
 def perform(effect: Effect, do: Callable[[], T]) -> Steps[T]:
     """Hand one effect to the driver and pass on its answer."""
     answer: T = yield Call(effect, do)

@@ -9,15 +9,15 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from lakegate.contracts.errors import LakegateError
-from lakegate.functions.ports.errors import ConditionFailed, NotFound
+from lakegate.functions.ports.errors import ConditionFailed, NotFound, UnreadableItem
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases import layout
 from lakegate.functions.usecases.advance import advance, pause_of
 from lakegate.functions.usecases.intake import admit
 from lakegate.functions.usecases.lifecycle import settle_line
 from lakegate.functions.usecases.revalidating import discover_schedules, revalidate
-from lakegate.functions.usecases.steps import Effect, perform
-from lakegate.functions.workload import TERMINAL, State
+from lakegate.functions.usecases.steps import Defect, Effect, perform
+from lakegate.functions.workload import TERMINAL, State, workload_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,6 +80,7 @@ def sweep(dependencies: Dependencies, batch: int = BATCH) -> Steps[Swept]:
         if (yield from part()):
             parts.append(part)
     yield from _retried(dependencies, swept, resumed)
+    swept.failures += dependencies.taken_out()
     return swept
 
 
@@ -88,7 +89,8 @@ def _due(dependencies: Dependencies, swept: Swept, due: deque[str], resumed: lis
     for _ in range(min(batch, len(due))):
         if not _has_time(dependencies):
             return False
-        row = yield from _guarded(swept, _resume(dependencies, due.popleft()))
+        identity = due.popleft()
+        row = yield from _guarded(swept, identity, _resume(dependencies, identity))
         if row is not None:
             resumed.append(row)
     return bool(due)
@@ -98,24 +100,32 @@ def _released(dependencies: Dependencies, swept: Swept, released: set[str], batc
     """Judge a batch of what each resumed line held, in order of arrival. Returns whether there may be more."""
     more = False
     for line in dependencies.pauses.listed():
-        pause = dependencies.pauses.pause_of(line)
-        if pause is not None and pause.resumed is not None:
-            more |= yield from _of_line(dependencies, swept, line, released, batch)
+        more |= (yield from _guarded(swept, line, _of_line(dependencies, swept, line, released, batch))) or False
     return more
 
 
 def _of_line(dependencies: Dependencies, swept: Swept, line: str, released: set[str], batch: int) -> Steps[bool]:
-    """One resumed line: nothing overtakes a delivery that cannot be judged now; the pause ends with the last one."""
+    """A line, if it is resumed: nothing overtakes a delivery that cannot be judged now; the pause ends with the last one.
+
+    What cannot be read is passed over, because nobody knows when it can be.
+    """
+    pause = dependencies.pauses.pause_of(line)
+    if pause is None or pause.resumed is None:
+        return False
     held = dependencies.pauses.held(line, len(released) + batch)
     fresh = [identity for identity in held if identity not in released][:batch]
     for identity in fresh:
         if not _has_time(dependencies):
             return False
         released.add(identity)
-        row = dependencies.workloads.get(identity)
+        try:
+            row = dependencies.workloads.get(identity)
+        except UnreadableItem as failure:
+            swept.failures.append(failure)
+            continue
         if row.state is not State.HELD:  # the index lags: who let it go continues it
             continue
-        after = yield from _guarded(swept, advance(dependencies, row))
+        after = yield from _guarded(swept, identity, advance(dependencies, row))
         if after is None or after.state is State.HELD:
             return False
     if len(fresh) < batch:
@@ -129,7 +139,8 @@ def _lines(dependencies: Dependencies, swept: Swept, due: deque[str], step: OfLi
     for _ in range(min(batch, len(due))):
         if not _has_time(dependencies):
             return False
-        end = yield from _guarded(swept, step(dependencies, due.popleft()))
+        line = due.popleft()
+        end = yield from _guarded(swept, line, step(dependencies, line))
         swept.ends += [end] if end else []
     return bool(due)
 
@@ -147,13 +158,16 @@ def _has_time(dependencies: Dependencies) -> bool:
     return dependencies.remaining() >= ENOUGH
 
 
-def _guarded(swept: Swept, steps: Steps[T]) -> Steps[T | None]:
+def _guarded(swept: Swept, at: str, steps: Steps[T]) -> Steps[T | None]:
+    """What follows for one workload or line; whatever it raises stops none of the others."""
     swept.looked_at += 1
     try:
         return (yield from steps)
     except LakegateError as failure:
         swept.failures.append(failure)
-        return None
+    except Exception as error:  # noqa: BLE001 - likewise
+        swept.failures.append(Defect(at, error))
+    return None
 
 
 def _retried(dependencies: Dependencies, swept: Swept, rows: list[Workload]) -> Steps[None]:
@@ -163,7 +177,7 @@ def _retried(dependencies: Dependencies, swept: Swept, rows: list[Workload]) -> 
     for identity in pauses:
         if not _has_time(dependencies):
             return
-        yield from _guarded(swept, _resume(dependencies, identity))
+        yield from _guarded(swept, identity, _resume(dependencies, identity))
 
 
 def _resume(dependencies: Dependencies, identity: str) -> Steps[Workload | None]:
@@ -197,7 +211,8 @@ def _listed(dependencies: Dependencies, swept: Swept, listing: Listing, batch: i
     for version in page.versions:
         if not _has_time(dependencies):
             return False
-        yield from _guarded(swept, listing.each(version))
+        identity = workload_id(version.bucket, version.key, version.version)
+        yield from _guarded(swept, identity, listing.each(version))
     if page.after != before:
         yield from perform(Effect.KEEP_CURSOR, partial(dependencies.agenda.keep, listing.name, page.after))
     return page.after is not None

@@ -58,8 +58,9 @@ class MemoryLedger:
         chains = ((self.chains.get(chain, []), height) for chain, height in places)
         return tuple(digest(blocks[height]) if height < len(blocks) else "" for blocks, height in chains)
 
-    def blocks(self, chain: str, above: int = -1) -> tuple[AnyBlock, ...]:
-        """What lies above a height."""
+    def blocks(self, chain: str, above: int = -1, *, strict: bool = True) -> tuple[AnyBlock, ...]:
+        """What lies above a height; all of it can be read."""
+        del strict
         return tuple(self.chains.get(chain, ())[above + 1 :])
 
     def texts(self, chain: str) -> Iterator[bytes]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -58,6 +59,7 @@ workloads = st.builds(
     not_before=st.none() | times,
     deadline=st.none() | times,
     decision=st.none() | st.builds(Decision, st.text(), st.tuples(st.text()), counts=st.none() | st.builds(Counts)),
+    unknown=st.dictionaries(st.text(max_size=3).map("new-{}".format), st.integers() | st.text()).map(json.dumps),
 )
 
 
@@ -103,9 +105,13 @@ def test_a_row_comes_back_as_it_was_written(workload: Workload) -> None:
     assert workload == workload_of(workload_item(workload))
 
 
-@given(st.builds(Message, st.text(), st.text(), st.text(), st.text(), times.filter(lambda at: at.year < 9990)))
+@given(
+    st.builds(
+        Message, st.text(), st.text(), st.text(), st.text().map(json.dumps), times.filter(lambda at: at.year < 9990)
+    )
+)
 def test_a_message_comes_back_as_it_was_written(message: Message) -> None:
-    """Every field of a message survives the table."""
+    """Every field of a message survives the table; its body is JSON."""
     assert message == message_of(message_item(message))
 
 
@@ -201,7 +207,8 @@ def test_what_a_batch_left_out_is_asked_for_again(cloud: Cloud) -> None:
     """Keys that DynamoDB did not process are asked for again, a few times, and then count as throttled."""
     registry = DynamoRegistry(cloud.table("registry"), "landing", cloud.table("ledger"))
     unprocessed = {"registry": {"Keys": [{"id": {"S": "route#landing/in/"}}]}}
-    item = {name: {"S": getattr(route(), name)} for name in ("bucket", "prefix", "contract", "dataset")}
+    item: dict[str, Any] = {"id": {"S": "route#landing/in/"}}
+    item |= {name: {"S": getattr(route(), name)} for name in ("bucket", "prefix", "contract", "dataset")}
     item |= {"version": {"S": "1.0.0"}, "status": {"S": "active"}, "plan": {"S": "p1"}, "major": {"N": "1"}}
     with Stubber(cloud.dynamodb) as stub:
         stub.add_response("batch_get_item", {"Responses": {}, "UnprocessedKeys": unprocessed})

@@ -30,7 +30,7 @@ def commands(text: str) -> list[str]:
 
 def aws(line: str, names: Mapping[str, str], client: Callable[[str], Any]) -> dict[str, Any]:
     """Run one `aws` command with the client of a service; `$NAME` stands for one of the names."""
-    words = shlex.split(re.sub(r"\$(\w+)", lambda found: names[found[1]], line))
+    words = [re.sub(r"\$(\w+)", lambda found: names[found[1]], word) for word in shlex.split(line)]
     service, operation, *rest = words[1:]
     made = client({"s3api": "s3"}.get(service, service))
     method = operation.replace("-", "_")

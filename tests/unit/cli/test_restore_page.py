@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import boto3
@@ -47,6 +48,23 @@ def test_a_table_is_restored_under_its_own_name(lakegate: Lakegate) -> None:
     recovery = lakegate.clients["dynamodb"].describe_continuous_backups(TableName="ledger")
     described = recovery["ContinuousBackupsDescription"]["PointInTimeRecoveryDescription"]
     assert described["PointInTimeRecoveryStatus"] == "ENABLED"
+
+
+def test_an_item_is_copied_from_a_restored_table(lakegate: Lakegate) -> None:
+    """One damaged row is replaced by that of the restored table, while the stack works."""
+    lakegate.routed()
+    workload = lakegate.delivered()
+    before, key = items(lakegate, "workloads"), {"id": {"S": f"workload#{workload}"}}
+    names = {**NAMES, "TABLE": "workloads", "KEY": json.dumps(key)}
+    restore, get, put = commands(PAGE["An item that cannot be read"])
+    aws(restore, names, client)
+    item = lakegate.clients["dynamodb"].get_item(TableName="workloads", Key=key)["Item"]
+    lakegate.clients["dynamodb"].put_item(TableName="workloads", Item=item | {"row": {"S": "{"}})
+    damaged = lakegate("status").stderr
+    aws(put, names | {"ITEM": json.dumps(aws(get, names, client)["Item"])}, client)
+
+    assert f"workload#{workload}" in damaged
+    assert items(lakegate, "workloads") == before
 
 
 def test_a_deleted_or_overwritten_object_is_restored(lakegate: Lakegate) -> None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from lakegate.functions.ports.objects import Address
-from lakegate.functions.usecases import audit, layout
+from lakegate.functions.usecases import audit, layout, manifest
 from lakegate.functions.usecases.advance import advance
 from lakegate.functions.usecases.audit import Damage, damages
-from lakegate.functions.usecases.steps import Effect
+from lakegate.functions.usecases.steps import Effect, run
 from tests.fakes.jobs import Ending
 from tests.simulation.environment import LAKE, LINE, PREFIX, Environment
 from tests.simulation.stage import Fault, Stage, settle
@@ -138,6 +139,7 @@ def test_an_object_without_a_recorded_checksum_is_compared_by_version_and_size(m
     block = env.dependencies.ledger.blocks(LINE)[0]
     bare = replace(block, objects=(replace(block.objects[0], checksum=""),))
     monkeypatch.setitem(env.memory.ledger.chains, LINE, [bare])
+    env.memory.objects.delete(Address(LAKE, HEAD))
 
     assert found(env) == []
 
@@ -287,3 +289,60 @@ def test_the_objects_of_a_split_are_all_compared() -> None:
         (Damage.LOST, "accepted"),
         (Damage.LOST, "quarantine"),
     }
+
+
+HEAD = f"{FOLDER}_manifest.json"
+SEGMENT = f"{FOLDER}_manifest/{0:012}.json"
+TAMPERED = {
+    "not JSON": lambda _body: b"{",
+    "no document": lambda _body: b"[]",
+    "other rows": lambda body: body.replace(b'"rows": 6', b'"rows": 7', 1),
+    "other line": lambda body: body.replace(b'"orders/', b'"others/', 1),
+    "nothing listed": lambda _body: b'{"deliveries": {}}',
+    "no object": lambda body: body.replace(b'"objects"', b'"others"', 1),
+}
+
+
+@pytest.mark.parametrize("how", TAMPERED)
+@pytest.mark.parametrize("key", [HEAD, SEGMENT])
+def test_a_manifest_that_differs_from_the_ledger_is_found(key: str, how: str) -> None:
+    """Head and segments are derived: whatever they say beside the ledger is named; written again, they are true."""
+    env = finished(*(b"good:%d" % number for number in range(5)))
+    assert found(env) == []
+    body = env.dependencies.objects.read(Address(LAKE, key))
+    env.memory.objects.put(Address(LAKE, key), TAMPERED[how](body))
+
+    assert [(each.damage, each.key) for each in findings(env)] == [(Damage.UNTRUE, key)]
+
+    env.memory.objects.delete(Address(LAKE, HEAD))
+    run(manifest.update(env.dependencies, LINE), env.dependencies.clock)
+    assert (found(env), env.dependencies.objects.read(Address(LAKE, key))) == ([], body)
+
+
+def test_a_head_above_the_ledger_is_found_and_written_again() -> None:
+    """After the ledger was restored to an earlier time, the head lists what is not in it: the next delivery rebuilds it."""
+    env = finished(b"good:1", b"good:2", b"good:3")
+    body = json.loads(env.dependencies.objects.read(Address(LAKE, HEAD)))
+    env.memory.objects.put(Address(LAKE, HEAD), json.dumps(body | {"height": 1_000}).encode())
+    assert [(each.damage, each.key) for each in findings(env)] == [(Damage.UNTRUE, HEAD)]
+
+    run(manifest.update(env.dependencies, LINE), env.dependencies.clock)
+    assert found(env) == []
+
+
+def test_a_manifest_of_an_older_release_is_not_compared() -> None:
+    """It has its own form, and is rebuilt with the next delivery; a line without one has nothing to compare."""
+    env = finished(b"good:1")
+    env.memory.objects.put(Address(LAKE, HEAD), b'{"line": "orders/lines_v1", "height": 0, "deliveries": []}')
+    assert found(env) == []
+
+    env.memory.objects.delete(Address(LAKE, HEAD))
+    assert found(env) == []
+
+
+def test_a_missing_segment_is_no_untrue_one() -> None:
+    """Readers get an error that names it."""
+    env = finished(*(b"good:%d" % number for number in range(5)))
+    env.memory.objects.delete(Address(LAKE, SEGMENT))
+
+    assert found(env) == []

@@ -211,6 +211,28 @@ def without(*kinds: str) -> Callable[[World], object]:
     return inject
 
 
+def damaged(table: str, key: dict[str, object], attribute: str) -> Callable[[World], object]:
+    """An item of a line whose content is not JSON."""
+
+    def inject(world: World) -> None:
+        delivered(world)
+        item = world.lakegate.clients["dynamodb"].get_item(TableName=table, Key=key).get("Item", key)
+        world.lakegate.clients["dynamodb"].put_item(TableName=table, Item=item | {attribute: {"S": "{"}})
+
+    return inject
+
+
+def damaged_row(world: World) -> None:
+    key = {"id": {"S": f"workload#{delivered(world)}"}}
+    item = world.lakegate.clients["dynamodb"].get_item(TableName="workloads", Key=key)["Item"]
+    world.lakegate.clients["dynamodb"].put_item(TableName="workloads", Item=item | {"row": {"S": "{"}})
+
+
+def damaged_manifest(world: World) -> None:
+    world.lakegate.clients["s3"].put_object(Bucket=LAKE, Key="accepted/shop/orders_v1/_manifest.json", Body=b"{")
+
+
+BACKUP = "docs/restore.md, An item that cannot be read"
 OUT_OF_MEMORY = "Job failed. ExitCode: 137. Last few exceptions: java.lang.OutOfMemoryError: Java heap space"
 CASES: tuple[Case, ...] = (
     Case("contract-missing", emptied, "lakegate publish FILE"),
@@ -228,6 +250,24 @@ CASES: tuple[Case, ...] = (
     Case("contract-retired", with_status("retired"), "publish an active version", (KEY,)),
     Case("plan-missing", unplanned, "publish the same document again"),
     Case("plan-missing", unplanned_delivery, "publish the same document again", (KEY,), name="of a delivery"),
+    Case("row-unreadable", damaged_row, BACKUP),
+    Case("row-unreadable", damaged_row, BACKUP, (KEY,), name="by name"),
+    *(
+        Case("row-unreadable", damaged(table, {"id": {"S": key}}, attribute), BACKUP, name=key.partition("#")[0])
+        for table, key, attribute in (
+            ("workloads", "line#shop/orders_v1", "line"),
+            ("workloads", "promise#shop/orders_v1", "promises"),
+            ("workloads", "pull#shop/orders_v1", "pull"),
+            ("workloads", "revalidation#shop/orders_v1", "revalidation"),
+            ("workloads", "slices#shop/orders_v1", "following"),
+            ("workloads", "pause#shop/orders_v1", "since"),
+            ("registry", "contract#shop", "content"),
+            ("registry", "version#shop#1.0.0", "labels"),
+            ("registry", "route#lakegate-landing/orders/", "major"),
+            ("registry", "proposal#shop#2.0.0", "proposal"),
+        )
+    ),
+    Case("manifest-untrue", damaged_manifest, "aws s3api delete-object"),
     Case("source-lost", lost, "CloudTrail"),
     Case("object-archived", failed("archived"), "aws s3api restore-object"),
     Case("object-denied", failed("access-denied"), "kms:Decrypt"),

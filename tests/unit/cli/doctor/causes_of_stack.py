@@ -11,7 +11,9 @@ from botocore.exceptions import (
     NoRegionError,
 )
 
+from lakegate.functions.adapters.rows import message_item
 from lakegate.functions.adapters.tables import instant
+from lakegate.functions.workload import Message
 from tests.unit.cli.doctor.world import UUID, encrypted
 from tests.unit.cli.stack import LAKE, LANDING
 
@@ -102,10 +104,8 @@ def old(world: World) -> None:
 
 
 def unsent(world: World) -> None:
-    at = instant(world.now() - timedelta(hours=1))
-    world.lakegate.clients["dynamodb"].put_item(
-        TableName="workloads", Item={"id": {"S": "message#x"}, "shard": {"S": "message#3"}, "at": {"S": at}}
-    )
+    at, message = instant(world.now() - timedelta(hours=1)), Message("x", "w", "failed", "{}", world.now())
+    world.lakegate.clients["dynamodb"].put_item(TableName="workloads", Item=message_item(message) | {"at": {"S": at}})
 
 
 def ringing(world: World) -> None:
@@ -278,7 +278,7 @@ CASES = (
         "table-missing",
         lambda world: world.lakegate.clients["dynamodb"].delete_table(TableName="ledger"),
         "docs/restore.md",
-        blind=("recovery", "keys"),
+        blind=("recovery", "keys", "items"),
     ),
     Case("table-unusable", table(TableStatus="INACCESSIBLE_ENCRYPTION_CREDENTIALS"), "enable its KMS key"),
     Case("index-missing", table(GlobalSecondaryIndexes=[]), REVERT),
