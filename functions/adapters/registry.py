@@ -82,9 +82,7 @@ class DynamoRegistry:
         """One scan, as `snapshot`."""
         items = {item["id"]["S"]: item for item in self._items()}
         lists = {name: item for name, item in items.items() if name.startswith("contract#")}
-        wanted = {
-            name: _own_items(snapshot) for name, snapshot in self.table.readable(lists.values(), _named_contract)
-        }
+        wanted = {name: _own_items(snapshot) for name, snapshot in self.table.readable(lists.values(), _named_contract)}
         found: dict[str, set[str]] = {}
         for name, of_it in wanted.items():
             lost = {each for each in of_it if _is_other(items, each, of_it)}
@@ -302,7 +300,9 @@ def _own_items(seen: RegistrySnapshot) -> dict[str, Any]:
 
 
 def _is_other(there: Mapping[str, Any], name: str, wanted: Mapping[str, Any]) -> bool:
-    return bool(there.get(name) != wanted[name])
+    """Whether an item is lost, or is not as it should be; a newer release may have written more attributes."""
+    found = there.get(name, {})
+    return any(found.get(attribute) != value for attribute, value in wanted[name].items())
 
 
 def _claimed(route: Route) -> dict[str, Any]:
