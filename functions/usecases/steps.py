@@ -150,7 +150,7 @@ def run(steps: Steps[T], clock: Clock, jitter: Callable[[], float] = random.rand
         while True:
             try:
                 answer = patiently(call, clock, jitter)
-            except LakegateError as refused:
+            except Exception as refused:  # noqa: BLE001 - the use case knows what it stops
                 call = steps.throw(refused)
             else:
                 call = steps.send(answer)

@@ -254,7 +254,7 @@ def test_keys_of_a_newer_release_are_written_again(lakegate: Lakegate) -> None:
         table.put_item(TableName=where, Item=item | {attribute: {"S": json.dumps(content)}})
     lakegate.answer(workload)
     lakegate.ok("subscribe", LINE, "--as", "others", "--on", "rejected", "--to", CHANNEL)
-    lakegate.ok("publish", lakegate.contract("1.1.0"))
+    lakegate.ok("publish", lakegate.contract("1.1.0", **{"schema:\n": PROMISE}))
 
     assert lakegate.dependencies.workloads.get(workload).state is State.PUBLISHED
     for name, attribute in ((f"workload#{workload}", "row"), (f"line#{LINE}", "line"), ("contract#shop", "content")):
