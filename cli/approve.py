@@ -12,8 +12,7 @@ from lakegate.cli.answer import Asked
 from lakegate.cli.aws import opened
 from lakegate.cli.confirm import Yes, confirm
 from lakegate.cli.diff import print_comparison
-from lakegate.cli.inheriting import print_broken, print_warnings
-from lakegate.cli.lint import REFUSED
+from lakegate.cli.inheriting import print_warnings, print_weaker, print_without_notice
 from lakegate.cli.options import DEFAULT_STACK, ApiUrl, AsJson, Local, StackName
 from lakegate.cli.publish import compiled_document, print_published, refuse_number
 from lakegate.cli.withdraw import print_withdrawal
@@ -24,7 +23,6 @@ from lakegate.functions.ports.registry import WITHDRAWN
 from lakegate.functions.usecases.approval import approve as make_valid
 from lakegate.functions.usecases.compile_contract import effects_of
 from lakegate.functions.usecases.new_lines import drafts_of
-from lakegate.functions.usecases.parents import BreaksChildren
 from lakegate.functions.usecases.publish_contract import planned
 from lakegate.functions.usecases.steps import run
 from lakegate.functions.usecases.succession import IncompatibleVersion
@@ -99,20 +97,20 @@ def approve(  # noqa: PLR0913 - a command has these options
             return
         body = dependencies.objects.read(Address(dependencies.places.lake, found.publication.document))
         allowed = found.publication.unmeasured_rules > 0
-        referred = referred_of(dependencies, body)
+        referred = referred_of(dependencies, body, found.publication.own)
         compiled = compiled_document(name, body, referred, allow_unmeasured=allowed, as_json=as_json)
         compiled = replace(compiled, inherited_from=found.publication.inherited_from)
         try:
             change = planned(dependencies, compiled)
             if change.comparison is not None and not as_json:
                 print_comparison(change.comparison)
+            if not yes:
+                print_weaker(change.announced)
             confirm((f"{found.proposer} proposed {shown(name)}", *effects_of(compiled, change)), yes=yes)
             published = run(make_valid(dependencies, compiled, found), dependencies.clock)
         except IncompatibleVersion as refused:
             refuse_number(refused, as_json=as_json)
-        except BreaksChildren as refused:
-            print_broken(refused, as_json=as_json)
-            raise typer.Exit(REFUSED) from None
+        print_without_notice(dependencies, published, change.announced)
         routes = list(dependencies.registry.contract(compiled.contract).routes)
         drafts = drafts_of(dependencies, published)
     print_published(published, routes, drafts, change.warnings, as_json=as_json)

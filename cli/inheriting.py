@@ -1,4 +1,4 @@
-"""Parents and workflows of contracts in the registry, and the children that a new version of a parent would break."""
+"""Parents and workflows of contracts in the registry, and the children that are weaker than a new version of their parent."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from lakegate.contracts.compile.rules.nested_fields import with_parts
 from lakegate.contracts.inherit.resolve import resolve
 from lakegate.contracts.inherit.sources import source_of
 from lakegate.contracts.lint.examine import Examined
+from lakegate.contracts.words import listed
 from lakegate.functions.usecases.workflows import ReferredDocuments, referred_of
 
 if TYPE_CHECKING:
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
     from lakegate.contracts.inherit.resolve import ParentDocument
     from lakegate.contracts.model.contract import Contract, Dataset
     from lakegate.contracts.plan.workflow import PlannedWorkflow
-    from lakegate.functions.usecases.parents import BreaksChildren, BrokenChild
+    from lakegate.functions.ports.registry import Publication
+    from lakegate.functions.usecases.dependencies import Dependencies
+    from lakegate.functions.usecases.parents import BrokenChild
     from lakegate.functions.usecases.publish_contract import CompiledContract
 
 Inherited: TypeAlias = dict[str, list[dict[str, str]]]
@@ -48,15 +51,24 @@ def registry_documents(stack: str, body: bytes, *, local: bool) -> ReferredDocum
     return ReferredDocuments(parent, workflow, answered)
 
 
-def print_broken(refused: BreaksChildren, *, as_json: bool) -> None:
-    """Print the contracts that could not inherit from the new version, with the places in their documents."""
-    if as_json:
-        terminal.print_json({"valid": False, "children": [_as_document(each) for each in refused.children]})
-        return
-    for each in refused.children:
+def print_weaker(children: tuple[BrokenChild, ...]) -> None:
+    """Print the contracts that are weaker than the new version, with the places in their documents; not into an answer."""
+    for each in children:
         for line in _lines(each):
-            terminal.answers().print(escaped(line), markup=False, soft_wrap=True)
-    terminal.errors().print(escaped(f"lakegate: {refused}"), markup=False, soft_wrap=True)
+            terminal.errors().print(escaped(line), markup=False, soft_wrap=True)
+
+
+def print_without_notice(dependencies: Dependencies, published: Publication, children: tuple[BrokenChild, ...]) -> None:
+    """Print the contracts whose lines have no notice of a published version, because the caller may not write them."""
+    version = f"{published.contract}@{published.version}"
+    lines = [(child, line) for child in children for line in child.lines]
+    told = {line for _, line in lines if version in {each.version for each in dependencies.lines.get(line).parents}}
+    missing = dict.fromkeys(f"{child.contract} {child.version}" for child, line in lines if line not in told)
+    if missing:
+        text = (
+            f"lakegate: {listed(missing)} got no notice: that needs LifecyclePolicy, and publishing the document again"
+        )
+        terminal.errors().print(escaped(text), markup=False, soft_wrap=True)
 
 
 def print_warnings(name: str, compiled: CompiledContract, warnings: tuple[Problem, ...], *, as_json: bool) -> None:
@@ -65,14 +77,15 @@ def print_warnings(name: str, compiled: CompiledContract, warnings: tuple[Proble
         show({name: Examined((), warnings, tuple(compiled.document.decode().splitlines()))})
 
 
-def _as_document(child: BrokenChild) -> dict[str, object]:
+def child_document(child: BrokenChild) -> dict[str, object]:
+    """A weaker child as JSON has it."""
     errors = [asdict(each) for each in child.problems]
     return {"contract": child.contract, "version": child.version, "owner": child.owner, "errors": errors}
 
 
 def _lines(child: BrokenChild) -> Iterator[str]:
     owner = f" (owner: {child.owner})" if child.owner else ""
-    yield f"{child.contract} {child.version}{owner} would be weaker:"
+    yield f"{child.contract} {child.version}{owner} is weaker:"
     yield from (f"  line {each.line}: {each.message}" for each in child.problems)
 
 

@@ -12,7 +12,13 @@ from lakegate.cli.aws import opened
 from lakegate.cli.confirm import Yes, confirm
 from lakegate.cli.diff import print_comparison
 from lakegate.cli.escape import escaped
-from lakegate.cli.inheriting import print_broken, print_warnings, registry_documents
+from lakegate.cli.inheriting import (
+    child_document,
+    print_warnings,
+    print_weaker,
+    print_without_notice,
+    registry_documents,
+)
 from lakegate.cli.inputs import InputDocument
 from lakegate.cli.lifecycle import day_of
 from lakegate.cli.lint import REFUSED, as_document, show
@@ -24,7 +30,6 @@ from lakegate.contracts.lake.lifecycle import LineStatus
 from lakegate.functions.usecases.approval import propose
 from lakegate.functions.usecases.compile_contract import DocumentRefused, compile_document, effects_of
 from lakegate.functions.usecases.new_lines import drafts_of
-from lakegate.functions.usecases.parents import BreaksChildren
 from lakegate.functions.usecases.publish_contract import planned
 from lakegate.functions.usecases.publish_contract import publish as make_valid
 from lakegate.functions.usecases.steps import run
@@ -71,8 +76,8 @@ def publish(  # noqa: PLR0913 - a command has these options
     measured refuse the document, unless they are allowed. A number that is too low for the changes since the version that
     it follows is refused, with the changes and the number that would do (`lakegate diff`).
 
-    A version that published contracts would be weaker than is refused, or inherited later (--from 2027-01-01). Then it is
-    published now, their owners get notice at once, and until the day contracts are published with the version before.
+    Published contracts that inherit and are weaker than the version keep the parent that they have, and their lines get notice.
+    With --from 2027-01-01 it is inherited later: until the day, contracts are published with the version before.
 
     Where the stack requires approval (RequireApproval), this leaves a proposal, which another person approves
     (`lakegate approve`).
@@ -95,6 +100,8 @@ def publish(  # noqa: PLR0913 - a command has these options
                 _print_plan(compiled, change, as_json=as_json)
                 print_warnings(file, compiled, change.warnings, as_json=as_json)
                 return
+            if not yes:
+                print_weaker(change.announced)
             confirm(effects_of(compiled, change), yes=yes)
             if there.requires_approval and not change.is_done:
                 proposal = run(propose(dependencies, compiled), dependencies.clock)
@@ -104,9 +111,7 @@ def publish(  # noqa: PLR0913 - a command has these options
             published = run(make_valid(dependencies, compiled), dependencies.clock)
         except IncompatibleVersion as refused:
             refuse_number(refused, as_json=as_json)
-        except BreaksChildren as refused:
-            print_broken(refused, as_json=as_json)
-            raise typer.Exit(REFUSED) from None
+        print_without_notice(dependencies, published, change.announced)
         routes = list(dependencies.registry.contract(compiled.contract).routes)
         drafts = drafts_of(dependencies, published)
     print_published(published, routes, drafts, change.warnings, as_json=as_json)
@@ -166,10 +171,11 @@ def _print_plan(compiled: CompiledContract, change: PlannedChange, *, as_json: b
         compared = None if comparison is None else comparison.to_json()
         warnings = [asdict(each) for each in change.warnings]
         plan = {"valid": True, "new": change.is_new, "confirm": effects, "comparison": compared, "warnings": warnings}
-        terminal.print_json(plan)
+        terminal.print_json(plan | {"children": [child_document(each) for each in change.announced]})
         return
     if comparison is not None:
         print_comparison(comparison)
+    print_weaker(change.announced)
     name = f"{compiled.contract} {compiled.version}"
     text = f"{name} could be published." if change.is_new else f"{name} is published already."
     for line in (*(f"To confirm: {each}." for each in effects), f"{text} Nothing was written."):

@@ -83,6 +83,10 @@ class RemotePublication:
         except Refused as refused:
             if refused.kind != "confirmation-needed":
                 raise
+            for child in refused.problem.get("children", ()):
+                lines = (f"  line {each.line}: {each.message}" for each in _problems(child["errors"]))
+                for line in (f"{child['contract']} {child['version']} is weaker:", *lines):
+                    terminal.errors().print(escaped(line), markup=False, soft_wrap=True)
             confirm([str(each) for each in refused.problem.get("effects", ())], yes=False)
         return self.api.ask(method, path, body, query=confirmed)
 
@@ -91,10 +95,10 @@ class RemotePublication:
         from lakegate.contracts.lint.examine import Examined  # noqa: PLC0415 - of refused documents alone
 
         problem = refused.problem
-        if refused.kind not in {"invalid-contract", "incompatible-version", "breaks-children"}:
+        if refused.kind not in {"invalid-contract", "incompatible-version"}:
             raise refused
         if self.as_json:
-            names = ("errors", "warnings", "comparison", "children")
+            names = ("errors", "warnings", "comparison")
             terminal.print_json({"valid": False, **{name: problem[name] for name in names if name in problem}})
         elif refused.kind == "invalid-contract":
             from lakegate.cli.lint import show as show_problems  # noqa: PLC0415 - as above
@@ -104,9 +108,6 @@ class RemotePublication:
             show_problems({self.file: Examined(errors, warnings, lines)})
         else:
             _print(_changes(problem.get("comparison", {}).get("changes", ())))
-            for child in problem.get("children", ()):
-                _print([f"{child['contract']} {child['version']} would be weaker:"])
-                _print(f"  line {each.line}: {each.message}" for each in _problems(child["errors"]))
         terminal.errors().print(escaped(f"lakegate: {refused}"), markup=False, soft_wrap=True)
 
 

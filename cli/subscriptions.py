@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,6 +20,7 @@ from lakegate.contracts.lake.versions import major
 from lakegate.functions.usecases.lifecycle import acknowledge as acknowledge_version
 from lakegate.functions.usecases.lifecycle import change
 from lakegate.functions.usecases.steps import run
+from lakegate.functions.usecases.stricter_parents import still_weaker
 
 if TYPE_CHECKING:
     from lakegate.contracts.lake import lifecycle as states
@@ -108,6 +109,7 @@ def subscribers(line: Line, stack: StackName = DEFAULT_STACK, local: Local = Fal
     with opened(stack, local=local) as there:
         dependencies = there.dependencies()
         found = dependencies.lines.get(lifecycle.named_line(dependencies, line))
+        found = replace(found, parents=still_weaker(dependencies, found))
         now = moment(dependencies.clock.now())
     _answer(found, now, as_json=as_json)
 

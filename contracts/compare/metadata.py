@@ -43,6 +43,7 @@ class Metadata:
             yield from _unless_same(key, kind, getattr(old.about, key), getattr(new.about, key))
         yield from _unless_same("lakegate.inherits", "metadata", _parent(old), _parent(new))
         yield from _unless_same("lakegate.require", "metadata", list(old.require), list(new.require))
+        yield from _unless_same("lakegate.sharedWith", "metadata", list(old.shared_with), list(new.shared_with))
         yield from _deprecation(old.about, new.about)
         yield from _servers(old, new)
         yield from self.of_element("root", "", "$", "$")

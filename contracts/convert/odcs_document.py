@@ -52,6 +52,7 @@ def document_of(contract: Contract, rest: Rest) -> Plain:
     settings = {
         "inherits": contract.inherits.name if contract.inherits else None,
         "require": [*contract.require] or None,
+        "sharedWith": [*contract.shared_with] or None,
     }
     root = {
         "apiVersion": VERSION,

@@ -25,6 +25,7 @@ from lakegate.contracts.documents.setting_values import (
     pull,
     requirements,
     share,
+    shared_with,
     texts,
     time_in_name,
     workflow,
@@ -94,6 +95,7 @@ OTHER: dict[str, tuple[str, Parser]] = {
 OF_CONTRACTS: dict[str, tuple[str, Parser]] = {
     "inherits": ("inherits", parent),
     "require": ("require", requirements),
+    "sharedWith": ("shared_with", shared_with),
 }
 """The keys of a whole contract."""
 OF_DATASETS = ("schema", "models")
@@ -139,7 +141,7 @@ class Extension:
 
 
 def inheritance(places: Iterable[Place], notes: Notes) -> dict[str, Any]:
-    """The fields `inherits` and `require` of `Contract`, from the extension of the whole contract."""
+    """The fields `inherits`, `require` and `shared_with` of `Contract`, from the extension of the whole contract."""
     found: dict[str, Any] = {}
     for place in places:
         found |= _read(place, OF_CONTRACTS, notes, other_keys=(*POLICY, *STORAGE, *OTHER, "csv"))

@@ -164,6 +164,16 @@ def requirements(place: Place) -> tuple[str, ...]:
     return names
 
 
+def shared_with(place: Place) -> tuple[str, ...]:
+    """Contracts of other owners, by patterns of their ids."""
+    names = texts(place)
+    if not all(re.fullmatch(r"[^*/\r\n]+\*?|\*", each) for each in names):
+        raise InvalidValueError(
+            'a list of ids of contracts, or of the beginning of ids and a star: `["sales.*", "hr.people"]`'
+        )
+    return names
+
+
 def only(value: str) -> Parser:
     """Accepts only one value."""
 

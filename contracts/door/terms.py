@@ -98,7 +98,7 @@ def terms_of(plan: bytes) -> Terms:
         by_rows=policy["on_reject"] == "rows",
         batch=BatchLimits(*(policy.get(f"batch_{name}") for name in BatchLimits._fields)),
         observed=policy["mode"] == "observe",
-        references=_lines(document),
+        references=referred_lines(document),
         workflow=workflow_of(document.get("workflow")),
         delivery=DeliveryUnit(policy.get("delivery", "object")),
         quiet=timedelta(minutes=policy.get("quiet_minutes", 0)),
@@ -124,6 +124,7 @@ def storage_of(plan: Mapping[str, Any]) -> Storage:
     return Storage(Format(storage.get("format", "csv")), Compression(storage.get("compression", "none")))
 
 
-def _lines(plan: Mapping[str, Any]) -> tuple[str, ...]:
+def referred_lines(plan: Mapping[str, Any]) -> tuple[str, ...]:
+    """The lines whose accepted data the rules of a plan refer to, sorted."""
     queries = (check.get("query") for check in plan.get("checks", ()))
     return tuple(sorted({each["line"] for query in queries if query for each in query["relations"] if each["line"]}))

@@ -137,7 +137,7 @@ def noticed(line: Line, now: str, notice: Notice, period: timedelta) -> Line:
 
 def parent_announced(line: Line, now: str, notice: ParentNotice) -> Line:
     """The line once its owner has notice of a stricter parent; the same line if that was announced before."""
-    if notice in line.parents:
+    if any(each.version == notice.version for each in line.parents):
         return line
     parents = (*(each for each in line.parents if each.inherited_from > now), notice)
     ordered = tuple(sorted(parents, key=lambda each: (each.inherited_from, each.version)))

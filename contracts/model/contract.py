@@ -212,6 +212,8 @@ class Contract:
     inherits: ParentReference | None = None
     require: tuple[str, ...] = ()
     """What the contract, and each one that inherits from it, must declare: keys of `contracts/lint/inheritance.py`."""
+    shared_with: tuple[str, ...] = ()
+    """Who else may refer to its accepted data and inherit from it: ids of contracts, or the beginning of ids and a star."""
 
     @property
     def all_datasets(self) -> tuple[Dataset, ...]:

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.contracts.errors import InputError
+from lakegate.contracts.lake.owners import EVERY_CONTRACT
 from lakegate.contracts.lake.routes import Route
 from lakegate.functions.adapters.tables import number, text
 from lakegate.functions.ports.registry import Publication, RegistrySnapshot
@@ -38,6 +39,7 @@ def contract_of(contract: str, item: Mapping[str, Any]) -> RegistrySnapshot:
             labels=pairs(labels),
             needs=pairs(more[0]) if more else (),
             inherited_from=more[1] if len(more) > 1 else "",
+            **apart(*more[2:]),
         )
         for version, status, document, plans, unmeasured_rules, labels, *more in content["versions"]
     )
@@ -46,6 +48,15 @@ def contract_of(contract: str, item: Mapping[str, Any]) -> RegistrySnapshot:
     known = {"versions", "routes", "children"}
     unknown = json.dumps({name: value for name, value in content.items() if name not in known})
     return RegistrySnapshot(versions, routes, int(item["revision"]["N"]), tuple(content.get("children", ())), unknown)
+
+
+def apart(shared_with: Sequence[str] = (), own: Sequence[str] = EVERY_CONTRACT) -> dict[str, tuple[str, ...]]:
+    """What keeps a version apart from contracts of other owners, as JSON has it; in items of older releases there is nothing."""
+    return {"shared_with": tuple(shared_with), "own": tuple(own)}
+
+
+def _is_apart(publication: Publication) -> bool:
+    return (publication.shared_with, publication.own) != ((), EVERY_CONTRACT)
 
 
 def pairs(listed: Sequence[Sequence[str]]) -> tuple[tuple[str, str], ...]:
@@ -64,7 +75,8 @@ def listed(contract: str, snapshot: RegistrySnapshot) -> dict[str, Any]:
             each.unmeasured_rules,
             each.labels,
             each.needs,
-            *filter(None, (each.inherited_from,)),
+            *([each.inherited_from] if each.inherited_from or _is_apart(each) else []),
+            *([each.shared_with, each.own] if _is_apart(each) else []),
         )
         for each in snapshot.versions
     ]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from lakegate.contracts.lake.owners import EVERY_CONTRACT
 from lakegate.contracts.plan.serialization import canonical
+from lakegate.functions.adapters.contract_items import apart
 from lakegate.functions.adapters.tables import text
 from lakegate.functions.ports.registry import Proposal, Publication
 
@@ -31,7 +33,8 @@ def proposal_of(item: Mapping[str, Any]) -> Proposal:
     document = json.loads(item["proposal"]["S"])
     content: dict[str, Any] = document.pop("publication") | {"routes": (), "retired": ()}
     pairs = {name: tuple(map(tuple, content[name])) for name in ("plans", "labels", "needs")}
-    return Proposal(Publication(**content | pairs), **document)
+    kept_apart = apart(content.get("shared_with", ()), content.get("own", EVERY_CONTRACT))
+    return Proposal(Publication(**content | pairs | kept_apart), **document)
 
 
 def if_unchanged(seen: Proposal | None) -> dict[str, Any]:

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.contracts.lake.records import contract_chain
 from lakegate.contracts.lake.routes import Route
-from lakegate.functions.adapters.contract_items import OF_A_ROUTE, at_revision, contract_key, contract_of, listed, pairs
+from lakegate.functions.adapters.contract_items import (
+    OF_A_ROUTE,
+    apart,
+    at_revision,
+    contract_key,
+    contract_of,
+    listed,
+    pairs,
+)
 from lakegate.functions.adapters.dynamodb import BATCH, DynamoTable, transact
 from lakegate.functions.adapters.errors import port_errors
 from lakegate.functions.adapters.ledger import RECORD_REASONS, head_key, record_puts, record_reasons
@@ -264,6 +272,7 @@ def _route(item: Mapping[str, Any]) -> Route:
 
 
 def _publication(item: Mapping[str, Any]) -> Publication:
+    shared_with, own = apart(*json.loads(item["apart"]["S"]) if "apart" in item else ()).values()
     plans = tuple(sorted((dataset, plan["S"]) for dataset, plan in item["plans"]["M"].items()))
     unmeasured = int(item.get("unmeasured_rules", number(0))["N"])
     return Publication(
@@ -273,6 +282,8 @@ def _publication(item: Mapping[str, Any]) -> Publication:
         labels=pairs(json.loads(item["labels"]["S"])) if "labels" in item else (),
         needs=pairs(json.loads(item["needs"]["S"])) if "needs" in item else (),
         inherited_from=item["inherited_from"]["S"] if "inherited_from" in item else "",
+        shared_with=shared_with,
+        own=own,
         **{name: item[name]["S"] for name in _OF_A_VERSION},
     )
 
@@ -287,6 +298,7 @@ def _version(publication: Publication) -> dict[str, Any]:
             "labels": text(json.dumps(publication.labels)),
             "needs": text(json.dumps(publication.needs)),
             **({"inherited_from": text(publication.inherited_from)} if publication.inherited_from else {}),
+            "apart": text(json.dumps([publication.shared_with, publication.own])),
         },
         "ConditionExpression": "attribute_not_exists(id) OR document = :document",
         "ExpressionAttributeValues": {":document": text(publication.document)},

@@ -47,7 +47,7 @@ def publish(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
         compile_document,
         effects_of,
     )
-    from lakegate.functions.usecases.parents import BreaksChildren  # noqa: PLC0415 - likewise
+    from lakegate.functions.usecases.parents import identity  # noqa: PLC0415 - likewise
     from lakegate.functions.usecases.publish_contract import planned  # noqa: PLC0415 - likewise
     from lakegate.functions.usecases.publish_contract import publish as make_valid  # noqa: PLC0415 - likewise
     from lakegate.functions.usecases.succession import IncompatibleVersion  # noqa: PLC0415 - likewise
@@ -55,7 +55,9 @@ def publish(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
 
     body = document_in(request)
     try:
-        referred, unmeasured = referred_of(dependencies, body), request.flag("allowUnmeasured")
+        if declared := identity(body)[0]:  # before what it refers to is read
+            _refuse_another(request, declared)
+        referred, unmeasured = referred_of(dependencies, body, request.own), request.flag("allowUnmeasured")
         compiled = compile_document(body, referred, allow_unmeasured=unmeasured)
         _refuse_another(request, compiled.contract)
         compiled = replace(compiled, inherited_from=_day(dependencies, request))
@@ -63,7 +65,11 @@ def publish(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
         effects = list(effects_of(compiled, change))
         if effects and not request.flag("confirm"):
             detail = "Publishing has effects that may be unexpected: repeat the request with `confirm=true`."
-            raise HttpProblem(409, "confirmation-needed", detail, effects=effects)
+            children = [
+                {"contract": each.contract, "version": each.version, "errors": _located(each.problems)}
+                for each in change.announced
+            ]
+            raise HttpProblem(409, "confirmation-needed", detail, effects=effects, children=children)
         place = {"location": f"{PATH}/{quote(compiled.contract, safe='')}"}
         if dependencies.places.needs_approval and not change.is_done:
             proposal = run(propose(dependencies, compiled), dependencies.clock)
@@ -84,12 +90,6 @@ def publish(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
     except IncompatibleVersion as refused:
         comparison = refused.comparison.to_json()
         raise HttpProblem(409, "incompatible-version", str(refused), comparison=comparison) from None
-    except BreaksChildren as refused:
-        children = [
-            {"contract": each.contract, "version": each.version, "errors": _located(each.problems)}
-            for each in refused.children
-        ]
-        raise HttpProblem(409, "breaks-children", str(refused), children=children) from None
     return HttpAnswer(200, compiled.contract, place)
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from lakegate.contracts.errors import LakegateError
+from lakegate.contracts.lake.owners import EVERY_CONTRACT, are_named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +28,8 @@ PROBLEM: Final = "application/problem+json"
 
 CALLBACK_ROUTE: Final = "POST /api/v1/workload/{id}/callback"
 """The one route that API Gateway authorises nobody for: who has a token of a delivery may use it."""
-EVERY_CONTRACT: Final = ("*",)
+OF_CONTRACT: Final = "/data-contract/{id}"
+"""Of routes whose address names a contract: by IAM a caller may use this one, and of others nothing is known."""
 CLAIM: Final = "lakegate_contracts"
 """The claim of a token that limits its holder to contracts."""
 
@@ -44,6 +46,8 @@ class HttpRequest:
     """The caller's ARN, or issuer and subject of a token; never a text that the caller chose. Empty for `CALLBACK_ROUTE`."""
     contracts: tuple[str, ...] = EVERY_CONTRACT
     """The contracts that the caller may use: ids, or the beginning of ids and a star."""
+    own: tuple[str, ...] = EVERY_CONTRACT
+    """Those that a document it publishes may refer to, beside its own and what is shared with it."""
     path: Mapping[str, str] = field(default_factory=dict)
     query: Mapping[str, str] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -53,9 +57,7 @@ class HttpRequest:
 
     def allows(self, contract: str) -> bool:
         """Whether the caller may use a contract."""
-        return any(
-            contract.startswith(each[:-1]) if each.endswith("*") else contract == each for each in self.contracts
-        )
+        return are_named(self.contracts, contract)
 
     def flag(self, name: str) -> bool:
         """Whether a parameter of the query is `true`; absent means no. Raises HttpProblem for any other value."""
@@ -111,7 +113,6 @@ class HttpProblem(LakegateError):  # noqa: N818 - RFC 9457 calls it a problem
 
 
 TITLES: Final[Mapping[str, str]] = {
-    "breaks-children": "Contracts that inherit from it would be weaker",
     "another-contract": "The caller may not use this contract",
     "confirmation-needed": "The effects have to be confirmed",
     "illegal-transition": "The workload has no such transition now",
@@ -148,14 +149,17 @@ class GatewayEvent:
     def request(self) -> HttpRequest:
         """The request. Raises HttpProblem for a caller without a name and a body that is too large or cannot be read."""
         authorizer, route = self.event["requestContext"].get("authorizer") or {}, str(self.event["routeKey"])
+        headers = self.event.get("headers") or {}
+        contracts = contracts_of(authorizer, headers.get("authorization", ""))
         return HttpRequest(
             route,
             self.id,
             caller_of(authorizer) if route != CALLBACK_ROUTE else "",
-            contracts_of(authorizer),
+            contracts,
+            () if authorizer.get("iam") and OF_CONTRACT in route else contracts,
             self.event.get("pathParameters") or {},
             self.event.get("queryStringParameters") or {},
-            self.event.get("headers") or {},
+            headers,
             self._body(),
         )
 
@@ -185,12 +189,26 @@ def caller_of(authorizer: Mapping[str, Any]) -> str:
     raise HttpProblem(401, "unauthenticated", "The request was signed by nobody whom API Gateway names.")
 
 
-def contracts_of(authorizer: Mapping[str, Any]) -> tuple[str, ...]:
-    """The contracts that a token is limited to by its claim: a text, or a list that API Gateway has written as `[a b]`.
+def contracts_of(authorizer: Mapping[str, Any], authorization: str) -> tuple[str, ...]:
+    """The contracts that a token is limited to by its claim: a list, or one text with blanks or commas between them.
 
-    Every contract without the claim, and of callers by IAM, whose policies name the contract in the address.
+    Every contract without the claim, and of callers by IAM, whose policies name the contract in the address. API Gateway, which
+    has verified the token, writes a list as `[a b]`, which is the same for `["a b"]`: the claim is read from the token itself.
     """
     claims = (authorizer.get("jwt") or {}).get("claims") or {}
     if CLAIM not in claims:
         return EVERY_CONTRACT
-    return tuple(str(claims[CLAIM]).removeprefix("[").removesuffix("]").replace(",", " ").split())
+    claim = _claim_of(authorization)
+    if isinstance(claim, str):
+        return tuple(claim.replace(",", " ").split())
+    return tuple(each for each in claim if isinstance(each, str) and each) if isinstance(claim, list) else ()
+
+
+def _claim_of(authorization: str) -> object:
+    """The claim in the payload of a verified token; None where it cannot be read."""
+    _, _, payload = authorization.rpartition(" ")[2].partition(".")
+    text = payload.partition(".")[0]
+    try:
+        return json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))[CLAIM]
+    except (ValueError, LookupError, TypeError):
+        return None

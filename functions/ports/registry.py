@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
+from lakegate.contracts.lake.owners import EVERY_CONTRACT, are_named
 from lakegate.contracts.plan.serialization import digest
 
 if TYPE_CHECKING:
@@ -40,6 +41,15 @@ class Publication:
     """The contract versions that it inherits from, the nearest first, each with the key of its document in the lake bucket."""
     inherited_from: str = ""
     """From when contracts inherit from it (RFC 3339, UTC, six decimals); empty: since it is published."""
+    shared_with: tuple[str, ...] = ()
+    """As `Contract.shared_with`."""
+    own: tuple[str, ...] = EVERY_CONTRACT
+    """The contracts that its publisher may use beside this one, as `lakegate.contracts.lake.owners` names them: its rules refer
+    to the data of these, and of what is shared with it."""
+
+    def is_open_to(self, contract: str, own: tuple[str, ...]) -> bool:
+        """Whether a contract, whose publisher may use `own`, may refer to this one: it is the same, own, or shared with it."""
+        return self.contract == contract or are_named(own, self.contract) or are_named(self.shared_with, contract)
 
     @property
     def parent(self) -> str:

@@ -89,9 +89,10 @@ def effects_of(compiled: CompiledContract, change: PlannedChange) -> Iterator[st
                 yield f"the validator {validator} gets each delivery of {shown(dataset)}, to measure {rules} of it"
     for each in change.announced:
         owner = f" (owner: {shown(each.owner)})" if each.owner else ""
+        since = f"from {compiled.inherited_from[:10]} on" if compiled.inherited_from else "at once"
         yield (
-            f"{each.contract} {each.version}{owner} is weaker than {name}, from which new versions of it inherit from"
-            f" {compiled.inherited_from[:10]} on: its lines get notice"
+            f"{each.contract} {each.version}{owner} is weaker than {name}, from which new versions of it inherit {since}: its"
+            " lines get notice"
         )
     if change.closed:
         yield f"{name} is retired: every delivery below {listed(change.closed)} would be refused"
@@ -126,6 +127,8 @@ def _compiled(contract: Contract, body: bytes, referred: ReferredDocuments) -> C
         labels=labels_of(contract),
         draft=_folded(contract.status) in DRAFTS,
         end=_end(contract),
+        shared_with=contract.shared_with,
+        own=referred.own,
     )
 
 

@@ -1,28 +1,28 @@
 """The contracts that published contracts inherit from, and those that inherit from them.
 
 A version is resolved when it is published: the documents of its parents are pinned by their digests, so that a later version of
-a parent changes neither it nor its plans. A parent is published only if the newest version of each child could inherit from it.
+a parent changes neither it nor its plans. Children that are weaker than a new version of their parent get notice
+(`lakegate.functions.usecases.stricter_parents`); they never keep it from being published.
 """
 
 from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.errors import ContractError, InputError
 from lakegate.contracts.inherit.resolve import ParentDocument, identity_of, pinned, resolve
 from lakegate.contracts.lake.lifecycle import moment
+from lakegate.contracts.lake.owners import EVERY_CONTRACT
 from lakegate.contracts.lake.routes import line_of
 from lakegate.contracts.lake.versions import is_release, major, precedence
 from lakegate.contracts.model.contract import COMMON
-from lakegate.contracts.words import listed
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases.names import is_usable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from lakegate.contracts.errors import Problem
     from lakegate.contracts.inherit.resolve import Parents, PinnedDocument
@@ -42,18 +42,6 @@ class BrokenChild:
     """In the document of the child."""
     lines: tuple[str, ...] = ()
     """Its dataset lines; of a contract without datasets one line that stands for it."""
-
-
-class BreaksChildren(InputError):  # noqa: N818 - the name is what happened
-    """A new version of a parent is stricter than published contracts that inherit from it."""
-
-    def __init__(self, children: tuple[BrokenChild, ...]) -> None:
-        names = listed(f"{each.contract} {each.version}" for each in children)
-        super().__init__(
-            f"contracts that inherit from it would be weaker: {names}; publish stricter versions of them first, or give their"
-            " owners notice (--from DAY)"
-        )
-        self.children = children
 
 
 def document_key(text: bytes) -> str:
@@ -85,26 +73,37 @@ def pinned_parents(dependencies: Dependencies, publication: Publication) -> Pare
     return pinned({name: dependencies.objects.read(Address(lake, key)) for name, key in publication.needs})
 
 
+def identity(text: bytes) -> tuple[str, str]:
+    """The id and the version that a document declares; empty for a text that is none."""
+    try:
+        return identity_of(text)
+    except ContractError:
+        return "", ""
+
+
 def published_before(dependencies: Dependencies, text: bytes) -> Publication | None:
     """The version that was published with this very document; None if there is none."""
-    try:
-        contract, version = identity_of(text)
-    except ContractError:
-        return None
+    contract, version = identity(text)
     versions = dependencies.registry.contract(contract).versions if is_usable(contract) else ()
     wanted = version, document_key(text)
     return next((each for each in versions if (each.version, each.document) == wanted), None)
 
 
-def parents_of(dependencies: Dependencies, before: Publication | None) -> Parents:
-    """The parents of a document to publish: the newest ones, or, if it was published `before`, those that it had then."""
+def parents_of(
+    dependencies: Dependencies, text: bytes, before: Publication | None, own: tuple[str, ...] = EVERY_CONTRACT
+) -> Parents:
+    """The parents of a document to publish: the newest ones, or, if it was published `before`, those that it had then.
+
+    A contract that is neither among the publisher's `own` nor shared with the document's is not found.
+    """
     if before is not None:
         return pinned_parents(dependencies, before)
+    contract, _ = identity(text)
 
     def find(parent: str, line: int) -> ParentDocument | None:
         now = moment(dependencies.clock.now())
         found = parent_in_force(dependencies.registry.contract(parent), line, now) if is_usable(parent) else None
-        return None if found is None else document_of(dependencies, found)
+        return None if found is None or not found.is_open_to(contract, own) else document_of(dependencies, found)
 
     return find
 
@@ -120,19 +119,27 @@ def refuse_other_parent(parent: PinnedDocument, seen: RegistrySnapshot, now: str
 
 
 def broken_children(
-    dependencies: Dependencies, seen: RegistrySnapshot, compiled: CompiledContract, at: str
-) -> tuple[BrokenChild, ...]:
-    """The published contracts that could not inherit from a new version of their parent, from a time on."""
-    version = compiled.version
-    current = parent_in_force(seen, major(version), at)
-    is_older = current is not None and precedence(current.version) >= precedence(version)
-    if is_older or not is_release(version) or not seen.children:
-        return ()
-    line, needs = major(version), {each.name: each.text for each in compiled.needs}
-    parent = ParentDocument(compiled.document, pinned(needs), is_published=True)
-    announced = document_of(dependencies, current) if current and current.inherited_from else None
-    find = partial(_broken, dependencies, inherits=(compiled.contract, line), parent=parent, announced=announced)
-    return tuple(each for child in seen.children for each in find(child))
+    dependencies: Dependencies,
+    seen: RegistrySnapshot,
+    compiled: CompiledContract,
+    at: str,
+    children: Iterable[str],
+) -> Iterator[BrokenChild]:
+    """Those of the published `children` that could not inherit from a version of their parent, from a time on.
+
+    `seen` is the parent, with or without this version.
+    """
+    version, line = compiled.version, major(compiled.version)
+    others = replace(seen, versions=tuple(each for each in seen.versions if each.version != version))
+    current = parent_in_force(others, line, at)
+    if not is_release(version) or (current is not None and precedence(current.version) > precedence(version)):
+        return
+    parent = ParentDocument(
+        compiled.document, pinned({each.name: each.text for each in compiled.needs}), is_published=True
+    )
+    before = document_of(dependencies, current) if current else None
+    for child in children:
+        yield from _broken(dependencies, child, inherits=(compiled.contract, line), parent=parent, before=before)
 
 
 def _broken(
@@ -141,11 +148,11 @@ def _broken(
     *,
     inherits: tuple[str, int],
     parent: ParentDocument,
-    announced: ParentDocument | None,
+    before: ParentDocument | None,
 ) -> Iterator[BrokenChild]:
     """The newest version of each line of a child that inherits from this line, if it would be weaker than the new parent.
 
-    Errors that it has with its own parents, or with one that was announced to its owner, are not those of the new parent.
+    Errors that it has with its own parents are not new, and, once its owner has notice, those that it has with the parent before.
     """
     snapshot = dependencies.registry.contract(child)
     for line in sorted({major(each.version) for each in snapshot.versions}):
@@ -157,12 +164,14 @@ def _broken(
         def errors(above: Parents, text: bytes = document.text) -> tuple[Problem, ...]:
             return resolve(text, above).examined.errors
 
-        before = (*errors(document.parents), *(errors(only(inherits, announced)) if announced else ()))
-        known = {(each.code, each.path) for each in before}
+        lines = tuple(line_of(child, each, line) for each in datasets_of(publication))
+        notices = (each.version for name in lines for each in dependencies.lines.get(name).parents)
+        has_notice = inherits[0] in {each.rpartition("@")[0] for each in notices}
+        own = (*errors(document.parents), *(errors(only(inherits, before)) if before and has_notice else ()))
+        known = {(each.code, each.path) for each in own}
         after = errors(only(inherits, parent))
         problems = tuple(each for each in after if (each.code, each.path) not in known)
         if problems:
-            lines = tuple(line_of(child, each, line) for each in datasets_of(publication))
             yield BrokenChild(child, publication.version, dict(publication.labels).get("owner", ""), problems, lines)
 
 

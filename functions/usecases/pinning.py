@@ -6,11 +6,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.lake.lifecycle import LineStatus, instant_of, moment, strictest, warning
+from lakegate.contracts.lake.owners import are_named
 from lakegate.contracts.lake.routes import Route, candidates, covering, parts_of
 from lakegate.functions.usecases import layout
+from lakegate.functions.usecases.leading import leading
 from lakegate.functions.workload import Pin, Referred
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from datetime import datetime
 
     from lakegate.functions.usecases.dependencies import Dependencies
@@ -54,6 +57,36 @@ def modified_at(dependencies: Dependencies, workload: Workload, at: datetime) ->
 
 def with_references(dependencies: Dependencies, workload: Workload) -> Pin:
     """The pin with the heights of the lines that its plan refers to: read once, and the same for every attempt."""
-    assert workload.pin is not None
-    heads = ((line, dependencies.ledger.head(line)) for line in dependencies.terms(workload).references)
-    return replace(workload.pin, references=tuple(Referred(line, head.height) for line, head in heads))
+    pin = workload.pin
+    assert pin is not None
+    lines = dependencies.terms(workload).references
+    return replace(pin, references=referred_lines(dependencies, pin.contract, pin.version, lines))
+
+
+def referred_lines(
+    dependencies: Dependencies, contract: str, version: str, lines: Iterable[str]
+) -> tuple[Referred, ...]:
+    """Lines that the rules of a contract version refer to, as high as they are now.
+
+    A line of another owner that is not shared with the contract (any more) is as one that nothing was accepted of.
+    """
+    own = _own(dependencies, contract, version) if lines else ()
+    return tuple(
+        Referred(line, dependencies.ledger.head(line).height if _is_open(dependencies, contract, own, line) else -1)
+        for line in lines
+    )
+
+
+def _own(dependencies: Dependencies, contract: str, version: str) -> tuple[str, ...]:
+    """The contracts that the publisher of a version may use."""
+    versions = dependencies.registry.contract(contract).versions
+    return next((each.own for each in versions if each.version == version), ())
+
+
+def _is_open(dependencies: Dependencies, contract: str, own: tuple[str, ...], line: str) -> bool:
+    """Whether a line is of the contract, of another one of its publisher, or shared with it by its current version."""
+    other, _, number = parts_of(line)
+    if other == contract or are_named(own, other):
+        return True
+    found = leading(dependencies.registry.contract(other), other, number)
+    return found is not None and found.is_open_to(contract, own)

@@ -7,43 +7,42 @@ The current version of a line is the published one with the highest number. Ever
 3. write what the transaction will name: content-addressed, so a retry writes the same bytes;
 4. let lines begin, or end as a deprecated document announces (`lakegate.functions.usecases.new_lines`);
 5. write version, routes and record in one transaction, if nobody has written the contract since step 1; else begin again;
-6. put drafts in force that the version ends.
+6. put drafts in force that the version ends, and give notice to contracts that inherit and are weaker.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.errors import InputError
+from lakegate.contracts.door.terms import referred_lines
+from lakegate.contracts.errors import InputError, Problem
 from lakegate.contracts.inherit.resolve import pinned
 from lakegate.contracts.lake.lifecycle import moment
+from lakegate.contracts.lake.owners import EVERY_CONTRACT
 from lakegate.contracts.lake.records import Record, contract_chain
+from lakegate.contracts.lake.routes import parts_of
 from lakegate.contracts.lake.versions import major, precedence
+from lakegate.contracts.words import shown
 from lakegate.functions.ports.errors import ConditionFailed
 from lakegate.functions.ports.registry import WITHDRAWN, Publication, SeenParent
 from lakegate.functions.usecases.contract_files import store
-from lakegate.functions.usecases.leading import leading_its_routes
+from lakegate.functions.usecases.leading import leading, leading_its_routes
+from lakegate.functions.usecases.names import is_usable
 from lakegate.functions.usecases.new_lines import are_drafts, begin_lines, end_drafts
 from lakegate.functions.usecases.parents import document_key, refuse_other_parent
 from lakegate.functions.usecases.recording import published_by, record_at_head
 from lakegate.functions.usecases.steps import Effect, perform
-from lakegate.functions.usecases.stricter_parents import (
-    announce,
-    children_to_notify,
-    refuse_breaking,
-    refuse_unannounced,
-    weaker_later,
-)
+from lakegate.functions.usecases.stricter_parents import announce, children_to_notify, weaker_later
 from lakegate.functions.usecases.succession import refuse_incompatible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from lakegate.contracts.compare.change import VersionComparison
-    from lakegate.contracts.errors import Problem
     from lakegate.contracts.inherit.resolve import PinnedDocument
     from lakegate.contracts.lake.lifecycle import Ending
     from lakegate.functions.ports.registry import RegistrySnapshot
@@ -54,6 +53,8 @@ if TYPE_CHECKING:
 
 MAX_ROUTES = 93
 """A transaction holds 100 items: version, list of the contract, parent, proposal, three of the record, and the routes."""
+MAX_CHILDREN = 1_000
+"""The item of a parent lists them beside its own versions, for which room has to stay."""
 MAX_TRIES = 20
 """How often a decision is taken again because somebody else has written the contract."""
 ANOTHER_CONTENT = "this version is published with another content: give the changed one a new number"
@@ -85,6 +86,10 @@ class CompiledContract:
     """What a deprecated document says about its end, and the time of the sunset; empty if it names none."""
     inherited_from: str = ""
     """As `Publication.inherited_from`."""
+    shared_with: tuple[str, ...] = ()
+    """As `Contract.shared_with`."""
+    own: tuple[str, ...] = EVERY_CONTRACT
+    """As `Publication.own`."""
 
     @property
     def parent(self) -> str:
@@ -107,9 +112,9 @@ class PlannedChange:
     drafted: bool = False
     """Whether its lines are drafts afterwards."""
     announced: tuple[BrokenChild, ...] = ()
-    """The contracts whose owners are given notice, because they are weaker than this version."""
+    """The publisher's own contracts that are weaker than this version: their lines get notice, and so do those of others."""
     warnings: tuple[Problem, ...] = ()
-    """Where it is weaker than a version of its parent that is inherited from a later day on."""
+    """Where it is weaker than a version of its parent that is inherited from a later day on; lines that it may not refer to."""
 
 
 def planned(dependencies: Dependencies, compiled: CompiledContract) -> PlannedChange:
@@ -126,15 +131,28 @@ def planned(dependencies: Dependencies, compiled: CompiledContract) -> PlannedCh
         comparison=comparison,
         drafted=compiled.draft and are_drafts(dependencies, snapshot, compiled),
         announced=children_to_notify(dependencies, snapshot, compiled),
-        warnings=weaker_later(dependencies, snapshot, compiled),
+        warnings=(*weaker_later(dependencies, snapshot, compiled), *_unknown_lines(dependencies, compiled)),
     )
+
+
+def _unknown_lines(dependencies: Dependencies, compiled: CompiledContract) -> Iterator[Problem]:
+    """Lines that no rule is compared with, because nothing is published there, or it is another owner's: both read the same."""
+    for line in sorted({line for plan in compiled.plans.values() for line in referred_lines(json.loads(plan))}):
+        contract, _, number = parts_of(line)
+        found = leading(dependencies.registry.contract(contract), contract, number) if is_usable(contract) else None
+        if contract != compiled.contract and not (found and found.is_open_to(compiled.contract, compiled.own)):
+            message = (
+                f"{shown(line)} is not published here, or not shared with this contract (`sharedWith`): what refers to it is"
+                " not measured."
+            )
+            yield Problem("dangling-relationship", "$", None, message)
 
 
 def publish(dependencies: Dependencies, compiled: CompiledContract) -> Steps[Publication]:
     """Make a version valid, and move the routes of its line to the current version. Idempotent.
 
-    Raises IncompatibleVersion (a number too low for the changes), BreaksChildren (contracts that inherit would be weaker),
-    and InputError: another content under a published number, a name that is no folder, a route to a dataset that is gone.
+    Raises IncompatibleVersion (a number too low for the changes) and InputError: another content under a published number, a
+    name that is no folder, a route to a dataset that is gone, a parent with too many children.
     """
 
     def decide(seen: RegistrySnapshot) -> Publication:
@@ -149,18 +167,11 @@ def publish(dependencies: Dependencies, compiled: CompiledContract) -> Steps[Pub
 def write_with_lines(
     dependencies: Dependencies, compiled: CompiledContract, decide: Callable[[RegistrySnapshot], Publication], act: Act
 ) -> Steps[Publication]:
-    """Give notice of a stricter parent, let lines begin, `write`, and put drafts in force that the version ends."""
-
-    def decide_noticed(seen: RegistrySnapshot) -> Publication:
-        publication = decide(seen)
-        refuse_unannounced(dependencies, seen, compiled)
-        return publication
-
-    if compiled.inherited_from:
-        yield from announce(dependencies, dependencies.registry.contract(compiled.contract), compiled)
+    """Let lines begin, `write`, put drafts in force that the version ends, and give notice of a stricter parent."""
     yield from begin_lines(dependencies, dependencies.registry.contract(compiled.contract), compiled)
-    publication = yield from write(dependencies, compiled.contract, decide_noticed, act, compiled.parent)
+    publication = yield from write(dependencies, compiled.contract, decide, act, compiled.parent)
     yield from end_drafts(dependencies, dependencies.registry.contract(compiled.contract), compiled)
+    yield from announce(dependencies, compiled, publication)
     return publication
 
 
@@ -178,7 +189,6 @@ def refuse(dependencies: Dependencies, seen: RegistrySnapshot, compiled: Compile
         raise InputError(f"{compiled.inherited_from[:10]} is not in the future: contracts inherit from a later day on")
     if compiled.needs:
         refuse_other_parent(compiled.needs[0], dependencies.registry.contract(compiled.parent), now)
-    refuse_breaking(dependencies, seen, compiled, now)
     parents = pinned({each.name: each.text for each in compiled.needs})
     return refuse_incompatible(dependencies, seen, compiled.version, compiled.document, parents)
 
@@ -256,6 +266,11 @@ def _write(
     """The transaction. A refusal becomes an InputError with its reason."""
     if len(publication.routes) > MAX_ROUTES:
         raise InputError(f"a line has at most {MAX_ROUTES} routes")
+    others = set() if parent is None else {*parent.seen.children} - {publication.contract}
+    if parent is not None and len(others) >= MAX_CHILDREN:
+        raise InputError(
+            f"{parent.contract} has {MAX_CHILDREN:,} contracts that inherit from it: inherit from another one"
+        )
     record, proposal = None, None
     if act is not None:
         chain, proposal = contract_chain(publication.contract), act.proposal
@@ -286,4 +301,6 @@ def publication_of(compiled: CompiledContract) -> Publication:
         labels=compiled.labels,
         needs=tuple((each.name, document_key(each.text)) for each in compiled.needs),
         inherited_from=compiled.inherited_from,
+        shared_with=compiled.shared_with,
+        own=compiled.own,
     )

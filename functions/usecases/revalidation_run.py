@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lakegate.contracts.door.terms import terms_of
 from lakegate.contracts.errors import LakegateError
+from lakegate.contracts.lake.routes import parts_of
 from lakegate.contracts.plan.plan import Plan
 from lakegate.contracts.plan.request import Request, StagedPart
 from lakegate.functions.ports.errors import NotFound
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases import layout
+from lakegate.functions.usecases.pinning import referred_lines
 from lakegate.functions.usecases.run_policy import line_policy
 from lakegate.functions.usecases.steps import Effect, perform
 from lakegate.functions.usecases.submission import (
@@ -71,13 +73,13 @@ def dialect_of(dependencies: Dependencies, plan: str, line: str) -> Mapping[str,
     return terms_of(dependencies.plan_at(plan, line)).dialect
 
 
-def request_of(dependencies: Dependencies, run: ScheduledRun, data: AcceptedData) -> Request:
+def request_of(dependencies: Dependencies, row: RevalidatedLine, run: ScheduledRun, data: AcceptedData) -> Request:
     """The request of an attempt: what was accepted up to its height and is not erased, read by version."""
     lake, plan = dependencies.places.lake, Plan.from_validated(dependencies.plan_at(run.plan, run.id))
     parts = tuple(StagedPart(f"s3://{lake}/{each.key}", each.size, version=each.version) for _, each in data.found)
     queries = (each.query for each in plan.checks if each.query is not None)
     lines = sorted({each.line for query in queries for each in query.relations if each.line})
-    referred = (Referred(each, dependencies.ledger.head(each).height) for each in lines)
+    referred = referred_lines(dependencies, parts_of(row.line)[0], row.version, lines)
     return Request(
         workload=run.id,
         attempt=run.attempt,
@@ -106,7 +108,7 @@ def start(dependencies: Dependencies, row: RevalidatedLine, run: ScheduledRun, d
     """
     lake, job = dependencies.places.lake, dependencies.places.job
     _refuse_other_formats(dependencies, row.line, run, data)
-    request = request_of(dependencies, run, data)
+    request = request_of(dependencies, row, run, data)
     if not request.parts:  # all of it was erased since
         raise NotFound("no-data")
     where = Address(lake, f"{layout.attempt_prefix(run.id, run.attempt)}/request.json")

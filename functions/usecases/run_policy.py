@@ -43,7 +43,8 @@ def run_policy(job: JobSettings, lake: str, request: Request) -> str:
     parts = sorted({_part(each.uri, len(request.parts)) for each in request.parts})
     own = [*parts, f"{_place(request.output_uri)}/*"]
     merged = [request.slices.merge.line] if request.slices and request.slices.merge else []
-    exact = [*map(_place, sorted(plans)), *_accepted(lake, [*merged, *(each.line for each in request.references)])]
+    referred = [each.line for each in request.references if each.parts]
+    exact = [*map(_place, sorted(plans)), *_accepted(lake, [*merged, *referred])]
     return _within_limit(job, lake, own, exact)
 
 
@@ -60,7 +61,7 @@ def batch_policy(job: JobSettings, lake: str, batch: BatchScope) -> str:
 
 def line_policy(job: JobSettings, lake: str, request: Request, line: str) -> str:
     """The policy of a run that measures what was accepted of a line; it reads versions of objects."""
-    lines = dict.fromkeys((line, *(each.line for each in request.references)))
+    lines = dict.fromkeys((line, *(each.line for each in request.references if each.parts)))
     plans = {request.plan_uri, *(each.plan_uri for found in request.references for each in found.parts)}
     exact = [*map(_place, sorted(plans)), *_accepted(lake, lines)]
     return _within_limit(job, lake, [f"{_place(request.output_uri)}/*"], exact, VERSIONS)

@@ -1,26 +1,28 @@
-"""A new version of a parent that published contracts are weaker than: refused, or inherited later, with notice to their owners.
+"""A new version of a parent that published contracts are weaker than: inherited at once, or later, with notice to their owners.
 
-`lakegate publish --from DAY` stores the version at once. Until the day, contracts are published with the version before. Each
-line of a contract that would be weaker has the notice in its item, before the version is written; the same transaction has
-the record and the message of the outbox (`lakegate.functions.usecases.lifecycle`). Who publishes a contract after
-that is warned at each place that is weaker.
+`lakegate publish --from DAY` stores the version at once. Until the day, contracts are published with the version before.
+Children never block a parent: the version is written first, whatever they are and however many. Then each line of a contract
+that is weaker gets the notice in its item; the same transaction has the record and the message of the outbox
+(`lakegate.functions.usecases.lifecycle`). Who publishes a contract before the day is warned at each place that is weaker.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from itertools import takewhile
+from typing import TYPE_CHECKING, Final
 
-from lakegate.contracts.errors import InputError
 from lakegate.contracts.inherit.resolve import pinned, resolve
 from lakegate.contracts.lake.lifecycle import LONGEST_TEXT, ParentNotice, moment
+from lakegate.contracts.lake.owners import are_named
+from lakegate.contracts.lake.routes import parts_of
 from lakegate.contracts.lake.transitions import parent_announced
 from lakegate.contracts.lake.versions import is_release, major, precedence
-from lakegate.contracts.words import listed, printable
+from lakegate.contracts.words import printable
+from lakegate.functions.ports.errors import AccessDenied
 from lakegate.functions.usecases.lifecycle import PARENT, change
 from lakegate.functions.usecases.parents import (
-    BreaksChildren,
     broken_children,
     document_of,
     newest_release,
@@ -32,11 +34,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lakegate.contracts.errors import Problem
+    from lakegate.contracts.lake.lifecycle import Line
     from lakegate.functions.ports.registry import Publication, RegistrySnapshot
     from lakegate.functions.usecases.dependencies import Dependencies
     from lakegate.functions.usecases.parents import BrokenChild
     from lakegate.functions.usecases.publish_contract import CompiledContract
     from lakegate.functions.usecases.steps import Steps
+
+NEEDED: Final = 10.0
+"""Seconds that looking at one more contract may take."""
 
 
 def weaker_later(dependencies: Dependencies, seen: RegistrySnapshot, compiled: CompiledContract) -> tuple[Problem, ...]:
@@ -56,6 +62,8 @@ def _weaker_later(dependencies: Dependencies, compiled: CompiledContract) -> Ite
     own = resolve(compiled.document, pinned({each.name: each.text for each in compiled.needs})).examined.errors
     known = {(each.code, each.path) for each in own}
     for parent in _announced(dependencies, compiled.parent, line):
+        if not parent.is_open_to(compiled.contract, compiled.own):
+            continue
         above = only((compiled.parent, line), document_of(dependencies, parent))
         errors = resolve(compiled.document, above).examined.errors
         start = f"From {parent.inherited_from[:10]} on, when `{parent.contract}@{parent.version}` is inherited: "
@@ -73,45 +81,45 @@ def _announced(dependencies: Dependencies, contract: str, line: int) -> Iterator
             yield found
 
 
-def refuse_breaking(dependencies: Dependencies, seen: RegistrySnapshot, compiled: CompiledContract, now: str) -> None:
-    """Raise BreaksChildren if a version that is inherited from now on is stricter than the newest version of a child."""
-    if compiled.inherited_from:
-        return
-    broken = broken_children(dependencies, seen, compiled, now)
-    if broken:
-        raise BreaksChildren(broken)
-
-
 def children_to_notify(
     dependencies: Dependencies, seen: RegistrySnapshot, compiled: CompiledContract
 ) -> tuple[BrokenChild, ...]:
-    """The contracts that are weaker than a version which is inherited later; none if it is published already."""
-    at = compiled.inherited_from
-    if not at or any(each.version == compiled.version for each in seen.versions):
+    """The publisher's own contracts that are weaker than the version; none if it is published already.
+
+    Others are not shown: they are of owners of their own.
+    """
+    if any(each.version == compiled.version for each in seen.versions):
         return ()
-    return broken_children(dependencies, seen, compiled, at)
+    own = (each for each in seen.children if are_named(compiled.own, each))
+    at = compiled.inherited_from or moment(dependencies.clock.now())
+    return tuple(broken_children(dependencies, seen, compiled, at, own))
 
 
-def announce(dependencies: Dependencies, seen: RegistrySnapshot, compiled: CompiledContract) -> Steps[None]:
-    """Give notice to the lines of these contracts, once."""
-    for child in children_to_notify(dependencies, seen, compiled):
+def announce(dependencies: Dependencies, compiled: CompiledContract, published: Publication) -> Steps[None]:
+    """Give notice of a published version to the lines of all contracts that are weaker, once: the publisher's own first.
+
+    As many as there is time for: publishing the version again goes on. Raises AccessDenied for a caller who may not write
+    lines, if the version is inherited from a day on; one that is inherited at once is published without notice.
+    """
+    seen = dependencies.registry.contract(compiled.contract)
+    ordered = sorted(seen.children, key=lambda each: not are_named(compiled.own, each))
+    children = takewhile(lambda _: dependencies.remaining() > NEEDED, ordered)
+    at = published.inherited_from or moment(dependencies.clock.now())
+    for child in broken_children(dependencies, seen, compiled, at, children):
+        notice = ParentNotice(f"{published.contract}@{published.version}", at, printable(child.owner)[:LONGEST_TEXT])
         for line in child.lines:
-            decide = partial(parent_announced, notice=_notice(compiled, child))
-            yield from change(dependencies, line, PARENT, decide)
+            try:
+                yield from change(dependencies, line, PARENT, partial(parent_announced, notice=notice))
+            except AccessDenied:
+                if published.inherited_from:
+                    raise
+                return
 
 
-def refuse_unannounced(dependencies: Dependencies, seen: RegistrySnapshot, compiled: CompiledContract) -> None:
-    """Raise InputError where a contract was published since the notices were given."""
-    missing = [
-        child
-        for child in children_to_notify(dependencies, seen, compiled)
-        if any(_notice(compiled, child) not in dependencies.lines.get(line).parents for line in child.lines)
-    ]
-    if missing:
-        names = listed(f"{each.contract} {each.version}" for each in missing)
-        raise InputError(f"contracts that inherit from it were published meanwhile: {names}; publish again")
-
-
-def _notice(compiled: CompiledContract, child: BrokenChild) -> ParentNotice:
-    owner = printable(child.owner)[:LONGEST_TEXT]
-    return ParentNotice(f"{compiled.contract}@{compiled.version}", compiled.inherited_from, owner)
+def still_weaker(dependencies: Dependencies, line: Line) -> tuple[ParentNotice, ...]:
+    """The notices of a line that hold: what its contract inherited from before is older than the version of the notice."""
+    contract, _, number = parts_of(line.name)
+    newest = newest_release(dependencies.registry.contract(contract), number)
+    parent, _, version = newest.needs[0][0].rpartition("@") if newest and newest.needs else ("", "", "")
+    named = ((each, *each.version.rpartition("@")) for each in line.parents)
+    return tuple(notice for notice, of, _, new in named if of == parent and precedence(version) < precedence(new))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.inherit.resolve import Parents  # noqa: TC001 - a NamedTuple's annotation
 from lakegate.contracts.lake.lifecycle import LineStatus
+from lakegate.contracts.lake.owners import EVERY_CONTRACT
 from lakegate.contracts.lint.workflow import read_workflow
 from lakegate.contracts.plan.plan import Plan
 from lakegate.contracts.plan.workflow import PlannedWorkflow
@@ -41,13 +42,21 @@ class ReferredDocuments(NamedTuple):
     parents: Parents
     workflows: Workflows
     validators: Validators
+    own: tuple[str, ...] = EVERY_CONTRACT
+    """The contracts of the publisher."""
 
 
-def referred_of(dependencies: Dependencies, text: bytes) -> ReferredDocuments:
-    """Finds in the registry what a document to publish refers to: the newest, or what it was published with."""
+def referred_of(dependencies: Dependencies, text: bytes, own: tuple[str, ...] = EVERY_CONTRACT) -> ReferredDocuments:
+    """Finds in the registry what a document to publish refers to: the newest, or what it was published with.
+
+    Contracts that are neither the publisher's `own` nor shared with the document's are not there.
+    """
     before = published_before(dependencies, text)
     return ReferredDocuments(
-        parents_of(dependencies, before), _workflows_of(dependencies, before), validators_of(dependencies, before)
+        parents_of(dependencies, text, before, own),
+        _workflows_of(dependencies, before),
+        validators_of(dependencies, before),
+        own,
     )
 
 

@@ -526,9 +526,18 @@ def test_a_child_is_listed_with_its_parent(ports: Ports) -> None:
     assert ports.registry.contract("acme").children == ("shop",)
 
 
-def test_a_version_that_is_inherited_later_is_read_as_it_was_written(ports: Ports) -> None:
-    """Its day is in the item of the version and in that of the contract; a proposal keeps it, too."""
-    version = replace(PUBLICATION, routes=(), plans=(), inherited_from="2027-01-01T00:00:00.000000Z")
+@pytest.mark.parametrize(
+    "what",
+    [
+        {"inherited_from": "2027-01-01T00:00:00.000000Z"},
+        {"shared_with": ("hr.*", "taxi")},
+        {"own": ("sales.*",)},
+        {"own": (), "inherited_from": "2027-01-01T00:00:00.000000Z"},
+    ],
+)
+def test_a_version_is_read_as_it_was_written(ports: Ports, what: dict[str, Any]) -> None:
+    """Its day, and what keeps owners apart, are in the item of the version, in that of the contract and in a proposal."""
+    version = replace(PUBLICATION, routes=(), plans=(), **what)
     ports.registry.publish(version)
     proposal = replace(PROPOSAL, publication=replace(version, version="1.1.0"), base=1)
     ports.registry.propose(proposal, None)

@@ -131,6 +131,7 @@ def explore(prepare: Callable[[], Environment], commands: dict[str, Command], *,
 def _play(env: Environment, commands: dict[str, Command], choices: Choices, crashes: int) -> None:
     people = [Person(name, command) for name, command in commands.items()]
     known: set[tuple[str, str]] = set()
+    owed: set[tuple[str, str]] = set()
     lines = Lifecycles(env)
     left = crashes
     while True:
@@ -142,7 +143,7 @@ def _play(env: Environment, commands: dict[str, Command], choices: Choices, cras
             person.begin(env)
         else:
             person.perform()
-            registry_holds(env, known)
+            registry_holds(env, known, owed)
             lines_hold(env, lines)
         if left > 0 and choices.pick(2) == 1:
             left -= 1
@@ -154,6 +155,8 @@ def _play(env: Environment, commands: dict[str, Command], choices: Choices, cras
     lines_hold(env, lines)
     if broken := lines.finished(manifests(env)):
         raise Violation(broken.promise, broken.seen)
+    for child, version in sorted(owed):
+        _has_notice(env, child, version)
 
 
 def lines_hold(env: Environment, lines: Lifecycles) -> None:
@@ -178,10 +181,11 @@ def _was_waited_for(line: Line, now: str) -> bool:
     return over or set(line.notice.teams) <= set(line.notice.acknowledged)
 
 
-def registry_holds(env: Environment, known: set[tuple[str, str]]) -> None:
+def registry_holds(env: Environment, known: set[tuple[str, str]], owed: set[tuple[str, str]]) -> None:
     """P21: what the registry names is there, routes carry the current version, numbers and parents are respected.
 
-    A version is compared when it appears, with the one that it follows then (decision 28); `known` are those before.
+    A version is compared when it appears, with the one that it follows then (decision 28); `known` are those before. `owed`: the
+    children that are there then and weaker, whose owners get notice of the version.
     """
     registry, lake = env.dependencies.registry, env.memory.objects.current(LAKE)
     contracts = sorted({each.contract for each in registry.snapshot().versions} & {"shop", "acme"})
@@ -196,14 +200,16 @@ def registry_holds(env: Environment, known: set[tuple[str, str]]) -> None:
             known.add((contract, each.version))
             if is_new and before is not None and not _is_compatible(env, before, each):
                 raise Violation("P21", f"{each.version} of {contract} is not compatible with {before.version}")
-            if is_new and each.inherited_from:
-                _is_announced(env, each)
+            if is_new and contract == "acme":
+                owed |= {
+                    (child, each.version) for child in snapshot.children if _weaker(env, _newest(env, child), each)
+                }
         for route in registry.routes(LANDING, tuple(each.prefix for each in snapshot.routes)):
             current = leading(snapshot, contract, route.major)
             if current is None or (route.version, route.plan) != (current.version, dict(current.plans)[route.dataset]):
                 raise Violation("P21", f"{route.prefix} carries {route.version}, which is not current")
     for child in registry.contract("acme").children:
-        _keeps_to_parent(env, child)
+        _keeps_to_parent(env, child, owed)
 
 
 @cache
@@ -223,27 +229,29 @@ def _is_compatible(env: Environment, before: Any, after: Any) -> bool:
     return compare(*sides).ok
 
 
-def _keeps_to_parent(env: Environment, child: str) -> None:
-    """The newest version of a child could inherit from the newest version of its parent."""
-    registry = env.dependencies.registry
-    snapshot = registry.contract(child)
-    newest = max(snapshot.versions, key=lambda each: precedence(each.version))
+def _newest(env: Environment, child: str) -> Publication:
+    return max(env.dependencies.registry.contract(child).versions, key=lambda each: precedence(each.version))
+
+
+def _keeps_to_parent(env: Environment, child: str, owed: set[tuple[str, str]]) -> None:
+    """The newest version of a child could inherit from the newest version of its parent, or was there before that."""
+    newest = _newest(env, child)
     line, now = major(newest.needs[0][0].rpartition("@")[2]), moment(env.memory.clock.now())
-    parent = parent_in_force(registry.contract("acme"), line, now)
+    parent = parent_in_force(env.dependencies.registry.contract("acme"), line, now)
     assert parent is not None
-    if weaker := _weaker(env, newest, parent):
+    if (child, parent.version) not in owed and (weaker := _weaker(env, newest, parent)):
         raise Violation("P21", f"{child} {newest.version} is weaker than acme {parent.version}: {weaker}")
 
 
-def _is_announced(env: Environment, parent: Publication) -> None:
-    """Owners of contracts that are weaker than a version have notice, when it is published, from when it is inherited."""
-    registry = env.dependencies.registry
-    for child in registry.contract(parent.contract).children:
-        newest = max(registry.contract(child).versions, key=lambda each: precedence(each.version))
-        notices = env.dependencies.lines.get(f"{child}/orders_v{major(newest.version)}").parents
-        announced = {(each.version, each.inherited_from) for each in notices}
-        if (f"acme@{parent.version}", parent.inherited_from) not in announced and _weaker(env, newest, parent):
-            raise Violation("P21", f"the owner of {child} has no notice of acme {parent.version}")
+def _has_notice(env: Environment, child: str, version: str) -> None:
+    """Owners of contracts that are weaker than a version of their parent have notice of it in the end."""
+    newest = _newest(env, child)
+    parent = next(each for each in env.dependencies.registry.contract("acme").versions if each.version == version)
+    notices = env.dependencies.lines.get(f"{child}/orders_v{major(newest.version)}").parents
+    at = {each.version: each.inherited_from for each in notices}
+    is_right = parent.inherited_from in {"", at.get(f"acme@{version}")}
+    if (f"acme@{version}" not in at or not is_right) and _weaker(env, newest, parent):
+        raise Violation("P21", f"the owner of {child} has no notice of acme {version}")
 
 
 def _weaker(env: Environment, child: Publication, parent: Publication) -> str:

@@ -318,10 +318,8 @@ def test_a_planted_bug_of_a_condition_is_found(bug: str, monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("function", "name"),
     [
-        ("refuse_breaking", "a parent and its child"),
         ("refuse_other_parent", "a parent and its child"),
         ("refuse_incompatible", "two publishers of one contract"),
-        ("refuse_unannounced", "a scheduled parent and its first child"),
     ],
 )
 def test_a_planted_bug_of_a_decision_is_found(function: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -331,12 +329,12 @@ def test_a_planted_bug_of_a_decision_is_found(function: str, name: str, monkeypa
         explore(*SCENES[name], crashes=0)
 
 
-def test_a_parent_that_is_not_announced_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Planted: neither is notice given, nor is its absence refused."""
+@pytest.mark.parametrize("name", ["a parent and its child", "a scheduled parent and its first child"])
+def test_a_parent_that_is_not_announced_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted: no notice is given."""
     monkeypatch.setattr(publish_contract, "announce", nothing)
-    monkeypatch.setattr(publish_contract, "refuse_unannounced", lambda *_: None)
     with pytest.raises(Violation, match="has no notice"):
-        explore(*SCENES["a scheduled parent and its child"], crashes=0)
+        explore(*SCENES[name], crashes=0)
 
 
 def test_a_document_that_is_written_after_the_version_is_found() -> None:

@@ -86,7 +86,7 @@ class Api:
         event: dict[str, Any] = {
             "version": "2.0",
             "routeKey": route,
-            "headers": {"content-type": "application/json", **(headers or {})},
+            "headers": {"content-type": "application/json", **token_of(authorizer), **(headers or {})},
             "requestContext": {"requestId": "request-1", "authorizer": signed() if authorizer is None else authorizer},
             "isBase64Encoded": False,
         }
@@ -116,6 +116,19 @@ class Api:
 
     def workload(self, name: str) -> Answer:
         return self.call("GET /api/v1/workload/{id}", path=name)
+
+
+def token_of(authorizer: dict[str, Any] | None) -> dict[str, str]:
+    """The header with the token whose claims API Gateway has written into an authorizer, a list as `[a b]`."""
+    claims = (authorizer or {}).get("jwt", {}).get("claims", {})
+    written = {name: each[1:-1].split() if each.startswith("[") else each for name, each in claims.items()}
+    return {"authorization": f"Bearer {encoded(written)}"} if claims else {}
+
+
+def encoded(claims: dict[str, Any]) -> str:
+    """A token with these claims; API Gateway has verified it."""
+    parts = (json.dumps(each).encode() for each in ({"alg": "RS256"}, claims))
+    return ".".join([*(base64.urlsafe_b64encode(each).decode().rstrip("=") for each in parts), "signature"])
 
 
 def document(version: str = "1.0.0", status: str = "active", **changes: str) -> str:

@@ -153,18 +153,21 @@ def test_rules_that_can_never_be_measured_must_be_allowed(served: Api) -> None:
     assert (allowed.status, allowed.body) == (200, "shop")
 
 
-def test_a_parent_that_breaks_its_children_is_refused(served: Api) -> None:
-    """409 names the contracts that would be weaker, with the places in their documents."""
+def test_children_that_are_weaker_are_confirmed(served: Api) -> None:
+    """409 names the contracts that are weaker, with the places in their documents; confirmed, the version is published."""
     for text in (policy(5), product(least=7)):
         assert served.publish(text.decode()).status == 200
     stricter = served.publish(policy(8, "1.1.0").decode())
     (child,) = stricter.body["children"]
 
-    assert (stricter.status, stricter.body["type"]) == (409, "urn:lakegate:problem:breaks-children")
+    assert (stricter.status, stricter.body["type"]) == (409, "urn:lakegate:problem:confirmation-needed")
     assert (child["contract"], child["version"]) == ("shop", "1.0.0")
     assert [(each["code"], each["path"]) for each in child["errors"]] == [
         ("weaker-than-parent", "$.schema[0].quality[0]")
     ]
+    assert served.publish(policy(8, "1.1.0").decode(), confirm="true").status == 200
+    (notice,) = served.env.dependencies.lines.get("shop/orders_v1").parents
+    assert notice.version == "acme@1.1.0"
 
 
 def test_with_approval_a_proposal_is_left(served: Api) -> None:
@@ -261,14 +264,16 @@ def test_a_parent_that_breaks_its_children_is_inherited_from_a_day_on(served: Ap
 
 
 def test_today_means_now(served: Api) -> None:
-    """The version is inherited at once, and refused where it breaks a child."""
+    """The version is inherited at once, and confirmed where a child is weaker."""
     for text in (policy(5), product(least=7)):
         served.publish(text.decode())
     today = served.env.dependencies.clock.now().date().isoformat()
     refused = served.publish(policy(8, "1.1.0").decode(), **{"from": today})
     answer = served.publish(policy(6, "1.1.0").decode(), **{"from": today})
 
-    assert (refused.status, refused.body["type"]) == (409, "urn:lakegate:problem:breaks-children")
+    assert refused.body["effects"] == [
+        "shop 1.0.0 is weaker than acme 1.1.0, from which new versions of it inherit at once: its lines get notice"
+    ]
     assert (answer.status, answer.body) == (200, "acme")
     assert served.env.dependencies.registry.contract("acme").versions[-1].inherited_from == ""
 

@@ -13,6 +13,7 @@ import pytest
 from lakegate.functions.http.routes import ROUTES
 from tests.simulation.environment import Environment
 from tests.simulation.stage import Fault, Stage, settle
+from tests.unit.api.conftest import token_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -67,7 +68,8 @@ class Server:
                 address, _, query = self.path.partition("?")
                 route, path = routed(self.command, address)
                 parts = {"path": " / ".join(path), "query": dict(parse_qsl(query))}
-                answer = own.api.call(route, body, headers=headers, authorizer=own.authorizer, **parts)
+                given = headers | token_of(own.authorizer)
+                answer = own.api.call(route, body, headers=given, authorizer=own.authorizer, **parts)
                 self.give(answer.status, answer.text.encode(), {})
 
             def give(self, status: int, body: bytes, headers: dict[str, str]) -> None:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
+from unittest.mock import Mock
 
 from lakegate.cli.aws import DeployedStack
 from lakegate.functions.adapters.identity import StsIdentity
+from lakegate.functions.ports.errors import AccessDenied
+from lakegate.functions.usecases import lifecycle
 from tests.fakes.identity import BOB
 from tests.unit.inherit.families import child_of, parent_of
 
@@ -92,18 +95,46 @@ def test_a_registry_that_cannot_be_read_is_one_error_with_the_remedy(lakegate: L
     assert {each["path"] for each in errors} == {"$.customProperties[0].value.inherits"}
 
 
-def test_a_parent_that_breaks_a_child_is_refused(lakegate: Lakegate) -> None:
-    """The child is named with its owner and the lines of its document; the exit code is 1."""
+def test_children_that_are_weaker_are_shown_and_keep_nothing_back(lakegate: Lakegate) -> None:
+    """The child is named with its owner and the lines of its document, and the version is confirmed; the line is marked until
+    the child is as strict.
+    """
     family(lakegate)
     stricter = policy(lakegate, 8, "1.1.0")
-    text, machine = lakegate("publish", stricter), lakegate("publish", stricter, "--json", "--dry-run")
+    when, unconfirmed, dry = (
+        "at once: its lines get notice",
+        lakegate("publish", stricter),
+        lakegate.json("publish", stricter, "--dry-run"),
+    )
+    shown = lakegate("publish", stricter, "--dry-run").stderr.splitlines()
+    published = lakegate.ok("publish", stricter, "--yes")
+    marked = lakegate.json("subscribers", "shop/orders_v1")["parents"]
+    rule = {**SOME, "mustBeGreaterOrEqualTo": 8}
+    lakegate.ok("publish", written(lakegate, "next", child_of({"object": {"quality": [rule]}}, version="1.1.0")))
 
-    assert (text.exit_code, machine.exit_code) == (1, 1)
-    assert text.stdout.splitlines()[0] == "shop 1.0.0 (owner: sales) would be weaker:"
-    assert text.stdout.splitlines()[1].startswith("  line 1: `orders#some` is weaker than in `acme@1.1.0`")
-    assert "publish stricter versions of them first" in text.stderr
-    (child,) = json.loads(machine.stdout)["children"]
+    assert unconfirmed.stderr.splitlines()[:2] == shown
+    assert shown[0] == "shop 1.0.0 (owner: sales) is weaker:"
+    assert shown[1].startswith("  line 1: `orders#some` is weaker than in `acme@1.1.0`")
+    assert dry["confirm"] == [
+        f"shop 1.0.0 (owner: `sales`) is weaker than acme 1.1.0, from which new versions of it inherit {when}"
+    ]
+    (child,) = dry["children"]
     assert (child["contract"], child["owner"], child["errors"][0]["code"]) == ("shop", "sales", "weaker-than-parent")
+    assert published.startswith("Published acme 1.1.0 (active).")
+    assert [each["version"] for each in marked] == ["acme@1.1.0"]
+    assert lakegate.json("subscribers", "shop/orders_v1")["parents"] == []
+
+
+def test_who_may_not_write_lines_is_told_who_got_no_notice(lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The version is published; the right that is missing, and what to do, are named."""
+    family(lakegate)
+    monkeypatch.setattr(lifecycle, "_write", Mock(side_effect=AccessDenied("PutItem")))
+    ended = lakegate("publish", policy(lakegate, 8, "1.1.0"), "--yes")
+
+    assert (ended.exit_code, ended.stdout.splitlines()[0]) == (0, "Published acme 1.1.0 (active).")
+    assert ended.stderr == (
+        "lakegate: `shop 1.0.0` got no notice: that needs LifecyclePolicy, and publishing the document again\n"
+    )
 
 
 def day(days: int) -> str:
@@ -195,7 +226,7 @@ def test_a_child_without_an_owner_is_named_too(lakegate: Lakegate) -> None:
     rule = {**SOME, "mustBeGreaterOrEqualTo": 7}
     lakegate.ok("publish", written(lakegate, "child", child_of({"object": {"quality": [rule]}})))
 
-    assert lakegate("publish", policy(lakegate, 8, "1.1.0")).stdout.startswith("shop 1.0.0 would be weaker:\n")
+    assert lakegate("publish", policy(lakegate, 8, "1.1.0")).stderr.startswith("shop 1.0.0 is weaker:\n")
 
 
 def test_a_resolved_contract_shows_where_inherited_values_come_from(lakegate: Lakegate) -> None:

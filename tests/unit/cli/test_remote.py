@@ -146,12 +146,12 @@ def test_children_that_would_be_weaker_are_named(server: Server, file: Path) -> 
         "version": "1.0.0",
         "errors": [{"code": "k", "path": "$", "line": 3, "message": "weaker"}],
     }
-    problem = {"type": "urn:lakegate:problem:breaks-children", "detail": "Weaker.", "children": [child]}
+    problem = {"type": "urn:lakegate:problem:confirmation-needed", "effects": ["it"], "children": [child]}
     server.answer = (409, json.dumps(problem).encode(), {})
     ended = ran(server, "publish", str(file))
 
     assert ended.exit_code == 1
-    assert printed(ended) == ["c\\x1b 1.0.0 would be weaker:", "  line 3: weaker"]
+    assert ended.stderr.splitlines() == ["c\\x1b 1.0.0 is weaker:", "  line 3: weaker"]
 
 
 @pytest.mark.parametrize("as_json", [False, True])
@@ -288,7 +288,7 @@ def test_a_delivery_that_is_under_way_has_no_verdict(server: Server, monkeypatch
         (("status", "0"), 200, {"result": []}),
         (("publish", "FILE"), 202, {}),
         (("publish", "FILE"), 400, {"type": "urn:lakegate:problem:invalid-contract", "errors": [1]}),
-        (("publish", "FILE"), 409, {"type": "urn:lakegate:problem:breaks-children", "children": [{}]}),
+        (("publish", "FILE"), 409, {"type": "urn:lakegate:problem:confirmation-needed", "children": [{}]}),
     ],
 )
 def test_an_answer_of_another_form_is_an_error(

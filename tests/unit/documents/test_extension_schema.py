@@ -47,7 +47,7 @@ VALUES = (
     | st.none()
     | st.integers(-1, 2)
     | st.sampled_from([0.5, 1.0, 1.5])
-    | st.lists(st.sampled_from(["", "NA", 1, None, "owner"]), max_size=2)
+    | st.lists(st.sampled_from(["", "NA", 1, None, "owner", "sales.*", "*", "a*b", "**", "a/b", "a\n"]), max_size=2)
     | st.sampled_from(["acme@1", "acme@01", "acme@", "@1", "a@b@0", "acme@1\n"])
 )
 CSVS = st.dictionaries(st.sampled_from([*CSV, "seperator"]), VALUES, max_size=3) | VALUES

@@ -1,4 +1,4 @@
-"""Contracts inherit in the registry: parents are pinned when a version is published, and may not break their children."""
+"""Contracts inherit in the registry: parents are pinned when a version is published, and children get notice."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -19,12 +20,14 @@ from lakegate.contracts.lake.subscriptions import subscribed
 from lakegate.contracts.lake.transitions import parent_announced
 from lakegate.contracts.model.labels import labels_of
 from lakegate.contracts.schemas import validate
+from lakegate.functions.ports.errors import AccessDenied
+from lakegate.functions.usecases import publish_contract
 from lakegate.functions.usecases.lifecycle import change
 from lakegate.functions.usecases.occurrences import noted
-from lakegate.functions.usecases.parents import BreaksChildren, pinned_parents
+from lakegate.functions.usecases.parents import pinned_parents
 from lakegate.functions.usecases.publish_contract import CompiledContract, planned, publish
 from lakegate.functions.usecases.routing import add_route
-from lakegate.functions.usecases.stricter_parents import announce, refuse_unannounced, weaker_later
+from lakegate.functions.usecases.stricter_parents import still_weaker, weaker_later
 from lakegate.functions.usecases.succession import IncompatibleVersion
 from lakegate.functions.usecases.workflows import referred_of
 from tests.simulation.environment import LAKE, Environment
@@ -207,15 +210,18 @@ def test_a_child_without_datasets_has_a_line_for_the_notice() -> None:
 
 
 def test_the_next_parent_is_not_held_against_what_was_announced() -> None:
-    """Before the day of the announced version it would break the child at once; from this day on it adds nothing."""
+    """Before the day of the announced version it is another notice; from this day on it adds nothing."""
     env = family()
     at = later(env)
     scheduled(env, policy(8, "1.1.0"), at)
-    with pytest.raises(BreaksChildren):
-        published(env, policy(8, "1.2.0"))
+    now = later(env, timedelta())
+    published(env, policy(8, "1.2.0"))
+    before = env.dependencies.lines.get(LINE).parents
     env.memory.clock.sleep(DAY.total_seconds())
+    published(env, policy(8, "1.3.0"))
 
-    assert published(env, policy(8, "1.2.0")).version == "1.2.0"
+    assert before == (ParentNotice("acme@1.2.0", now), ParentNotice("acme@1.1.0", at))
+    assert env.dependencies.lines.get(LINE).parents == before
 
 
 def test_notices_of_two_versions_stand_side_by_side_until_their_day() -> None:
@@ -297,16 +303,16 @@ def test_each_version_that_will_be_in_force_is_warned_of_with_its_day() -> None:
     ]
 
 
-def test_a_child_that_is_published_meanwhile_is_without_notice() -> None:
-    """The version is refused until its owner has notice, too."""
+def test_publishing_again_gives_notice_to_who_was_published_since() -> None:
+    """The version stands first: a child that is published at the same time, or any number of them, cannot keep it back."""
     env = family()
-    found = replace(compiled(env, policy(8, "1.1.0")), inherited_from=later(env))
-    drive(env.dependencies, announce(env.dependencies, env.dependencies.registry.contract("acme"), found))
-    refuse_unannounced(env.dependencies, env.dependencies.registry.contract("acme"), found)
+    at = later(env)
+    scheduled(env, policy(8, "1.1.0"), at)
     published(env, product(least=6).replace(b"shop", b"late"))
+    missing = env.dependencies.lines.get("late/orders_v1").parents
+    published(env, policy(8, "1.1.0"))
 
-    with pytest.raises(InputError, match=r"published meanwhile: `late 1\.0\.0`; publish again"):
-        refuse_unannounced(env.dependencies, env.dependencies.registry.contract("acme"), found)
+    assert (missing, env.dependencies.lines.get("late/orders_v1").parents) == ((), (ParentNotice("acme@1.1.0", at),))
 
 
 def test_what_would_be_announced_is_part_of_the_plan() -> None:
@@ -321,20 +327,62 @@ def test_what_would_be_announced_is_part_of_the_plan() -> None:
     assert planned(env.dependencies, found).announced == ()
 
 
-def test_a_parent_that_breaks_a_child_is_refused_with_the_child() -> None:
-    """The child's version, its owner, and the place in its document are named; nothing is written."""
+def test_a_parent_is_published_whatever_its_children_are() -> None:
+    """The plan names the child, its owner and the place in its document; the line gets notice, until the child is as strict."""
     env = family()
     published(env, product("1.1.0", least=7, team={"name": "sales"}))
-    stricter = compiled(env, policy(8, "1.1.0"))
-    with pytest.raises(BreaksChildren, match=r"`shop 1\.1\.0`") as refused:
-        published(env, policy(8, "1.1.0"))
-    (child,) = refused.value.children
+    (child,) = planned(env.dependencies, compiled(env, policy(8, "1.1.0"))).announced
+    now = later(env, timedelta())
+    published(env, policy(8, "1.1.0"))
+    line = env.dependencies.lines.get(LINE)
+    marked = still_weaker(env.dependencies, line)
+    published(env, product("1.2.0", least=8))
 
     assert (child.contract, child.version, child.owner) == ("shop", "1.1.0", "sales")
     assert [(each.code, each.path) for each in child.problems] == [("weaker-than-parent", "$.schema[0].quality[0]")]
-    assert [each.version for each in env.dependencies.registry.contract("acme").versions] == ["1.0.0"]
-    with pytest.raises(BreaksChildren):
-        planned(env.dependencies, stricter)
+    assert line.parents == marked == (ParentNotice("acme@1.1.0", now, "sales"),)
+    assert still_weaker(env.dependencies, line) == ()
+
+
+def test_a_line_is_marked_by_its_own_parent_alone() -> None:
+    """A contract that is not published, or inherits from another one now, is weaker than nothing."""
+    env = family()
+    line = Line(LINE, parents=(ParentNotice("other@1.1.0", later(env)),))
+
+    assert still_weaker(env.dependencies, line) == ()
+    assert still_weaker(env.dependencies, replace(line, name="nobody/orders_v1")) == ()
+
+
+def test_who_may_not_write_lines_publishes_without_notice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A version for now; one with a day is published, too, and its publisher is told."""
+    env = family()
+    monkeypatch.setattr(env.memory.lines, "write", Mock(side_effect=AccessDenied("PutItem")))
+
+    assert published(env, policy(8, "1.1.0")).version == "1.1.0"
+    with pytest.raises(AccessDenied):
+        scheduled(env, policy(9, "1.2.0"), later(env))
+    assert [each.version for each in env.dependencies.registry.contract("acme").versions] == ["1.0.0", "1.1.0", "1.2.0"]
+
+
+def test_notice_is_given_while_there_is_time() -> None:
+    """However many children there are: the version is published, and publishing again goes on."""
+    env = family()
+    found = compiled(env, policy(8, "1.1.0"))
+    drive(env.dependencies, publish(replace(env.dependencies, remaining=lambda: 5.0), found))
+    before = env.dependencies.lines.get(LINE).parents
+    drive(env.dependencies, publish(env.dependencies, found))
+
+    assert (before, len(env.dependencies.lines.get(LINE).parents)) == ((), 1)
+
+
+def test_a_parent_has_room_for_its_own_versions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Contracts beyond a number cannot inherit from it; a child that does so already is published again."""
+    env = family()
+    monkeypatch.setattr(publish_contract, "MAX_CHILDREN", 1)
+
+    assert published(env, product("1.1.0", least=7)).version == "1.1.0"
+    with pytest.raises(InputError, match="acme has 1 contracts that inherit from it"):
+        published(env, product(id="other", least=7))
 
 
 def test_a_parent_that_breaks_nobody_is_published() -> None:
