@@ -267,7 +267,7 @@ def _write(
     if len(publication.routes) > MAX_ROUTES:
         raise InputError(f"a line has at most {MAX_ROUTES} routes")
     others = set() if parent is None else {*parent.seen.children} - {publication.contract}
-    if parent is not None and len(others) >= MAX_CHILDREN:
+    if len(others) >= MAX_CHILDREN and parent is not None:
         raise InputError(
             f"{parent.contract} has {MAX_CHILDREN:,} contracts that inherit from it: inherit from another one"
         )
