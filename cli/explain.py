@@ -1,11 +1,11 @@
-"""`lakegate explain`: a code of lint or a kind of rule, with an example, or an outcome of a file."""
+"""`lakegate explain`: a code of lint, a kind of rule, a setting or a term of contracts, with an example, or a reason."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
 from importlib.resources import files
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
 import typer
 
@@ -15,9 +15,20 @@ from lakegate.cli.options import AsJson  # noqa: TC001 - typer reads the annotat
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.judge.value_mistakes import MISTAKES
 from lakegate.contracts.lint.codes import CODES
+from lakegate.contracts.schemas import load
 from lakegate.contracts.words import did_you_mean, shown
 
 FOLDER = "lakegate.cli.explanations"
+RANGES: Final = {
+    "boolean": "`true`, `false`",
+    "number": "0 to 1",
+    "integer": "a whole number from 1",
+    "array": "a list of texts, each in quotes",
+    "object": "a mapping",
+}
+"""The values of a setting, by its type in the schema."""
+SAMPLES: Final = {"integer": "100", "array": '["n/a"]', "object": "{source: https://example.com/orders.csv}"}
+"""Examples of values of settings that have no default, by type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,23 +70,54 @@ class OutcomeExplanation:
     page: str
 
 
-Explanation: TypeAlias = CodeExplanation | RuleExplanation | OutcomeExplanation
+@dataclass(frozen=True, slots=True)
+class SettingExplanation:
+    """A key of the `lakegate` extension."""
+
+    setting: str
+    """`onReject`, `csv.delimiter`."""
+    words: str
+    values: str
+    default: str
+    """As JSON; empty where there is none."""
+    odcs: str
+    """Where a document of each format has it."""
+    dcs: str
+    dcm: str
+    page: str = "docs/contracts.md"
+
+
+@dataclass(frozen=True, slots=True)
+class TermExplanation:
+    """A word of documents that is no kind of rule."""
+
+    term: str
+    words: str
+    format: str
+    """The format of the example's document: `odcs`, `dcs` or `dcm`."""
+    example: str
+    page: str
+
+
+Explanation: TypeAlias = CodeExplanation | RuleExplanation | OutcomeExplanation | SettingExplanation | TermExplanation
 
 
 def explain(
     name: Annotated[
         str | None,
         typer.Argument(
-            help="A code of lint, a kind of rule, or the id of a reason; without it all are listed.", show_default=False
+            help="A code of lint, a kind of rule, a key of the extension such as csv.delimiter, a term, or the id of a reason;"
+            " without it all are listed.",
+            show_default=False,
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Explain a code of `lint`, a kind of rule, or a reason of a rejection, as they are printed.
+    """Explain a code of `lint`, a kind of rule, a key of the extension, a term, or a reason of a rejection, as they are printed.
 
     Example: lakegate explain duplicate-field
     """
-    every: list[Explanation] = [*codes(), *rules(), *outcomes()]
+    every: list[Explanation] = [*codes(), *rules(), *settings(), *terms(), *outcomes()]
     known: dict[str, list[Explanation]] = {}
     for each in every:
         known.setdefault(_name(each), []).append(each)
@@ -84,7 +126,8 @@ def explain(
         key = name if name in known else _kind(name)
         if key not in known:
             raise InputError(
-                f"{shown(name)} is no code of lint, no kind of rule and no reason.{did_you_mean(name, known)}"
+                f"{shown(name)} is no code of lint, no kind of rule, no key of the extension, no term and no reason."
+                f"{did_you_mean(name, known)} `lakegate explain` lists all."
             )
         found = known[key]
     if as_json:
@@ -105,6 +148,57 @@ def rules() -> list[RuleExplanation]:
     """Every kind of rule, in the order of docs/rules.md."""
     written = _written("rules.yaml")
     return [RuleExplanation(kind, each["words"], each["in"], each["example"]) for kind, each in written.items()]
+
+
+def settings() -> list[SettingExplanation]:
+    """Every key of the extension, in the order of docs/contracts.md."""
+    schema: dict[str, Any] = dict(load("lakegate-extension"))
+    parts = schema["definitions"]
+    keys = {key: schema for key, schema in parts["extension"]["properties"].items() if key != "csv"}
+    keys |= {f"csv.{key}": schema for key, schema in parts["csv"]["properties"].items()}
+    return [_setting(key, schema) for key, schema in keys.items()]
+
+
+def _setting(key: str, schema: dict[str, Any]) -> SettingExplanation:
+    listed = schema.get("enum", schema.get("examples", [schema["const"]] if "const" in schema else []))
+    default = json.dumps(schema["default"]) if "default" in schema else ""
+    sample = default or (_sample(listed[0]) if listed else SAMPLES.get(_type(schema), '";"'))
+    inner = f"{{{key}: {sample}}}" if "." not in key else f"{{csv: {{{key.removeprefix('csv.')}: {sample}}}}}"
+    values = ", ".join(f"`{each}`" for each in listed) or _range(schema)
+    return SettingExplanation(
+        key,
+        str(schema.get("description", "Its encoding, in any case.")),
+        values,
+        default,
+        f"customProperties: [{{property: lakegate, value: {inner}}}]",
+        f"config: {{lakegate: {inner}}}",
+        f"specific: {{lakegate: {inner}}}",
+    )
+
+
+def _sample(value: object) -> str:
+    """A value in a document; the schema has those of lists and mappings as texts."""
+    return value if isinstance(value, str) and value[:1] in {"[", "{"} else json.dumps(value)
+
+
+def _range(schema: dict[str, Any]) -> str:
+    if "maximum" in schema and schema["type"] == "integer":
+        return f"a whole number from {schema['minimum']} to {schema['maximum']}"
+    return RANGES.get(_type(schema), "one character, in quotes")
+
+
+def _type(schema: dict[str, Any]) -> str:
+    """The type of a value, the first where null is one, too."""
+    types = schema.get("type")
+    return str(types[0] if isinstance(types, list) else types)
+
+
+def terms() -> list[TermExplanation]:
+    """Every term, in the order of explanations/terms.yaml."""
+    return [
+        TermExplanation(term, each["words"], each["in"], each["example"], each["page"])
+        for term, each in _written("terms.yaml").items()
+    ]
 
 
 def outcomes() -> list[OutcomeExplanation]:
@@ -136,6 +230,10 @@ def _name(each: Explanation) -> str:
             return each.rule
         case OutcomeExplanation():
             return each.outcome
+        case SettingExplanation():
+            return each.setting
+        case TermExplanation():
+            return each.term
 
 
 def _kind(rule: str) -> str:
@@ -153,6 +251,9 @@ def _paragraphs(each: Explanation) -> list[str]:
     if isinstance(each, CodeExplanation):
         pairs = [("refused", each.bad), ("message", each.message), ("valid", each.good)]
         head = f"{each.code} ({each.level}): {each.words}"
-    elif isinstance(each, RuleExplanation):
+    elif isinstance(each, SettingExplanation):
+        pairs = [("values", each.values), *([("default", each.default)] if each.default else [])]
+        pairs += [("ODCS", each.odcs), ("DCS", each.dcs), ("DCM", each.dcm)]
+    elif isinstance(each, RuleExplanation | TermExplanation):
         pairs = [(each.format.upper(), each.example)]
     return [head, *(f"    {label:<9}{text}" for label, text in pairs), f"More: {each.page}"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping
 from functools import cache
@@ -92,6 +93,8 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
 """The groups of `lakegate --help`, in its order: by name of a command the module and its function or `typer.Typer`."""
 COMMANDS: Final[Mapping[str, str]] = {name: place for group in GROUPS.values() for name, place in group.items()}
 UNUSABLE = 2
+CLOSED_PIPE = 141
+"""128 and the number of SIGPIPE: what a shell reports of a program that writes to a closed pipe."""
 
 
 class _Modules(Mapping[str, Any]):
@@ -170,10 +173,20 @@ def main() -> None:
     except SystemExit as ended:
         if ended.code == terminal.INTERRUPTED:
             _interrupted()
-        raise
+        if _is_read(ended):
+            raise
+        # end as every program does whose reader has gone, such as `head`: the code of the verdict was not seen
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(CLOSED_PIPE)
+
+
+def _is_read(ended: SystemExit) -> bool:
+    """Whether standard output took all that was written; typer ends with 1 where a pipe was closed, which is "rejected" here."""
+    try:
+        sys.stdout.flush()
     except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(UNUSABLE)
+        return False
+    return not isinstance(ended.__context__, BrokenPipeError)
 
 
 def _interrupted() -> NoReturn:

@@ -10,6 +10,7 @@ from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.routes import line_of
 from lakegate.contracts.lake.versions import major
 from lakegate.contracts.plan.request import AcceptedPart, Reference
+from lakegate.contracts.words import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -92,6 +93,9 @@ def _reference(line: str, plan: Plan, files: list[Path], folder: Path) -> Refere
 
 def linked(path: Path, folder: Path, number: int) -> Path:
     """A link with a name that means nothing to Spark: a file's own name must not choose a codec, or another file."""
+    if not path.exists():
+        beside = [each.name for each in path.parent.iterdir()] if path.parent.is_dir() else []
+        raise InputError(f"{path} does not exist.{did_you_mean(path.name, beside)}")
     if not path.is_file():
         raise InputError(f"{path} is not a file: name files one by one")
     link = folder / f"part-{number:05d}"

@@ -64,11 +64,11 @@ _OFFSET = r"(?:Z|[+-](?:0[0-9]|1[0-8]):[0-5][0-9])"
 
 GRAMMARS = {
     LogicalType.STRING: Grammar(None, Cast.TEXT, "any text"),
-    LogicalType.INTEGER: Grammar(r"[-+0-9]+", Cast.LONG, "digits with an optional sign, within 64 bits"),
+    LogicalType.INTEGER: Grammar(r"[-+0-9]+", Cast.LONG, "a whole number such as 1234, within 64 bits"),
     LogicalType.NUMBER: Grammar(
         r"[-+.0-9]{1,200}(?:[eE][-+]?[0-9]{1,2})?",
         Cast.DOUBLE,
-        "a decimal number of at most 200 characters with an optional exponent of at most two digits, read as a 64-bit float",
+        "a decimal number such as 1234.50",
     ),
     LogicalType.DECIMAL: Grammar(
         r"[-+]?(?:[0-9]{1,20}(?:\.[0-9]{0,18})?|\.[0-9]{1,18})",
@@ -83,7 +83,7 @@ GRAMMARS = {
     LogicalType.TIMESTAMP: Grammar(
         rf"[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}[T ]{_MINUTE}(?:{_SECOND}{_OFFSET}?)?",
         Cast.TIMESTAMP,
-        "a date and a time of day as YYYY-MM-DDTHH:MM or YYYY-MM-DDTHH:MM:SS, the latter with an optional offset; else in UTC",
+        "a date and a time of day such as 2026-01-31T09:30:00Z; without an offset it is in UTC",
     ),
     LogicalType.BINARY: Grammar(None, Cast.TEXT, "any bytes; in CSV and JSON any text"),
 }

@@ -151,9 +151,7 @@ FAULTS: dict[str, tuple[Plan, bytes, list[str]]] = {
         text('1,"1,234.50",1,2024-12-31,SKU11,true'),
         [
             (
-                "type-1/price: price: wanted a decimal number of at most 200 characters with an optional exponent of "
-                "at most two digits, "
-                "read as a 64-bit float; measured 1 of 1 rows fail (100 %); "
+                "type-1/price: price: wanted a decimal number such as 1234.50; measured 1 of 1 rows fail (100 %); "
                 "written with separators of thousands: write 1234567, not 1,234,567"
             )
         ],
@@ -274,7 +272,7 @@ def test_numbers_in_quotes_are_named(judge_files: Callable[..., Judged]) -> None
 
     assert [each.message for each in judged.judgement.reasons] == [
         (
-            "id: wanted digits with an optional sign, within 64 bits; measured 2 of 2 rows fail (100 %); "
+            "id: wanted a whole number such as 1234, within 64 bits; measured 2 of 2 rows fail (100 %); "
             "written as texts, in quotes: write the values without quotes"
         )
     ]

@@ -119,3 +119,15 @@ def test_a_command_names_the_extra_that_it_needs(extra: str, library: str, argum
     assert (ended.returncode, ended.stdout) == (2, f"{arguments[0]} ends with 2\n")
     assert ended.stderr.startswith(f"lakegate: this command needs {library}")
     assert ended.stderr.endswith(f": pip install 'WHEEL[{extra}]', where WHEEL is the wheel or the clone of Lakegate\n")
+
+
+@pytest.mark.parametrize("form", ["--json", "--format=markdown"])
+def test_a_closed_pipe_is_no_rejection(form: str, tmp_path: Path) -> None:
+    """A reader that has ended gives 141, as for every program: 1 would be "rejected"."""
+    data = tmp_path / "data.csv"
+    data.write_text("order_id\n1\n")
+    command = f"'{sys.executable}' -m lakegate.cli.main check --contract '{CONTRACT}' '{data}' {form}"
+    shell = f"{command} | true; echo ${{PIPESTATUS[0]}}"
+    ended = subprocess.run(["bash", "-c", shell], check=False, capture_output=True, text=True)  # noqa: S603, S607 - our own text
+
+    assert (ended.stdout, ended.stderr) == ("141\n", "")

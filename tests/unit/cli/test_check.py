@@ -128,14 +128,14 @@ Checks: 3 passed, 1 failed, 1 not measured
 {LEGEND}{REFERENCE}{ADVICE}"""
 NARROW = f"""\
 fail  amount:type:1  amount
-      wanted digits with an optional sign, within 64 bits; measured 950 of
-      12,000 rows fail (7.92 %)
+      wanted a whole number such as 1234, within 64 bits; measured 950 of 12,000
+      rows fail (7.92 %)
       row 5 and row 1,700 (shape 99,9); good values: shape 999 or 99
 skip  customer_id:foreignKey:1  customer_id
       no accepted data of crm/customers_v2 was given to compare with
 
 {END}"""
-WIDTHS = (6, 24, 11, 94, 57)
+WIDTHS = (6, 24, 11, 93, 57)
 WIDE = (
     "".join(
         "  ".join(f"{cell:<{width}}" for cell, width in zip(row, WIDTHS, strict=True)).rstrip() + "\n"
@@ -145,7 +145,7 @@ WIDE = (
                 "fail",
                 "amount:type:1",
                 "amount",
-                "wanted digits with an optional sign, within 64 bits; measured 950 of 12,000 rows fail (7.92 %)",
+                "wanted a whole number such as 1234, within 64 bits; measured 950 of 12,000 rows fail (7.92 %)",
                 "row 5 and row 1,700 (shape 99,9); good values: shape 999",
             ),
             ("", "", "", "", "or 99"),
@@ -364,12 +364,12 @@ CHECK: dict[str, Any] = {
     "field": "amount",
     "status": "fail",
     "metric": "failing_rows",
-    "threshold": "digits with an optional sign, within 64 bits",
+    "threshold": "a whole number such as 1234, within 64 bits",
     "measured": {"text": "7.92 % fail", "value": 950, "unit": "rows", "rows": 950, "of": 12_000},
     "technology": "DuckDB",
     "version": "1.5.0",
     "failing_rows": 950,
-    "message": "amount: wanted digits with an optional sign, within 64 bits; measured 950 of 12,000 rows fail (7.92 %)",
+    "message": "amount: wanted a whole number such as 1234, within 64 bits; measured 950 of 12,000 rows fail (7.92 %)",
     "samples": [
         {"file": "a.csv", "part": 0, "row": 5, "values": ["99,9"], "masked": [True]},
         {"file": "b.csv", "part": 1, "row": 1700, "values": ["99,9"], "masked": [True]},
@@ -493,7 +493,7 @@ def test_a_contract_that_is_none_gets_a_document(folder: Path) -> None:
             "input",
             "the contract none.yaml cannot be read: No such file or directory",
         ),
-        (("--contract", "shop.yaml", "none.csv"), "input", "none.csv is not a file: name files one by one"),
+        (("--contract", "shop.yaml", "none.csv"), "input", "none.csv does not exist."),
     ],
 )
 @pytest.mark.usefixtures("folder", "job")
@@ -504,6 +504,15 @@ def test_a_file_that_is_not_there_gets_a_document(words: tuple[str, ...], kind: 
     assert document["error"] == {"kind": kind, "message": message, "problems": []}
     assert str(error) == message
     assert document["inputs"]["files"][0]["file"] == words[2]
+
+
+@pytest.mark.usefixtures("folder", "job")
+def test_a_mistyped_name_is_answered_with_the_file_beside_it(tmp_path: Path) -> None:
+    """A file that does not exist is something else than a folder that is named as a file."""
+    (tmp_path / "orders.csv").touch()
+    _, error = asked("--contract", "shop.yaml", str(tmp_path / "ordes.csv"))
+
+    assert str(error) == f"{tmp_path / 'ordes.csv'} does not exist. Did you mean `orders.csv`?"
 
 
 @pytest.mark.usefixtures("folder")

@@ -8,7 +8,16 @@ import re
 import pytest
 from typer.testing import CliRunner
 
-from lakegate.cli.explain import RuleExplanation, codes, outcomes, rules
+from lakegate.cli.explain import (
+    RuleExplanation,
+    SettingExplanation,
+    TermExplanation,
+    codes,
+    outcomes,
+    rules,
+    settings,
+    terms,
+)
 from lakegate.cli.main import app
 from lakegate.contracts.compile.rules.table import RULES
 from lakegate.contracts.errors import InputError
@@ -28,7 +37,7 @@ CAUSES = {
 PLACES = {
     "foreignKey": "properties",
     **dict.fromkeys(("rowCount", "duplicateValues", "sql", "text"), "quality"),
-    "serviceLevel": "top",
+    **dict.fromkeys(("serviceLevel", "freshness", "latency", "retention", "frequency"), "top"),
 }
 
 
@@ -45,9 +54,10 @@ def test_every_code_and_every_kind_of_rule_is_explained() -> None:
     assert EXPLANATIONS.read_text() == explanations()
 
 
-def place(each: RuleExplanation) -> str:
+def place(each: RuleExplanation | TermExplanation) -> str:
     usual = {"odcs": "properties", "dcs": "fields", "dcm": "rules"}[each.format]
-    return PLACES.get(each.rule, usual)
+    name = each.rule if isinstance(each, RuleExplanation) else each.term
+    return PLACES.get(name, usual)
 
 
 @pytest.mark.parametrize("each", rules(), ids=lambda each: each.rule)
@@ -59,6 +69,37 @@ def test_an_example_is_valid_and_of_its_kind(each: RuleExplanation) -> None:
     assert examined.contract is not None
     kinds = {rule.kind for dataset in examined.contract.datasets for rule in dataset.rules}
     assert each.rule in kinds
+
+
+@pytest.mark.parametrize("each", terms(), ids=lambda each: each.term)
+def test_an_example_of_a_term_is_valid(each: TermExplanation) -> None:
+    """A contract with the example has no error and no warning."""
+    examined = examine(document(each.format, {place(each): each.example}))
+
+    assert (examined.errors, examined.warnings) == ((), ())
+
+
+@pytest.mark.parametrize("each", settings(), ids=lambda each: each.setting)
+def test_a_setting_is_explained_where_documents_have_it(each: SettingExplanation) -> None:
+    """The place in each format is one that lint accepts."""
+    answer = run(each.setting)
+    examined = [examine(document(form, {"top": getattr(each, form)})) for form in ("odcs", "dcs", "dcm")]
+
+    assert [problem for one in examined for problem in one.errors if problem.code.startswith("extension-")] == []
+    assert f"{each.setting}: {each.words}\n    values   {each.values}\n" in answer
+    assert f"    ODCS     {each.odcs}\n    DCS      {each.dcs}\n    DCM      {each.dcm}\n" in answer
+
+
+def test_every_key_that_a_message_names_is_explained() -> None:
+    """A message that asks for `csv.delimiter` or `onReject` leads to where it is written."""
+    known = {each.setting for each in settings()}
+    texts = [path.read_text() for name in ("contracts", "engine", "cli") for path in (ROOT / name).rglob("*.py")]
+    named = {each for text in texts for each in re.findall(r"\b(csv\.[a-z]+[A-Z]?[A-Za-z]+)\b", text)}
+
+    assert {"csv.delimiter", "csv.header"} <= named
+    assert named & {f"csv.{each.partition('.')[2]}" for each in known} == named & {
+        each for each in known if "." in each
+    }
 
 
 def test_a_code_is_explained_with_a_bad_and_a_good_example() -> None:
@@ -105,7 +146,7 @@ def test_an_outcome_is_found_as_reasons_name_it() -> None:
 
 def test_everything_is_listed() -> None:
     """Without a name each code and kind is one line; for machines each is an object."""
-    assert len(run().splitlines()) == len(CODES) + len(RULES) + len(outcomes())
+    assert len(run().splitlines()) == len(CODES) + len(RULES) + len(settings()) + len(terms()) + len(outcomes())
     assert json.loads(run("--json"))[-1:] == json.loads(run(outcomes()[-1].outcome, "--json"))
     assert json.loads(run("required", "--json"))[0]["example"] == "{name: x, logicalType: string, required: true}"
 
