@@ -17,7 +17,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from lakegate.contracts.door.file_signatures import UnreadableError
-from lakegate.contracts.errors import InputError
 from lakegate.contracts.judge.judgement import judge, row_rules
 from lakegate.contracts.judge.outcomes import Status
 from lakegate.contracts.judge.verdict import ACCEPTING
@@ -30,7 +29,7 @@ from lakegate.engine.explain.undeclared import undeclared
 from lakegate.engine.measure.metrics import event_time
 from lakegate.engine.measure.partial import LevelCounts, Partial
 from lakegate.engine.measure.shares import Evaluation
-from lakegate.engine.read.open import open_source
+from lakegate.engine.read.open import account_for, open_source
 from lakegate.engine.slices.delivery import AcceptedSlices
 from lakegate.engine.slices.merging import MergedDelivery
 from lakegate.engine.slices.snapshots import SnapshotDelivery
@@ -221,14 +220,11 @@ def _programs(plan: Plan, checks: tuple[Check, ...], queries: tuple[Check, ...])
 
 
 def _account_for(source: Source, partials: list[Partial]) -> None:
-    """InputError if not every byte (of a table, every row) of each object was read."""
+    """UnreadableError where a table has other rows than it counts, InputError if not every byte of a text was read."""
     read = [0] * len(source.sizes)
     for partial in partials:
         read[source.shares[partial.number].part] += partial.size
-    if tuple(read) != source.sizes:
-        raise InputError(
-            f"the engine read {sum(read):,} of {sum(source.sizes):,} units of the delivery: stage it again"
-        )
+    account_for(source, read)
 
 
 def _added(partials: list[Partial], level: Level) -> LevelCounts:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from lakegate.contracts.judge.column_causes import differ_in, named, renamed, shown_pairs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from lakegate.contracts.model.storage import Csv
 
@@ -52,6 +52,12 @@ def why_no_header(line: str, csv: Csv, declared: tuple[str, ...], head: bytes = 
     return next(filter(None, (explain(text) for explain in _EXPLANATIONS)), None) or _other_file(text)
 
 
+def other_names(found: Iterable[str], declared: Iterable[str]) -> str | None:
+    """How the names of a file differ from the declared ones; None where none of them resembles one."""
+    pairs = renamed(found, declared)
+    return f"the header has {differ_in(pairs)}: {shown_pairs(pairs)}" if pairs else None
+
+
 def _separator_line(text: _Text) -> str | None:
     if re.fullmatch(r'"?sep=.?"?', text.line, re.IGNORECASE):
         return "the first line is a note to Excel (`sep=`): remove it, so that the file begins with its header line"
@@ -65,11 +71,6 @@ def _other_delimiter(text: _Text) -> str | None:
             promise = f"although the contract declares {text.delimiter}: write the file so, or declare csv.delimiter"
             return f"the columns are separated by {words}, {promise}"
     return None
-
-
-def _other_names(text: _Text) -> str | None:
-    pairs = renamed(text.cells(text.line), text.declared)
-    return f"the header has {differ_in(pairs)}: {shown_pairs(pairs)}" if pairs else None
 
 
 def _header_below(text: _Text) -> str | None:
@@ -111,7 +112,7 @@ def _other_file(text: _Text) -> str:
 _EXPLANATIONS: tuple[Explain, ...] = (
     _separator_line,
     _other_delimiter,
-    _other_names,
+    lambda text: other_names(text.cells(text.line), text.declared),
     _header_below,
     _one_column,
     _data,

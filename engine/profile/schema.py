@@ -11,7 +11,7 @@ from lakegate.contracts.errors import InputError
 from lakegate.contracts.model.storage import Format
 from lakegate.contracts.model.types import LogicalType
 from lakegate.engine.profile.fields import LONG_DIGITS, TYPES
-from lakegate.engine.read.arrow_tables import PARQUET, ArrowReader
+from lakegate.engine.read.arrow_tables import ArrowReader, open_parquet
 from lakegate.engine.read.avro_blocks import MAGIC, header_of
 from lakegate.engine.read.local import LocalStore
 from lakegate.engine.read.schema import refuse_wide
@@ -37,7 +37,7 @@ def parquet(path: Path, name: str) -> Found:
     """A draft of the columns of a Parquet file; no value is read. InputError if it cannot be read."""
     try:
         return _contract(
-            ArrowReader(PARQUET, LocalStore()).described(path.absolute().as_uri()).schema, name, Format.PARQUET
+            ArrowReader(open_parquet, LocalStore()).described(path.absolute().as_uri()).schema, name, Format.PARQUET
         )
     except UnreadableError as error:
         raise InputError(f"{path}: {error.finding.message}") from None

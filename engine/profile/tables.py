@@ -14,10 +14,8 @@ from lakegate.contracts.plan.plan import Plan
 from lakegate.engine.profile.dialect import dialect, first_names
 from lakegate.engine.profile.fields import FoundField, of_json, of_physical, planned
 from lakegate.engine.profile.storage import recognised
-from lakegate.engine.read.arrow_tables import ORC, PARQUET, ArrowReader
-from lakegate.engine.read.avro import AvroReader
 from lakegate.engine.read.json import JsonSource, open_json
-from lakegate.engine.read.open import open_source
+from lakegate.engine.read.open import READERS, account_for, open_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,16 +27,10 @@ if TYPE_CHECKING:
     from lakegate.contracts.plan.request import StagedPart
     from lakegate.contracts.plan.result import MalformedRecords
     from lakegate.engine.read.chunk import Chunk, Level, Source, Store
-    from lakegate.engine.read.tables import Reader
 
 INCOMING = "incoming"
 TOGETHER = 50
 """Columns of one table."""
-_READERS: dict[Format, Callable[[Store], Reader]] = {
-    Format.PARQUET: lambda store: ArrowReader(PARQUET, store),
-    Format.ORC: lambda store: ArrowReader(ORC, store),
-    Format.AVRO: AvroReader,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +91,8 @@ def _plan(
         names = cells(line, csv.delimiter, csv.quote) if csv.header else first_names(line, csv)
         fields = tuple(FoundField(name, LogicalType.STRING) for name in names)
         plan = replace(plan, csv=csv)
-    elif storage.format in _READERS:
-        schema = _READERS[storage.format](store).described(parts[0].uri).schema
+    elif storage.format in READERS:
+        schema = READERS[storage.format](store).described(parts[0].uri).schema
         fields = tuple(of_physical(*each) for each in schema.parts)
     else:
         source = open_json(plan, parts, store, heads)
@@ -142,12 +134,14 @@ def _loaded(  # noqa: PLR0913, PLR0917 - a delivery, and how and where it is rea
 def _chunks(source: Source, parts: tuple[StagedPart, ...], taken: Callable[[int], None]) -> Iterator[Chunk]:
     """All chunks; `taken` is called with bytes (of tables, in proportion to their rows)."""
     units, size = max(1, sum(source.sizes)), sum(part.size for part in parts)
-    done = 0
+    done, read = 0, [0] * len(parts)
     for share in source.shares:
         for chunk in source.chunks(share):
             yield chunk
+            read[share.part] += chunk.size
             before, done = size * done // units, done + chunk.size
             taken(size * done // units - before)
+    account_for(source, read)
 
 
 def _insert(connection: duckdb.DuckDBPyConnection, source: Source, table: TextTable, chunk: Chunk) -> None:

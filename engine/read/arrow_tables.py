@@ -1,27 +1,29 @@
 """Parquet and ORC, by Arrow: a file's schema, and its row groups and stripes one after the other.
 
-Arrow reads every type of both formats and knows no time zone of a machine (decision 2).
+Arrow reads every type of both formats and knows no time zone of a machine (decision 2). Each share opens its file once.
 """
 
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from lakegate.engine.read.addressed import AddressedFile
-from lakegate.engine.read.bounds import GRACE_VALUES, LONGEST_FOOTER, RATIO, unreadable
+from lakegate.engine.read.bounds import GRACE_VALUES, RATIO, unreadable
+from lakegate.engine.read.parquet_footer import BYTES, DELTA_LENGTHS, DELTA_TEXTS, MAGIC, footer_of
 from lakegate.engine.read.schema import Table, refuse_values, refuse_wide
 from lakegate.engine.type.arrow import physical_of
 from lakegate.engine.type.physical import Kind, Physical
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     from lakegate.engine.read.chunk import Share, Store
+    from lakegate.engine.read.parquet_footer import Footer, Group
 
 BATCH = 4096
 """Rows of a Parquet file that are in memory at a time, where their texts may be long; else `MAX_ROWS`."""
@@ -30,12 +32,12 @@ _FIXED = 8
 """Bytes of a value of fixed size, about."""
 _LONG = 1 << 10
 """Bytes of a text from which on a dictionary costs more than it saves."""
-_FOOTER_END = 8
-"""Bytes at the end of a Parquet file: the length of the footer, and the signature."""
 SHARE_ROWS = 1 << 17
 """Rows of one share."""
 MAX_AT_ONCE = 16 << 20
 """The most bytes of a batch, unless a single row has more."""
+_KEPT = 4
+"""Footers of a delivery that are kept for its next shares."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,31 +49,26 @@ class Opened:
     groups: int
     unpacked: int
     """Decompressed bytes by its footer; 0 if the footer does not contain them."""
-    read: Callable[[int, list[str]], Iterator[Any]]
-    """The columns with these names of a row group or stripe, as batches."""
-
-
-@dataclass(frozen=True, slots=True)
-class ArrowFormat:
-    """A file format that Arrow reads."""
-
-    open: Callable[[AddressedFile], Opened]
-    check_footer: Callable[[AddressedFile], None]
-    """UnreadableError where reading the footer would fill the memory."""
+    read: Callable[[AddressedFile, range, list[str]], Iterator[Any]]
+    """The columns with these names of row groups or stripes, as batches of any size."""
 
 
 @dataclass(frozen=True, slots=True)
 class ArrowReader:
     """Parquet and ORC files (`lakegate.engine.read.tables.Reader`)."""
 
-    format: ArrowFormat
+    open: Callable[[AddressedFile], Opened]
     store: Store
+    _known: dict[str, Opened] = field(default_factory=dict, compare=False, repr=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """In another process footers are read again: they may be large."""
+        return ArrowReader, (self.open, self.store)
 
     def described(self, address: str) -> Table:
         """See `Reader`."""
         with closing(AddressedFile(self.store, address)) as file:
-            self.format.check_footer(file)
-            opened = _opened(self.format, file)
+            opened = self._opened(file, address)
             parts = tuple((each.name, physical_of(each)) for each in opened.schema)
             table = Table(Physical(Kind.RECORD, "record", parts=parts), opened.rows, _bounds(opened))
             refuse_wide(table.schema)
@@ -80,9 +77,23 @@ class ArrowReader:
 
     def batches(self, share: Share, names: list[str]) -> Iterator[Any]:
         """See `Reader`."""
-        for group in range(share.start, share.end):
-            with closing(AddressedFile(self.store, share.address)) as file:
-                yield from _parts(self.format, file, group, names)
+        with closing(AddressedFile(self.store, share.address)) as file:
+            opened = self._opened(file, share.address)
+            yield from _bounded(file, opened.read(file, range(share.start, share.end), names))
+
+    def _opened(self, file: AddressedFile, address: str) -> Opened:
+        known = self._known.get(address)
+        if known is None:
+            try:
+                known = self.open(file)
+            except (pa.ArrowException, OSError, ValueError, EOFError):
+                if file.failure is not None:
+                    raise
+                raise unreadable("footer") from None
+            while len(self._known) >= _KEPT:
+                self._known.pop(next(iter(self._known)), None)
+            self._known[address] = known
+        return known
 
 
 def _bounds(opened: Opened) -> tuple[int, ...]:
@@ -91,22 +102,38 @@ def _bounds(opened: Opened) -> tuple[int, ...]:
     return (*range(0, opened.groups, step), opened.groups)
 
 
-def _parts(form: ArrowFormat, file: AddressedFile, group: int, names: list[str]) -> Iterator[Any]:
-    """These columns of one row group or stripe, in batches of bounded size; UnreadableError if they are damaged."""
+def _bounded(file: AddressedFile, batches: Iterator[Any]) -> Iterator[Any]:
+    """The same rows in batches of bounded size, small ones together; UnreadableError if they are damaged."""
     try:
         most, total = max(GRACE_VALUES, RATIO * file.size), 0
-        for batch in _opened(form, file).read(group, names):
+        waiting: list[Any] = []
+        held = count = 0
+        for batch in batches:
             size = sum(map(_size, batch.columns))
             total += size
             if total > most:
                 raise unreadable("bomb")
+            if waiting and (held + size > MAX_AT_ONCE or count + batch.num_rows > MAX_ROWS):
+                yield _joined(waiting)
+                waiting, held, count = [], 0, 0
             rows = max(1, min(MAX_ROWS, batch.num_rows * MAX_AT_ONCE // max(1, size)))
+            if batch.num_rows <= rows:
+                waiting.append(batch)
+                held, count = held + size, count + batch.num_rows
+                continue
             for start in range(0, batch.num_rows, rows):
                 yield batch.slice(start, rows)
+        if waiting:
+            yield _joined(waiting)
     except (pa.ArrowException, OSError, ValueError):
         if file.failure is not None:
             raise
         raise unreadable("inside") from None
+
+
+def _joined(batches: list[Any]) -> Any:  # noqa: ANN401 - batches of record batches or tables
+    """Several batches as one."""
+    return batches[0] if len(batches) == 1 else pa.concat_batches(batches)
 
 
 def _size(column: Any) -> int:  # noqa: ANN401 - an array, or pieces of one
@@ -119,94 +146,128 @@ def _size(column: Any) -> int:  # noqa: ANN401 - an array, or pieces of one
     return int(pc.sum(lengths.take(column.indices)).as_py() or 0)
 
 
-def _opened(form: ArrowFormat, file: AddressedFile) -> Opened:
+# --- Parquet
+
+
+def open_parquet(file: AddressedFile) -> Opened:
+    """A Parquet file (`ArrowReader.open`)."""
+    from pyarrow.parquet import read_metadata  # noqa: PLC0415 - other formats do not need its 30 ms
+
+    footer = footer_of(file)
+    content = pa.BufferReader(MAGIC + footer.content)
     try:
-        return form.open(file)
-    except (pa.ArrowException, OSError, ValueError, EOFError):
-        if file.failure is not None:
-            raise
-        raise unreadable("footer") from None
+        about = read_metadata(content)
+        schema = parquet_file(content, about).schema_arrow
+    except (pa.ArrowException, OSError, ValueError):
+        raise unreadable("schema") from None
+    has_values = {leaf.path[0] for leaf in footer.leaves}
+    return Opened(
+        pa.schema([each for each in schema if each.name in has_values]),
+        footer.rows,
+        len(footer.groups),
+        sum(chunk.unpacked for group in footer.groups for chunk in group.chunks),
+        lambda file, groups, names: _of_groups(footer, about, file, groups, names),
+    )
 
 
-def _parquet(file: AddressedFile) -> Opened:
-    from pyarrow.parquet import ParquetFile, read_metadata  # noqa: PLC0415 - other formats do not need its 30 ms
+def parquet_file(file: Any, about: Any = None, texts: Collection[str] = ()) -> Any:  # noqa: ANN401 - Arrow ships no types
+    """Arrow's own reader, which compares checksums; `about`: metadata that was read before, `texts`: columns as dictionaries."""
+    from pyarrow.parquet import ParquetFile  # noqa: PLC0415 - likewise
 
-    about = read_metadata(file)
-    leaves = [about.schema.column(at) for at in range(about.num_columns)]
-    texts = [leaf.path for at, leaf in enumerate(leaves) if _may_repeat(about, at, leaf)]
-    # A text that occurs a million times is in memory once, until the batch is returned.
-    opened = ParquetFile(
+    return ParquetFile(
         file,
         metadata=about,
-        read_dictionary=texts,
+        read_dictionary=list(texts),
         coerce_int96_timestamp_unit="us",
         arrow_extensions_enabled=False,
-    )
-    chunks = [
-        about.row_group(at).column(each) for at in range(about.num_row_groups) for each in range(about.num_columns)
-    ]
-    return Opened(
-        opened.schema_arrow,
-        about.num_rows,
-        about.num_row_groups,
-        sum(chunk.total_uncompressed_size for chunk in chunks),
-        lambda group, names: _batches(opened, group, names),
+        page_checksum_verification=True,
     )
 
 
-def _may_repeat(about: Any, at: int, leaf: Any) -> bool:  # noqa: ANN401 - Arrow ships no types
-    """Whether the texts of a column are short on average, so that many may be equal: of long ones, a dictionary is a copy."""
-    chunks = [about.row_group(group).column(at) for group in range(about.num_row_groups)]
-    values, size = (sum(getattr(each, name) for each in chunks) for name in ("num_values", "total_uncompressed_size"))
-    return leaf.physical_type == "BYTE_ARRAY" and "." not in leaf.path and size <= _LONG * values
-
-
-def _batches(opened: Any, group: int, names: list[str]) -> Iterator[Any]:  # noqa: ANN401 - Arrow ships no types
-    """The rows of a group; without a wanted column that many empty ones."""
-    if names:
-        yield from opened.iter_batches(
-            batch_size=_rows_at_once(opened.metadata, group), row_groups=[group], columns=names
+def _of_groups(
+    footer: Footer,
+    about: Any,  # noqa: ANN401 - Arrow ships no types
+    file: AddressedFile,
+    groups: range,
+    names: list[str],
+) -> Iterator[Any]:
+    """The rows of row groups; without a wanted column that many empty ones."""
+    wanted = footer.of(names)
+    footer.refuse([footer.groups[at] for at in groups], names)
+    for run in _runs(footer, groups, wanted):
+        chosen, rows = [footer.groups[at] for at in run], 0
+        # A text that occurs a million times is in memory once, until the batch is returned.
+        opened = parquet_file(
+            file, about, [footer.leaves[at].path[0] for at in wanted if _may_repeat(footer, chosen, at)]
         )
-    else:
-        yield opened.read_row_group(group, columns=[])
+        if names:
+            batches = opened.iter_batches(_rows_at_once(footer, chosen, wanted), row_groups=run, columns=names)
+        else:
+            batches = [opened.read_row_groups(run, columns=[])]
+        for batch in batches:
+            rows += batch.num_rows
+            yield batch
+        if rows != sum(each.rows for each in chosen):
+            raise unreadable("counts")
 
 
-def _rows_at_once(about: Any, group: int) -> int:  # noqa: ANN401 - likewise
-    """Rows that take some MiB, by what the footer counts; fewer if a text in a list may occur many times."""
-    leaves = [about.schema.column(at) for at in range(about.num_columns)]
-    chunks = [about.row_group(group).column(at) for at in range(about.num_columns)]
-    sizes: list[int] = [
-        max(chunk.total_uncompressed_size, chunk.num_values * max(_FIXED, leaf.length or 0))
-        for leaf, chunk in zip(leaves, chunks, strict=True)
-    ]
-    most = BATCH if any(leaf.physical_type == "BYTE_ARRAY" and "." in leaf.path for leaf in leaves) else MAX_ROWS
-    rows: int = about.row_group(group).num_rows
-    return max(1, min(most, MAX_AT_ONCE * rows // max(1, sum(sizes))))
+def _runs(footer: Footer, groups: range, wanted: list[int]) -> Iterator[list[int]]:
+    """Row groups that are read together: small ones up to some MiB."""
+    run: list[int] = []
+    held = 0
+    for at in groups:
+        size = _unpacked(footer, footer.groups[at], wanted)
+        if run and held + size > MAX_AT_ONCE:
+            yield run
+            run, held = [], 0
+        run.append(at)
+        held += size
+    yield run
 
 
-def _orc(file: AddressedFile) -> Opened:
+def _unpacked(footer: Footer, group: Group, wanted: list[int]) -> int:
+    """Bytes that columns of a group have in memory, by what the footer counts."""
+    return sum(
+        max(group.chunks[at].unpacked, group.chunks[at].values * max(_FIXED, footer.leaves[at].width)) for at in wanted
+    )
+
+
+def _may_repeat(footer: Footer, groups: list[Group], at: int) -> bool:
+    """Whether the texts of a column are short on average, so that many may be equal: of long ones, a dictionary is a copy."""
+    leaf, chunks = footer.leaves[at], [group.chunks[at] for group in groups]
+    is_text = leaf.kind == BYTES and len(leaf.path) == 1
+    has_delta = any({DELTA_LENGTHS, DELTA_TEXTS} & each.encodings for each in chunks)
+    return (
+        is_text
+        and not has_delta
+        and sum(each.unpacked for each in chunks) <= _LONG * sum(each.values for each in chunks)
+    )
+
+
+def _rows_at_once(footer: Footer, groups: list[Group], wanted: list[int]) -> int:
+    """Rows that take some MiB, by what the footer counts; fewer where a few bytes of the file may be a long text in each row."""
+    rows = sum(each.rows for each in groups)
+    most = MAX_AT_ONCE * rows // max(1, sum(_unpacked(footer, each, wanted) for each in groups))
+    for at in wanted:
+        leaf, chunks = footer.leaves[at], [group.chunks[at] for group in groups]
+        if leaf.kind == BYTES and len(leaf.path) > 1:
+            most = min(most, BATCH)
+        if any(DELTA_TEXTS in each.encodings for each in chunks):
+            most = min(most, GRACE_VALUES // max(1, *(each.unpacked for each in chunks)))
+    return max(1, min(most, MAX_ROWS))
+
+
+# --- ORC
+
+
+def open_orc(file: AddressedFile) -> Opened:
+    """An ORC file (`ArrowReader.open`)."""
     from pyarrow.orc import ORCFile  # noqa: PLC0415 - other formats do not need its 20 ms
 
+    def read(file: AddressedFile, stripes: range, names: list[str]) -> Iterator[Any]:
+        opened = ORCFile(file)
+        for at in stripes:
+            yield opened.read_stripe(at, columns=names or None)
+
     opened = ORCFile(file)
-
-    def read(stripe: int, names: list[str]) -> Iterator[Any]:
-        yield opened.read_stripe(stripe, columns=names or None)
-
     return Opened(opened.schema, opened.nrows, opened.nstripes, 0, read)
-
-
-def _accept_footer(_: AddressedFile) -> None:
-    """The length of an ORC file's footer is one byte."""
-
-
-def _check_footer(file: AddressedFile) -> None:
-    """The end of a Parquet file contains the length of its footer: UnreadableError if it is not plausible."""
-    file.seek(max(0, file.size - _FOOTER_END))
-    end = file.read()
-    length = int.from_bytes(end[:4], "little")
-    if not end.endswith(b"PAR1") or length > min(file.size, LONGEST_FOOTER):
-        raise unreadable("footer")
-
-
-PARQUET = ArrowFormat(_parquet, _check_footer)
-ORC = ArrowFormat(_orc, _accept_footer)

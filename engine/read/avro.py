@@ -201,4 +201,5 @@ _MOMENTS: dict[str, tuple[str, pa.DataType, One]] = {
     "time-micros": ("q", pa.time64("us"), _clock),
     **{f"{zone}timestamp-millis": ("q", pa.timestamp("us"), _thousands) for zone in ("", "local-")},
     **{f"{zone}timestamp-micros": ("q", pa.timestamp("us"), number) for zone in ("", "local-")},
+    **{f"{zone}timestamp-nanos": ("q", pa.timestamp("ns"), number) for zone in ("", "local-")},
 }

@@ -20,6 +20,8 @@ MAX_COLUMNS = 10_000
 """Columns of a file, the parts of nested ones counted."""
 LONGEST_FOOTER = 32 << 20
 """Bytes of the schema and the statistics in a file."""
+MAX_CHUNKS = 500_000
+"""Row groups of a Parquet file times its columns, nested ones counted."""
 GRACE_VALUES = 1 << 30
 """Bytes that the values of a column store may take in memory, whatever the ratio."""
 
@@ -30,12 +32,23 @@ BROKEN = {
     "array-depth": "the JSON array holds an element that is nested too deep: write it flatter",
     "array-encoding": "the JSON array is not valid UTF-8, which JSON is written in (RFC 8259): save it so",
     "footer": "the end of the file, where its schema and its index stand, is missing or damaged: was the upload cut off?",
+    "counts": "the end of the file counts other rows or values than the file holds: write it again",
+    "encrypted": "the column {name!r} is encrypted: write the file without encryption",
+    "groups": f"the file has more than {MAX_CHUNKS:,} pieces (row groups times columns): write it in larger row groups",
+    "hollow": "the column {name!r} has a group without members, which cannot be read: write it without that group",
+    "schema": "the file has a schema that cannot be read, because it breaks the rules of its format: write it again",
     "inside": "the file holds values that cannot be read, or is damaged inside: write it again",
     "too-long": f"the file has a line of more than {LONGEST_LINE >> 20} MiB: is this text of one record a line?",
 }
 """The reason why a file is not read to its end, by code."""
 
 
-def unreadable(code: str) -> UnreadableError:
+def unreadable(code: str, **words: str) -> UnreadableError:
     """The error for a file that is not read to its end."""
-    return UnreadableError(code, BROKEN[code])
+    return UnreadableError(code, BROKEN[code].format(**words))
+
+
+def refuse_columns(leaves: int) -> None:
+    """UnreadableError where a file has too many columns."""
+    if leaves > MAX_COLUMNS:
+        raise UnreadableError("too-wide", f"the file has {leaves:,} columns, more than {MAX_COLUMNS:,}: deliver fewer")

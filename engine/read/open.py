@@ -14,9 +14,10 @@ from lakegate.contracts.door.file_signatures import TEXT_REFUSALS, UnreadableErr
 from lakegate.contracts.door.header import HEAD, text_of
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.model.storage import Compression, Format
-from lakegate.engine.read.arrow_tables import ORC, PARQUET, ArrowReader
+from lakegate.engine.read.apart import ApartReader
+from lakegate.engine.read.arrow_tables import ArrowReader, open_parquet
 from lakegate.engine.read.avro import AvroReader
-from lakegate.engine.read.bounds import PIECE
+from lakegate.engine.read.bounds import PIECE, unreadable
 from lakegate.engine.read.chunk import of_object
 from lakegate.engine.read.csv import open_csv
 from lakegate.engine.read.json import open_json
@@ -24,7 +25,7 @@ from lakegate.engine.read.streams import unpacked
 from lakegate.engine.read.tables import open_tables
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from lakegate.contracts.plan.plan import Plan
     from lakegate.contracts.plan.request import StagedPart
@@ -47,6 +48,20 @@ def open_source(plan: Plan, parts: tuple[StagedPart, ...], store: Store) -> Sour
         )
     plan = replace(plan, storage=storages.pop())
     return OPENERS[plan.storage.format](plan, parts, store, heads)
+
+
+def account_for(source: Source, read: Sequence[int]) -> None:
+    """Compare what was read of each object with its size (bytes, of a table rows).
+
+    UnreadableError where a table has other rows than it counts, InputError where not every byte of a text was read.
+    """
+    for number, (size, found) in enumerate(zip(source.sizes, read, strict=True)):
+        if size != found and source.kinds:
+            raise unreadable("counts").of_part(number)
+    if tuple(read) != source.sizes:
+        raise InputError(
+            f"the engine read {sum(read):,} of {sum(source.sizes):,} units of the delivery: stage it again"
+        )
 
 
 def beginning(number: int, part: StagedPart, plan: Plan, store: Store) -> bytes:
@@ -91,11 +106,15 @@ def _table(reader: Callable[[Store], Reader]) -> Open:
     return lambda plan, parts, store, _: open_tables(reader(store), plan, parts)
 
 
+READERS: dict[Format, Callable[[Store], Reader]] = {
+    Format.PARQUET: partial(ArrowReader, open_parquet),
+    Format.ORC: ApartReader,
+    Format.AVRO: AvroReader,
+}
+"""Of formats that contain their own schema."""
 OPENERS: dict[Format, Open] = {
     Format.CSV: open_csv,
     Format.JSONL: open_json,
     Format.JSON: open_json,
-    Format.PARQUET: _table(partial(ArrowReader, PARQUET)),
-    Format.ORC: _table(partial(ArrowReader, ORC)),
-    Format.AVRO: _table(AvroReader),
+    **{form: _table(reader) for form, reader in READERS.items()},
 }

@@ -1,6 +1,7 @@
 """Compares the schema of a file with the declared fields. Columns are bound by name.
 
-A declared column that the file lacks is absent; a column that is not declared is extra.
+A declared column that the file lacks is absent; a column that is not declared is extra. Their order is of no account: readers of
+these formats find columns by name.
 """
 
 from __future__ import annotations
@@ -9,9 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.door.file_signatures import UnreadableError
+from lakegate.contracts.judge.no_header import other_names
 from lakegate.contracts.model.policy import OnReject
 from lakegate.contracts.plan.result import Columns, IncompatibleType
-from lakegate.engine.read.bounds import GRACE, GRACE_VALUES, MAX_COLUMNS, RATIO, unreadable
+from lakegate.engine.read.bounds import GRACE, GRACE_VALUES, RATIO, refuse_columns, unreadable
 from lakegate.engine.type.physical import Kind, Physical, holds
 
 if TYPE_CHECKING:
@@ -70,15 +72,14 @@ def columns_of(schema: Physical, plan: Plan, found: list[Found]) -> Columns:
     """The file's columns against the declared fields; UnreadableError where it has none of them."""
     names = [name for name, _ in schema.parts]
     declared = [field.name for field in plan.columns]
-    known = [name for name in names if name in declared]
-    if not known:
-        raise UnreadableError("header", "the file has none of the declared columns: is it of this dataset?")
+    if not set(names) & set(declared):
+        words = other_names(names, declared)
+        raise UnreadableError("header", words or "the file has none of the declared columns: is it of this dataset?")
     foreign = [(field, each) for field, each in found if each is not None and not holds(each, field)]
     return Columns(
         found=tuple(names),
         absent=tuple(field.name for field, each in found if each is None and not _is_in_foreign(field, foreign)),
         extra=tuple(_extra(schema, plan, found)),
-        reordered=known != [name for name in declared if name in names],
         foreign=tuple(IncompatibleType(field.name, each.words) for field, each in foreign),
     )
 
@@ -112,9 +113,7 @@ def _extra(schema: Physical, plan: Plan, found: list[Found]) -> list[str]:
 
 def refuse_wide(schema: Physical) -> None:
     """UnreadableError where a file has too many columns."""
-    leaves = sum(1 for _ in schema.leaves())
-    if leaves > MAX_COLUMNS:
-        raise UnreadableError("too-wide", f"the file has {leaves:,} columns, more than {MAX_COLUMNS:,}: deliver fewer")
+    refuse_columns(sum(1 for _ in schema.leaves()))
 
 
 def refuse_values(table: Table, unpacked: int, size: int) -> None:

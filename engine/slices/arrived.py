@@ -10,7 +10,7 @@ from lakegate.contracts.errors import InputError
 from lakegate.contracts.odf.multihash import HashCode, multihash
 from lakegate.engine.digest.logical import LogicalHash
 from lakegate.engine.digest.slices import statistics_of
-from lakegate.engine.read.arrow_tables import PARQUET, ArrowReader
+from lakegate.engine.read.arrow_tables import ArrowReader, open_parquet
 from lakegate.engine.read.chunk import Share
 from lakegate.engine.read.local import LocalStore
 from lakegate.engine.slices.fields import bare, odf_fields
@@ -49,7 +49,7 @@ def _physical(path: Path) -> str:
 def _read(path: Path, rows: int, columns: list[Any]) -> tuple[SliceStatistics, str]:
     from pyarrow.parquet import read_schema  # noqa: PLC0415 - 30 ms that other commands do not need
 
-    reader, address = ArrowReader(PARQUET, LocalStore()), path.absolute().as_uri()
+    reader, address = ArrowReader(open_parquet, LocalStore()), path.absolute().as_uri()
     table = reader.described(address)
     if table.rows != rows:
         raise InputError(f"it has {table.rows:,} rows, not {rows:,}")

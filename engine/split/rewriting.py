@@ -11,6 +11,7 @@ from lakegate.contracts.model.storage import Compression, Format
 from lakegate.engine.read.addressed import AddressedFile
 from lakegate.engine.read.csv import CsvSource
 from lakegate.engine.read.json import JsonSource
+from lakegate.engine.read.parquet_footer import CODEC_NAMES, INT96, footer_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -64,14 +65,12 @@ def write_parquet(source: Source, store: Store, numbers: list[NDArray[np.int64]]
     """Row group by row group, with the schema, the metadata and the codecs of the file."""
     from pyarrow.parquet import ParquetFile, ParquetWriter  # noqa: PLC0415 - other formats do not need its 30 ms
 
-    opened = ParquetFile(AddressedFile(store, source.shares[0].address))
-    about = opened.metadata
-    leaves = [about.schema.column(at) for at in range(about.num_columns)]
-    packed = [about.row_group(0).column(at).compression for at in range(about.num_columns)]
-    codecs = {
-        leaf.path: "none" if codec == "UNCOMPRESSED" else codec for leaf, codec in zip(leaves, packed, strict=True)
-    }
-    is_old = any(leaf.physical_type == "INT96" for leaf in leaves)
+    file = AddressedFile(store, source.shares[0].address)
+    footer, opened = footer_of(file), ParquetFile(file, page_checksum_verification=True)
+    footer.refuse(footer.groups, {leaf.path[0] for leaf in footer.leaves})
+    chunks = zip(footer.leaves, footer.groups[0].chunks, strict=True)
+    codecs = {".".join(leaf.path): CODEC_NAMES[chunk.codec] for leaf, chunk in chunks}
+    is_old = any(leaf.kind == INT96 for leaf in footer.leaves)
     with ParquetWriter(
         target, opened.schema_arrow, compression=codecs, use_deprecated_int96_timestamps=is_old
     ) as writer:

@@ -1,4 +1,4 @@
-"""Types of an Avro schema (1.11) in the kinds of `lakegate.engine.type.physical`."""
+"""Types of an Avro schema (1.12) in the kinds of `lakegate.engine.type.physical`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,11 @@ LOGICAL = {
     ("int", "date"): Kind.DATE,
     ("int", "time-millis"): Kind.TIME,
     ("long", "time-micros"): Kind.TIME,
-    **{("long", f"{zone}timestamp-{unit}"): Kind.MOMENT for zone in ("", "local-") for unit in ("millis", "micros")},
+    **{
+        ("long", f"{zone}timestamp-{unit}"): Kind.MOMENT
+        for zone in ("", "local-")
+        for unit in ("millis", "micros", "nanos")
+    },
 }
 WIDER = {frozenset({"int", "long"}): "long", frozenset({"float", "double"}): "double"}
 """Unions that Spark reads as the wider of two types."""
