@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
     from lakegate.engine.read.chunk import Share, Store
-    from lakegate.engine.read.parquet_footer import Footer, Group
+    from lakegate.engine.read.parquet_footer import Footer, RowGroup
 
 BATCH = 4096
 """Rows of a Parquet file that are in memory at a time, where their texts may be long; else `MAX_ROWS`."""
@@ -225,14 +225,14 @@ def _runs(footer: Footer, groups: range, wanted: list[int]) -> Iterator[list[int
     yield run
 
 
-def _unpacked(footer: Footer, group: Group, wanted: list[int]) -> int:
+def _unpacked(footer: Footer, group: RowGroup, wanted: list[int]) -> int:
     """Bytes that columns of a group have in memory, by what the footer counts."""
     return sum(
         max(group.chunks[at].unpacked, group.chunks[at].values * max(_FIXED, footer.leaves[at].width)) for at in wanted
     )
 
 
-def _may_repeat(footer: Footer, groups: list[Group], at: int) -> bool:
+def _may_repeat(footer: Footer, groups: list[RowGroup], at: int) -> bool:
     """Whether the texts of a column are short on average, so that many may be equal: of long ones, a dictionary is a copy."""
     leaf, chunks = footer.leaves[at], [group.chunks[at] for group in groups]
     is_text = leaf.kind == BYTES and len(leaf.path) == 1
@@ -244,7 +244,7 @@ def _may_repeat(footer: Footer, groups: list[Group], at: int) -> bool:
     )
 
 
-def _rows_at_once(footer: Footer, groups: list[Group], wanted: list[int]) -> int:
+def _rows_at_once(footer: Footer, groups: list[RowGroup], wanted: list[int]) -> int:
     """Rows that take some MiB, by what the footer counts; fewer where a few bytes of the file may be a long text in each row."""
     rows = sum(each.rows for each in groups)
     most = MAX_AT_ONCE * rows // max(1, sum(_unpacked(footer, each, wanted) for each in groups))

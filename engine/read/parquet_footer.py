@@ -53,7 +53,7 @@ class Leaf:
 
 
 @dataclass(frozen=True, slots=True)
-class Chunk:
+class ColumnChunk:
     """The values of a leaf in a row group; nothing is known of one whose metadata is encrypted."""
 
     is_encrypted: bool
@@ -64,11 +64,11 @@ class Chunk:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class RowGroup:
     """A row group; its chunks are in the order of the leaves."""
 
     rows: int
-    chunks: tuple[Chunk, ...]
+    chunks: tuple[ColumnChunk, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Footer:
 
     rows: int
     leaves: tuple[Leaf, ...]
-    groups: tuple[Group, ...]
+    groups: tuple[RowGroup, ...]
     hollow: frozenset[str]
     """The columns with a group without members in them, or that are one; no format for values has these."""
     content: bytes
@@ -87,7 +87,7 @@ class Footer:
         """The numbers of the leaves of these columns."""
         return [at for at, leaf in enumerate(self.leaves) if leaf.path[0] in names]
 
-    def refuse(self, groups: Iterable[Group], names: Collection[str]) -> None:
+    def refuse(self, groups: Iterable[RowGroup], names: Collection[str]) -> None:
         """UnreadableError where these columns cannot be read, or count other values than their groups have rows."""
         if hollow := sorted(self.hollow & set(names)):
             raise unreadable("hollow", name=hollow[0])
@@ -161,19 +161,19 @@ def _element(reading: _Compact) -> dict[int, Any]:
     return reading.structure({1: NUMBER, 2: NUMBER, 3: NUMBER, 4: TEXT, 5: NUMBER})
 
 
-def _group(reading: _Compact) -> Group:
+def _group(reading: _Compact) -> RowGroup:
     found = reading.structure({1: (LISTS, _chunk), 3: NUMBER})
-    return Group(found[3], tuple(found.get(1, ())))
+    return RowGroup(found[3], tuple(found.get(1, ())))
 
 
-def _chunk(reading: _Compact) -> Chunk:
+def _chunk(reading: _Compact) -> ColumnChunk:
     found = reading.structure({3: (STRUCTURES, _values), _CRYPTO: (STRUCTURES, _skipped)})
     about = found.get(3)
     if _CRYPTO in found or about is None:
-        return Chunk(is_encrypted=True)
+        return ColumnChunk(is_encrypted=True)
     if min(about[5], about[6]) < 0:
         raise ValueError
-    return Chunk(False, about[5], about[6], about[4], frozenset(about[2]))
+    return ColumnChunk(False, about[5], about[6], about[4], frozenset(about[2]))
 
 
 def _values(reading: _Compact) -> dict[int, Any]:
