@@ -101,7 +101,7 @@ def _is_good(part: str, least: int, most: int, *, quartz: bool) -> bool:
 
 def _number(word: str) -> int:
     """The number of a field's value; a name of a month or a weekday by its place."""
-    if word.isdigit():
+    if word.isascii() and word.isdigit():
         return int(word)
     names = MONTHS if word in MONTHS else DAYS
     return names.index(word) + 1 if word in names else -1

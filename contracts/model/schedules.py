@@ -200,7 +200,7 @@ def _numbers(at: int, word: str) -> set[int]:
 
 def _number(word: str, names: tuple[str, ...]) -> int:
     """The number of a word; 0, which no field with names has, for one that it does not know."""
-    if word.isdigit():
+    if word.isascii() and word.isdigit():
         return int(word)
     return names.index(word) + 1 if word in names else 0 if names else -1
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from lakegate.contracts.compile.sql.dialect_functions import whole
 from lakegate.contracts.compile.sql.dialects import CASTS_ROUND_HALF_EVEN, CASTS_TRUNCATE
 from lakegate.contracts.compile.sql.moments import as_date, typed_constant
 from lakegate.contracts.compile.sql.operators import BITS
@@ -87,8 +88,8 @@ def _to_decimal(_t: Translator, sql: TypedSql, node: exp.Cast) -> TypedSql:
     sizes = [each.this for each in node.to.expressions]
     if not sizes:
         return inner
-    scale = int(sizes[1].this) if len(sizes) > 1 else 0
-    if not 0 <= scale <= MAX_DIGITS:
+    scale = whole(sizes[1]) if len(sizes) > 1 else 0
+    if scale > MAX_DIGITS:
         raise UntranslatedError("it casts to more digits than can be compared")
     return combine(f"CAST(round({inner.text}, {scale}) AS DECIMAL(38,18))", SqlKind.DECIMAL, inner)
 

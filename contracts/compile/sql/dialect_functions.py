@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from lakegate.contracts.compile.sql.refusal import UntranslatedError
 from lakegate.contracts.compile.sql.translator import NodeForm, Translator, form, plain
-from lakegate.contracts.compile.sql.typed_sql import SqlKind, TypedSql, combine, double, expect_kind, number
+from lakegate.contracts.compile.sql.typed_sql import WHOLE, SqlKind, TypedSql, combine, double, expect_kind, number
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,12 +44,7 @@ def _widened(text: str, kind: SqlKind) -> str:
 
 def whole(node: exp.Expr | None) -> int:
     """The value of a constant non-negative integer; UntranslatedError for anything else."""
-    if (
-        isinstance(node, exp.Literal)
-        and not node.is_string
-        and str(node.this).isdigit()
-        and len(str(node.this)) <= MAX_DIGITS
-    ):
+    if isinstance(node, exp.Literal) and not node.is_string and WHOLE.fullmatch(str(node.this)):
         return int(node.this)
     raise UntranslatedError("it needs a constant whole number")
 

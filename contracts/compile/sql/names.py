@@ -35,6 +35,10 @@ class QueryNames:
         self.named: set[str] = set()
         """Fields of the rule's dataset that the query names individually."""
         self._read: dict[str, dict[str, QueryColumn]] = {}
+        self._places: dict[str, dict[str, int]] = {}
+        """The number of each column that is read, by dataset."""
+        self._fields: dict[str, Mapping[str, Field]] = {}
+        """The fields of each dataset by their names, and by their physical names."""
         self._made = 0
 
     def fresh(self) -> str:
@@ -53,14 +57,23 @@ class QueryNames:
 
     def column(self, dataset: str, sql: Field) -> str:
         """The generated name of a field."""
-        columns = self._read[dataset]
-        columns.setdefault(sql.name, QueryColumn(sql.name, sql.type))
-        return f"c{list(columns).index(sql.name)}"
+        self._read[dataset].setdefault(sql.name, QueryColumn(sql.name, sql.type))
+        places = self._places.setdefault(dataset, {})
+        return f"c{places.setdefault(sql.name, len(places))}"
 
     def column_if_read(self, dataset: str, name: str) -> str | None:
         """The generated name of a field, or None if the query does not read it."""
-        columns = self._read.get(dataset, {})
-        return f"c{list(columns).index(name)}" if name in columns else None
+        at = self._places.get(dataset, {}).get(name)
+        return None if at is None else f"c{at}"
+
+    def find_field(self, dataset: Dataset, name: str) -> Field | None:
+        """The field that an identifier refers to, by its name or its physical name; None if there is none."""
+        known = self._fields.get(dataset.name)
+        if known is None:
+            known = {each.name: each for each in dataset.fields}
+            known |= {each.physical: each for each in dataset.fields if each.physical and each.physical not in known}
+            self._fields[dataset.name] = known
+        return find_by_name(known, name)
 
     def relations(self) -> tuple[QueryRelation, ...]:
         """The relations that the query reads, in the order of their generated names."""

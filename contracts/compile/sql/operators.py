@@ -11,16 +11,25 @@ from sqlglot import exp
 from lakegate.contracts.compile.sql.dialects import BITS_ARE_TRUTHS, TEXTS_IGNORE_CASE
 from lakegate.contracts.compile.sql.moments import typed_constant
 from lakegate.contracts.compile.sql.parse import one_word
-from lakegate.contracts.compile.sql.refusal import UntranslatedError, place_of
+from lakegate.contracts.compile.sql.refusal import RefusedError, UntranslatedError, place_of
 from lakegate.contracts.compile.sql.translator import NodeForm, Translator, form, only, plain
-from lakegate.contracts.compile.sql.typed_sql import SqlKind, TypedSql, combine, double, expect_kind, to_common_kind
+from lakegate.contracts.compile.sql.typed_sql import (
+    LONG_CONSTANT,
+    MAX_GROWTH,
+    WHOLE,
+    SqlKind,
+    TypedSql,
+    combine,
+    double,
+    expect_kind,
+    to_common_kind,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lakegate.contracts.compile.sql.scope import Scope
 
-WHOLE = re.compile(r"[0-9]{1,18}")
 DECIMAL = re.compile(r"[0-9]{0,19}\.[0-9]{0,18}")
 FLOAT = re.compile(r"[0-9]{1,19}(?:\.[0-9]{0,18})?[eE][-+]?[0-9]{1,2}")
 WILD = 2
@@ -30,7 +39,8 @@ WILD = 2
 def _literal(t: Translator, node: exp.Literal, _scope: Scope) -> TypedSql:
     text = str(node.this)
     if node.is_string:
-        return TypedSql(t.names.text(text), SqlKind.TEXT, constant=text)
+        growth = min(MAX_GROWTH, 1 + len(text) // LONG_CONSTANT)
+        return TypedSql(t.names.text(text), SqlKind.TEXT, growth=growth, constant=text)
     if WHOLE.fullmatch(text):
         return TypedSql(f"{int(text)}L", SqlKind.INTEGER)
     if DECIMAL.fullmatch(text) and text != ".":
@@ -120,6 +130,8 @@ def _in(t: Translator, node: exp.In, scope: Scope) -> TypedSql:
     value = t.translate(node.this, scope)
     subquery = node.args.get("query")
     if subquery is None:
+        if not node.expressions:
+            raise RefusedError("query-syntax", "IN needs at least one value.", place_of(node))
         value, *items = comparable(t, value, *t.translate_all(node.expressions, scope))
         return combine(f"({value.text} IN ({', '.join(each.text for each in items)}))", SqlKind.BOOLEAN, value, *items)
     return _in_query(t, value, subquery, scope)
@@ -127,7 +139,7 @@ def _in(t: Translator, node: exp.In, scope: Scope) -> TypedSql:
 
 def _in_query(t: Translator, value: TypedSql, subquery: exp.Expr, scope: Scope) -> TypedSql:
     found = t.translate_query(subquery, scope)
-    if found.outer or [kind for _, kind in found.columns] != [value.kind]:
+    if found.outer or [each.kind for each in found.columns] != [value.kind]:
         raise UntranslatedError("its IN asks for other values than those it compares")
     return replace(combine(f"({value.text} IN ({found.text}))", SqlKind.BOOLEAN, value), has_subquery=True)
 
@@ -141,7 +153,8 @@ def _scalar(t: Translator, node: exp.Subquery, scope: Scope) -> TypedSql:
     found = t.translate_query(node, scope)
     if found.outer or not found.one_row or len(found.columns) != 1:
         raise UntranslatedError("a query inside it does not give one value by itself")
-    return TypedSql(f"({found.text})", found.columns[0][1], growth=found.growth)
+    (column,) = found.columns
+    return TypedSql(f"({found.text})", column.kind, growth=column.growth)
 
 
 def _is(t: Translator, node: exp.Is, scope: Scope) -> TypedSql:

@@ -9,9 +9,9 @@ from sqlglot import exp
 
 from lakegate.contracts.compile.sql.parse import one_word
 from lakegate.contracts.compile.sql.refusal import RefusedError, UntranslatedError, place_of
-from lakegate.contracts.compile.sql.scope import FromItem, Scope
+from lakegate.contracts.compile.sql.scope import FromItem, Scope, TypedQuery
 from lakegate.contracts.compile.sql.translator import Translator, only, without_form
-from lakegate.contracts.compile.sql.typed_sql import SqlKind, TypedSql, expect_kind
+from lakegate.contracts.compile.sql.typed_sql import MAX_GROWTH, SqlKind, TypedSql, expect_kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,6 +31,8 @@ class Outline:
     outer: bool = False
     joins: int = 0
     """Joins that may duplicate rows."""
+    rows: int = 0
+    """The most rows of its tables, as a multiple of the rows of a dataset."""
 
 
 def read_tables(t: Translator, node: exp.Select, outline: Outline) -> None:
@@ -45,10 +47,14 @@ def read_tables(t: Translator, node: exp.Select, outline: Outline) -> None:
     source, text = _table(t, part.this, outline.scope)
     outline.tables.append(text)
     many = [] if source.one_row else [source]
+    outline.rows = source.rows
     for join in joins:
         joined, text = _table(t, join.this, outline.scope)
+        repeating = outline.joins
         outline.tables.append(_joined(t, join, joined, outline, many=bool(many)).format(text))
         many += [] if joined.one_row else [joined]
+        rows = outline.rows * joined.rows if outline.joins > repeating else outline.rows + joined.rows
+        outline.rows = outline.rows if joined.one_row else bounded(rows, join)
     outline.joins += sum(each.joins for each in outline.scope.sources.values())
     if outline.joins > 1:
         raise UntranslatedError(
@@ -61,7 +67,7 @@ def _table(t: Translator, node: exp.Expr, scope: Scope) -> tuple[FromItem, str]:
         only(node, frozenset({"this", "alias", "with_"}))
         subquery = t.translate_query(node, _not_lateral(scope))
         alias = t.names.fresh()
-        source = FromItem(alias, subquery.columns, None, subquery.one_row, subquery.joins, subquery.key)
+        source = _of_query(alias, subquery)
         scope.add(_alias(node) or alias, source, place_of(node))
         return source, f"({subquery.text}) AS {alias}"
     if not isinstance(node, exp.Table):
@@ -77,7 +83,7 @@ def _named_table(t: Translator, node: exp.Table, scope: Scope) -> tuple[FromItem
     query = scope.find_query(name) if not qualifiers else None
     if query is not None:
         text, subquery = query
-        source = FromItem(alias, subquery.columns, None, subquery.one_row, subquery.joins, subquery.key)
+        source = _of_query(alias, subquery)
     else:
         if not all(t.names.may_qualify(each) for each in qualifiers):
             message = "A query reads the datasets of its own contract, and names them without a place."
@@ -87,6 +93,18 @@ def _named_table(t: Translator, node: exp.Table, scope: Scope) -> tuple[FromItem
         source = FromItem(alias, (), dataset)
     scope.add(_alias(node) or name, source, place)
     return source, f"{text} AS {alias}"
+
+
+def _of_query(alias: str, query: TypedQuery) -> FromItem:
+    return FromItem(alias, query.columns, None, query.one_row, query.joins, query.key, query.rows)
+
+
+def bounded(rows: int, node: exp.Expr) -> int:
+    """A number of rows as a multiple of those of a dataset; RefusedError if a query multiplies them too often."""
+    if rows > MAX_GROWTH:
+        message = f"The query reads rows more than {MAX_GROWTH} times: read them once."
+        raise RefusedError("query-too-large", message, place_of(node))
+    return rows
 
 
 def _alias(node: exp.Expr) -> str | None:

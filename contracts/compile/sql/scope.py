@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from lakegate.contracts.compile.sql.names import OF_DATASET, find_by_name
 from lakegate.contracts.compile.sql.parse import placeholder
 from lakegate.contracts.compile.sql.refusal import RefusedError, UntranslatedError
-from lakegate.contracts.compile.sql.typed_sql import KINDS, SqlKind, TypedSql
+from lakegate.contracts.compile.sql.typed_sql import KINDS, MAX_COLUMNS, SqlKind, TypedSql
 from lakegate.contracts.words import did_you_mean, shown
 
 if TYPE_CHECKING:
     from lakegate.contracts.compile.sql.names import QueryNames
-    from lakegate.contracts.model.contract import Dataset
+    from lakegate.contracts.model.contract import Dataset, Field
 
     Place = tuple[int, int] | None
 
-Columns = tuple[tuple[str, SqlKind], ...]
-"""The columns `k0`, `k1`, … of a query: their original names and their kinds."""
+
+
+class OutputColumn(NamedTuple):
+    """A column of a query, with its original name."""
+
+    name: str
+    kind: SqlKind
+    growth: int = 1
+    """The longest text that it may hold, as a multiple of a text of the data."""
+
+
+Columns = tuple[OutputColumn, ...]
+"""The columns `k0`, `k1`, … of a query."""
 NESTED = ("array", "map", "object", "record", "struct", "variant", "json", "vector")
 OF_FIELD = ("field", "column", "property")
 
@@ -35,6 +46,8 @@ class FromItem:
     """Joins in it that may duplicate rows."""
     key: tuple[int, ...] = ()
     """The column numbers of its unique key; empty if none is known."""
+    rows: int = 1
+    """The most rows that it may have, as a multiple of the rows of a dataset."""
 
     def keys(self, names: QueryNames) -> list[set[str]]:
         """The sets of columns, by their generated names, that are unique keys."""
@@ -54,11 +67,12 @@ class TypedQuery:
     one_row: bool
     outer: bool
     """Whether it reads columns of the enclosing query."""
-    growth: int = 1
     joins: int = 0
     """Joins in it that may duplicate rows."""
     key: tuple[int, ...] = ()
     """The column numbers of its unique key, if it groups; else empty."""
+    rows: int = 1
+    """The most rows that it may have, as a multiple of the rows of a dataset."""
 
 
 @dataclass(slots=True)
@@ -97,7 +111,7 @@ class Scope:
             sql = self.outer.column(name, table, place)
         except RefusedError:
             raise self._unknown(name, table, place) from None
-        return sql if self.is_bridge else TypedSql(sql.text, sql.kind, outer=True)
+        return sql if self.is_bridge else TypedSql(sql.text, sql.kind, growth=sql.growth, outer=True)
 
     def every_column(self, table: str | None, place: Place) -> list[tuple[str, TypedSql]]:
         """The columns that `*` stands for, with their names."""
@@ -107,12 +121,13 @@ class Scope:
         found: list[tuple[str, TypedSql]] = []
         for source in sources:
             if source.dataset is None:
-                found += [
-                    (name, _column_sql(f"{source.alias}.k{at}", kind)) for at, (name, kind) in enumerate(source.columns)
-                ]
+                found += [(each.name, _output(source, at)) for at, each in enumerate(source.columns)]
             else:
-                names = [each.name for each in source.dataset.fields]
-                found += [(name, sql) for name in names if (sql := self._in(source, name, named=False))]
+                fields = source.dataset.fields
+                found += [(each.name, self._of_field(source, source.dataset, each)) for each in fields[:MAX_COLUMNS]]
+            if len(found) >= MAX_COLUMNS:
+                message = f"A SELECT has fewer than {MAX_COLUMNS:,} columns: name those that it needs."
+                raise RefusedError("query-too-large", message, place)
         return found
 
     def _among(self, table: str | None) -> list[FromItem]:
@@ -123,26 +138,29 @@ class Scope:
         found = find_by_name(self.sources, table)
         return [] if found is None else [found]
 
-    def _in(self, source: FromItem, name: str, *, named: bool = True) -> TypedSql | None:
+    def _in(self, source: FromItem, name: str) -> TypedSql | None:
         if source.dataset is not None:
-            return self._of_dataset(source, source.dataset, name, named=named)
-        at = find_by_name({each: number for number, (each, _) in enumerate(source.columns)}, name)
-        return None if at is None else _column_sql(f"{source.alias}.k{at}", source.columns[at][1])
+            return self._of_dataset(source, source.dataset, name)
+        at = find_by_name({each.name: number for number, each in enumerate(source.columns)}, name)
+        return None if at is None else _output(source, at)
 
-    def _of_dataset(self, source: FromItem, dataset: Dataset, name: str, *, named: bool) -> TypedSql | None:
+    def _of_dataset(self, source: FromItem, dataset: Dataset, name: str) -> TypedSql | None:
         own = self.names.own if placeholder(name) in OF_FIELD and dataset is self.names.dataset else None
-        known = {each.name: each for each in dataset.fields}
-        known |= {each.physical: each for each in dataset.fields if each.physical and each.physical not in known}
-        found = find_by_name(known, own or name)
+        found = self.names.find_field(dataset, own or name)
         if found is None:
             return None
+        sql = self._of_field(source, dataset, found)
+        if dataset is self.names.dataset:
+            self.names.named.add(found.name)
+        return sql
+
+    def _of_field(self, source: FromItem, dataset: Dataset, found: Field) -> TypedSql:
         if found.parts or (found.declared or "").lower() in NESTED:
             raise UntranslatedError("it reads a field with parts of its own")
         if found.type not in KINDS:
             raise UntranslatedError("it reads times of day")
-        if named and dataset is self.names.dataset:
-            self.names.named.add(found.name)
-        return _column_sql(f"{source.alias}.{self.names.column(dataset.name, found)}", KINDS[found.type])
+        text = f"{source.alias}.{self.names.column(dataset.name, found)}"
+        return TypedSql(text, KINDS[found.type], bare=frozenset({text}))
 
     def _unknown(self, name: str, table: str | None, place: Place) -> Exception:
         if table is not None and not self._among(table):
@@ -158,5 +176,7 @@ class Scope:
         )
 
 
-def _column_sql(text: str, kind: SqlKind) -> TypedSql:
-    return TypedSql(text, kind, bare=frozenset({text}))
+def _output(source: FromItem, at: int) -> TypedSql:
+    """A column of a subquery."""
+    text, column = f"{source.alias}.k{at}", source.columns[at]
+    return TypedSql(text, column.kind, bare=frozenset({text}), growth=column.growth)

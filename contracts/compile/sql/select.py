@@ -8,11 +8,11 @@ from sqlglot import exp
 
 from lakegate.contracts.compile.sql.names import find_by_name
 from lakegate.contracts.compile.sql.parse import one_word
-from lakegate.contracts.compile.sql.reading import Outline, conjuncts, cross_join_error, read_tables
+from lakegate.contracts.compile.sql.reading import Outline, bounded, conjuncts, cross_join_error, read_tables
 from lakegate.contracts.compile.sql.refusal import RefusedError, UntranslatedError, place_of
-from lakegate.contracts.compile.sql.scope import Scope, TypedQuery
+from lakegate.contracts.compile.sql.scope import OutputColumn, Scope, TypedQuery
 from lakegate.contracts.compile.sql.translator import Translator, only, without_form
-from lakegate.contracts.compile.sql.typed_sql import SqlKind, TypedSql, expect_kind
+from lakegate.contracts.compile.sql.typed_sql import MAX_TEXT_LENGTH, WHOLE, SqlKind, TypedSql, expect_kind
 
 SELECT_PARTS = frozenset(
     (
@@ -51,7 +51,14 @@ def _named_parts(t: Translator, owner: exp.Expr, node: exp.Expr, scope: Scope) -
     subquery = (
         _select(t, node, inner) if isinstance(node, exp.Select) and node is owner else translate_query(t, node, inner)
     )
-    return replace(subquery, text=f"{words}{subquery.text}")
+    return replace(subquery, text=checked(f"{words}{subquery.text}"))
+
+
+def checked(text: str) -> str:
+    """The text of a query that is being built; RefusedError if it is too long."""
+    if len(text) > MAX_TEXT_LENGTH:
+        raise RefusedError("query-too-large", "The query is too long: move its repeated parts into a WITH.")
+    return text
 
 
 def _with(t: Translator, node: exp.Expr, scope: Scope) -> tuple[str, Scope]:
@@ -81,18 +88,21 @@ def _set_operation(t: Translator, node: exp.SetOperation, scope: Scope) -> Typed
     if node.args.get("limit"):
         raise UntranslatedError("it cuts queries that were put together")
     left, right = t.translate_query(node.this, inner), t.translate_query(node.expression, inner)
-    if [kind for _, kind in left.columns] != [kind for _, kind in right.columns] or left.outer or right.outer:
+    if [each.kind for each in left.columns] != [each.kind for each in right.columns] or left.outer or right.outer:
         raise UntranslatedError("the queries it puts together have columns of other kinds")
     word = {"union": "UNION", "intersect": "INTERSECT", "except": "EXCEPT"}[node.key]
     how = "" if node.args.get("distinct") else " ALL"
-    growth, joins = max(left.growth, right.growth), max(left.joins, right.joins)
+    rows = bounded(left.rows + right.rows if node.key == "union" else left.rows, node)
     return TypedQuery(
-        f"{words}({left.text}) {word}{how} ({right.text})",
-        left.columns,
+        checked(f"{words}({left.text}) {word}{how} ({right.text})"),
+        tuple(
+            one._replace(growth=max(one.growth, other.growth))
+            for one, other in zip(left.columns, right.columns, strict=True)
+        ),
         one_row=False,
         outer=False,
-        growth=growth,
-        joins=joins,
+        joins=max(left.joins, right.joins),
+        rows=rows,
     )
 
 
@@ -120,12 +130,12 @@ def _select(t: Translator, node: exp.Select, around: Scope) -> TypedQuery:
         *([f"HAVING {having.text}"] if having else []),
         *_cut(t, node, outline.scope, columns, one_row=one_row),
     ]
-    kinds = tuple((name, sql.kind) for name, sql in columns)
-    growth = max((sql.growth for _, sql in columns), default=1)
+    made = tuple(OutputColumn(name, sql.kind, sql.growth) for name, sql in columns)
     outer = outline.outer or any(sql.outer for _, sql in columns)
     texts = [sql.text for _, sql in columns]
     key = tuple(texts.index(each) for each in groups) if set(groups) <= set(texts) else ()
-    return TypedQuery(" ".join(parts), kinds, one_row, outer, growth, outline.joins, key)
+    rows = 1 if one_row else outline.rows
+    return TypedQuery(checked(" ".join(parts)), made, one_row, outer, outline.joins, key, rows)
 
 
 def _condition(t: Translator, node: exp.Expr | None, outline: Outline) -> TypedSql | None:
@@ -175,26 +185,23 @@ def _groups(t: Translator, node: exp.Select, columns: list[tuple[str, TypedSql]]
     if part is None:
         return []
     only(part, frozenset({"expressions"}))
-    named = {name: sql for name, sql in columns if name}
-    sql = []
-    for each in part.expressions:
-        if isinstance(each, exp.Literal) and not each.is_string and str(each.this).isdigit():
-            at = int(str(each.this)[:6])
-            if not 1 <= at <= len(columns):
-                raise UntranslatedError("it groups by a column that it has not")
-            sql.append(columns[at - 1][1])
-        else:
-            sql.append(_by_name(t, each, named, scope))
+    sql = [_key(t, each, columns, scope) for each in part.expressions]
     if any(each.aggregates or each.windows or each.has_subquery for each in sql):
         raise UntranslatedError("it groups by an aggregate, a window or a query")
     return [each.text for each in sql]
 
 
-def _by_name(t: Translator, node: exp.Expr, named: dict[str, TypedSql], scope: Scope) -> TypedSql:
-    """A key of GROUP BY or ORDER BY: a column, else the output column of this name."""
+def _key(t: Translator, node: exp.Expr, columns: list[tuple[str, TypedSql]], scope: Scope) -> TypedSql:
+    """A key of GROUP BY or ORDER BY: the output column of this number, else a column, else the output column of this name."""
+    if isinstance(node, exp.Literal) and not node.is_string and WHOLE.fullmatch(str(node.this)):
+        at = int(node.this)
+        if not 1 <= at <= len(columns):
+            raise UntranslatedError("it groups or sorts by a column that it has not")
+        return columns[at - 1][1]
     try:
         return t.translate(node, scope)
     except RefusedError:
+        named = {name: sql for name, sql in columns if name}
         found = find_by_name(named, node.name) if isinstance(node, exp.Column) and not node.args.get("table") else None
         if found is None:
             raise
@@ -227,16 +234,18 @@ def _cut(
     if limit is None:
         return []
     only(limit, frozenset({"expression"}))
-    if not isinstance(limit.expression, exp.Literal) or not str(limit.expression.this).isdigit():
+    if not isinstance(limit.expression, exp.Literal) or not WHOLE.fullmatch(str(limit.expression.this)):
         raise UntranslatedError("its LIMIT is not a constant")
     if one_row and int(limit.expression.this) > 0:
         return []
     is_grouped = node.args.get("group") is not None or any(sql.aggregates for _, sql in columns)
     if order is None or is_grouped or _is_distinct(node):
         raise UntranslatedError("its LIMIT takes rows that depend on the order in which they lie")
-    named, keys = {name: sql for name, sql in columns if name}, []
+    keys = []
     for each in order.expressions:
-        sql = _by_name(t, each.this, named, scope)
+        sql = _key(t, each.this, columns, scope)
+        if not sql.bare and not sql.windows:
+            raise UntranslatedError("it sorts by a constant")
         nulls = "FIRST" if each.args.get("nulls_first") else "LAST"
         keys.append(f"{sql.text} {'DESC' if each.args.get('desc') else 'ASC'} NULLS {nulls}")
     return [f"ORDER BY {', '.join(keys)}", f"LIMIT {int(limit.expression.this)}"]

@@ -15,7 +15,7 @@ from lakegate.contracts.compile.sql.refusal import RefusedError, UntranslatedErr
 from lakegate.contracts.compile.sql.scope import Scope
 from lakegate.contracts.compile.sql.select import translate_query
 from lakegate.contracts.compile.sql.translator import Translator
-from lakegate.contracts.compile.sql.typed_sql import MAX_TEXT_LENGTH, SqlKind
+from lakegate.contracts.compile.sql.typed_sql import SqlKind
 from lakegate.contracts.plan.query import Query
 
 if TYPE_CHECKING:
@@ -48,14 +48,15 @@ def translate(contract: Contract, dataset: Dataset, rule: Rule) -> tuple[Query, 
         subquery = translator.translate_query(tree, Scope(names, {}))
     except RecursionError:
         raise RefusedError("query-too-large", "The query has too many levels.") from None
-    kinds = [kind for _, kind in subquery.columns]
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        # the parser builds trees without parts that a node must have, or with others, from hostile texts
+        raise UntranslatedError("a part of it has a form that is not known") from None
+    kinds = [each.kind for each in subquery.columns]
     if len(kinds) != 1 or not (kinds[0].numeric or kinds[0] is SqlKind.NULL):
         found = f"{len(kinds)} columns" if len(kinds) != 1 else kinds[0].value
         raise RefusedError(
             "query-not-a-number", f"The query answers with {found}: let it answer with one number.", place_of(tree)
         )
-    if len(subquery.text) > MAX_TEXT_LENGTH:
-        raise RefusedError("query-too-large", "The query is too long: move its repeated parts into a WITH.")
     if not names.relations():
         raise UntranslatedError("it reads no dataset")
     return Query(subquery.text, tuple(names.texts), names.relations()), tuple(sorted(names.named))

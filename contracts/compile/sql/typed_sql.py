@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -9,8 +10,14 @@ from lakegate.contracts.compile.sql.refusal import RefusedError, UntranslatedErr
 from lakegate.contracts.model.types import LogicalType
 
 MAX_GROWTH = 64
-"""The longest text that an expression may build from a text of the data, as a multiple of its length."""
+"""The longest text that an expression may build from a text of the data, and the most rows that a query may build from one row."""
+LONG_CONSTANT = 64
+"""Characters of a constant text that count as a text of the data."""
 MAX_TEXT_LENGTH = 32_768
+MAX_COLUMNS = 2_000
+WHOLE = re.compile("[0-9]{1,18}")
+"""A constant whole number, in ASCII: other digits, such as `²`, are none."""
+GROWS = "The query builds values that grow: keep them as long as they are."
 
 
 class SqlKind(Enum):
@@ -76,7 +83,7 @@ def combine(text: str, kind: SqlKind, *parts: TypedSql, growth: int | None = Non
     """An expression that combines `parts`; RefusedError if its text or its values may grow beyond the limits."""
     size = max((each.growth for each in parts), default=1) if growth is None else growth
     if size > MAX_GROWTH or len(text) > MAX_TEXT_LENGTH:
-        raise RefusedError("query-too-large", "The query builds values that grow: keep them as long as they are.")
+        raise RefusedError("query-too-large", GROWS)
     return TypedSql(
         text,
         kind,

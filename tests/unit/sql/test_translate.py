@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -241,6 +242,60 @@ def test_the_deepest_allowed_query_does_not_exceed_the_recursion_limit() -> None
 
     assert limit == 1000
     assert "max(q1.c0)" in translated("SELECT max(" + deep + ") FROM orders").text  # noqa: S608 - of our own
+
+
+def chain(count: int, step: str, first: str = "SELECT status AS t FROM orders", last: str = "SELECT max(length(t)) FROM {}") -> str:
+    """A query of a WITH in which each query reads the one before."""
+    queries = [first, *(step.format(f"a{at}") for at in range(count))]
+    return f"WITH {', '.join(f'a{at} AS ({each})' for at, each in enumerate(queries))} {last.format(f'a{count}')}"
+
+
+TWICE = "SELECT t FROM {0} UNION ALL SELECT t FROM {0}"
+EACH = "SELECT a.t FROM {0} a JOIN orders b ON a.t = b.{1}"
+GROWING = {
+    "values through a WITH": chain(7, "SELECT concat(t, t) AS t FROM {}"),
+    "values through subqueries": "SELECT max(length(concat(t, t, t, t, t, t, t, t, t))) FROM "
+    "(SELECT concat(t, t, t, t, t, t, t, t, t) AS t FROM (SELECT status AS t FROM orders) a) b",
+    "values through a union": chain(7, "SELECT concat(t, t) AS t FROM {0} UNION SELECT t FROM {0}"),
+    "values through one row": "SELECT max(length(concat(t, t, t, t, t, t, t, t, t))) FROM (SELECT concat"
+    "((SELECT max(status) FROM orders), status, status, status, status, status, status, status) AS t FROM orders) a",
+    "long constants": f"SELECT max(length(concat(status, '{'x' * 4000}', '{'y' * 4000}'))) FROM orders",
+    "rows of a union": chain(7, TWICE),
+    "rows of a union of one row": chain(7, TWICE, "SELECT max(status) AS t FROM orders"),
+    "rows of a join of unions": chain(4, TWICE, last="SELECT count(*) FROM {0} a JOIN {0} b ON a.t = b.t"),
+    "rows of joins by a key": chain(64, EACH.replace("{1}", "id")),
+    "columns": chain(12, "SELECT *, * FROM {}", "SELECT * FROM orders", "SELECT count(*) FROM {}"),
+    "columns of a wide dataset": "SELECT count(*) FROM (SELECT a.*, b.* FROM wide a JOIN wide b ON a.c0 = b.c0) q",
+}
+BOUNDED = {
+    "values": chain(6, "SELECT concat(t, t) AS t FROM {}"),
+    "one column of two": chain(9, "SELECT t, concat(u, u) AS u FROM (SELECT t, t AS u FROM {}) q"),
+    "rows": chain(6, TWICE),
+    "counts put together": "SELECT sum(n) FROM ("
+    + " UNION ALL ".join(["SELECT count(*) AS n FROM orders"] * 60)
+    + ") q",
+}
+
+
+@pytest.mark.parametrize("sql", GROWING.values(), ids=GROWING)
+def test_a_query_whose_values_rows_or_columns_multiply_is_refused(sql: str) -> None:
+    """However the growth is spread over queries of a WITH or a FROM, it is refused, in time that does not grow with it."""
+    with pytest.raises(RefusedError) as refusal:
+        translated(sql, whole=wide())
+
+    assert refusal.value.code == "query-too-large"
+
+
+@pytest.mark.parametrize("sql", BOUNDED.values(), ids=BOUNDED)
+def test_a_query_that_grows_within_the_limits_is_translated(sql: str) -> None:
+    """Growth is counted by column and by row: what grows little is measured."""
+    assert translated(sql).text
+
+
+def wide() -> Contract:
+    """The contract, with a dataset of many columns."""
+    found = contract()
+    return replace(found, datasets=(*found.datasets, dataset("wide", {f"c{at}": "string" for at in range(5_000)})))
 
 
 LARGE = {
