@@ -22,7 +22,7 @@ from lakegate.contracts.model.policy import Duplicates, MergeStrategy, PublishAs
 from lakegate.contracts.model.storage import Format
 from lakegate.contracts.plan.check import BY_SCHEDULE, Check
 from lakegate.contracts.plan.plan import Plan, ScheduledCheck
-from lakegate.contracts.words import did_you_mean, shown
+from lakegate.contracts.words import did_you_mean, limited_hints, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -51,7 +51,8 @@ class Compiled:
 
 def compile_plan(contract: Contract, dataset: Dataset) -> Plan:
     """The plan of one dataset; ContractError with all errors of its rules."""
-    compiled = compile_rules(contract, dataset)
+    with limited_hints():
+        compiled = compile_rules(contract, dataset)
     if compiled.refused:
         raise ContractError(compiled.refused)
     checks = tuple(zip(_named_once(compiled.checks), compiled.schedules, strict=True))

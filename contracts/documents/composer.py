@@ -6,7 +6,7 @@ An explicit stack replaces recursion, and a document that grows too large is ref
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NoReturn
 
 import yaml
@@ -16,13 +16,30 @@ from lakegate.contracts.documents.scalars import Scalar, TooLargeError, meaning
 from lakegate.contracts.errors import ContractError, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 DEEPEST_LEVEL = 32
 MAX_NODES = 50_000
+MOST_CHARACTERS = 4 << 20
+"""Of a document with its aliases, references and variables expanded: four times the longest document."""
 LONGEST_KEY = 256
 MAX_PROBLEMS = 100
 MERGE = "<<"
+
+
+def too_long(what: str) -> str:
+    """The message for a document that is too long when something in it is expanded."""
+    return f"The {what} of the document lead to more than {MOST_CHARACTERS:,} characters: use fewer."
+
+
+def sized(node: Node, inner: Sequence[Node]) -> Node:
+    """The node with the size, the depth and the characters of what is in it."""
+    return replace(
+        node,
+        size=1 + sum(each.size for each in inner),
+        depth=1 + max((each.depth for each in inner), default=0),
+        characters=sum(each.characters for each in inner),
+    )
 
 
 def mark_of(mark: object) -> Mark:
@@ -56,16 +73,17 @@ class Composer:
     stack: list[_Open] = field(default_factory=list)
     anchors: dict[str, Node] = field(default_factory=dict)
     count: int = 0
+    characters: int = 0
 
     def take(self, event: yaml.Event) -> None:
         """Process the next event of the parser."""
         match event:
             case yaml.ScalarEvent():
                 self._check_tag(event)
-                self._add(self._scalar(event), event.anchor)
+                self._add(self._scalar(event), event.anchor, characters=len(event.value))
             case yaml.AliasEvent():
                 node = self._aliased(event)
-                self._add(node, None, node.size)
+                self._add(node, None, node.size, node.characters)
             case yaml.CollectionStartEvent():
                 self._check_tag(event)
                 self._open(event)
@@ -100,7 +118,7 @@ class Composer:
                 value = meaning(event.value)
             except TooLargeError:
                 self._note("number-too-large", "The number is longer or larger than any contract needs.", mark)
-        return Node(mark, value, {}, event.value, bare)
+        return Node(mark, value, {}, event.value, bare, characters=len(event.value))
 
     def _aliased(self, event: yaml.AliasEvent) -> Node:
         mark = mark_of(event.start_mark)
@@ -119,10 +137,13 @@ class Composer:
         if depth > DEEPEST_LEVEL:
             self.refuse("too-deep", f"The document has more than {DEEPEST_LEVEL} levels: flatten it.", mark)
 
-    def _add(self, node: Node, anchor: str | None, weight: int = 1) -> None:
+    def _add(self, node: Node, anchor: str | None, weight: int = 1, characters: int = 0) -> None:
         self.count += weight
+        self.characters += characters
         if self.count > MAX_NODES:
             self.refuse("too-many-nodes", f"The document has more than {MAX_NODES:,} values: split it.", node.mark)
+        if self.characters > MOST_CHARACTERS:
+            self.refuse("document-too-large", too_long("aliases"), node.mark)
         if anchor is not None:
             self.anchors[anchor] = node
         if self.stack:
@@ -131,12 +152,10 @@ class Composer:
             self.root = node
 
     def _closed(self, done: _Open) -> Node:
-        size = 1 + sum(node.size for node in done.nodes)
-        depth = 1 + max((node.depth for node in done.nodes), default=0)
         if not done.mapping:
-            return Node(done.mark, tuple(done.nodes), {}, size=size, depth=depth)
+            return sized(Node(done.mark, tuple(done.nodes), {}), done.nodes)
         content, keys = self._entries(done)
-        return Node(done.mark, content, keys, size=size, depth=depth)
+        return sized(Node(done.mark, content, keys), done.nodes)
 
     def _entries(self, done: _Open) -> tuple[dict[str, Node], dict[str, Mark]]:
         content: dict[str, Node] = {}

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.documents.composer import DEEPEST_LEVEL
+from lakegate.contracts.documents.composer import DEEPEST_LEVEL, MAX_NODES, MOST_CHARACTERS
 from lakegate.contracts.documents.definition_files import outside
 from lakegate.contracts.words import did_you_mean, shown
 
@@ -23,7 +23,6 @@ REFERENCE = "$ref"
 INSIDE = "#/"
 DEFINITIONS = "#/definitions/"
 MAX_FIELDS = 5_000
-MAX_HINTS = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +58,10 @@ class Definitions:
     used: set[str] = field(default_factory=set)
     read: int = 0
     """Fields reached through references."""
-    dangling: int = 0
+    nodes: int = 0
+    """Nodes of the definitions that references lead to, each as often as one leads there."""
+    characters: int = 0
+    """The characters of their texts."""
 
     @property
     def top(self) -> Place:
@@ -71,7 +73,7 @@ class Definitions:
         level = around.level + 1 if around is not None else 0
         self.read += around is not None and bool(around.trail)
         if self.read > MAX_FIELDS or level > DEEPEST_LEVEL:
-            self._refuse_more(place)
+            self._refuse_more(place, f"{MAX_FIELDS:,} fields or {DEEPEST_LEVEL} levels of them")
             return None
         places, trail = [place], list(around.trail if around is not None else ())
         while (reference := places[-1][REFERENCE]).present:
@@ -83,14 +85,19 @@ class Definitions:
                 break
             places.append(found)
             trail.append(found.path)
+            self.nodes += found.node.size if found.node else 0
+            self.characters += found.node.characters if found.node else 0
+            if self.nodes > MAX_NODES or self.characters > MOST_CHARACTERS or len(places) > DEEPEST_LEVEL:
+                most = (
+                    f"{MAX_NODES:,} values, {MOST_CHARACTERS:,} characters or {DEEPEST_LEVEL} definitions of one field"
+                )
+                self._refuse_more(place, most)
+                return None
         return Layers(tuple(places), tuple(trail), level)
 
-    def _refuse_more(self, place: Place) -> None:
+    def _refuse_more(self, place: Place, most: str) -> None:
         if all(problem.code != "too-many-fields" for problem in self.notes.errors):
-            message = (
-                f"References lead to more than {MAX_FIELDS:,} fields or {DEEPEST_LEVEL} levels of them: flatten them."
-            )
-            self.notes.error("too-many-fields", place, message)
+            self.notes.error("too-many-fields", place, f"References lead to more than {most}: flatten them.")
 
     def _found(self, reference: Place) -> Place | None:
         """The definition a reference points to: by its whole name (which may contain `/`), else step by step."""
@@ -110,10 +117,7 @@ class Definitions:
         return found
 
     def _hint(self, text: str) -> str:
-        """A hint at a similar name; only for the first dangling references, because the search is slow."""
-        self.dangling += 1
-        if self.dangling > MAX_HINTS:
-            return ""
+        """A hint at a similar name."""
         return did_you_mean(text, [DEFINITIONS + each for each in self.top["definitions"].entries])
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.documents.composer import DEEPEST_LEVEL, MAX_NODES
+from lakegate.contracts.documents.composer import DEEPEST_LEVEL, MAX_NODES, MOST_CHARACTERS, sized, too_long
 from lakegate.contracts.documents.definition_files import outside
 from lakegate.contracts.errors import ContractError, Problem
 from lakegate.contracts.words import did_you_mean, shown
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 REFERENCE, DEFINITIONS = "$ref", "definitions"
 INSIDE = f"#/{DEFINITIONS}/"
-MAX_HINTS = 50
 
 
 def expanded(document: Document, notes: Notes) -> Document:
@@ -53,9 +52,10 @@ class Expansion:
     used: set[str] = field(default_factory=set)
     built: int = 0
     """Nodes of the expanded document."""
+    characters: int = 0
+    """Characters of its texts."""
     exceeded: Problem | None = None
     """The limit that was exceeded: then nothing more is expanded."""
-    dangling: int = 0
 
     @property
     def definitions(self) -> Place:
@@ -67,12 +67,13 @@ class Expansion:
         node = place.node
         assert node is not None
         self.built += 1
-        if self.exceeded is not None or self._exceeds(place, level):
+        if self.exceeded is not None or self._exceeds(place, level, len(trail)):
             return node
         if isinstance(node.content, tuple):
             items = tuple(self.of(each, trail, level + 1) for each in place.items)
-            return _sized(replace(node, content=items), items)
+            return sized(replace(node, content=items), items)
         if not isinstance(node.content, dict):
+            self.characters += node.characters
             return node
         own = {key: self.of(each, trail, level + 1) for key, each in place.entries.items() if key != REFERENCE}
         merged = replace(node, content=own, keys={key: node.keys[key] for key in own})
@@ -80,7 +81,7 @@ class Expansion:
             base = self._base(place[REFERENCE], trail, level)
             if base is not None and isinstance(base.content, dict):
                 merged = replace(node, content={**base.content, **own}, keys={**base.keys, **merged.keys})
-        return _sized(merged, tuple(merged.content.values()))  # type: ignore[union-attr]  # a mapping
+        return sized(merged, tuple(merged.content.values()))  # type: ignore[union-attr]  # a mapping
 
     def _base(self, reference: Place, trail: tuple[str, ...], level: int) -> Node | None:
         """The expanded definition that a reference leads to; None, with an error, if there is none."""
@@ -99,11 +100,13 @@ class Expansion:
             return None
         return self.of(found, (*trail, name), level)
 
-    def _exceeds(self, place: Place, level: int) -> bool:
+    def _exceeds(self, place: Place, level: int, steps: int) -> bool:
         """Whether a limit was exceeded, which ends the expansion."""
         if self.built > MAX_NODES:
             code, message = "too-many-nodes", f"References lead to more than {MAX_NODES:,} values: use fewer."
-        elif level > DEEPEST_LEVEL:
+        elif self.characters > MOST_CHARACTERS:
+            code, message = "document-too-large", too_long("references")
+        elif level > DEEPEST_LEVEL or steps > DEEPEST_LEVEL:
             code, message = "too-deep", f"References lead to more than {DEEPEST_LEVEL} levels: flatten them."
         else:
             return False
@@ -111,11 +114,5 @@ class Expansion:
         return True
 
     def _hint(self, name: str) -> str:
-        """A hint at a similar name; only for the first dangling references, because the search is slow."""
-        self.dangling += 1
-        return did_you_mean(name, self.definitions.entries) if self.dangling <= MAX_HINTS else ""
-
-
-def _sized(node: Node, inner: tuple[Node, ...]) -> Node:
-    size = 1 + sum(each.size for each in inner)
-    return replace(node, size=size, depth=1 + max((each.depth for each in inner), default=0))
+        """A hint at a similar name."""
+        return did_you_mean(name, self.definitions.entries)

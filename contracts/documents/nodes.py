@@ -46,6 +46,8 @@ class Node:
     """Nodes below and including this one, aliases expanded."""
     depth: int = 0
     """Levels of mappings and sequences, including this one."""
+    characters: int = 0
+    """Characters of the texts below and including this one, aliases expanded."""
 
     def plain(self) -> Plain:
         """The value in the plain types of JSON; numbers with a point or an exponent are `Decimal`."""

@@ -11,9 +11,13 @@ if TYPE_CHECKING:
     from lakegate.contracts.documents.nodes import Place
 
 
+MOST_NOTED = 5_000
+"""Errors, and warnings, of one document: a hostile one has millions."""
+
+
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """Collects problems."""
+    """Collects problems, the first ones of each kind."""
 
     errors: list[Problem] = field(default_factory=list)
     warnings: list[Problem] = field(default_factory=list)
@@ -25,8 +29,13 @@ class Notes:
 
     def error(self, code: str, place: Place, message: str) -> None:
         """Add an error: the document cannot be used."""
-        self.errors.append(Problem(code, place.path, place.mark.line, message))
+        self._add(self.errors, code, place, message)
 
     def warning(self, code: str, place: Place, message: str) -> None:
         """Add a warning: the document can be used."""
-        self.warnings.append(Problem(code, place.path, place.mark.line, message))
+        self._add(self.warnings, code, place, message)
+
+    @staticmethod
+    def _add(problems: list[Problem], code: str, place: Place, message: str) -> None:
+        if len(problems) < MOST_NOTED:
+            problems.append(Problem(code, place.path, place.mark.line, message))

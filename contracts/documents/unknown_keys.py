@@ -46,8 +46,6 @@ OLDER_ROOT_KEYS = {
     "examples": "write them at the model or at the field.",
 }
 """Keys of the root in DCS before 1.1.0."""
-MAX_HINTS = 100
-"""The most keys of one document for which a hint is searched."""
 ADVICE = {"rule": "write `metric`."}
 DEFAULT_ADVICE = "see the format's documentation."
 DEPRECATION_KEYS = ("deprecated", "deprecationMessage")
@@ -56,7 +54,6 @@ DEPRECATION_KEYS = ("deprecated", "deprecationMessage")
 def warn_unknown_keys(document: Document, schema: str, notes: Notes) -> None:
     """Warn about each key that the schema of that name allows without defining it, or declares deprecated."""
     refused = {problem.path for problem in notes.errors}
-    hints = 0
     for place, known in _below(document.top, (load(schema),), _Forms(load(schema))):
         for key, each in place.entries.items():
             if key in known:
@@ -64,8 +61,7 @@ def warn_unknown_keys(document: Document, schema: str, notes: Notes) -> None:
             elif not place.steps and key in OLDER_ROOT_KEYS:
                 notes.warning("older-key", each, f"The key {shown(key)} is out of date: {OLDER_ROOT_KEYS[key]}")
             elif not _is_read(place, key) and refused.isdisjoint((each.path, place.path)):
-                hints += 1
-                hint = did_you_mean(key, sorted(known)) if hints <= MAX_HINTS else ""
+                hint = did_you_mean(key, sorted(known))
                 notes.warning("unknown-key-kept", each, f"The key {shown(key)} is kept but has no meaning here.{hint}")
 
 

@@ -8,10 +8,12 @@ variables again.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from lakegate.contracts.documents.composer import MOST_CHARACTERS, too_long
 from lakegate.contracts.documents.document import Document
+from lakegate.contracts.errors import ContractError, Problem
 from lakegate.contracts.model.placeholders import PLACEHOLDERS, VARIABLE
 from lakegate.contracts.words import shown
 
@@ -26,23 +28,39 @@ CONSUMER_KEYS = ("servers", "support", "roles", "team", "price", "authoritativeD
 
 
 def resolved(document: Document, values: Mapping[str, str], notes: Notes) -> Document:
-    """The document with all variables replaced; a variable without a value is a problem in `notes`."""
-    return replace(document, root=_resolved(document.top, document.root, values, notes))
+    """The document with all variables replaced; a variable without a value is a problem in `notes`.
+
+    ContractError where the texts become too long.
+    """
+    return replace(document, root=_Resolution(values, notes).of(document.top, document.root))
 
 
-def _resolved(place: Place, node: Node, values: Mapping[str, str], notes: Notes) -> Node:
-    match node.content:
-        case tuple(items):
-            parts = enumerate(items)
-            return replace(node, content=tuple(_resolved(place[index], each, values, notes) for index, each in parts))
-        case Mapping() as entries:
-            named = entries.items()
-            return replace(node, content={key: _resolved(place[key], each, values, notes) for key, each in named})
-        case str() as text if "${" in text:
-            replaced = VARIABLE.sub(lambda found: _value(found, place, values, notes), text)
-            return replace(node, content=replaced, written=replaced)
-        case _:
-            return node
+@dataclass(slots=True)
+class _Resolution:
+    """The replacement of the variables of one document."""
+
+    values: Mapping[str, str]
+    notes: Notes
+    characters: int = 0
+    """Characters of the texts in which variables were replaced."""
+
+    def of(self, place: Place, node: Node) -> Node:
+        """A node with the variables of its texts replaced."""
+        match node.content:
+            case tuple(items):
+                return replace(node, content=tuple(self.of(place[index], each) for index, each in enumerate(items)))
+            case Mapping() as entries:
+                return replace(node, content={key: self.of(place[key], each) for key, each in entries.items()})
+            case str() as text if "${" in text:
+                replaced = VARIABLE.sub(lambda found: _value(found, place, self.values, self.notes), text)
+                self.characters += len(replaced)
+                if self.characters > MOST_CHARACTERS:
+                    mark = place.mark
+                    problem = Problem("document-too-large", place.path, mark.line, too_long("variables"), mark.column)
+                    raise ContractError((problem,))
+                return replace(node, content=replaced, written=replaced)
+            case _:
+                return node
 
 
 def _value(found: re.Match[str], place: Place, values: Mapping[str, str], notes: Notes) -> str:

@@ -23,7 +23,7 @@ from lakegate.contracts.documents.notes import Notes
 from lakegate.contracts.errors import ContractError, Problem
 from lakegate.contracts.lint.lint import lint
 from lakegate.contracts.model.contract import Contract
-from lakegate.contracts.words import listed, shown
+from lakegate.contracts.words import limited_hints, listed, shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +92,15 @@ def examine(text: bytes, variables: Mapping[str, str] = NO_VARIABLES, complete: 
     `variables` are the values of `${NAME}`, for versions that support variables.
     """
     notes = Notes()
-    try:
-        document = embedded(parse(text))
-        contract = _read(document, notes, variables)
-    except ContractError as error:
-        return Examined(error.problems, ())
-    if contract is not None:
-        contract = complete(contract, document, notes)
-        lint(contract.with_own_common, document, notes)
+    with limited_hints():
+        try:
+            document = embedded(parse(text))
+            contract = _read(document, notes, variables)
+        except ContractError as error:
+            return Examined(error.problems, ())
+        if contract is not None:
+            contract = complete(contract, document, notes)
+            lint(contract.with_own_common, document, notes)
     errors, warnings = _in_order(document, notes.errors), _in_order(document, notes.warnings)
     return Examined(errors, warnings, document.lines, contract, document)
 

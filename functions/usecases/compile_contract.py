@@ -15,7 +15,7 @@ from lakegate.contracts.lake.states import PASSIVE_STATES
 from lakegate.contracts.lake.workflow import PUSH
 from lakegate.contracts.model.labels import labels_of
 from lakegate.contracts.model.policy import PublishAs
-from lakegate.contracts.words import listed, shown
+from lakegate.contracts.words import limited_hints, listed, shown
 from lakegate.functions.usecases.names import refuse_unusable
 from lakegate.functions.usecases.publish_contract import RETIRED, CompiledContract
 
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from lakegate.functions.usecases.registering import Validators
     from lakegate.functions.usecases.workflows import ReferredDocuments, Workflows
 
+MOST_PLAN_BYTES = 16 << 20
+"""Of one dataset: each delivery of it is judged by the plan, in functions with bounded memory."""
 ACTIVE = "active"
 KEPT = ("deprecated", "sunset", RETIRED)
 """Statuses of a document that publishing keeps; any other, and none, becomes active by being published."""
@@ -52,6 +54,11 @@ def compile_document(body: bytes, referred: ReferredDocuments, *, allow_unmeasur
 
     Raises DocumentRefused, and InputError for a name that cannot be a folder of the lake.
     """
+    with limited_hints():
+        return _compile_document(body, referred, allow_unmeasured=allow_unmeasured)
+
+
+def _compile_document(body: bytes, referred: ReferredDocuments, *, allow_unmeasured: bool) -> CompiledContract:
     resolved = resolve(body, referred.parents)
     examined = resolved.examined
     if examined.contract is None or examined.errors:
@@ -112,7 +119,11 @@ def _answered(dataset: Dataset, validators: Validators) -> Mapping[str, Answered
 def _plan(contract: Contract, dataset: Dataset, referred: ReferredDocuments) -> bytes:
     answered = _answered(dataset, referred.validators)
     plan = with_validators(contract, dataset, compile_plan(contract, dataset), answered)
-    return replace(plan, workflow=_workflow(dataset, referred.workflows)).to_bytes()
+    body = replace(plan, workflow=_workflow(dataset, referred.workflows)).to_bytes()
+    if len(body) > MOST_PLAN_BYTES:
+        message = f"What it is compiled to has {len(body):,} bytes, more than {MOST_PLAN_BYTES:,}: use fewer or shorter rules."
+        raise ContractError((Problem("document-too-large", dataset.origin.path, dataset.origin.line, message),))
+    return body
 
 
 def _compiled(contract: Contract, body: bytes, referred: ReferredDocuments) -> CompiledContract:

@@ -51,6 +51,8 @@ if TYPE_CHECKING:
 
 ALONE = BatchLimits(1, 64 << 20, 300)
 """The stack's setting that no delivery is batched, but by its contract."""
+MOST_KEPT_BYTES = 32 << 20
+"""Of the plans that a function remembers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +186,8 @@ class Dependencies:
             if hashlib.sha256(body).hexdigest() != digest:
                 raise Alarm("plan-differs", workload)
             self.plans[digest] = body
+            while len(self.plans) > 1 and sum(map(len, self.plans.values())) > MOST_KEPT_BYTES:
+                del self.plans[next(iter(self.plans))]
         return self.plans[digest]
 
     def terms(self, workload: Workload) -> Terms:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     Place = tuple[int, int] | None
 
 
-
 class OutputColumn(NamedTuple):
     """A column of a query, with its original name."""
 
@@ -100,17 +99,22 @@ class Scope:
 
     def column(self, name: str, table: str | None, place: Place) -> TypedSql:
         """The column that an identifier refers to, in this scope or an enclosing one; RefusedError if there is none."""
+        found = self._column(name, table, place)
+        if found is None:
+            raise self._unknown(name, table, place)
+        return found
+
+    def _column(self, name: str, table: str | None, place: Place) -> TypedSql | None:
         found = [sql for source in self._among(table) if (sql := self._in(source, name)) is not None]
         if len(found) > 1:
             raise RefusedError("query-unknown-column", f"{shown(name)} is a column of two tables: say which.", place)
         if found:
             return found[0]
         if self.outer is None or (table is not None and self._among(table)):
-            raise self._unknown(name, table, place)
-        try:
-            sql = self.outer.column(name, table, place)
-        except RefusedError:
-            raise self._unknown(name, table, place) from None
+            return None
+        sql = self.outer._column(name, table, place)  # noqa: SLF001 - of its own class
+        if sql is None:
+            return None
         return sql if self.is_bridge else TypedSql(sql.text, sql.kind, growth=sql.growth, outer=True)
 
     def every_column(self, table: str | None, place: Place) -> list[tuple[str, TypedSql]]:

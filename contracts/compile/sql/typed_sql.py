@@ -10,7 +10,7 @@ from lakegate.contracts.compile.sql.refusal import RefusedError, UntranslatedErr
 from lakegate.contracts.model.types import LogicalType
 
 MAX_GROWTH = 64
-"""The longest text that an expression may build from a text of the data, and the most rows that a query may build from one row."""
+"""The longest text that an expression may build from one of the data, and the most rows that a query may build from one row."""
 LONG_CONSTANT = 64
 """Characters of a constant text that count as a text of the data."""
 MAX_TEXT_LENGTH = 32_768

@@ -141,6 +141,15 @@ def test_what_only_the_compiler_refuses_is_located_too(served: Api, monkeypatch:
     assert answer.body["errors"] == [asdict(problem)]
 
 
+def test_a_plan_that_is_too_large_is_an_error_of_the_document(served: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each delivery is judged by it in functions with bounded memory: it is refused while the contract is published."""
+    monkeypatch.setattr(compile_contract, "MOST_PLAN_BYTES", 500)
+    (error,) = served.publish(document()).body["errors"]
+
+    assert (error["code"], error["path"]) == ("document-too-large", "$.schema[0]")
+    assert "more than 500: use fewer or shorter rules" in error["message"]
+
+
 def test_rules_that_can_never_be_measured_must_be_allowed(served: Api) -> None:
     """As with the command: refused with their positions, or published with `allowUnmeasured=true`."""
     custom = "  quality: [{id: q, type: custom, engine: other, implementation: x}]\n"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from lakegate.contracts import words
 from lakegate.contracts.compile.dataset import compile_plan
 from lakegate.contracts.documents import dcs_layers
 from lakegate.contracts.documents.dcs import VERSIONS
@@ -275,7 +276,7 @@ def test_a_document_of_1_2_0_may_have_the_keys_that_were_published() -> None:
 def test_references_are_followed_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is beyond is one problem, whatever refers to it; a hint at a similar name is searched for the first references."""
     monkeypatch.setattr(dcs_layers, "MAX_FIELDS", 1)
-    monkeypatch.setattr(dcs_layers, "MAX_HINTS", 1)
+    monkeypatch.setattr(words, "MAX_HINTS", 1)
     inner = "definitions: {a: {type: record, fields: {x: {type: text}, y: {type: text}, z: {type: text}}}}"
     many = errors(document("n: {$ref: '#/definitions/a'}", top=inner))
     found = examine(document("n: {$ref: '#/definitions/b'}, m: {$ref: '#/definitions/b'}", top=inner)).errors

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 from lakegate.contracts.compile.dataset import compile_plan
 from lakegate.contracts.documents.composer import DEEPEST_LEVEL, MAX_NODES
-from lakegate.contracts.documents.definitions import MAX_HINTS, expanded
+from lakegate.contracts.documents.definitions import expanded
 from lakegate.contracts.documents.document import parse
 from lakegate.contracts.documents.notes import Notes
 from lakegate.contracts.lint.examine import examine
+from lakegate.contracts.words import MAX_HINTS
 from tests.unit.compare.builder import compared, document
 
 CASES: list[dict[str, Any]] = yaml.load(

@@ -15,8 +15,10 @@ from hypothesis import strategies as st
 
 from lakegate.contracts.documents.document import parse
 from lakegate.contracts.documents.nodes import Node
+from lakegate.contracts.documents.notes import MOST_NOTED
 from lakegate.contracts.errors import ContractError
 from lakegate.contracts.lint.examine import examine, read
+from lakegate.contracts.words import MAX_HINTS
 
 EXAMPLES = Path(__file__).parents[3] / "contracts/examples"
 FULL = 100_000 if os.environ.get("LAKEGATE_FULL") else 20
@@ -138,3 +140,104 @@ def test_a_node_is_not_compared_by_value() -> None:
     assert isinstance(items, tuple)
     assert all(isinstance(each, Node) for each in items)
     assert items[0] != items[1]
+
+
+def of_dcs(fields: str, definitions: str = "") -> str:
+    """A document of DCS with fields, one a line, and definitions."""
+    head = "dataContractSpecification: 1.1.0\nid: x\ninfo: {title: x, version: 1.0.0, status: active}\n"
+    return f"{head}models:\n  m:\n    fields:\n{fields}\ndefinitions:\n{definitions or '  none: {type: text}'}\n"
+
+
+def of_odcs(fields: str, top: str = "", version: str = "3.1.0") -> str:
+    """A document of ODCS with fields, one a line."""
+    head = f"apiVersion: v{version}\nkind: DataContract\nid: x\nversion: 1.0.0\nstatus: active\n{top}\n"
+    return f"{head}schema:\n  - name: t\n    properties:\n{fields}\n"
+
+
+def repeated(count: int, line: str) -> str:
+    return "\n".join(line.format(at=at, next=at + 1) for at in range(count))
+
+
+LONG = "x" * 200_000
+WORDS = ", ".join(f"v{at}" for at in range(10_000))
+GROWING = {
+    "texts by aliases": (
+        of_dcs(
+            f"      a: {{type: text, description: &a '{LONG}'}}\n"
+            + repeated(30, "      f{at}: {{type: text, description: *a}}")
+        ),
+        "document-too-large",
+    ),
+    "values by references": (
+        of_dcs(repeated(10, "      f{at}: {{$ref: '#/definitions/d'}}"), f"  d: {{type: text, enum: [{WORDS}]}}"),
+        "too-many-fields",
+    ),
+    "texts by references": (
+        of_dcs(repeated(30, "      f{at}: {{$ref: '#/definitions/d'}}"), f"  d: {{type: text, description: '{LONG}'}}"),
+        "too-many-fields",
+    ),
+    "a chain of definitions": (
+        of_dcs(
+            repeated(900, "      f{at}: {{$ref: '#/definitions/d0'}}"),
+            repeated(1_000, "  d{at}: {{type: text, $ref: '#/definitions/d{next}'}}") + "\n  d1000: {type: text}",
+        ),
+        "too-many-fields",
+    ),
+    "a chain of definitions in ODCS": (
+        of_odcs(
+            "      - {name: a, $ref: '#/definitions/d0'}",
+            "definitions:\n" + repeated(3_000, "  d{at}: {{$ref: '#/definitions/d{next}'}}") + "\n  d3000: {name: a}",
+        ),
+        "too-deep",
+    ),
+    "texts by references in ODCS": (
+        of_odcs(
+            repeated(30, "      - {{name: f{at}, $ref: '#/definitions/d'}}"),
+            f"definitions: {{d: {{logicalType: string, description: '{LONG}'}}}}",
+        ),
+        "document-too-large",
+    ),
+    "variables by aliases": (
+        of_odcs(
+            repeated(30, "      - {{name: f{at}, logicalType: string, description: *a}}"),
+            f"description: {{purpose: &a '{'${A:-' + 'x' * 100_000 + '}'}'}}",
+            "3.2.0",
+        ),
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "code"), GROWING.values(), ids=GROWING)
+def test_a_document_that_grows_when_it_is_expanded_is_refused(text: str, code: str | None) -> None:
+    """Whatever expands it, aliases, references or variables: it is refused with one error, while it is built."""
+    assert [each.code for each in examine(text.encode()).errors] == ([code] if code else [])
+
+
+def test_variables_that_lead_to_a_long_document_are_refused() -> None:
+    """Values are given by who reads it: the texts of the document together stay short."""
+    text = of_odcs(repeated(50, "      - {{name: f{at}, logicalType: string, description: '${{A}}'}}"), version="3.2.0")
+    found = examine(text.encode(), {"A": LONG})
+
+    assert [(each.code, each.path) for each in found.errors] == [
+        ("document-too-large", "$.schema[0].properties[20].description")
+    ]
+
+
+def test_problems_and_hints_of_a_document_are_bounded() -> None:
+    """A short document may have millions of problems by aliases: the first are kept, and hints are searched for the first."""
+    text = of_odcs(
+        repeated(300, "      - {{name: f{at}, logicalType: string, description: *a}}"),
+        f"description: {{purpose: &a '{'${A}' * 300}'}}",
+        "3.2.0",
+    )
+    errors = examine(text.encode()).errors
+    queries = repeated(80, "      - {{type: sql, query: SELECT max(colum{at}) FROM t, mustBe: 1}}")
+    warnings = examine(
+        (of_odcs(repeated(90, "      - {{name: column{at}}}")) + "    quality:\n" + queries).encode()
+    ).warnings
+
+    assert {each.code for each in errors} == {"unresolved-variable"}
+    assert len(errors) <= MOST_NOTED
+    assert sum("Did you mean" in each.message for each in warnings if each.code == "query-unknown-column") == MAX_HINTS
+    assert len([each for each in warnings if each.code == "query-unknown-column"]) == 80

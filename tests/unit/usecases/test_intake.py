@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 from functools import partial
 
@@ -11,6 +12,7 @@ from lakegate.contracts.errors import InputError
 from lakegate.contracts.model.policy import Duplicates
 from lakegate.functions.ports.errors import NotFound
 from lakegate.functions.ports.objects import Address
+from lakegate.functions.usecases import dependencies
 from lakegate.functions.usecases import observe as observing
 from lakegate.functions.usecases.completion import completion
 from lakegate.functions.usecases.intake import intake
@@ -189,3 +191,15 @@ def test_different_contents_of_one_size_are_no_duplicates(algorithm: str) -> Non
         settle(stage)
 
     assert {row.state for row in stage.env.memory.rows.rows.values()} == {State.PUBLISHED}
+
+
+def test_plans_that_are_remembered_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A function remembers the plans that it read last, of some bytes together."""
+    monkeypatch.setattr(dependencies, "MOST_KEPT_BYTES", 10)
+    env = Environment()
+    for body in (b"123456", b"abcdef"):
+        digest = hashlib.sha256(body).hexdigest()
+        env.memory.objects.put(Address(LAKE, f"plans/{digest}.json"), body)
+        assert env.dependencies.plan_at(digest, "w") == body
+
+    assert list(env.dependencies.plans.values()) == [b"abcdef"]
