@@ -50,6 +50,10 @@ AGAINST = (
     "What the files improve on an earlier result: a workload of the stack (its id or landing key), or a .json file that"
     " `check --json` or `reasons --json` wrote."
 )
+VALUES = (
+    "Show failing values, or their shapes. On a terminal values of local files are shown, unless a report or failing rows are"
+    " written; everywhere else shapes."
+)
 FAILURES = "Write failing rows into a file, .csv or .json; their values are shapes unless --show-values is given."
 
 
@@ -92,7 +96,7 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
     dataset: Annotated[str | None, typer.Option(help="Which dataset, where the contract has several.")] = None,
     failing: Annotated[Path | None, typer.Option("--failures", help=FAILURES, show_default=False)] = None,
     page: Annotated[Path | None, typer.Option("--report", help=REPORT, show_default=False)] = None,
-    show_values: Annotated[bool, typer.Option("--show-values", help="Show failing values instead of shapes.")] = False,
+    show_values: Annotated[bool | None, typer.Option("--show-values/--mask", help=VALUES, show_default=False)] = None,
     show_all: Annotated[bool, typer.Option("--all", help="Show every check, not only failures.")] = False,
     against: Annotated[str | None, typer.Option("--against", help=AGAINST, show_default=False)] = None,
     stack: StackName = DEFAULT_STACK,
@@ -114,6 +118,8 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
         files = files_of(data)
         before = earlier(against, stack, local=local) if against is not None else None
         inputs = documents.Inputs(contract, files, reference or [])
+        passed_on = form is not CheckFormat.TEXT or failing is not None or page is not None
+        own = terminal.is_read_by_a_person() and not passed_on and all(each.pin is None for each in files)
         delivery = LocalDelivery(
             contract,
             dataset,
@@ -121,7 +127,7 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
             reference or [],
             reference_contract or [],
             failing,
-            show_values,
+            own if show_values is None else show_values,
             measured_by,
             page,
             ParentPlaces.of(parents, stack, local=local),
@@ -197,8 +203,9 @@ def _advice(delivery: LocalDelivery, report: Report, references: References) -> 
     lacking = [each for each in lines if each not in references]
     if report.result.unreadable is None:
         yield from (f"To compare with accepted data: --reference {each}=FILE" for each in lacking)
-    if not delivery.show_values and any(each.samples for each in report.judgement.reasons):
-        yield "--show-values shows the values, --failures FILE writes the failing rows."
+    if any(each.samples for each in report.judgement.reasons):
+        values = "--mask hides the values" if delivery.show_values else "--show-values shows the values"
+        yield f"{values}, --failures FILE writes the failing rows."
 
 
 def _request(plan: Plan, files: list[DataFile], folder: Path) -> Request:

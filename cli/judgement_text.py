@@ -126,5 +126,6 @@ def _values(sample: Sample) -> Iterator[str]:
 
 def _legend(report: Report, rows: int) -> Iterator[str]:
     samples = [sample for each in report.judgement.reasons for sample in each.samples[:rows]]
-    if any(value.startswith(SHAPE) for each in samples for value in _values(each)):
-        yield "A shape stands for a value: 9 is a digit, a is a letter."
+    has_good = any(each.good for each in report.judgement.reasons)
+    if has_good or any(value.startswith(SHAPE) for each in samples for value in _values(each)):
+        yield "A shape stands for a value: 9 is a digit, a is a letter, A is a capital."

@@ -50,6 +50,11 @@ def wide() -> Console:
     return console if console.is_terminal else Console(highlight=False, width=WIDE)
 
 
+def is_read_by_a_person() -> bool:
+    """Whether standard output is a terminal: neither a file nor another program keeps what is printed."""
+    return sys.stdout.isatty()
+
+
 def say_interrupted() -> None:
     """The one line of a command that Ctrl-C ended; a progress bar disappears, and the cursor is shown again."""
     clear = "\r\x1b[2K\x1b[?25h" if sys.stderr.isatty() else ""

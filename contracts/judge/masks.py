@@ -7,7 +7,7 @@ LONGEST_SHAPE = 40
 
 
 def mask(text: str | None) -> str:
-    """The shape of a text: letters as `a`, digits as `9`, control characters as `?`, others unchanged; `null` for None."""
+    """The shape of a text: capitals as `A`, other letters as `a`, digits as `9`, control characters as `?`; `null` for None."""
     return "null" if text is None else cut("".join(map(_mask_character, text[: LONGEST_SHAPE + 1])))
 
 
@@ -25,5 +25,5 @@ def _mask_character(character: str) -> str:
     if character.isdigit():
         return "9"
     if character.isalpha():
-        return "a"
+        return "A" if character.isupper() else "a"
     return character if character.isprintable() and character.isascii() else "?"

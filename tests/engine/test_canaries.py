@@ -129,4 +129,4 @@ def test_no_report_shows_a_value(
     answers, messages = capfd.readouterr()
     assert ended.value.code == 1
     assert CANARY not in answers + messages
-    assert "aaaaaa9999" in answers
+    assert "AAAAAA9999" in answers

@@ -142,7 +142,7 @@ def test_no_value_leaves_the_job_but_those_of_public_fields(tmp_path: Path, envi
     assert answer.returncode == 0
     assert "CANARY" not in answer.stdout + answer.stderr
     assert text.count("CANARY") == text.count(CANARIES["open"]) > 0
-    assert "aaaaaaaaaa9999" in text
+    assert "AAAAAAaaaa9999" in text
 
 
 # --- S3

@@ -129,10 +129,10 @@ def test_an_encoding_that_works_is_found(content: bytes, declared: str, encoding
 
 @pytest.mark.parametrize(
     ("text", "shape"),
-    [(None, "null"), ("SKU-12 é\x07✓", "aaa-99 a??"), ("x" * 40, "a" * 40), ("x" * 41, "a" * 40 + "…")],
+    [(None, "null"), ("SKU-12 é\x07✓", "AAA-99 a??"), ("x" * 40, "a" * 40), ("x" * 41, "a" * 40 + "…")],
 )
 def test_a_shape_tells_no_value(text: str | None, shape: str) -> None:
-    """Letters are `a`, digits `9`; what is not a plain character is `?`; long ones are cut."""
+    """Capitals are `A`, other letters `a`, digits `9`; what is not a plain character is `?`; long ones are cut."""
     assert mask(text) == shape
 
 

@@ -17,7 +17,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from lakegate.cli import check as command
-from lakegate.cli import judgement_text
+from lakegate.cli import judgement_text, terminal
 from lakegate.cli.main import app, main
 from lakegate.contracts.errors import InputError, LakegateError, SetUpError
 from lakegate.contracts.judge.judgement import judge
@@ -120,7 +120,7 @@ SHAPES = (Sample(5, ("99,9",)), Sample(1_700, ("99,9",), 1), Sample(1_701, ("aaa
 BAD_AMOUNTS = Measurement("", BAD, samples=SHAPES, good=("999", "99"))
 ADVICE = "--show-values shows the values, --failures FILE writes the failing rows.\n"
 REFERENCE = "To compare with accepted data: --reference crm/customers_v2=FILE\n"
-LEGEND = "A shape stands for a value: 9 is a digit, a is a letter.\n"
+LEGEND = "A shape stands for a value: 9 is a digit, a is a letter, A is a capital.\n"
 END = f"""\
 Rejected: 12,000 rows, 950 of them break a rule
 a.csv as orders, contract shop 1.0.0, in 1.2 s
@@ -338,6 +338,30 @@ def test_values_of_the_data_move_no_cursor(job: Engine) -> None:
     job.answers["amount:type"] = Measurement("", BAD, samples=(Sample(2, ("\x1b[2Jred",), raw=(True,)),))
 
     assert 'row 2 ("\\x1b[2Jred")' in lakegate("a.csv", "--show-values").stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        ((), True),
+        (("--mask",), False),
+        (("--json",), False),
+        (("--format", "markdown"), False),
+        (("--failures", "bad.csv"), False),
+        (("--report", "page.html"), False),
+        (("--json", "--show-values"), True),
+    ],
+)
+@pytest.mark.usefixtures("folder")
+def test_a_terminal_shows_values_and_what_is_passed_on_shapes(
+    words: tuple[str, ...], *, shown: bool, job: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On one's own machine, where neither a file nor another program keeps the answer."""
+    monkeypatch.setattr(terminal, "is_read_by_a_person", lambda: True)
+
+    lakegate("a.csv", *words)
+
+    assert [all(each.public for each in plan.fields) for _, plan, _ in job.asked] == [shown]
 
 
 @pytest.mark.usefixtures("folder")
