@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -65,6 +66,9 @@ def init(
     elif target != STANDARD_OUTPUT:
         for line in _words(target, drafted):
             terminal.answers().print(escaped(line), markup=False, soft_wrap=True)
+    else:
+        for line in _verdict(drafted):
+            sys.stderr.write(f"{escaped(line)}\n")
 
 
 def _drafted(data: list[str], name: str, owner: str | None) -> Drafted:
@@ -73,12 +77,14 @@ def _drafted(data: list[str], name: str, owner: str | None) -> Drafted:
     from lakegate.cli.engine import EngineName  # noqa: PLC0415 - likewise
     from lakegate.cli.interrupts import interruptible_folder  # noqa: PLC0415 - likewise
     from lakegate.contracts.draft.document import draft  # noqa: PLC0415 - likewise
+    from lakegate.contracts.judge.verdict import Verdict  # noqa: PLC0415 - likewise
     from lakegate.contracts.lint.examine import examine  # noqa: PLC0415 - likewise
 
     files = files_of(data)
     with interruptible_folder() as folder:
         profile = _profile(files, folder)
-        found = draft(profile, name, owner, datetime.now(UTC))
+        now = datetime.now(UTC)
+        found = draft(profile, name, owner, now)
         if not found.columns:
             raise InputError(f"{files[0].name}: no column can be named by a contract ({'; '.join(found.left_out)})")
         document = folder / "draft.yaml"
@@ -88,6 +94,8 @@ def _drafted(data: list[str], name: str, owner: str | None) -> Drafted:
         if profile.malformed > profile.rows:
             reason = report.judgement.reasons[0].message
             raise InputError(f"{files[0].name}: most records cannot be read, so nothing can be drafted: {reason}")
+        if report.judgement.verdict is Verdict.REJECTED:
+            found = draft(profile, name, owner, now, [each.message for each in report.judgement.reasons])
         warnings = tuple(f"{each.code}: {each.message}" for each in examine(found.text.encode()).warnings)
     return Drafted(found, profile, report, warnings)
 
@@ -129,16 +137,25 @@ def _document(target: str, drafted: Drafted) -> dict[str, object]:
     }
 
 
+def _verdict(drafted: Drafted) -> list[str]:
+    """The verdict of the draft on its own data, with its reasons."""
+    judgement, checks = drafted.report.judgement, len(drafted.report.plan.checks)
+    reasons = [each.message for each in judgement.reasons]
+    more = [f"{len(reasons) - MAX_SHOWN:,} more: lakegate check names them"] if len(reasons) > MAX_SHOWN else []
+    return [
+        f"The data is {judgement.verdict.value.replace('_', ' ')} by it ({checks:,} checks).",
+        *(f"    {each}" for each in [*reasons[:MAX_SHOWN], *more]),
+    ]
+
+
 def _words(target: str, drafted: Drafted) -> list[str]:
-    found, profile, judgement = drafted.draft, drafted.profile, drafted.report.judgement
-    checks = len(drafted.report.plan.checks)
+    found, profile = drafted.draft, drafted.profile
     return [
         (
             f"{target}: drafted from {profile.rows:,} rows of {profile.storage.format.spec.title}: "
             f"{found.columns:,} columns, {found.suggestions:,} suggestions"
         ),
-        f"The data is {judgement.verdict.value.replace('_', ' ')} by it ({checks:,} checks).",
-        *(f"    {each.message}" for each in judgement.reasons[:MAX_SHOWN]),
+        *_verdict(drafted),
         *(f"left out: {each}" for each in found.left_out[:MAX_SHOWN]),
         *(f"lint: {each}" for each in drafted.warnings[:MAX_SHOWN]),
         "Next: correct every line with `suggested`, then",

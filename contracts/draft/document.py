@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.documents.composer import MAX_NODES
@@ -20,7 +21,7 @@ from lakegate.contracts.model.storage import Compression, Csv, Format
 from lakegate.contracts.plan.plan import Shape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from datetime import datetime
 
     from lakegate.contracts.draft.profile import Profile, ProfiledColumn
@@ -32,6 +33,8 @@ VERSION, WITH_MAPS = "v3.1.0", "v3.2.0"
 ROOM = 0.95
 """The share of the limits of a document that a draft fills."""
 HALF = 2
+MAX_FAULTS, MAX_LINES, LONGEST_LINE = 10, 4, 116
+"""Faults of the data that a draft names, lines of each, and characters of a line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +51,21 @@ class Draft:
     dataset: str
 
 
-def draft(profile: Profile, name: str, owner: str | None, now: datetime) -> Draft:
-    """The draft of a profile; `now` is compared with the newest value of its freshness column."""
+def draft(profile: Profile, name: str, owner: str | None, now: datetime, faults: Sequence[str] = ()) -> Draft:
+    """The draft of a profile; `now` is compared with the newest value of its freshness column.
+
+    `faults`: why the draft rejects the data that it was made from, in words; they stand above it.
+    """
     chosen, left_out = describable(profile.columns)
     for is_full in (True, False):
-        text, count = _rendered(profile, chosen, left_out, name, owner, now, is_full=is_full)
+        text, count = _rendered(profile, chosen, left_out, name, owner, now, faults, is_full=is_full)
         if _fits(text, count):
             return _draft(text, chosen, left_out, name)
     while not _fits(text, count):
         keep = int(len(chosen) * min(ROOM * MAX_NODES / count, ROOM * LARGEST_BYTES / len(text.encode())) * ROOM)
         chosen = chosen[: max(1, min(keep, len(chosen) - 1))]
         left_out = [*describable(profile.columns)[1], f"all columns after {chosen[-1].name}: a document has limits"]
-        text, count = _rendered(profile, chosen, left_out, name, owner, now, is_full=False)
+        text, count = _rendered(profile, chosen, left_out, name, owner, now, faults, is_full=False)
     return _draft(text, chosen, left_out, name)
 
 
@@ -84,6 +90,7 @@ def _rendered(  # noqa: PLR0913, PLR0917 - what a document is made of
     name: str,
     owner: str | None,
     now: datetime,
+    faults: Sequence[str],
     *,
     is_full: bool,
 ) -> tuple[str, int]:
@@ -102,6 +109,7 @@ def _rendered(  # noqa: PLR0913, PLR0917 - what a document is made of
             Remark(
                 "what the data shows, not what was agreed. Correct it, remove the comment, and set `status: active`."
             ),
+            *_faulty(faults),
             YamlEntry("apiVersion", version),
             YamlEntry("kind", "DataContract"),
             YamlEntry("id", dataset.replace("_", "-")),
@@ -114,6 +122,19 @@ def _rendered(  # noqa: PLR0913, PLR0917 - what a document is made of
         ]
     )
     return written(top), nodes(top)
+
+
+def _faulty(faults: Sequence[str]) -> Iterator[Remark]:
+    """Why the data is rejected by its own draft, in lines of a comment."""
+    if faults:
+        yield Remark(
+            "This data is rejected by its own draft. Each of these is a fault of the data, or a rule to correct:"
+        )
+    for each in faults[:MAX_FAULTS]:
+        for at, line in enumerate(wrap(each, LONGEST_LINE, max_lines=MAX_LINES)):
+            yield Remark(f"{'  ' if at else '- '}{line}")
+    if len(faults) > MAX_FAULTS:
+        yield Remark(f"- and {len(faults) - MAX_FAULTS:,} more: `lakegate check` names them")
 
 
 def _dataset(profile: Profile, name: str, properties: list[Mapping], left_out: list[str], *, is_full: bool) -> Mapping:

@@ -14,6 +14,17 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class Spelling:
+    """A way to write values of a type that is not the one of the written grammar; all texts of a column have it."""
+
+    type: LogicalType
+    code: str
+    """The mistake that `check` would name (`lakegate.contracts.judge.value_mistakes`)."""
+    format: str | None = None
+    """Of dates and times, the format that a contract can declare; None where more than one fits."""
+
+
+@dataclass(frozen=True, slots=True)
 class Values:
     """The values of a column that are present."""
 
@@ -36,6 +47,8 @@ class Values:
     """Forms of codes (`lakegate.contracts.draft.shapes.CODES`), each with the number of values that have it."""
     almost: tuple[LogicalType, int] | None = None
     """Of strings: the type that most of them are values of, and how many are."""
+    spelling: Spelling | None = None
+    """Of strings: the type that they are values of in another spelling."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +70,11 @@ class ProfiledColumn:
     values: Values = field(default_factory=Values)
     parts: tuple[ProfiledColumn, ...] = ()
 
+    @property
+    def meaning(self) -> LogicalType:
+        """The type of its values, in whichever spelling."""
+        return self.type if self.values.spelling is None else self.values.spelling.type
+
     def inner(self) -> Iterator[ProfiledColumn]:
         """The column and all nested ones."""
         yield self
@@ -76,6 +94,6 @@ class Profile:
     unique: tuple[str, ...] = ()
     """Columns that have a value in each row, and none twice."""
     pairs: tuple[tuple[str, str], ...] = ()
-    """Pairs of columns that are unique together, the likeliest key first; looked for where no column is unique."""
+    """Pairs of columns that are unique together, the likeliest key first; looked for where no unique column may be a key."""
     malformed: int = 0
     """Records that cannot be read."""

@@ -79,10 +79,14 @@ def _is_personal(column: ProfiledColumn) -> bool:
 def _type(column: ProfiledColumn) -> Iterator[YamlEntry]:
     exact = column.type is LogicalType.DECIMAL
     is_bytes = column.type is LogicalType.BINARY
-    word = "number" if exact else "string" if is_bytes else column.type.value
+    format_ = column.values.spelling.format if column.values.spelling is not None else None
+    kind = column.type if column.values.spelling is None or format_ is None else column.values.spelling.type
+    word = "number" if exact else "string" if is_bytes else kind.value
     yield YamlEntry("logicalType", _LOGICAL.get(column.shape, word), type_note(column))
     if exact or is_bytes:
         yield YamlEntry("physicalType", "binary" if is_bytes else column.physical or "decimal")
+    if format_ is not None:
+        yield YamlEntry("logicalTypeOptions", Mapping([YamlEntry("format", format_)]))
 
 
 def _promises(column: ProfiledColumn, key: tuple[str, ...], unique: tuple[str, ...]) -> Iterator[YamlEntry]:

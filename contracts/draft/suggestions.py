@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from lakegate.contracts.draft.ranges import LARGEST_WHOLE, SMALLEST_WHOLE, bounds, first_day, last_day, whole_bounds
 from lakegate.contracts.draft.shapes import pattern_of
 from lakegate.contracts.draft.yaml_text import Flow, Items, Mapping, YamlEntry
+from lakegate.contracts.judge.value_mistakes import BLANKS, MISTAKES, mistake_words
 from lakegate.contracts.model.types import GRAMMARS, LogicalType
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ LONGEST_WORD = 40
 MIN_WORDS = 2
 MAX_WORDS = 50
 """Distinct values of a list of allowed values; a profile keeps no more of a column."""
+MAX_CODES = 10
+"""Codes with digits beyond which they seem to be numbered, so that the next one is to be expected."""
 REPEATS = 5
 """How often each word of a list occurs on average, at least."""
 PERCENT = 100
@@ -47,12 +50,25 @@ def type_note(column: ProfiledColumn) -> str:
     if almost is not None:
         kind, count = almost
         return f"suggested: only {share(count, column.present)} are of the type {kind.value}"
+    spelling = column.values.spelling
+    if spelling is not None:
+        every = share(column.present, column.present)
+        if spelling.format is not None:
+            return f"suggested: {every} have the format; only YYYY-MM-DD and the like can have bounds"
+        return f"suggested: {every}; as {spelling.type.value} they are {mistake_words(spelling.code)}"
     return f"suggested: {share(column.present, column.present)}"
+
+
+def numeral(code: str) -> str:
+    """The pattern of numbers of which some have a mistake."""
+    whole = "[-+]?[0-9]+"
+    return rf" *{whole}(?:\.[0-9]+)? *" if code == BLANKS else f"{whole}|{MISTAKES[code].pattern}"
 
 
 def options(column: ProfiledColumn, *, is_key: bool) -> Mapping | None:
     """`logicalTypeOptions`: bounds, pattern and lengths; None where the values suggest none."""
-    if column.present < ENOUGH_VALUES or column.values.low is None:
+    spelling = column.values.spelling
+    if column.present < ENOUGH_VALUES or column.values.low is None or (spelling and spelling.format):
         return None
     found = list(_lengths(column) if column.type is LogicalType.STRING else _bounds(column, is_key=is_key))
     return Mapping(found) if found else None
@@ -90,9 +106,11 @@ def _bounds(column: ProfiledColumn, *, is_key: bool) -> Iterator[YamlEntry]:
 
 def _lengths(column: ProfiledColumn) -> Iterator[YamlEntry]:
     values = column.values
-    pattern = pattern_of(values, column.present)
     if _is_listed(column):
         return
+    spelling = values.spelling
+    is_number = spelling is not None and spelling.type.numeric
+    pattern = f"^(?:{numeral(spelling.code)})$" if spelling and is_number else pattern_of(values, column.present)
     if pattern is not None:
         yield YamlEntry("pattern", pattern, f"suggested: {share(column.present, column.present)} match")
     else:
@@ -130,19 +148,23 @@ def _almost_typed(column: ProfiledColumn) -> Iterator[Mapping]:
 
 def _words(column: ProfiledColumn) -> Iterator[Mapping]:
     if _is_listed(column):
-        words = [word for word, _ in column.values.words]
+        words = sorted(word for word, _ in column.values.words)
         note = f"suggested: {len(words)} words in {column.present:,} values"
         yield _rule("invalidValues", YamlEntry("validValues", Flow(words)), None, note)
 
 
 def _is_listed(column: ProfiledColumn) -> bool:
-    """Whether the values are few words, each of which occurs again."""
+    """Whether the values are few words, each of which occurs again; many numbered codes have a pattern instead."""
     words = column.values.words
     if (
         column.type is not LogicalType.STRING
         or len(words) < MIN_WORDS
         or column.present < max(ENOUGH_VALUES, REPEATS * len(words))
     ):
+        return False
+    if column.values.spelling is not None and column.values.spelling.type is not LogicalType.BOOLEAN:
+        return False
+    if len(words) > MAX_CODES and "9" in (pattern_of(column.values, column.present) or ""):
         return False
     return all(count > 1 and len(word) <= LONGEST_WORD for word, count in words)
 

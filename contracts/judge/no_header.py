@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 SEPARATORS = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a vertical bar"}
 MAX_LINES = 50
 """The number of lines that are searched for a header."""
+HEADER_BELOW = "the header stands in line {0}: remove what is above it, for the file needs a header line first"
 _VALUE = re.compile(r"[-+]?[0-9][0-9.,:/TZ -]*|(?i:true|false)")
 """Texts that are never column names: numbers, dates, times of day."""
 
@@ -58,8 +59,9 @@ def other_names(found: Iterable[str], declared: Iterable[str]) -> str | None:
     return f"the header has {differ_in(pairs)}: {shown_pairs(pairs)}" if pairs else None
 
 
-def _separator_line(text: _Text) -> str | None:
-    if re.fullmatch(r'"?sep=.?"?', text.line, re.IGNORECASE):
+def separator_note(line: str) -> str | None:
+    """The fault of a first line that names the delimiter for Excel; None for any other line."""
+    if re.fullmatch(r'"?sep=.?"?', line, re.IGNORECASE):
         return "the first line is a note to Excel (`sep=`): remove it, so that the file begins with its header line"
     return None
 
@@ -76,9 +78,7 @@ def _other_delimiter(text: _Text) -> str | None:
 def _header_below(text: _Text) -> str | None:
     for number, line in enumerate(text.below, start=2):
         if len(renamed(text.cells(line), text.declared)) * 2 > len(text.declared):
-            return (
-                f"the header stands in line {number}: remove what is above it, for the file needs a header line first"
-            )
+            return HEADER_BELOW.format(number)
     return None
 
 
@@ -110,7 +110,7 @@ def _other_file(text: _Text) -> str:
 
 
 _EXPLANATIONS: tuple[Explain, ...] = (
-    _separator_line,
+    lambda text: separator_note(text.line),
     _other_delimiter,
     lambda text: other_names(text.cells(text.line), text.declared),
     _header_below,

@@ -137,10 +137,15 @@ def form_of(field_type: LogicalType, texts: Sequence[str], *, is_json: bool = Fa
     return ValueMistake(code, values, len(texts), word) if values * 2 > len(texts) else None
 
 
+def mistake_words(code: str) -> str:
+    """The problem of values with a mistake other than a word for null, and the remedy."""
+    return _SHARED.get(code) or MISTAKES[code].words
+
+
 def remedy(form: ValueMistake, storage: Storage) -> str:
     """The problem of the values, and the remedy."""
     if form.code != NULL_WORD:
-        return _SHARED.get(form.code) or MISTAKES[form.code].words
+        return mistake_words(form.code)
     instead = "write null" if storage.format.is_json else "store a null"
     if storage.format is Format.CSV:
         instead = f'write nothing there, or declare csv.nullValues: ["{form.word}"]'

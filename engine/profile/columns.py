@@ -5,18 +5,22 @@ SQL is made of generated names, patterns of our own and literals in hexadecimal 
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from lakegate.contracts.compile.rules.javadates import compile_java_format
 from lakegate.contracts.draft.personal import FORMS
-from lakegate.contracts.draft.profile import Values
+from lakegate.contracts.draft.profile import Spelling, Values
 from lakegate.contracts.draft.shapes import CODES
 from lakegate.contracts.draft.suggestions import MAX_WORDS
 from lakegate.contracts.judge.value_mistakes import NULL_WORDS
 from lakegate.contracts.model.storage import Format
 from lakegate.contracts.model.types import GRAMMARS, LogicalType
 from lakegate.contracts.plan.plan import PlanField, Shape
+from lakegate.engine.evaluate.patterns import sql as pattern_sql
+from lakegate.engine.profile.spellings import spelling_of, whole_pattern, with_format
 from lakegate.engine.type.values import text_literal, typed_value
 
 if TYPE_CHECKING:
@@ -62,6 +66,11 @@ class MeasuredField:
     text: str
     """Its text, in SQL over the table."""
 
+    @property
+    def meaning(self) -> LogicalType:
+        """The type of its values, in whichever spelling."""
+        return self.type if self.values.spelling is None else self.values.spelling.type
+
 
 @dataclass(slots=True)
 class LevelTable:
@@ -72,6 +81,8 @@ class LevelTable:
     fields: Mapping[PlanField, FoundField]
     format: Format
     null_words: tuple[str, ...] = ()
+    spellings: dict[PlanField, tuple[Spelling, tuple[str, ...]]] = dataclasses.field(default_factory=dict)
+    """What the first texts of fields seem to be, with formats that may fit."""
 
     def rows(self) -> int:
         """Records, or elements."""
@@ -116,7 +127,11 @@ class LevelTable:
             present, distinct, shortest, longest, zeros = (int(next(row)) for _ in range(5))
             counts = {kind: int(next(row)) for kind in likely[each]}
             kind, almost = _type(self.fields[each], counts, present, has_zeros=zeros > 0 and self.format is Format.CSV)
-            values = Values(min(distinct, present), shortest=shortest, longest=longest, almost=almost)
+            spelling = self._spelling(each) if almost is None and kind in self._respelt(each) else None
+            kind = kind if spelling is None else LogicalType.STRING
+            values = Values(
+                min(distinct, present), shortest=shortest, longest=longest, almost=almost, spelling=spelling
+            )
             first.append(MeasuredField(each, kind, present, values, self.name, self.text(each)))
         yield from self._extremes(first)
 
@@ -133,11 +148,20 @@ class LevelTable:
         texts = ", ".join(map(self.text, fields))
         first = self._all(f"SELECT {texts} FROM {self.name} LIMIT {SAMPLE}")  # noqa: S608 - generated names
         likely = {}
-        for at, field in enumerate(fields):
+        for at, each in enumerate(fields):
             present = [row[at] for row in first if row[at] is not None]
-            kinds = self._candidates(field)
-            likely[field] = [each for each in kinds if _matching(each, present) >= LIKELY * len(present)]
+            kinds = self._candidates(each)
+            likely[each] = [kind for kind in kinds if _matching(kind, present) >= LIKELY * len(present)]
+            if kinds and (seen := spelling_of(present)) is not None:
+                self.spellings[each] = seen
         return likely
+
+    def _respelt(self, each: PlanField) -> tuple[LogicalType, ...]:
+        """The types of a field whose texts may be those of another type in another spelling."""
+        if each not in self.spellings:
+            return ()
+        is_compact = self.spellings[each][0].code == "compact-date"
+        return (LogicalType.STRING, LogicalType.INTEGER) if is_compact else (LogicalType.STRING,)
 
     def _candidates(self, field: PlanField) -> tuple[LogicalType, ...]:
         found = self.fields[field]
@@ -175,6 +199,23 @@ class LevelTable:
             words = self._counted(text, MAX_WORDS)
             values = replace(values, words=words, distinct=len(words) or values.distinct)
         return values
+
+    def _spelling(self, each: PlanField) -> Spelling | None:
+        """What all texts of a field are in another spelling."""
+        spelling, formats = self.spellings[each]
+        text = self.text(each)
+
+        def has(form: str, rows: str) -> bool:
+            found = pattern_sql(compile_java_format(form), text)
+            return bool(self._one(f"SELECT bool_and({found}) FROM {rows}")[0])  # noqa: S608 - generated names, patterns of our own
+
+        if not formats:
+            pattern = text_literal(whole_pattern(spelling))
+            ((is_whole,),) = self._all(f"SELECT bool_and(regexp_full_match({text}, {pattern})) FROM {self.name}")  # noqa: S608 - likewise
+            return spelling if is_whole else None
+        some = f"(SELECT * FROM {self.name} LIMIT {SAMPLE})"  # noqa: S608 - likewise
+        fitting = [each for each in formats if has(each, some) and has(each, self.name)]
+        return with_format(spelling, fitting) if fitting else None
 
     def _counted(self, expression: str, most: int) -> tuple[tuple[str, int], ...]:
         """TextTables with their numbers, the most frequent first; none if there are more than `most`."""

@@ -5,12 +5,15 @@ from __future__ import annotations
 import csv as stdlib_csv
 import re
 from collections import Counter
+from contextlib import suppress
 from dataclasses import replace
 from io import StringIO
+from itertools import islice
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.door.file_signatures import BOM
+from lakegate.contracts.door.file_signatures import BOM, UnreadableError
 from lakegate.contracts.door.header import HEAD
+from lakegate.contracts.judge.no_header import HEADER_BELOW, MAX_LINES, separator_note
 from lakegate.contracts.model.storage import Csv
 
 if TYPE_CHECKING:
@@ -23,6 +26,8 @@ SPACE = " "
 QUOTES = ('"', "'")
 LONGEST_CHARACTER = 4
 MAX_RECORDS = 500
+PAIR = 2
+"""Values of a record; of two names in a header, one may be empty."""
 REGULAR = 0.9
 """The share of records with one number of values that a delimiter must reach."""
 NUMBERED = "column_"
@@ -30,7 +35,6 @@ NUMBERED = "column_"
 _VALUE = re.compile(r"[-+]?[0-9][0-9.,:/TZ+ -]*|(?i:true|false)")
 """TextTables that are never names of columns: numbers, dates, times of day."""
 _NUMBER = re.compile(r"[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?")
-_C1 = re.compile(rb"[\x80-\x9f]")
 _UNUSED = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")
 """Bytes that windows-1252 does not have."""
 
@@ -43,6 +47,24 @@ def dialect(head: bytes) -> Csv:
     delimiter, multi_line = _delimiter(text, quote)
     csv = Csv(delimiter=delimiter, quote=quote, encoding=encoding, multi_line=multi_line)
     return replace(csv, header=_has_header(text, csv))
+
+
+def refuse_titles(text: bytes, csv: Csv) -> None:
+    """UnreadableError where titles, empty lines or a note to Excel stand above the header, as `check` diagnoses them.
+
+    A title has at most half as many values as most records, or one and empty ones; the first other record has names.
+    """
+    lines = text.removeprefix(BOM).decode(csv.encoding.removesuffix("-sig"), errors="replace")
+    reader = stdlib_csv.reader(StringIO(lines, newline=""), delimiter=csv.delimiter, quotechar=csv.quote)
+    widths = Counter(map(len, _records(lines, csv.delimiter, csv.quote)))
+    width = max(widths, key=lambda each: (widths[each], each), default=0)
+    for record in islice(_read(reader), MAX_LINES):
+        is_padded = width > PAIR and sum(map(bool, record)) == 1
+        if len(record) > width // 2 and not is_padded:
+            if reader.line_num > 1 and len(record) == width and _are_names(record):
+                first = lines.splitlines()[0]
+                raise UnreadableError("header", separator_note(first) or HEADER_BELOW.format(reader.line_num))
+            return
 
 
 def encoding_of(text: bytes) -> str:
@@ -58,8 +80,8 @@ def encoding_of(text: bytes) -> str:
 
 
 def other_encoding(text: bytes) -> str:
-    """The encoding of a text that is not UTF-8."""
-    return "windows-1252" if _C1.search(text) and not _UNUSED.search(text) else "iso-8859-1"
+    """The encoding of a text that is not UTF-8: windows-1252, which has all letters of ISO 8859-1, unless it lacks a byte."""
+    return "iso-8859-1" if _UNUSED.search(text) else "windows-1252"
 
 
 def first_names(line: str, csv: Csv) -> tuple[str, ...]:
@@ -103,19 +125,20 @@ def _has_numbers_between_spaces(text: str) -> bool:
 
 def _records(text: str, delimiter: str, quote: str) -> Iterator[list[str]]:
     reader = stdlib_csv.reader(StringIO(text, newline=""), delimiter=delimiter, quotechar=quote)
-    found = 0
-    while found < MAX_RECORDS:
-        try:
-            record = next(reader)
-        except (StopIteration, stdlib_csv.Error):
-            return
-        if record:
-            found += 1
-            yield record
+    return islice(filter(None, _read(reader)), MAX_RECORDS)
+
+
+def _read(reader: Iterator[list[str]]) -> Iterator[list[str]]:
+    """Records up to one that cannot be read."""
+    with suppress(stdlib_csv.Error):
+        yield from reader
 
 
 def _has_header(text: str, csv: Csv) -> bool:
     """Whether the first line has names: each differs, none is empty or a value."""
     first = next(_records(text, csv.delimiter, csv.quote), [])
-    names = [each.strip() for each in first]
-    return bool(names) and not any(_VALUE.fullmatch(each) for each in names)
+    return bool(first) and _are_names(first)
+
+
+def _are_names(record: list[str]) -> bool:
+    return not any(_VALUE.fullmatch(each.strip()) for each in record)

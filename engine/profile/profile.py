@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from lakegate.contracts.draft.keys import may_be_key
 from lakegate.contracts.draft.profile import Profile, ProfiledColumn
 from lakegate.contracts.plan.plan import Shape
 from lakegate.engine.measure.tables import database
@@ -47,7 +48,9 @@ def profile(
             by_place |= {one.field.place: one for one in table.measured()}
         values = [by_place[(f".{each.name}",)] for each in texts.fields if each.shape is Shape.VALUE]
         unique = unique_columns(connection, values, rows[()])
-        pairs = () if unique else unique_pairs(connection, values, rows[()])
+        kinds = {each.field.name: each.meaning for each in values}
+        has_key = any(may_be_key(name, kinds[name]) for name in unique)
+        pairs = () if has_key else unique_pairs(connection, values, rows[()])
     return Profile(
         texts.plan.storage,
         replace(texts.plan.csv, null_values=words),

@@ -11,7 +11,7 @@ from lakegate.contracts.judge.no_header import cells
 from lakegate.contracts.model.storage import Format
 from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.plan.plan import Plan
-from lakegate.engine.profile.dialect import dialect, first_names
+from lakegate.engine.profile.dialect import dialect, first_names, refuse_titles
 from lakegate.engine.profile.fields import FoundField, of_json, of_physical, planned
 from lakegate.engine.profile.storage import recognised
 from lakegate.engine.read.json import JsonSource, open_json
@@ -87,6 +87,7 @@ def _plan(
     plan = Plan("draft", "0.0.0", "data", (), (), storage=storage)
     if storage.format is Format.CSV:
         csv = dialect(heads[0])
+        refuse_titles(heads[0], csv)
         line = first_line(heads[0], csv)
         names = cells(line, csv.delimiter, csv.quote) if csv.header else first_names(line, csv)
         fields = tuple(FoundField(name, LogicalType.STRING) for name in names)

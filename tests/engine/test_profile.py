@@ -15,6 +15,7 @@ import pyarrow.parquet
 import pytest
 
 from lakegate.contracts.door.file_signatures import UnreadableError
+from lakegate.contracts.draft.keys import primary_key
 from lakegate.contracts.draft.shapes import UUID
 from lakegate.contracts.draft.suggestions import MAX_WORDS
 from lakegate.contracts.judge.verdict import Verdict
@@ -28,6 +29,7 @@ from tests.engine.drafted import drafted, judged, parts_of
 from tests.engine.formats import TABLE
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
 ROWS = 60
@@ -47,7 +49,8 @@ ROWS = 60
         (b"1 2\n3\n", Csv(header=False), ["column_1"]),
         (b"first last\nAna Roe\n", Csv(), ["first last"]),
         ("\ufeffa,b\n1,x\n".encode(), Csv(encoding="utf-8-sig"), ["a", "b"]),
-        ("a,b\n1,caf\xe9\n".encode("latin-1"), Csv(encoding="iso-8859-1"), ["a", "b"]),
+        ("a,b\n1,caf\xe9\n".encode("latin-1"), Csv(encoding="windows-1252"), ["a", "b"]),
+        ("a,b\n1,caf\xe9\x81\n".encode("latin-1"), Csv(encoding="iso-8859-1"), ["a", "b"]),
         ("a,b\n1,\u20ac\n".encode("windows-1252"), Csv(encoding="windows-1252"), ["a", "b"]),
         (b'a,b\n1,"x, y"\n2,"""z"""\n', Csv(), ["a", "b"]),
         (b"a,b\n'1','x,y'\n'2','z'\n", Csv(quote="'"), ["a", "b"]),
@@ -134,6 +137,113 @@ def test_a_column_that_is_almost_unique_is_no_part_of_a_key(tmp_path: Path) -> N
     path.write_text("\n".join(["day,value", *(f"{day},{at % 30}" for at, day in enumerate([*moments, moments[0]]))]))
 
     assert profile(parts_of(path), LocalStore(), tmp_path).pairs == ()
+
+
+def test_a_number_that_is_unique_by_chance_is_no_key(tmp_path: Path) -> None:
+    """A measure is none, in whatever spelling; a date, a period and a regular series of moments are; a chance moment is none."""
+    path = tmp_path / "data.csv"
+    days = [f"20{10 + at}-0{1 + at % 9}-01" for at in range(30)]
+    hours = [f"2026-01-{1 + at // 24:02}T{at % 24:02}:00:00Z" for at in range(30)]
+    events = [f"2026-01-{1 + at:02}T{at % 24:02}:{at * at % 60:02}:{at * 7 % 60:02}Z" for at in range(30)]
+    counts = [7 * at * at + 3 for at in range(30)]
+    written = [f'"{each},{each % 10}"' for each in counts]
+    columns = {"sold": counts, "price": written, "seen": events}
+
+    def keys(**others: Sequence[object]) -> list[str]:
+        table = columns | others
+        path.write_text(
+            "\n".join([",".join(table), *(",".join(map(str, row)) for row in zip(*table.values(), strict=True))])
+        )
+        found = drafted(path)
+        assert judged(found.plan, path).verdict is Verdict.ACCEPTED
+        return list(primary_key(found.profile))
+
+    assert keys() == []
+    assert keys(day=days) == ["day"]
+    assert keys(year=range(1990, 2020)) == ["year"]
+    assert keys(hour_start=hours) == ["hour_start"]
+    assert keys(invoice_no=range(100, 130)) == ["invoice_no"]
+    assert keys(country=["DE", "FR"] * 15, fiscalYear=[2000 + at // 2 for at in range(30)]) == ["country", "fiscalYear"]
+
+
+@pytest.mark.parametrize(
+    ("write", "kind", "option"),
+    [
+        (lambda at: f"{1 + at % 28:02}.{1 + at % 12:02}.2026", "date", "format: dd.MM.yyyy"),
+        (lambda at: f"{1 + at % 28}.{1 + at % 12}.2026", "date", "format: d.M.yyyy"),
+        (lambda at: f"{1 + at % 12:02}/{1 + at % 28:02}/2026", "date", 'format: "MM/dd/yyyy"'),
+        (lambda at: f"{1 + at % 28:02}/{1 + at % 12:02}/2026", "date", 'format: "dd/MM/yyyy"'),
+        (lambda at: f"2026/{1 + at % 12:02}/{1 + at % 28:02}", "date", 'format: "yyyy/MM/dd"'),
+        (lambda at: f"{1 + at % 28:02}-Mar-2026", "date", "format: dd-MMM-yyyy"),
+        (lambda at: f"202602{1 + at % 28:02}", "date", "format: yyyyMMdd"),
+        (lambda at: f"{1 + at % 28:02}.01.2026 {at % 24:02}:30", "timestamp", 'format: "dd.MM.yyyy HH:mm"'),
+        (lambda at: f"2026-01-{1 + at % 28:02} 10:00:00+0100", "timestamp", 'format: "yyyy-MM-dd HH:mm:ssXX"'),
+        (lambda at: f"{1 + at % 9}:{at % 60:02} PM", "time", 'format: "h:mm a"'),
+        (lambda at: f"{1 + at % 12:02}/{1 + at % 12:02}/2026", "string", "pattern: "),
+        (lambda at: f"2026-01-{1 + at % 28:02} ", "string", "pattern: "),
+        (lambda at: f"{at % 3}.{at % 10}.{10 + at % 3}", "string", "pattern: "),
+        (lambda at: f'"{at},{at % 10}"' if at % 4 else f"{at}", "string", "[0-9]+|"),
+        (lambda at: f"{at} %", "string", "%)$"),
+        (lambda at: f"{at}.50 €", "string", "€"),
+        (lambda at: f"{at}'000", "string", "[' "),
+        (lambda at: f" {at}", "string", "^(?: *[-+]"),
+        (lambda at: f"ABC{at}", "string", "^ABC[0-9]{1,2}$"),
+        (lambda at: "ja" if at % 3 else "nein", "string", "validValues: [ja, nein]"),
+        (lambda at: f"{'zyx'[at % 3]}-word", "string", "validValues: [x-word, y-word, z-word]"),
+        (lambda at: f"dev-{1 + at % 12:03}", "string", "^dev-[0-9]{3}$"),
+    ],
+)
+def test_values_in_another_spelling_are_recognised(
+    write: Callable[[int], str], kind: str, option: str, tmp_path: Path
+) -> None:
+    """Dates have their format, numbers the pattern of their spelling, codes that count a pattern, words a sorted list."""
+    path = tmp_path / "data.csv"
+    path.write_text("id,c\n" + "".join(f"k{at},{write(at)}\n" for at in range(60)))
+    found = drafted(path)
+    own = found.draft.text.partition("name: c\n")[2].partition("customProperties")[0]
+
+    assert own.split()[:2] == ["logicalType:", kind]
+    assert option in own
+    assert judged(found.plan, path).verdict is Verdict.ACCEPTED
+
+
+def test_the_first_texts_do_not_decide_alone(tmp_path: Path) -> None:
+    """A later text in another form makes the column one of texts."""
+    path = tmp_path / "data.csv"
+    first = "".join(f"k{at:04},{1 + at % 28:02}.01.2026,{at} %\n" for at in range(600))
+    path.write_text(f"id,day,share\n{first}k9999,soon,much\n")
+    found = drafted(path)
+
+    assert [each.values.spelling for each in found.profile.columns] == [None, None, None]
+    assert judged(found.plan, path).verdict is Verdict.ACCEPTED
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Report;;\n\nid;name;n\n1;a;2\n2;b;3\n3;c;4\n", "the header stands in line 3"),
+        ("Report\nid,n\n1,2\n2,3\n3,4\n", "the header stands in line 2"),
+        ("\nid,n\n1,2\n2,3\n", "the header stands in line 2"),
+        ("sep=;\nid;name;n\n1;a;2\n2;b;3\n", "a note to Excel"),
+    ],
+)
+def test_titles_above_the_header_are_diagnosed(text: str, words: str, tmp_path: Path) -> None:
+    """As `check` does, whose contract knows the names."""
+    path = tmp_path / "data.csv"
+    path.write_text(text)
+
+    with pytest.raises(UnreadableError) as refused:
+        profile(parts_of(path), LocalStore(), tmp_path)
+    assert words in refused.value.finding.message
+
+
+@pytest.mark.parametrize("text", [",x\na,b\nc,d\n", "a,b,c\nx\n1,2,3\n4,5,6\n", "1,2\n3\n4,5\n6,7\n"])
+def test_a_header_is_no_title(text: str, tmp_path: Path) -> None:
+    """An empty name beside another, short records below the header, and files without a header are as they were."""
+    path = tmp_path / "data.csv"
+    path.write_text(text)
+
+    assert profile(parts_of(path), LocalStore(), tmp_path).columns
 
 
 def test_codes_of_many_shapes_have_a_pattern(tmp_path: Path) -> None:

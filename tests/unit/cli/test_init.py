@@ -97,6 +97,20 @@ def test_data_with_faults_is_drafted_and_its_faults_are_named(data: Path) -> Non
     assert "The data is rejected by it" in ended.stdout
 
 
+def test_a_draft_that_its_data_fails_names_what_and_why(data: Path) -> None:
+    """In the document, and on standard error where the document goes to standard output; a hostile name stays in its comment."""
+    hostile = "x\\n: y # z"
+    data.write_text(f'id,"{hostile}"\n' + "".join(f"{at},{at}\n" for at in range(30)) + "31\n")
+    written, printed = init(data.name), init(data.name, "-o", "-")
+    text = (data.parent / "shop_orders.odcs.yaml").read_text()
+    reason = "1 row (first: row 32) have another number of values than the header (1 instead of 2)"
+
+    assert "The data is rejected by it" in written.stdout
+    assert f"by its own draft. Each of these is a fault of the data, or a rule to correct:\n# - {reason}" in text
+    assert (printed.stdout, examine(text.encode()).errors) == (text, ())
+    assert (reason in " ".join(printed.stderr.split()), "rejected by it" in printed.stderr) == (True, True)
+
+
 def test_no_file_is_overwritten(
     data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -86,6 +86,23 @@ def test_every_kind_of_column_is_described() -> None:
     assert "unique: true" in draft(of(column("id"), column("code"), unique=("id", "code")), "x", None, NOW).text
 
 
+def test_faults_of_the_data_stand_above_its_draft() -> None:
+    """Ten of them, in lines of a comment that no fault can leave, and how many more there are."""
+    faults = ["x" * 30 + "\n- y: " + "z " * 400, *(f"fault {at}" for at in range(11))]
+    found = draft(of(column()), "x", None, NOW, faults).text
+    lines = found.splitlines()
+
+    assert lines[3] == (
+        "# This data is rejected by its own draft. Each of these is a fault of the data, or a rule to correct:"
+    )
+    assert [each for each in lines if each.startswith("# - ")][1:] == [
+        *(f"# - fault {at}" for at in range(9)),
+        "# - and 2 more: `lakegate check` names them",
+    ]
+    assert all(each.startswith("#") for each in lines[: lines.index("apiVersion: v3.1.0")])
+    assert examine(found.encode()).errors == ()
+
+
 def test_a_dialect_is_declared() -> None:
     """The contract reads the file as it was read."""
     csv = Csv(";", "'", header=False, encoding="windows-1252", null_values=("N/A",), multi_line=True)
