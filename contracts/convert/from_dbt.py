@@ -14,6 +14,7 @@ from lakegate.contracts.convert.from_sql import data_type, field_of
 from lakegate.contracts.convert.imported import ImportedSchema, contract_of
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.dbt import manifest_of
+from lakegate.contracts.model.contract import Severity
 from lakegate.contracts.words import shown
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def _test(schema: ImportedSchema, resource: str, test: Mapping[str, Any]) -> Non
         return
     words = tuple(map(str, values)) if kind == "enum" and isinstance(values, list) else ()
     if str(config.get("severity")).lower() == _WARNING:
-        schema.metric(_METRICS[kind], column, **({"validValues": words} if words else {}))
+        schema.metric(_METRICS[kind], column, severity=Severity.WARN, **({"validValues": words} if words else {}))
     else:
         schema.rule(kind, column, **({"values": words} if words else {}))
 

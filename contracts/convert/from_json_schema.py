@@ -41,9 +41,10 @@ OPTIONS = {
 }
 """The keywords of each type that are rules."""
 NESTED = {"object": ("properties", "required", "additionalProperties"), "array": ("items",)}
+CHOICES, TOGETHER = ("anyOf", "oneOf"), "allOf"
 READ = ("type", "format", "enum", "const", "description", "title", "$ref")
 SILENT = ("$schema", "$id", "$comment", "$defs", "definitions", "$anchor")
-"""Keywords that say nothing about values."""
+"""Keywords that describe no values; a default of null is another."""
 REFERENCE, NULL = "$ref", "null"
 
 
@@ -81,19 +82,23 @@ class _Reader:
 
     def _require(self, place: Place, path: str, trail: tuple[str, ...]) -> None:
         """A required key has a value, unless its value may be null."""
-        place, _ = self._followed(place, trail)
+        may_be_null = self._has_null(place)
+        while (found := self._step(place, trail)) is not None:
+            place, trail = found
+            may_be_null = may_be_null or self._has_null(place)
         kinds = {each.text for each in (place["type"].items or [place["type"]])}
         values = [each.scalar for each in place["enum"].items]
-        if NULL in kinds or None in values:
+        if may_be_null or NULL in kinds or None in values:
             self.schema.lose(path, "`required` of a key whose value may be null")
         else:
             self.schema.rule("required", path)
 
     def _field(self, place: Place, path: str, trail: tuple[str, ...]) -> Field | None:
         """A field with its rules; None if it is left out."""
+        own = place["description"].text or place["title"].text
         place, trail = self._followed(place, trail)
         kind = self._kind(place)
-        description = place["description"].text or place["title"].text
+        description = own or place["description"].text or place["title"].text
         match kind:
             case "object":
                 return self._object(place, path, trail, description)
@@ -180,28 +185,68 @@ class _Reader:
         return "integer" if values and all(_is_of(each, (int,)) for each in values) else None
 
     def _followed(self, place: Place, trail: tuple[str, ...]) -> tuple[Place, tuple[str, ...]]:
-        """What a place refers to; InputError if that leads back, outside, or nowhere."""
-        while (reference := place[REFERENCE]).present:
-            target = reference.written
-            if target in trail:
-                raise InputError(
-                    f"{reference.path}: {shown(target)} leads back to itself: a contract has no recursive fields"
-                )
-            if target != "#" and not target.startswith("#/"):
-                raise InputError(
-                    f"{reference.path}: {shown(target)} is outside of this document, and nothing else is read"
-                )
-            self._list_rest(place, (REFERENCE, "description", "title"))
-            place, trail = self.top, (*trail, target)
-            for step in target.split("/")[1:]:
-                place = place[step.replace("~1", "/").replace("~0", "~")]
-            if not place.entries:
-                raise InputError(f"{reference.path}: {shown(target)} names nothing in this document")
+        """What a place refers to, or stands around: the only alternative beside null, the only schema of `allOf`.
+
+        InputError if a reference leads back, outside, or nowhere.
+        """
+        while (found := self._step(place, trail)) is not None:
+            place, trail = found
         return place, trail
+
+    def _step(self, place: Place, trail: tuple[str, ...]) -> tuple[Place, tuple[str, ...]] | None:
+        """The place that this one stands for; None for a place that describes values itself."""
+        if (reference := place[REFERENCE]).present:
+            return self._target(place, reference, trail)
+        found = self._only(place)
+        if found is None:
+            return None
+        self._list_rest(place, (found[0], "description", "title"))
+        return found[1], trail
+
+    def _target(self, place: Place, reference: Place, trail: tuple[str, ...]) -> tuple[Place, tuple[str, ...]]:
+        target = reference.written
+        if target in trail:
+            raise InputError(
+                f"{reference.path}: {shown(target)} leads back to itself: a contract has no recursive fields"
+            )
+        if target != "#" and not target.startswith("#/"):
+            raise InputError(f"{reference.path}: {shown(target)} is outside of this document, and nothing else is read")
+        self._list_rest(place, (REFERENCE, "description", "title"))
+        found = self._at(target)
+        if not found.entries:
+            raise InputError(f"{reference.path}: {shown(target)} names nothing in this document")
+        return found, (*trail, target)
+
+    def _at(self, target: str) -> Place:
+        place = self.top
+        for step in target.split("/")[1:]:
+            place = place[step.replace("~1", "/").replace("~0", "~")]
+        return place
+
+    def _only(self, place: Place) -> tuple[str, Place] | None:
+        """The only schema of `anyOf`, `oneOf` (beside null) or `allOf`, with the keyword; None if the place has a type itself."""
+        if place["type"].present:
+            return None
+        for key in (*CHOICES, TOGETHER):
+            schemas = [each for each in place[key].items if key == TOGETHER or not self._is_null(each)]
+            if len(schemas) == 1:
+                return key, schemas[0]
+        return None
+
+    def _has_null(self, place: Place) -> bool:
+        """Whether one alternative of a place is null."""
+        return any(self._is_null(each) for key in CHOICES for each in place[key].items)
+
+    def _is_null(self, place: Place) -> bool:
+        """Whether a schema describes null alone."""
+        return place["type"].text == NULL or [each.scalar for each in place["enum"].items] == [None]
 
     def _list_rest(self, place: Place, read: tuple[str, ...]) -> None:
         for key, each in place.entries.items():
-            if key not in {*read, *SILENT}:
+            is_silent = key in SILENT or (
+                key == "default" and each.scalar is None and not each.entries and not each.items
+            )
+            if key not in read and not is_silent:
                 self.schema.lose(each.path, "the keyword has no equivalent")
         if place["additionalProperties"].flag is False and "additionalProperties" in read:
             self.schema.lose(place["additionalProperties"].path, "use `additionalFields: forbid` of the extension")

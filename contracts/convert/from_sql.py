@@ -5,6 +5,8 @@ The text is hostile: its size, its tokens and its nesting are bounded before it 
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -14,22 +16,31 @@ from sqlglot.errors import SqlglotError
 
 from lakegate.contracts.compile.sql.parse import silence_sqlglot
 from lakegate.contracts.convert.imported import ImportedSchema, contract_of
+from lakegate.contracts.draft.document import dataset_name
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.words import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from lakegate.contracts.model.contract import Contract, Dataset, Field
+    from lakegate.contracts.model.contract import Contract, Field
 
 MAX_CHARACTERS = 1 << 20
 MAX_TOKENS = 100_000
 Type = exp.DataType.Type
+_BATCH = re.compile(r"^[ \t]*GO(?:[ \t]+[0-9]+)?[ \t]*;?[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
+"""The end of a batch in scripts for SQL Server."""
+SERIALS = frozenset({Type.SMALLSERIAL, Type.SERIAL, Type.BIGSERIAL})
+"""Whole numbers that the database counts, and that are never null."""
+SIGNED = {Type.UDECIMAL: Type.DECIMAL, Type.UDOUBLE: Type.DOUBLE}
+"""The types of ODCS of numbers that sqlglot has a type of its own for."""
+UNSIGNED = exp.DataType.UNSIGNED_INTEGER_TYPES | frozenset(SIGNED)
+_FLOATS = frozenset({Type.FLOAT, Type.DOUBLE, Type.UDOUBLE})
 _FAMILIES = {
-    LogicalType.INTEGER: exp.DataType.INTEGER_TYPES - {Type.BIT},
-    LogicalType.NUMBER: {Type.FLOAT, Type.DOUBLE},
-    LogicalType.DECIMAL: exp.DataType.REAL_TYPES - {Type.FLOAT, Type.DOUBLE},
+    LogicalType.INTEGER: (exp.DataType.INTEGER_TYPES | SERIALS) - {Type.BIT},
+    LogicalType.NUMBER: _FLOATS,
+    LogicalType.DECIMAL: (exp.DataType.REAL_TYPES | {Type.UDECIMAL}) - _FLOATS,
     LogicalType.BOOLEAN: {Type.BOOLEAN},
     LogicalType.STRING: exp.DataType.TEXT_TYPES | {Type.UUID, Type.ENUM},
     LogicalType.DATE: {Type.DATE, Type.DATE32},
@@ -43,18 +54,38 @@ TYPES = {each: logical for logical, family in _FAMILIES.items() for each in fami
 
 def read(text: bytes, name: str, dialect: str = "") -> tuple[Contract, tuple[str, ...]]:
     """A draft with a dataset for each table, and what of the statements is not in it. InputError if there is no table."""
-    found: list[Dataset] = []
-    lost: list[str] = []
+    tables: list[SqlTable] = []
+    later: list[tuple[int, exp.Expr]] = []
     for number, statement in enumerate(_statements(text, dialect), start=1):
         if isinstance(statement, exp.Create) and statement.kind == "TABLE" and isinstance(statement.this, exp.Schema):
-            schema = ImportedSchema(statement.this.this.name)
-            found.append(schema.dataset(_columns(statement.this, schema)))
-            lost += [f"{schema.name}.{each}" for each in schema.lost]
+            tables.append(SqlTable(statement))
         elif statement is not None and not isinstance(statement, exp.Semicolon):
-            lost.append(f"statement {number}: it creates no table with columns")
-    if not found:
+            later.append((number, statement))
+    if not tables:
         raise InputError("the text has no CREATE TABLE with columns")
-    return contract_of(name, found, lost)
+    by_name = {each.key: each for each in reversed(tables)}
+    lost = [each for number, statement in later for each in _added(statement, number, by_name)]
+    for table in tables:
+        table.refer(by_name)
+    found = [table.schema.dataset(table.fields) for table in tables]
+    mine = [f"{table.schema.name}.{each}" for table in tables for each in table.schema.lost]
+    return contract_of(name, found, [*mine, *lost])
+
+
+def _added(statement: exp.Expr, number: int, tables: Mapping[str, SqlTable]) -> Iterator[str]:
+    """Comments, and constraints that are added to tables, become part of them; the words of what does not."""
+    subject = statement.args.get("kind")
+    is_column = isinstance(statement, exp.Comment) and subject == "COLUMN"
+    named = statement.this.args.get("table") if is_column else statement.this
+    table = tables.get(named.name.casefold()) if isinstance(named, exp.Expr) else None
+    match statement:
+        case exp.Comment() if table and subject in {"TABLE", "COLUMN"}:
+            table.describe(statement.this.name if is_column else None, statement.expression.name)
+        case exp.Alter() if table:
+            for action in statement.args["actions"]:
+                table.alter(action)
+        case _:
+            yield f"statement {number}: it creates no table with columns, and adds nothing to one"
 
 
 def field_of(schema: ImportedSchema, path: str, kind: exp.DataType, description: str | None = None) -> Field | None:
@@ -69,20 +100,60 @@ def field_of(schema: ImportedSchema, path: str, kind: exp.DataType, description:
         ]
         return None if None in inner else schema.nested(path, "map", [each for each in inner if each], description)
     if kind.this is Type.STRUCT:
-        parts = [(each, each.args.get("kind")) for each in kind.expressions if isinstance(each, exp.ColumnDef)]
-        fields = [field_of(schema, f"{path}.{each.name}", of) if of else None for each, of in parts]
-        known = [each for each in fields if each is not None]
+        parts = [each for each in kind.expressions if isinstance(each, exp.ColumnDef)]
+        known = [each for part in parts if (each := _member(schema, path, part)) is not None]
         return (
             schema.nested(path, "struct", known, description) if known and len(known) == len(kind.expressions) else None
         )
-    logical = TYPES.get(kind.this)
+    is_flag = kind.this is Type.BIT and [each.name for each in kind.expressions] in ([], ["1"])
+    logical = LogicalType.BOOLEAN if is_flag else TYPES.get(kind.this)
     return None if logical is None else _value(schema, path, kind, logical, description)
+
+
+def _member(schema: ImportedSchema, path: str, member: exp.ColumnDef) -> Field | None:
+    """A field of a record, with its description, and whether it is required; other constraints are listed."""
+    kind, inner = member.args.get("kind"), f"{path}.{member.name}"
+    constraints = [each.kind for each in member.constraints]
+    found = field_of(schema, inner, kind, _comment(constraints)) if kind else None
+    for each in constraints if found is not None else ():
+        match each:
+            case exp.NotNullColumnConstraint():
+                if not each.args.get("allow_null"):
+                    schema.rule("required", inner)
+            case _ if not _is_comment(each):
+                schema.lose(inner, f"{shown(each.sql())} has no equivalent")
+    return found
+
+
+def _comment(found: Iterable[exp.Expr]) -> str | None:
+    """The description among constraints of a column, or properties of a table; None if there is none."""
+    for each in found:
+        if isinstance(each, exp.CommentColumnConstraint | exp.SchemaCommentProperty):
+            return str(each.this.name)
+        if isinstance(each, exp.Properties):
+            return _comment(each.expressions)
+        if isinstance(each, exp.Property) and each.name == "description":
+            return str(each.args["value"].name)
+    return None
+
+
+def _is_comment(each: exp.Expr) -> bool:
+    """Whether a constraint is nothing but a description."""
+    return isinstance(each, exp.CommentColumnConstraint) or (
+        isinstance(each, exp.Properties) and all(one.name == "description" for one in each.expressions)
+    )
 
 
 def _value(
     schema: ImportedSchema, path: str, kind: exp.DataType, logical: LogicalType, description: str | None
 ) -> Field:
-    found = schema.value(path, logical, description, declared=kind.sql().lower())
+    signed = SIGNED.get(kind.this)
+    plain = kind if signed is None else exp.DataType(this=signed, expressions=kind.expressions)
+    found = schema.value(path, logical, description, declared=plain.sql().lower())
+    if kind.this in UNSIGNED:
+        schema.rule("minimum", path, value=Decimal(0), exclusive=False)
+    if kind.this in SERIALS:
+        schema.rule("required", path)
     sizes = [each.name for each in kind.expressions if isinstance(each, exp.DataTypeParam)]
     if logical is LogicalType.STRING and sizes and sizes[0].isdigit():
         schema.rule("maxLength", path, value=Decimal(sizes[0]))
@@ -103,7 +174,7 @@ def data_type(text: str, dialect: str = "") -> exp.DataType | None:
 def _statements(text: bytes, dialect: str) -> list[exp.Expr | None]:
     silence_sqlglot()
     try:
-        decoded = text.decode()
+        decoded = _BATCH.sub(";", text.decode())
         _bounded(decoded, dialect)
         return list(sqlglot.parse(decoded, read=dialect or None))
     except UnicodeDecodeError:
@@ -118,51 +189,215 @@ def _bounded(text: str, dialect: str) -> None:
         raise InputError(f"the text has more than {MAX_CHARACTERS:,} characters or {MAX_TOKENS:,} tokens")
 
 
-def _columns(table: exp.Schema, schema: ImportedSchema) -> Iterator[Field]:
-    """The columns of a table, with their constraints; then those of the table."""
-    for each in table.expressions:
-        if isinstance(each, exp.ColumnDef):
-            yield from _column(each, schema)
-    for each in table.expressions:
-        if not isinstance(each, exp.ColumnDef):
-            _constraint(each, schema)
+class SqlTable:
+    """A table of a script with what its own statement, and later ones, declare of it."""
 
+    def __init__(self, statement: exp.Create) -> None:
+        self.schema = ImportedSchema(statement.this.this.name)
+        self.key = self.schema.name.casefold()
+        properties = statement.args.get("properties")
+        self.schema.description = _comment([properties] if properties else [])
+        self._references: list[tuple[tuple[str, ...], exp.Expr]] = []
+        columns = [each for each in statement.this.expressions if isinstance(each, exp.ColumnDef)]
+        self.fields = [found for each in columns if (found := self._field(each)) is not None]
+        self._names = {each.name.casefold(): each for each in self.fields}
+        for each in columns:
+            if each.name.casefold() in self._names:
+                for one in each.constraints:
+                    self._constraint(one.kind, (each.name,))
+        for each in statement.this.expressions:
+            if not isinstance(each, exp.ColumnDef):
+                self._of_table(each)
 
-def _column(column: exp.ColumnDef, schema: ImportedSchema) -> Iterator[Field]:
-    kinds = [each.kind for each in column.constraints]
-    comments = [each.this.name for each in kinds if isinstance(each, exp.CommentColumnConstraint)]
-    kind = column.args["kind"]
-    found = field_of(schema, column.name, kind, comments[0] if comments else None)
-    if found is None:
-        schema.lose(column.name, f"left out: no logical type has values of {shown(kind.sql())}")
-        return
-    yield found
-    for each in kinds:
+    def _field(self, column: exp.ColumnDef) -> Field | None:
+        kind = column.args["kind"]
+        found = field_of(self.schema, column.name, kind, _comment(each.kind for each in column.constraints))
+        if found is None:
+            self.schema.lose(column.name, f"left out: no logical type has values of {shown(kind.sql())}")
+        return found
+
+    def describe(self, column: str | None, text: str) -> None:
+        """The comment of the table, or of a column."""
+        if column is None:
+            self.schema.description = text
+            return
+        self.fields = [
+            replace(each, description=text) if each.name.casefold() == column.casefold() else each
+            for each in self.fields
+        ]
+
+    def alter(self, action: exp.Expr) -> None:
+        """A change of the table: constraints are added to it, all others are listed."""
+        if isinstance(action, exp.AddConstraint):
+            for each in action.expressions:
+                self._of_table(each)
+        elif isinstance(action, exp.AlterColumn) and action.args.get("allow_null") is False:
+            self._rule("required", (action.this.name,), action)
+        else:
+            self._lose("table", action)
+
+    def _of_table(self, each: exp.Expr) -> None:
+        """A constraint of the table; of SQL Server, a key is followed by its columns."""
+        inner = each.expressions if isinstance(each, exp.Constraint) else [each]
+        of_columns = [one.name for part in inner[1:] if isinstance(part.this, list) for one in _columns(part.this)]
+        self._constraint(inner[0], tuple(of_columns))
+
+    def _constraint(self, each: exp.Expr, names: tuple[str, ...]) -> None:
+        """A constraint of the columns with the names, or of those that it names itself."""
         match each:
             case exp.NotNullColumnConstraint():
                 if not each.args.get("allow_null"):
-                    schema.rule("required", column.name)
+                    self._rule("required", names, each)
+            case exp.PrimaryKey() | exp.PrimaryKeyColumnConstraint():
+                self._rule("primaryKey", names or [one.name for one in _columns(each.expressions)], each)
             case exp.UniqueColumnConstraint():
-                schema.rule("unique", column.name)
-            case exp.PrimaryKeyColumnConstraint():
-                schema.rule("primaryKey", column.name)
-            case exp.CommentColumnConstraint():
-                continue
-            case _:
-                schema.lose(column.name, f"{shown(each.sql())} has no equivalent")
+                self._unique(names or tuple(one.name for one in _columns(_listed(each.this))), each)
+            case exp.ForeignKey() | exp.Reference():
+                self._refers(names, each)
+            case exp.CheckColumnConstraint():
+                for one in _conditions(each.this):
+                    self._check(one)
+            case _ if not _is_comment(each):
+                self._lose(", ".join(names) or "table", each)
+
+    def _unique(self, names: tuple[str, ...], each: exp.Expr) -> None:
+        known = self._known(names)
+        if known is None or len(known) == 1:
+            self._rule("unique", names, each)
+        else:
+            self.schema.metric("duplicateValues", *known)
+
+    def _rule(self, kind: str, names: Iterable[str], each: exp.Expr, **arguments: object) -> None:
+        known = self._known(names)
+        if known is None:
+            self._lose(", ".join(names) or "table", each)
+        else:
+            self.schema.rule(kind, *known, **arguments)
+
+    def _known(self, names: Iterable[str]) -> tuple[str, ...] | None:
+        """The columns with the names, as they are declared; None if there are none, or one is not known."""
+        found = [self._names.get(name.casefold()) for name in names]
+        known = tuple(each.name for each in found if each is not None)
+        return known if known and len(known) == len(found) else None
+
+    def _lose(self, place: str, each: exp.Expr) -> None:
+        self.schema.lose(place, f"{shown(each.sql())} has no equivalent")
+
+    def _refers(self, names: tuple[str, ...], each: exp.Expr) -> None:
+        """A reference of columns; before one, a dialect may write the words FOREIGN KEY alone."""
+        own = tuple(one.name for one in each.expressions) if isinstance(each, exp.ForeignKey) else names
+        reference = each.args.get("reference") if isinstance(each, exp.ForeignKey) else each
+        if reference is not None:
+            self._references.append((own, reference))
+
+    def refer(self, tables: Mapping[str, SqlTable]) -> None:
+        """The references to tables of the script become rules; those to others are listed."""
+        for names, reference in self._references:
+            target = reference.this
+            table = tables.get((target.this if isinstance(target, exp.Schema) else target).name.casefold())
+            known = self._known(names)
+            wanted = [one.name for one in _columns(_listed(target))]
+            columns = table.targets(wanted) if table is not None else None
+            if table is None or known is None or columns is None or len(columns) != len(known):
+                words = "has no equivalent: no table of the text has what it names"
+                self.schema.lose(", ".join(names), f"{shown(reference.sql())} {words}")
+            else:
+                to = ",".join(f"{dataset_name(table.schema.name)}.{each}" for each in columns)
+                self.schema.rule("foreignKey", *known, to=to)
+
+    def targets(self, names: list[str]) -> tuple[str, ...] | None:
+        """The columns that a reference names; where it names none, those of the primary key."""
+        keys = (each.fields for each in self.schema.rules if each.kind == "primaryKey")
+        return self._known(names) if names else next(keys, None)
+
+    def _check(self, condition: exp.Expr) -> None:
+        """A condition about one column and literals is the constraint of the same meaning; all others are listed."""
+        for kind, column, arguments in _meanings(condition):
+            field = self._names.get(column.casefold())
+            is_number = field is not None and field.type.numeric
+            if field is not None and (kind not in {"minimum", "maximum"} or is_number):
+                self.schema.rule(kind, field.name, **arguments)
+                return
+        self._lose("table", exp.Check(this=condition))
 
 
-def _constraint(each: exp.Expr, schema: ImportedSchema) -> None:
-    """A constraint of the table."""
-    inner = each.expressions[0] if isinstance(each, exp.Constraint) and each.expressions else each
-    names = [one.name for one in inner.expressions]
-    if isinstance(inner, exp.PrimaryKey):
-        schema.rule("primaryKey", *names)
-    elif (
-        isinstance(inner, exp.UniqueColumnConstraint)
-        and isinstance(inner.this, exp.Schema)
-        and len(inner.this.expressions) == 1
-    ):
-        schema.rule("unique", inner.this.expressions[0].name)
+Meaning = tuple[str, str, dict[str, object]]
+"""The kind of a rule, the column, and the arguments."""
+
+
+def _columns(found: Iterable[exp.Expr]) -> Iterator[exp.Expr]:
+    """The columns of a list, whose order does not matter."""
+    for each in found:
+        yield each.this if isinstance(each, exp.Ordered) else each
+
+
+def _listed(of: object) -> list[exp.Expr]:
+    """The columns that stand in a target or behind a kind of index."""
+    if isinstance(of, exp.Schema):
+        return list(of.expressions)
+    inner = of.this if isinstance(of, exp.Expr) else None
+    return inner if isinstance(inner, list) else []
+
+
+def _conditions(of: exp.Expr) -> Iterator[exp.Expr]:
+    """The conditions that all have to hold."""
+    of = _bare(of)
+    if isinstance(of, exp.And):
+        for each in of.flatten():
+            yield from _conditions(each)
+    elif isinstance(of, exp.Between):
+        yield exp.GTE(this=of.this, expression=of.args["low"])
+        yield exp.LTE(this=of.this, expression=of.args["high"])
     else:
-        schema.lose("table", f"{shown(inner.sql())} has no equivalent")
+        yield of
+
+
+def _bare(of: exp.Expr) -> exp.Expr:
+    """A value without parentheses and casts."""
+    while isinstance(of, exp.Paren | exp.Cast):
+        of = of.this
+    return of
+
+
+BOUNDS = {
+    exp.GTE: ("minimum", False),
+    exp.GT: ("minimum", True),
+    exp.LTE: ("maximum", False),
+    exp.LT: ("maximum", True),
+}
+_MIRRORED: dict[type[exp.Expr], type[exp.Expr]] = {exp.GTE: exp.LTE, exp.GT: exp.LT, exp.LTE: exp.GTE, exp.LT: exp.GT}
+
+
+def _meanings(condition: exp.Expr) -> Iterator[Meaning]:
+    """The constraint of a condition; nothing where it has none."""
+    left, right, kind = _bare(condition.this), condition.args.get("expression"), type(condition)
+    right = _bare(right) if isinstance(right, exp.Expr) else right
+    if isinstance(right, exp.Column) and kind in _MIRRORED:
+        left, right, kind = right, left, _MIRRORED[kind]
+    if isinstance(condition, exp.In) and not condition.args.get("query"):
+        yield from _of_list(left, condition.expressions)
+    elif isinstance(condition, exp.EQ) and isinstance(right, exp.Any):
+        array = _bare(right.this)
+        yield from _of_list(left, array.expressions if isinstance(array, exp.Array) else [])
+    elif kind in BOUNDS and isinstance(left, exp.Column) and (limit := _literal(right)) is not None:
+        word, is_open = BOUNDS[kind]
+        yield word, left.name, {"value": limit, "exclusive": is_open}
+
+
+def _of_list(column: exp.Expr, values: Iterable[exp.Expr]) -> Iterator[Meaning]:
+    found = [_bare(each) for each in values]
+    texts = [
+        each.name if isinstance(each, exp.Literal) and each.is_string else str(_literal(each) or "") for each in found
+    ]
+    if isinstance(column, exp.Column) and texts and all(texts):
+        yield "enum", column.name, {"values": tuple(texts)}
+
+
+def _literal(of: object) -> Decimal | None:
+    """A number that is written as one; None for everything else."""
+    sign = -1 if isinstance(of, exp.Neg) else 1
+    inner = of.this if isinstance(of, exp.Neg) else of
+    try:
+        return sign * Decimal(inner.name) if isinstance(inner, exp.Literal) and not inner.is_string else None
+    except ArithmeticError:
+        return None

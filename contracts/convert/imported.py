@@ -37,6 +37,7 @@ class ImportedSchema:
     """What is not in the contract, in words, each with its place."""
     rules: list[Rule] = field(default_factory=list)
     storage: Format = Format.CSV
+    description: str | None = None
     _ordinals: Counter[str] = field(default_factory=Counter)
     _fields: int = 0
 
@@ -57,11 +58,11 @@ class ImportedSchema:
         subject = ",".join(paths)
         self.rules.append(Rule(rule_id(self._ordinals, subject, kind), kind, Origin(subject), paths, arguments))
 
-    def metric(self, kind: str, path: str, **arguments: object) -> None:
-        """A metric of a field that warns of every row."""
-        none = Comparison("mustBe", (Decimal(0),))
-        rule = Rule(rule_id(self._ordinals, path, kind), kind, Origin(path), (path,), arguments, none)
-        self.rules.append(replace(rule, severity=Severity.WARN))
+    def metric(self, kind: str, *paths: str, severity: Severity = Severity.FAIL, **arguments: object) -> None:
+        """A metric of fields that every row breaks that it counts."""
+        none, subject = Comparison("mustBe", (Decimal(0),)), ",".join(paths)
+        rule = Rule(rule_id(self._ordinals, subject, kind), kind, Origin(subject), paths, arguments, none)
+        self.rules.append(replace(rule, severity=severity))
 
     def lose(self, place: str, what: str) -> None:
         """Something of the schema that a contract does not have."""
@@ -77,7 +78,13 @@ class ImportedSchema:
         has_parts = any(each.parts for each in chosen)
         form = Format.JSONL if self.storage is Format.CSV and has_parts else self.storage
         return Dataset(
-            dataset_name(self.name), chosen, rules, Origin("$"), storage=Storage(form), declared=frozenset({"format"})
+            dataset_name(self.name),
+            chosen,
+            rules,
+            Origin("$"),
+            storage=Storage(form),
+            declared=frozenset({"format"}),
+            description=self.description,
         )
 
     def _nameable(self, fields: tuple[Field, ...]) -> Iterable[Field]:

@@ -91,6 +91,7 @@ def _object(contract: Contract, dataset: Dataset, rest: Rest) -> Plain:
         {
             "name": dataset.name,
             "physicalName": dataset.physical,
+            "description": dataset.description,
             "logicalType": "object",
             **rest("dataset", dataset.origin.path),
             "properties": properties_of(dataset, found, rest) or None,

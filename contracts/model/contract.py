@@ -126,6 +126,8 @@ class Dataset:
     """The settings of `policy`, `csv` and `storage` that the document sets, and `critical`; all others are defaults."""
     notice_days: int = NOTICE_DAYS
     """How long its subscribers have before a version with a higher major number takes effect."""
+    description: str | None = None
+    """Of a table that was read from a schema of another tool; documents keep theirs as they are."""
 
     def field(self, path: str) -> Field | None:
         """The field at a path, which may be nested, or None."""

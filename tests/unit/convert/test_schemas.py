@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -171,14 +172,14 @@ def test_columns_of_sql_are_fields(column: str, kinds: list[str]) -> None:
     ("column", "more", "listed"),
     [
         ("a INT DEFAULT 0", (), "t.a: `DEFAULT 0` has no equivalent"),
-        ("a INT CHECK (a > 0)", (), "t.a: `CHECK (a > 0)` has no equivalent"),
+        ("a INT CHECK (a % 2 = 0)", (), "t.table: `CHECK (a % 2 = 0)` has no equivalent"),
         ("a INTERVAL", (), "t.a: left out: no logical type has values of `INTERVAL`"),
         ("a", (), "t.table: `a` has no equivalent"),
         ("a STRUCT<x INTERVAL>", (), "t.a: left out: no logical type has values of `STRUCT<x INTERVAL>`"),
         ("a MAP<VARCHAR, INTERVAL>", (), "t.a: left out"),
         ("a ARRAY<INTERVAL>", (), "t.a: left out"),
-        ("a INT", ("UNIQUE (a, b)",), "t.table: `UNIQUE (a, b)` has no equivalent"),
-        ("a INT", ("CONSTRAINT c FOREIGN KEY (a) REFERENCES o (id)",), "t.table: `FOREIGN KEY (a) REFERENCES o (id)`"),
+        ("a INT", ("UNIQUE (a, none)",), "t.a, none: `UNIQUE (a, none)` has no equivalent"),
+        ("a INT", ("CONSTRAINT c FOREIGN KEY (a) REFERENCES o (id)",), "t.a: `REFERENCES o (id)` has no equivalent"),
     ],
 )
 def test_what_a_contract_lacks_of_sql_is_listed(column: str, more: tuple[str, ...], listed: str) -> None:
@@ -200,8 +201,8 @@ def test_other_statements_are_listed() -> None:
 
     assert [each.fields[0].name for each in contract.datasets] == ["x"]
     assert lost == (
-        "statement 3: it creates no table with columns",
-        "statement 4: it creates no table with columns",
+        "statement 3: it creates no table with columns, and adds nothing to one",
+        "statement 4: it creates no table with columns, and adds nothing to one",
         "t: left out: another table has this name",
     )
 
@@ -302,3 +303,192 @@ def test_a_manifest_without_types_is_refused() -> None:
     """Nothing can be declared without the types of columns."""
     with pytest.raises(InputError, match="columns with `data_type`"):
         from_dbt.read(manifest(m=model({"name": "a"})), "shop")
+
+
+@pytest.mark.parametrize(
+    ("schema", "kinds", "listed"),
+    [
+        ({"anyOf": [{"type": "string", "maxLength": 9}, {"type": "null"}], "default": None}, ["maxLength"], True),
+        ({"oneOf": [{"type": "null"}, {"type": "integer", "minimum": 1}], "title": "N"}, ["minimum"], True),
+        ({"anyOf": [{"$ref": "#/properties/b"}, {"enum": [None]}]}, [], True),
+        ({"allOf": [{"$ref": "#/properties/b"}]}, ["required"], False),
+        ({"allOf": [{"anyOf": [{"$ref": "#/properties/b"}, {"type": "null"}]}]}, [], True),
+        ({"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "null"}]}, [], True),
+        ({"type": "string", "anyOf": [{"minLength": 2}]}, ["required"], True),
+    ],
+)
+def test_the_only_alternative_beside_null_describes_a_field(
+    schema: dict[str, Any],
+    kinds: list[str],
+    listed: bool,  # noqa: FBT001 - a column of the table
+) -> None:
+    """As pydantic 2 writes fields that may be null, and references with keywords beside them."""
+    contract, lost = of_property(**schema)
+
+    assert [each.name for each in contract.datasets[0].fields] == ["a", "b"]
+    assert ([kind for kind, *_ in rules(contract)], lost != ()) == (kinds, listed)
+
+
+def test_alternatives_and_what_stands_beside_them_keep_their_texts() -> None:
+    """The description of the place comes before that of what it refers to; alternatives of two types are listed."""
+    described = {"type": "string", "description": "inner"}
+    own, _ = of_property(anyOf=[described, {"type": "null"}], description="outer")
+    inner, _ = of_property(anyOf=[described, {"type": "null"}])
+    several, lost = of_property(anyOf=[{"type": "string"}, {"type": "integer"}])
+
+    assert [each.datasets[0].fields[0].description for each in (own, inner)] == ["outer", "inner"]
+    assert [each.name for each in several.datasets[0].fields] == ["b"]
+    assert lost[0].startswith("a: left out: its values are of several types")
+
+
+def sql(
+    text: str, dialect: str = "postgres"
+) -> tuple[list[list[tuple[str, tuple[str, ...], dict[str, Any]]]], list[str]]:
+    """The rules of each table but for those of types, and what is listed; the draft is a valid document."""
+    contract, lost = from_sql.read(text.encode(), "shop", dialect)
+    assert examine(odcs_of_schema(contract).text.encode()).errors == ()
+    found = [
+        [(each.kind, each.fields, dict(each.arguments)) for each in table.rules if each.kind not in {"type", "nested"}]
+        for table in contract.datasets
+    ]
+    return found, [each.split(": ", 1)[1] for each in lost]
+
+
+NO_VALUES: dict[str, Any] = {}
+KEY = ("primaryKey", ("ID",), NO_VALUES)
+
+
+@pytest.mark.parametrize(
+    ("columns", "dialect", "found", "listed"),
+    [
+        ("ID int, CONSTRAINT k PRIMARY KEY CLUSTERED ([ID] ASC)", "tsql", [KEY], 0),
+        ("ID int, CONSTRAINT k PRIMARY KEY NONCLUSTERED ([id] DESC)", "tsql", [KEY], 0),
+        (
+            "ID int, b bit, CONSTRAINT u UNIQUE NONCLUSTERED (b, ID)",
+            "tsql",
+            [("duplicateValues", ("b", "ID"), NO_VALUES)],
+            0,
+        ),
+        ("ID int, CONSTRAINT u UNIQUE CLUSTERED (ID)", "tsql", [("unique", ("ID",), NO_VALUES)], 0),
+        ("ID int, PRIMARY KEY (id)", "postgres", [KEY], 0),
+        ("ID int, PRIMARY KEY (other)", "postgres", [], 1),
+        ("ID int, UNIQUE (other, id)", "postgres", [], 1),
+        ("a serial, b bigserial, c smallserial", "postgres", [("required", (each,), NO_VALUES) for each in "abc"], 0),
+        ("a bit, b bit(1), c bit(3)", "postgres", [], 1),
+        ("a decimal(10,2) unsigned", "mysql", [("minimum", ("a",), {"value": 0, "exclusive": False})], 0),
+        ("a int unsigned", "mysql", [("minimum", ("a",), {"value": 0, "exclusive": False})], 0),
+        (
+            "a STRUCT<zip STRING NOT NULL, n INT64>, b ARRAY<STRUCT<x INT64 NOT NULL>>",
+            "bigquery",
+            [("required", ("a.zip",), NO_VALUES), ("required", ("b[].x",), NO_VALUES)],
+            0,
+        ),
+        ("a STRUCT<zip: STRING COMMENT 'z', n: STRING DEFAULT 'x'>", "databricks", [], 1),
+        ("a text CHECK (a IN ('x', 'y'))", "postgres", [("enum", ("a",), {"values": ("x", "y")})], 0),
+        ("a text, CONSTRAINT c CHECK (a IN ('x'))", "postgres", [("enum", ("a",), {"values": ("x",)})], 0),
+        ("a int, CHECK (a IN (1, -2))", "postgres", [("enum", ("a",), {"values": ("1", "-2")})], 0),
+        (
+            "a text, CHECK (((a)::text = ANY ((ARRAY['x'::varchar, 'y'::varchar])::text[])))",
+            "postgres",
+            [("enum", ("a",), {"values": ("x", "y")})],
+            0,
+        ),
+        (
+            "a int CHECK (a >= 0 AND 10 > a)",
+            "postgres",
+            [
+                ("minimum", ("a",), {"value": 0, "exclusive": False}),
+                ("maximum", ("a",), {"value": 10, "exclusive": True}),
+            ],
+            0,
+        ),
+        (
+            "a int, CHECK (A BETWEEN -1 AND 1.5)",
+            "postgres",
+            [
+                ("minimum", ("a",), {"value": -1, "exclusive": False}),
+                ("maximum", ("a",), {"value": Decimal("1.5"), "exclusive": False}),
+            ],
+            0,
+        ),
+        ("a text CHECK (a > 5)", "postgres", [], 1),
+        ("a int CHECK (a > b + 1), b int", "postgres", [], 1),
+        ("a int CHECK (other > 5)", "postgres", [], 1),
+        ("a int CHECK (a IN (SELECT 1))", "postgres", [], 1),
+        ("a int CHECK (a IN (b, 1)), b int", "postgres", [], 1),
+        ("a int CHECK (a = ANY (b)), b int[]", "postgres", [], 1),
+        ("a int CHECK (a % 2 = 0 OR a > 5)", "postgres", [], 1),
+        ("a int DEFAULT 5 NULL", "postgres", [], 1),
+        ("a int foreign key references t(a)", "snowflake", [("foreignKey", ("a",), {"to": "t.a"})], 0),
+    ],
+)
+def test_constraints_of_tables_are_rules(
+    columns: str, dialect: str, found: list[tuple[str, tuple[str, ...], dict[str, Any]]], listed: int
+) -> None:
+    """In whichever form a dialect writes them; what has another meaning is listed."""
+    (table,), lost = sql(f"CREATE TABLE t (z text, {columns})", dialect)
+
+    assert (table, len(lost)) == (found, listed)
+
+
+def test_scripts_refer_to_their_own_tables() -> None:
+    """References by names in any case, to several columns, or to a key; a table that is not in the text is listed."""
+    tables, lost = sql(
+        "CREATE TABLE Dept (id int PRIMARY KEY, x int, y int, UNIQUE (x, y));"
+        "CREATE TABLE staff (a int REFERENCES DEPT (ID), b int REFERENCES dept, c int, d int REFERENCES other(id),"
+        " FOREIGN KEY (b, c) REFERENCES dept (x, y), FOREIGN KEY (a) REFERENCES staff (none), e int REFERENCES staff)"
+    )
+
+    assert tables[1] == [
+        ("foreignKey", ("a",), {"to": "dept.id"}),
+        ("foreignKey", ("b",), {"to": "dept.id"}),
+        ("foreignKey", ("b", "c"), {"to": "dept.x,dept.y"}),
+    ]
+    assert {each.split("`")[1] for each in lost} == {
+        "REFERENCES other (id)",
+        "REFERENCES staff (none)",
+        "REFERENCES staff",
+    }
+
+
+def test_later_statements_add_to_their_tables() -> None:
+    """Comments and constraints that a dump adds behind its tables; batches of SQL Server end with GO."""
+    text = (
+        "CREATE TABLE s.place (id int, day date, st text);\nGO\n"
+        "COMMENT ON TABLE s.place IS 'Where it is.'; COMMENT ON COLUMN s.place.ID IS 'Its \"number\".';\n"
+        "ALTER TABLE ONLY s.place ADD CONSTRAINT k PRIMARY KEY (id);\n"
+        "ALTER TABLE place ALTER COLUMN day SET NOT NULL; ALTER TABLE place ALTER COLUMN day SET DEFAULT now();\n"
+        "ALTER TABLE none ADD CONSTRAINT k UNIQUE (id); COMMENT ON SCHEMA s IS 'x'; CREATE VIEW v AS SELECT 1;\n  go 2\n"
+    )
+    contract, lost = from_sql.read(text.encode(), "shop", "postgres")
+    (table,) = contract.datasets
+
+    assert (table.description, table.fields[0].description) == ("Where it is.", 'Its "number".')
+    assert rules(contract) == [("primaryKey", ("id",), {}), ("required", ("day",), {})]
+    assert len(lost) == 4
+    assert "description: Where it is." in odcs_of_schema(contract).text
+
+
+@pytest.mark.parametrize(
+    ("text", "dialect"),
+    [
+        ("CREATE TABLE t (a int COMMENT 'c') COMMENT 'd'", "databricks"),
+        ("CREATE TABLE t (a int COMMENT 'c') COMMENT='d'", "mysql"),
+        ("CREATE TABLE t (a INT64 OPTIONS(description='c')) OPTIONS(description='d')", "bigquery"),
+    ],
+)
+def test_comments_of_dialects_are_descriptions(text: str, dialect: str) -> None:
+    """Of tables and of columns, wherever a dialect writes them."""
+    contract, lost = from_sql.read(text.encode(), "shop", dialect)
+    (table,) = contract.datasets
+
+    assert (table.description, table.fields[0].description, lost) == ("d", "c", ())
+
+
+def test_options_of_a_column_that_are_no_description_are_listed() -> None:
+    """They have no equivalent, and neither have those of a table."""
+    contract, lost = from_sql.read(
+        b"CREATE TABLE t (a INT64 OPTIONS(rounding_mode='x')) OPTIONS(expiration_timestamp=NULL)", "shop", "bigquery"
+    )
+
+    assert (contract.datasets[0].description, contract.datasets[0].fields[0].description, len(lost)) == (None, None, 1)
