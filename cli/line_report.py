@@ -16,7 +16,7 @@ from lakegate.cli.escape import escaped
 from lakegate.cli.options import DEFAULT_STACK, AsJson, Line, Local, StackName
 from lakegate.cli.outputs import usable, write_text
 from lakegate.contracts.judge.verdict import Verdict
-from lakegate.contracts.report.line import render_line
+from lakegate.contracts.report.line import last_times, render_line
 from lakegate.functions.usecases.line_report import line_report
 from lakegate.functions.usecases.lines import line_named
 
@@ -59,6 +59,8 @@ def report(  # noqa: PLR0913 - a command has these options
     console = terminal.answers()
     counts = ", ".join(f"{found.counted(each):,} {words}" for each, words in WORDS.items())
     console.print(escaped(f"{chain}, {days} days: {counts}"), markup=False, soft_wrap=True)
+    for text in last_times(found):
+        console.print(escaped(text), markup=False, soft_wrap=True)
     if broken := [each for each in found.rules if each.passed < each.measured]:
         terminal.wide().print(_table(found))
         if len(broken) > SHOWN:
@@ -92,6 +94,11 @@ def _as_document(found: LineHistory) -> dict[str, object]:
     ]
     return {
         "line": found.line,
+        "last_accepted": found.last_accepted.isoformat() if found.last_accepted else None,
+        "promises": [
+            {"name": each.name, "seconds": each.seconds, "until": each.until.isoformat(), "missed": each.missed}
+            for each in found.promises
+        ],
         "since": found.since.isoformat(),
         "until": found.until.isoformat(),
         "deliveries": {each.value: found.counted(each) for each in WORDS},

@@ -37,7 +37,7 @@ def subscribe(  # noqa: PLR0913 - a command has these options
     on: Annotated[
         list[str] | None,
         typer.Option(
-            help="Also: rejected, warned, failed, awaiting, late, drift, pull; with commas or repeated. "
+            help="Also: accepted, rejected, warned, failed, awaiting, late, drift, pull; with commas or repeated. "
             "Deprecations and breaking versions are always included."
         ),
     ] = None,

@@ -29,7 +29,7 @@ TRIES: Final = 8
 """Then a notice is a dead letter: with the pauses between them, after about four hours."""
 FIRST_PAUSE: Final = timedelta(minutes=1)
 LONGEST_PAUSE: Final = timedelta(hours=2)
-ONCE: Final = frozenset({"awaiting", "breaking", "deprecated", "drift", "lineage"})
+ONCE: Final = frozenset({"accepted", "awaiting", "breaking", "deprecated", "drift", "lineage"})
 """Kinds that nothing resolves: each occurrence is a cause of its own, which ends when it was sent."""
 
 

@@ -20,8 +20,10 @@ ALWAYS: Final = frozenset({"breaking", "deprecated"})
 """What every subscriber is notified of."""
 LINEAGE: Final = "lineage"
 """Not a cause: every delivery, for channels of this kind alone."""
+ACCEPTED: Final = "accepted"
+"""Not a cause, but news: each accepted delivery."""
 ON_REQUEST: Final = frozenset(
-    {"rejected", "warned", "failed", "awaiting", "late", "drift", "pull", "revalidation", LINEAGE}
+    {ACCEPTED, "rejected", "warned", "failed", "awaiting", "late", "drift", "pull", "revalidation", LINEAGE}
 )
 """What a subscriber is notified of if the team asks for it."""
 QUIET: Final = r"([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d"

@@ -28,6 +28,17 @@ SHOWN: Final = (Verdict.REJECTED, Verdict.ACCEPTED_WITH_WARNINGS, Verdict.ACCEPT
 
 
 @dataclass(frozen=True, slots=True)
+class TimePromise:
+    """A promise of frequency, freshness or latency, at the time of the report."""
+
+    name: str
+    seconds: int
+    until: datetime
+    """When a delivery has to be accepted."""
+    missed: bool
+
+
+@dataclass(frozen=True, slots=True)
 class LineDelivery:
     """One finished delivery, as the index has it."""
 
@@ -88,6 +99,10 @@ class LineHistory:
     """The least reliable first."""
     reasons: list[tuple[str, int, int]] = field(default_factory=list)
     """Rule or code, deliveries that it kept out or warned of, failing rows; the most frequent first."""
+    last_accepted: datetime | None = None
+    """When the latest delivery was accepted; None where none was in this time, and nothing is promised."""
+    promises: tuple[TimePromise, ...] = ()
+    """What the line promises about the time of its next acceptance."""
 
     def counted(self, verdict: Verdict) -> int:
         """Deliveries with a verdict."""
@@ -129,6 +144,19 @@ def history_of(
     return found
 
 
+def last_times(found: LineHistory) -> list[str]:
+    """When the latest delivery was accepted, and by when the next one has to be; a sentence each."""
+    last = f"{found.last_accepted:%Y-%m-%d %H:%M} UTC" if found.last_accepted else "none in this time"
+    return [
+        f"Last accepted: {last}",
+        *(
+            f"{each.name}: {'missed since' if each.missed else 'the next delivery has to be accepted by'}"
+            f" {each.until:%Y-%m-%d %H:%M} UTC"
+            for each in found.promises
+        ),
+    ]
+
+
 def columns(found: LineHistory) -> list[DaysOfLine]:
     """The deliveries by day; of a long time by as many days as fit into the diagram."""
     days = (found.until.date() - found.since.date()).days + 1
@@ -149,6 +177,7 @@ def render_line(found: LineHistory) -> str:
     longest = max((age for _, age in ages), default=0.0)
     return template("line.html").render(
         found=found,
+        times=last_times(found),
         verdicts=SHOWN,
         titles={Verdict.REJECTED: "rejected", Verdict.ACCEPTED_WITH_WARNINGS: "warned", Verdict.ACCEPTED: "accepted"},
         columns=made,

@@ -22,7 +22,13 @@ if TYPE_CHECKING:
 ADDRESS: Final = "https://events.pagerduty.com/v2/enqueue"
 """Of accounts in the United States; others have their own address in the secret, as `url`."""
 LONGEST_SUMMARY: Final = 1_024
-SEVERITIES: Final[Mapping[str, str]] = {"failed": "critical", "rejected": "error", "late": "error", "test": "info"}
+SEVERITIES: Final[Mapping[str, str]] = {
+    "failed": "critical",
+    "rejected": "error",
+    "late": "error",
+    "accepted": "info",
+    "test": "info",
+}
 """By kind; all others are a `warning`."""
 
 

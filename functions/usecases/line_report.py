@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from lakegate.contracts.judge.counts import LONGEST_RULE
 from lakegate.contracts.judge.verdict import Verdict
 from lakegate.contracts.lake.block import deliveries
+from lakegate.contracts.lake.lifecycle import instant_of
 from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.plan import Plan
-from lakegate.contracts.report.line import LineDelivery, LineHistory, history_of
+from lakegate.contracts.report.line import LineDelivery, LineHistory, TimePromise, history_of
 from lakegate.functions.usecases.history import chosen
 
 if TYPE_CHECKING:
@@ -30,13 +31,21 @@ def line_report(dependencies: Dependencies, chain: str, since: datetime) -> Line
     plan = _latest_plan(dependencies, entries, blocks)
     checks = [each for each in plan.checks if each.skip is None] if plan else []
     limits = [each.accept.interval.high for each in checks if each.metric is Metric.YOUNGEST]
-    return history_of(
+    now, promising = dependencies.clock.now(), dependencies.promises.get(chain)
+    ended = {each.name: instant_of(promising.end_of(each)) for each in promising.pledges}
+    found = history_of(
         chain,
-        (since, dependencies.clock.now()),
+        (since, now),
         [_delivery(each, blocks) for each in entries],
         dict.fromkeys(each.rule[:LONGEST_RULE] for each in checks),
         min((Fraction(each) for each in limits if each is not None), default=None),
     )
+    accepted = [each.at for each in found.deliveries if each.verdict is not Verdict.REJECTED]
+    found.last_accepted = max([*accepted, *([instant_of(promising.last)] if promising.last else [])], default=None)
+    found.promises = tuple(
+        TimePromise(each.name, each.seconds, ended[each.name], ended[each.name] < now) for each in promising.pledges
+    )
+    return found
 
 
 def _blocks(dependencies: Dependencies, chain: str, entries: list[HistoryEntry]) -> dict[int, Block]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from lakegate.contracts.lake.channels import gets_lineage
 from lakegate.contracts.lake.lifecycle import moment
 from lakegate.contracts.lake.notices import ChannelNotice, Occurrence, failed, occurred, retried, sent
-from lakegate.contracts.lake.subscriptions import ALWAYS, LINEAGE
+from lakegate.contracts.lake.subscriptions import ACCEPTED, ALWAYS, LINEAGE
 from lakegate.functions.ports.channels import Notification
 from lakegate.functions.ports.errors import ConditionFailed, PortError, TransactionConflict, UnreadableItem
 from lakegate.functions.usecases.callbacks import invited
@@ -79,7 +79,10 @@ def _of_channel(found: Noted, channel: str, wanted: ChannelSettings) -> tuple[Ch
         kind = LINEAGE if what.workload and LINEAGE in wanted.kinds else ""
         begun = ChannelNotice(line, channel, delivery=what.event, ended=what.at)
         return begun, Occurrence(what.event, what.at, kind, workload=what.workload)
-    return ChannelNotice(line, channel), replace(what, kind=what.kind if what.kind in wanted.kinds else "")
+    begun = ChannelNotice(line, channel)
+    if what.kind not in wanted.kinds and found.accepted is not None and ACCEPTED in wanted.kinds:
+        return begun, found.accepted
+    return begun, replace(what, kind=what.kind if what.kind in wanted.kinds else "")
 
 
 def channels_of(line: Line, *, producers: bool = True) -> dict[str, ChannelSettings]:

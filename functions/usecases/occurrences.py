@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from lakegate.contracts.judge.verdict import Verdict
 from lakegate.contracts.lake.lifecycle import Line, moment
 from lakegate.contracts.lake.notices import Occurrence
 from lakegate.contracts.lake.promises import LATENCY
+from lakegate.contracts.lake.subscriptions import ACCEPTED
 from lakegate.contracts.words import printable
 from lakegate.functions.ports.errors import AccessDenied, NotFound
 from lakegate.functions.ports.history import broken_rules
@@ -37,6 +39,8 @@ class Noted(NamedTuple):
     """Whose subscribers are notified."""
     producers: bool = True
     """Whether producers are notified, too: of their deliveries only if the contract agrees (`notifyProducers`)."""
+    accepted: Occurrence | None = None
+    """The same for who asked for accepted deliveries, and not for what occurred; None where nothing was accepted."""
 
 
 def noted(dependencies: Dependencies, message: Message) -> Noted | None:
@@ -52,7 +56,18 @@ def noted(dependencies: Dependencies, message: Message) -> Noted | None:
     except NotFound:
         return None
     what = _of_delivery(message, workload, line)
-    return Noted(what, line, _agreed(dependencies, workload)) if what else None
+    if what is None:
+        return None
+    accepted = _accepted(what, workload, line) if message.kind == "published" else None
+    return Noted(what, line, _agreed(dependencies, workload), accepted)
+
+
+def _accepted(what: Occurrence, workload: Workload, line: Line) -> Occurrence:
+    counts = workload.decision.counts if workload.decision else None
+    rows = [counts.rows_in_words] if counts else []
+    title = printable(f"Accepted: {line.name}, below {what.group}")
+    reasons = (*rows, f"To read it: lakegate get {line.name} FOLDER")
+    return replace(what, kind=ACCEPTED, key=workload.id, title=title, reasons=reasons)
 
 
 def _of_delivery(message: Message, workload: Workload, line: Line) -> Occurrence | None:

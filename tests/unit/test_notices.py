@@ -290,7 +290,7 @@ def test_a_subscription_has_an_audience_channels_and_quiet_hours() -> None:
         ({"quiet": "22-6"}, "quiet hours"),
         ({"quiet": "22:00-22:00"}, "quiet hours"),
         ({"digest": 0}, "1 to 168 hours"),
-        ({"on": ["accepted"]}, "cannot be subscribed to"),
+        ({"on": ["acceptd"]}, "cannot be subscribed to"),
     ],
 )
 def test_a_subscription_that_cannot_be_is_refused(given_: dict[str, object], reason: str) -> None:

@@ -9,7 +9,8 @@ from fractions import Fraction
 
 from lakegate.contracts.lake.block import Block, BlockKind
 from lakegate.contracts.plan.check import Check, Interval, Metric, Tier, Unit
-from lakegate.contracts.report.line import RuleHistory
+from lakegate.contracts.plan.promise import Promise
+from lakegate.contracts.report.line import RuleHistory, TimePromise, last_times
 from lakegate.functions.usecases.line_report import line_report
 from tests.simulation.contract import PLAN
 from tests.simulation.environment import LINE, Environment
@@ -80,3 +81,34 @@ def test_freshness_is_that_of_the_blocks_and_the_promise_that_of_the_plan() -> N
 
     assert found.promised == Fraction(3_600)
     assert [each.youngest.isoformat() for each in found.deliveries if each.youngest] == ["2026-01-01T00:00:00+00:00"]
+
+
+def test_the_last_acceptance_and_the_next_promised_one_are_listed() -> None:
+    """From the latest accepted delivery on, each promise about time has its end, whatever arrived since."""
+    env = Environment()
+    env.publish("1.0.0", "active", replace(PLAN, promises=(Promise("frequency", 8_640_000), Promise("freshness", 60))))
+    judged(env, b"good:1")
+    env.memory.clock.sleep(120)
+    found = line_report(env.dependencies, LINE, env.dependencies.clock.now() - DAY)
+    (accepted,) = (each.at for each in found.deliveries)
+    later, minute = accepted + timedelta(days=100), accepted + timedelta(minutes=1)
+
+    assert found.last_accepted == accepted
+    assert found.promises == (
+        TimePromise("frequency", 8_640_000, later, missed=False),
+        TimePromise("freshness", 60, minute, missed=True),
+    )
+    assert last_times(found) == [
+        f"Last accepted: {accepted:%Y-%m-%d %H:%M} UTC",
+        f"frequency: the next delivery has to be accepted by {later:%Y-%m-%d %H:%M} UTC",
+        f"freshness: missed since {minute:%Y-%m-%d %H:%M} UTC",
+    ]
+
+
+def test_a_time_without_acceptance_has_no_last_one() -> None:
+    """Nothing was accepted, and nothing is promised."""
+    env = Environment()
+    judged(env, b"bad:1")
+    found = line_report(env.dependencies, LINE, env.dependencies.clock.now() - DAY)
+
+    assert last_times(found) == ["Last accepted: none in this time"]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from lakegate.contracts.judge.counts import Counts
 from lakegate.contracts.lake.lifecycle import Ending
 from lakegate.contracts.lake.subscriptions import subscribed, unsubscribed
 from lakegate.contracts.lake.transitions import deprecate
@@ -107,6 +108,48 @@ def test_subscribers_are_notified_of_what_they_asked_for() -> None:
         [(OPERATOR, "failed", 1, False)],
         [],
     ]
+
+
+def test_new_data_is_notified_once_for_each_delivery() -> None:
+    """Who asked for warnings, too, gets one message of each delivery; a resolution is sent beside it."""
+    gate = Gate()
+    gate.subscribe(CONSUMER, "accepted", "rejected")
+    gate.subscribe(OPERATOR, "accepted", "warned", audience="operator")
+    sent = []
+    for kind, verdict in (
+        ("published", "accepted"),
+        ("published", "accepted"),
+        ("quarantined", "rejected"),
+        ("published", "accepted_with_warnings"),
+    ):
+        gate.ends(kind, verdict)
+        gate.turn()
+        sent.append(sorted(gate.sent()))
+
+    assert sent == [
+        [(OPERATOR, "accepted", 1, False), (CONSUMER, "accepted", 1, False)],
+        [(OPERATOR, "accepted", 1, False), (CONSUMER, "accepted", 1, False)],
+        [(CONSUMER, "rejected", 1, False)],
+        [(OPERATOR, "warned", 1, False), (CONSUMER, "accepted", 1, False), (CONSUMER, "rejected", 1, True)],
+    ]
+
+
+def test_a_notification_of_new_data_says_how_to_read_it() -> None:
+    """The line, the route, how many rows there are, and the command."""
+    gate = Gate()
+    gate.subscribe(CONSUMER, "accepted")
+    row = gate.ends("published", "accepted", ())
+    counted = replace(row.decision, counts=Counts(12, 12, 0)) if row.decision else None
+    gate.env.memory.rows.rows[row.id] = row._replace(decision=counted)
+    gate.turn()
+    [(_, found)] = gate.env.memory.channels.sent
+
+    assert (found.kind, found.title, found.text, found.workload) == (
+        "accepted",
+        f"Accepted: {LINE}, below {PREFIX}",
+        ("12 rows", f"To read it: lakegate get {LINE} FOLDER"),
+        row.id,
+    )
 
 
 def test_a_notification_names_the_line_the_producer_the_reasons_and_the_delivery() -> None:
