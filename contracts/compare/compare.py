@@ -10,7 +10,7 @@ from lakegate.contracts.compare.field_changes import Side, compare_fields
 from lakegate.contracts.compare.fields import pair_fields
 from lakegate.contracts.compare.metadata import Metadata
 from lakegate.contracts.compare.pairs import paired
-from lakegate.contracts.compare.requirements import compare_requirements, match, required_fields, requirements
+from lakegate.contracts.compare.requirements import compare_requirements, demanded_fields, match, requirements
 from lakegate.contracts.compare.service_levels import compare_levels, pair_levels
 from lakegate.contracts.compare.settings import compare_settings
 from lakegate.contracts.compile.rules.nested_fields import with_parts
@@ -64,7 +64,7 @@ def _of_dataset(
 ) -> Iterator[Change]:
     fields = pair_fields(was, now)
     before, after = requirements(old.contract, _renamed(was, fields)), requirements(new.contract, now)
-    sides = Side(was, required_fields(before)), Side(now, required_fields(after))
+    sides = Side(was, demanded_fields(before, fields.removed)), Side(now, demanded_fields(after, fields.added))
     yield from compare_settings(was, now)
     yield from compare_fields(*sides, fields, is_one_format=old.family == new.family)
     yield from metadata.of_element("dataset", now.name, was.origin.path, now.origin.path)

@@ -34,7 +34,7 @@ class Side:
 
     dataset: Dataset
     required: Collection[str]
-    """The fields without which a row is rejected."""
+    """Those of its removed or added fields without which a file may be rejected."""
 
     @property
     def typed(self) -> Typed:

@@ -65,12 +65,6 @@ def rejecting(check: Check) -> Tier | None:
     return None if check.worst is Severity.WARN else check.tolerate or check.accept
 
 
-def allows_no_row(check: Check) -> bool:
-    """Whether the check rejects a delivery with a single failing row."""
-    tier = rejecting(check)
-    return tier is not None and _in_percent(check, tier) == (Unit.ROWS, _NO_ROW)
-
-
 def rejection(old: Check, new: Check) -> Order:
     """The order of what two checks of the same measure reject."""
     before, after = rejecting(old), rejecting(new)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from lakegate.contracts.compare.change import Change
 from lakegate.contracts.compare.order import (
     Order,
-    allows_no_row,
     is_same_measure,
     measure,
     rejecting,
@@ -19,15 +18,17 @@ from lakegate.contracts.compare.pairs import paired
 from lakegate.contracts.compare.requirement import PRIMARY_KEY, TEXT, Requirement
 from lakegate.contracts.compare.texts import meaning, text_of
 from lakegate.contracts.compile.dataset import checks_by_rule
+from lakegate.contracts.compile.rules.nested_fields import with_parts
 from lakegate.contracts.documents.service_levels import KIND as SERVICE_LEVEL
+from lakegate.contracts.judge.numbers import demands
 from lakegate.contracts.model.storage import Format, Storage
 from lakegate.contracts.plan.predicate import Not, Within
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Iterator
+    from collections.abc import Collection, Hashable, Iterable, Iterator
 
     from lakegate.contracts.compare.pairs import Pairs
-    from lakegate.contracts.model.contract import Contract, Dataset, Rule
+    from lakegate.contracts.model.contract import Contract, Dataset, Field, Rule
     from lakegate.contracts.plan.predicate import Predicate
 
 OF_TYPES = ("type", "nested")
@@ -55,9 +56,12 @@ def requirements(contract: Contract, dataset: Dataset) -> list[Requirement]:
     ]
 
 
-def required_fields(found: list[Requirement]) -> frozenset[str]:
-    """The fields without whose value every row is rejected."""
-    return frozenset(each.check.fields[0] for each in found if each.is_presence and allows_no_row(each.check))
+def demanded_fields(found: list[Requirement], fields: Iterable[Field]) -> frozenset[str]:
+    """Those of the fields without which a file may be rejected, as the judgement of such a file decides it."""
+    names = {each.name: frozenset(part.name for part in with_parts((each,))) for each in fields}
+    return frozenset(
+        name for name, absent in names.items() if any(demands(each.check, absent) for each in found)
+    )
 
 
 def match(old: list[Requirement], new: list[Requirement], removed: Collection[str], added: Collection[str]) -> Matched:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from lakegate.contracts.compile.about import dataset_about
 from lakegate.contracts.compile.rules.build import NEVER_MEASURED, skipped
-from lakegate.contracts.compile.rules.custom import columns_of
+from lakegate.contracts.compile.rules.custom import columns_of, optional_columns_of
 from lakegate.contracts.compile.rules.nested_fields import of_parts, planned
 from lakegate.contracts.compile.rules.service_levels import promises_of, pull_schedule
-from lakegate.contracts.compile.rules.table import compile_rule
+from lakegate.contracts.compile.rules.table import compile_rule, is_by_field
 from lakegate.contracts.compile.slices import merge_key
 from lakegate.contracts.errors import ContractError, Problem
 from lakegate.contracts.model.origin import FieldLineage
@@ -106,8 +106,8 @@ def compile_rules(contract: Contract, dataset: Dataset) -> Compiled:
     compiled = tuple(_each_rule(contract, dataset, planned_fields, problems))
     checks = tuple(check for _, of_rule in compiled for check in of_rule)
     schedules = tuple(rule.schedule for rule, of_rule in compiled for _ in of_rule)
-    refused = tuple(each for each in problems if each.code not in NEVER_MEASURED)
-    unmeasured = tuple(each for each in problems if each.code in NEVER_MEASURED)
+    refused = tuple(dict.fromkeys(each for each in problems if each.code not in NEVER_MEASURED))
+    unmeasured = tuple(dict.fromkeys(each for each in problems if each.code in NEVER_MEASURED))
     return Compiled(planned_fields, checks, refused, unmeasured, schedules)
 
 
@@ -120,21 +120,30 @@ def checks_by_rule(contract: Contract, dataset: Dataset) -> Iterator[tuple[Rule,
 def _each_rule(
     contract: Contract, dataset: Dataset, planned_fields: tuple[PlanField, ...], problems: list[Problem]
 ) -> Iterator[tuple[Rule, tuple[Check, ...]]]:
-    """Compile rule by rule; problems are added to `problems`."""
+    """Compile rule by rule; problems are added to `problems`.
+
+    Where a rule has a check for each of its fields, a field for which it cannot be measured leaves the others measured.
+    """
     whole = contract.dataset(dataset.name) or dataset
     by_name = {field.name: field for field in planned_fields}
-    for rule in dataset.rules:
+
+    def compiled(rule: Rule) -> tuple[Check, ...]:
         try:
             fields = _fields(dataset, rule)
-            yield rule, of_parts(rule, fields, compile_rule(contract, whole, rule, fields), by_name)
+            return of_parts(rule, fields, compile_rule(contract, whole, rule, fields), by_name)
         except ContractError as error:
-            problems += error.problems
-            yield rule, (skipped(rule, (), error.problems[0].message.rstrip(".")),)
+            problems.extend(error.problems)
+            return (skipped(rule, (), error.problems[0].message.rstrip(".")),)
+
+    for rule in dataset.rules:
+        apart = [replace(rule, fields=(name,)) for name in rule.fields] if is_by_field(rule) else []
+        yield rule, tuple(check for each in apart or [rule] for check in compiled(each))
 
 
 def _fields(dataset: Dataset, rule: Rule) -> tuple[Field, ...]:
     """The fields of a rule, and those in its arguments."""
     named = (*rule.fields, *(columns_of(rule) if rule.kind == "custom" else ()))
+    optional = optional_columns_of(rule) if rule.kind == "custom" else ()
     found = {name: dataset.field(name) for name in named}
     unknown = [name for name, field in found.items() if field is None]
     if unknown:
@@ -143,6 +152,7 @@ def _fields(dataset: Dataset, rule: Rule) -> tuple[Field, ...]:
         message = f"{shown(dataset.name)} does not declare {', '.join(map(shown, unknown))}.{hints}"
         code = "unknown-column" if is_own else "undeclared-column"
         raise ContractError((Problem(code, rule.origin.path, rule.origin.line, message),))
+    found |= {name: dataset.field(name) for name in optional}
     return tuple(field for field in found.values() if field is not None)
 
 

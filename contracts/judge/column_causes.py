@@ -8,6 +8,8 @@ from difflib import get_close_matches
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from lakegate.contracts.judge.outcomes import Status
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -84,10 +86,19 @@ def column_causes(plan: Plan, result: Result, bad: dict[str, CheckOutcome]) -> I
         extra = ("file/additional-columns",) if set(columns.extra) <= set(pairs.values()) else ()
         words = f"the header has {differ_in(pairs)}: {shown_pairs(pairs)}"
         yield "column-names", words, (), (*_reading(plan, columns, pairs, bad), *extra)
-    lacking = [name for name in absent if name not in pairs]
-    if lacking:
-        words = f"the file has no column {named(lacking)}: deliver {'it' if len(lacking) == 1 else 'them'}"
-        yield "missing-columns", words, (), _reading(plan, columns, lacking, bad)
+    explains = {name: _reading(plan, columns, [name], bad) for name in absent if name not in pairs}
+    failing = {each for each, outcome in bad.items() if outcome.status is Status.FAIL}
+    demanded = [name for name, ids in explains.items() if not failing.isdisjoint(ids)]
+    optional = [name for name in explains if name not in demanded]
+    for lacking, remedies in (
+        (demanded, (": deliver it", ": deliver them")),
+        (optional, (", which is optional", ", which are optional")),
+    ):
+        if lacking:
+            nouns = ("column", "columns")
+            noun, remedy = (words[len(lacking) > 1] for words in (nouns, remedies))
+            message = f"the file has no {noun} {named(lacking)}{remedy}"
+            yield "missing-columns", message, (), _reading(plan, columns, lacking, bad)
     index = [each for each in columns.extra if INDEX.fullmatch(each)]
     if index and columns.found[:1] == (index[0],):
         words = "the first column only numbers the rows: write the file without it (pandas: index=False; R: row.names = FALSE)"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from lakegate.contracts.judge.columns import of_header
 from lakegate.contracts.judge.measured_numbers import briefly, in_numbers, measured
-from lakegate.contracts.judge.numbers import tier_holds
+from lakegate.contracts.judge.numbers import demands, tier_holds
 from lakegate.contracts.model.contract import Severity
 from lakegate.contracts.plan.result import Measurement, Sample
 
@@ -90,7 +90,8 @@ def _status_of(check: Check, result: Result, answer: Measurement | None) -> tupl
     if result.unreadable is not None:
         return Status.SKIP, "not measured: the delivery could not be read"
     if absent:
-        return _absent_status(check), _absent_message(absent[0], result)
+        status = _WORST[check.worst] if demands(check, absent) else Status.WARN
+        return status, _absent_message(absent[0], result)
     if answer is not None and answer.skip is not None:
         return Status.SKIP, answer.skip
     if answer is None or answer.accept is None:
@@ -110,11 +111,6 @@ def _foreign(check: Check, result: Result) -> str:
         return ""
     found = [each.physical for each in result.columns.foreign if each.field in check.fields]
     return f"; the file has it as {found[0]}" if found else ""
-
-
-def _absent_status(check: Check) -> Status:
-    """The status of a check whose column is missing: type rules only warn, other rules require the column."""
-    return Status.WARN if check.kind in OF_TYPES else _WORST[check.worst]
 
 
 def _absent_message(name: str, result: Result) -> str:

@@ -105,10 +105,9 @@ def _sentence(words: str) -> str:
 
 def _named(rule: Rule, compiled: Compiled) -> Iterator[Problem]:
     """Why a rule is skipped: its own problem, or the reason of a check."""
-    if compiled.unmeasured:
-        yield from compiled.unmeasured
-        return
+    yield from compiled.unmeasured
+    explained = {each.message.rstrip(".") for each in compiled.unmeasured}
     for check in compiled.checks:
-        if check.skip is not None and rule.kind not in QUIET:
+        if check.skip is not None and check.skip not in explained and rule.kind not in QUIET:
             message = f"The rule is named and not measured: {check.skip}."
             yield Problem(NOT_MEASURED, rule.origin.path, rule.origin.line, message)

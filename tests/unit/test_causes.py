@@ -168,7 +168,7 @@ NAMES: dict[str, tuple[Columns, list[tuple[str, str, str]]]] = {
     ),
     "lacking": (
         Columns(("id",), absent=("price", "weight")),
-        [("cause/missing-columns", "fail", "the file has no column price, weight: deliver them")],
+        [("cause/missing-columns", "fail", "the file has no columns price, weight: deliver them")],
     ),
     "both": (
         Columns(("id", "Price"), absent=("price", "weight"), extra=("Price",)),

@@ -86,7 +86,7 @@ def test_a_column_is_refused_where_its_numbers_prove_a_violation(
 
 def test_columns_are_judged_as_a_header_is() -> None:
     """A missing one, another spelling."""
-    document = {"rows": 10, "columns": [{"name": "ID"}, {"name": "price"}]}
+    document = {"rows": 10, "columns": [{"name": "PRICE"}, {"name": "amount"}]}
     found = summary_refusals(canonical(PLAN), None, read_summary(document))
 
     assert found == (
@@ -94,10 +94,10 @@ def test_columns_are_judged_as_a_header_is() -> None:
             "column-names",
             "cause/column-names",
             "/summary/columns",
-            "the header has another case: 'ID' should be id",
+            "the header has another case: 'PRICE' should be price",
         ),
         SummaryRefusal(
-            "missing-columns", "cause/missing-columns", "/summary/columns", "the file has no column amount: deliver it"
+            "missing-columns", "cause/missing-columns", "/summary/columns", "the file has no column id: deliver it"
         ),
     )
 

@@ -59,17 +59,21 @@ class InContract:
     """A rule whose checks depend on its contract: on other datasets or on the dialect of the server."""
 
     compile: Callable[[Contract, Dataset, Rule, tuple[Field, ...]], tuple[Check, ...]]
+    by_field: bool = False
+    """Whether it has a check for each of its fields, which are judged apart."""
 
 
-def each(compile_one: Callable[[Rule, Field], Check]) -> Compile:
+@dataclass(frozen=True, slots=True)
+class ByField:
     """A rule with one check for each of its fields; it must have at least one."""
 
-    def compile_rule(rule: Rule, fields: tuple[Field, ...]) -> tuple[Check, ...]:
+    compile_one: Callable[[Rule, Field], Check]
+
+    def __call__(self, rule: Rule, fields: tuple[Field, ...]) -> tuple[Check, ...]:
+        """The checks of a rule."""
         if not fields:
             refuse(rule, "no-column", f"the rule {rule.kind} must name a column")
-        return tuple(compile_one(rule, field) for field in fields)
-
-    return compile_rule
+        return tuple(self.compile_one(rule, field) for field in fields)
 
 
 def once(compile_one: Callable[[Rule, tuple[Field, ...]], Check]) -> Compile:

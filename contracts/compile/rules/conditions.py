@@ -3,7 +3,8 @@
 ::
 
     condition = part ("and" | "&") part …          also with "or" | "|", "not", and brackets
-    part      = column operator value              ==  =  !=  <>  <  <=  >  >=
+    part      = column                             of the type boolean
+              | column operator value              ==  =  !=  <>  <  <=  >  >=
               | column "is" ["not"] "null"         column.isnull()  column.notnull()
               | column ["not"] "in" (value, …)     column ["not"] "between" value "and" value
     column    = name | `name` | col("name") | "name" (in SQL)
@@ -19,6 +20,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.compile.rules.build import one_of, within
+from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.plan.predicate import All, Not, Present
 
 if TYPE_CHECKING:
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 
 LONGEST = 1000
 """The most characters of a condition."""
+DEEPEST = 50
+"""The most brackets and negations around a part."""
 _TOKEN = re.compile(
     r"""\s*(?:(?P<number>[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?)(?![A-Za-z0-9_])
     |(?P<single>'(?:[^'\\]|'')*')|(?P<double>"[^"\\]*")|`(?P<ticked>[^`]+)`
@@ -49,6 +53,7 @@ _NULLS = {
 }
 """Calls on a column, with their predicates."""
 _CLOSING = {"(": ")", "[": "]"}
+_AFTER_PART = {*_AND, *_OR, ")"}
 
 
 class UnreadConditionError(Exception):
@@ -66,22 +71,30 @@ class Token:
 
 def columns_of(text: str, *, is_sql: bool) -> tuple[str, ...]:
     """The columns of a condition; empty if it cannot be read."""
+    try:
+        return _columns(text, is_sql=is_sql)
+    except UnreadConditionError:
+        return ()
+
+
+def condition_of(rule: Rule, text: str, fields: Mapping[str, Field], *, is_sql: bool) -> Predicate:
+    """The condition as a predicate over `fields`; UnreadConditionError if it cannot be read.
+
+    `fields` contain all columns of a condition that can be read, so that nothing is looked up before the end was read.
+    """
+    _columns(text, is_sql=is_sql)
+    return _read(text, lambda column, sign, values: _LEAVES[sign](rule, fields[column], values), is_sql=is_sql)
+
+
+def _columns(text: str, *, is_sql: bool) -> tuple[str, ...]:
     named: list[str] = []
 
     def leaf(column: str, _sign: str, _values: list[object]) -> Predicate:
         named.append(column)
         return Present(column)
 
-    try:
-        _read(text, leaf, is_sql=is_sql)
-    except UnreadConditionError:
-        return ()
+    _read(text, leaf, is_sql=is_sql)
     return tuple(dict.fromkeys(named))
-
-
-def condition_of(rule: Rule, text: str, fields: Mapping[str, Field], *, is_sql: bool) -> Predicate:
-    """The condition as a predicate over `fields`, which contain all its columns; UnreadError if it cannot be read."""
-    return _read(text, lambda column, sign, values: _LEAVES[sign](rule, fields[column], values), is_sql=is_sql)
 
 
 def _read(text: str, leaf: Leaf, *, is_sql: bool) -> Predicate:
@@ -122,9 +135,11 @@ class _Reader:
 
     tokens: list[Token]
     leaf: Leaf
+    depth: int = 0
 
     def take(self) -> Token:
-        return self.tokens.pop(0)
+        """The next token; the end is never consumed."""
+        return self.tokens.pop(0) if len(self.tokens) > 1 else self.tokens[0]
 
     def takes(self, *texts: str) -> bool:
         """Whether the next sign is one of these; if so, it is consumed."""
@@ -153,12 +168,20 @@ class _Reader:
         return parts
 
     def part(self) -> Predicate:
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise UnreadConditionError
+        found = self.inner()
+        self.depth -= 1
+        return found
+
+    def inner(self) -> Predicate:
         if self.takes(*_NOT):
             return Not(self.part())
         if self.takes("("):
-            inner = self.alternatives()
+            found = self.alternatives()
             self.expect(")")
-            return inner
+            return found
         return self.comparison(self.column())
 
     def column(self) -> str:
@@ -174,6 +197,8 @@ class _Reader:
             sign = "there" if self.takes("not") else "null"
             self.expect("null")
             return self.leaf(column, sign, [])
+        if self.tokens[0].kind == "end" or self.tokens[0].text in _AFTER_PART:
+            return self.leaf(column, "true", [])
         is_turned = self.takes("not")
         for word, read in (("in", self.listed), ("between", self.ends)):
             if self.takes(word):
@@ -211,6 +236,13 @@ def _equal(rule: Rule, field: Field, values: list[object]) -> Predicate:
     return one_of(rule, field, values)
 
 
+def _true(rule: Rule, field: Field, _values: list[object]) -> Predicate:
+    """A column alone is a condition if its values are."""
+    if field.type is not LogicalType.BOOLEAN:
+        raise UnreadConditionError
+    return one_of(rule, field, [True])
+
+
 def _other(rule: Rule, field: Field, values: list[object]) -> Predicate:
     return Not(one_of(rule, field, values))
 
@@ -225,6 +257,7 @@ _COMPARISONS: dict[str, Callable[[Rule, Field, list[object]], Predicate]] = {
 }
 _LEAVES: dict[str, Callable[[Rule, Field, list[object]], Predicate]] = {
     **_COMPARISONS,
+    "true": _true,
     "in": _equal,
     "between": lambda rule, field, values: within(rule, field, *values),
     "there": lambda _rule, field, _values: Present(field.name),

@@ -27,14 +27,16 @@ class Engine:
     compile: Callable[[Rule, tuple[Field, ...], str, Arguments], tuple[Check, ...]]
     subjects: Callable[[str, Arguments], tuple[str, ...]]
     """The columns of a call."""
+    optional: Callable[[str, Arguments], tuple[str, ...]]
+    """Further columns that a call mentions, declared or not."""
     condition: str
     """The argument with a condition."""
     is_sql: bool
     """Whether conditions are SQL by default."""
 
 
-_GREAT_EXPECTATIONS = Engine(great_expectations, subjects_of, "row_condition", is_sql=False)
-_SODA = Engine(soda.soda, soda.subjects_of, "filter", is_sql=True)
+_GREAT_EXPECTATIONS = Engine(great_expectations, subjects_of, lambda _call, _arguments: (), "row_condition", is_sql=False)
+_SODA = Engine(soda.soda, soda.subjects_of, soda.optional_subjects, "filter", is_sql=True)
 _ENGINES = {
     "greatexpectations": _GREAT_EXPECTATIONS,
     "gx": _GREAT_EXPECTATIONS,
@@ -56,7 +58,7 @@ def custom(rule: Rule, fields: tuple[Field, ...]) -> tuple[Check, ...]:
 
 
 def columns_of(rule: Rule) -> tuple[str, ...]:
-    """The columns of a call and of its condition."""
+    """The columns of a call and of its condition; the contract must declare them."""
     engine, arguments = _engine(rule), arguments_of(rule)
     if engine is None:
         return ()
@@ -64,6 +66,12 @@ def columns_of(rule: Rule) -> tuple[str, ...]:
     is_sql = engine.is_sql or arguments.get("condition_parser") == "spark"
     read = conditions.columns_of(condition, is_sql=is_sql) if isinstance(condition, str) else ()
     return (*engine.subjects(_call(rule), arguments), *read)
+
+
+def optional_columns_of(rule: Rule) -> tuple[str, ...]:
+    """Further columns that a call mentions; a part of it about one that is not declared is skipped."""
+    engine = _engine(rule)
+    return () if engine is None else engine.optional(_call(rule), arguments_of(rule))
 
 
 def arguments_of(rule: Rule) -> Mapping[str, object]:

@@ -97,7 +97,7 @@ def of_every_column(compile_one: Callable[[Rule, Field], Check]) -> InContract:
         del contract
         return tuple(compile_one(rule, field) for field in fields or dataset.fields)
 
-    return InContract(compile_all)
+    return InContract(compile_all, by_field=True)
 
 
 def duplicate_values(rule: Rule, fields: tuple[Field, ...]) -> Check:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from lakegate.contracts.compile.rules.build import brief, conditioned, refuse, skipped
 from lakegate.contracts.compile.rules.conditions import UnreadConditionError, condition_of
 from lakegate.contracts.compile.rules.soda_checks import METRICS, Site, UnmeasuredError
-from lakegate.contracts.compile.rules.soda_schema import schema
+from lakegate.contracts.compile.rules.soda_schema import schema, typed_columns
 from lakegate.contracts.compile.rules.sodacl import SodaCheck, SodaSyntaxError, read, zone
 from lakegate.contracts.model.contract import Severity
 
@@ -77,6 +77,11 @@ def subjects_of(call: str, arguments: Arguments) -> tuple[str, ...]:
     except SodaSyntaxError:
         return ()
     return parsed.columns[:1] if parsed.metric == "percentile" else parsed.columns
+
+
+def optional_subjects(call: str, arguments: Arguments) -> tuple[str, ...]:
+    """The columns that a check mentions, whether or not the contract declares them."""
+    return typed_columns(arguments) if call.strip() == "schema" else ()
 
 
 def _compiled(rule: Rule, known: dict[str, Field], fields: tuple[Field, ...], parsed: SodaCheck) -> list[Check]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.compile.rules import constraints, dcm, odcs
-from lakegate.contracts.compile.rules.build import InContract, each, once, refuse, skipped
+from lakegate.contracts.compile.rules.build import ByField, InContract, once, refuse, skipped
 from lakegate.contracts.compile.rules.custom import custom, unmeasured
 from lakegate.contracts.compile.rules.references import foreign_key
 from lakegate.contracts.compile.rules.service_levels import service_level
@@ -21,38 +21,38 @@ if TYPE_CHECKING:
     from lakegate.contracts.plan.check import Check
 
 RULES: dict[str, Compile | InContract] = {
-    "type": each(constraints.typed),
-    "required": each(constraints.required),
-    "unique": each(constraints.unique),
+    "type": ByField(constraints.typed),
+    "required": ByField(constraints.required),
+    "unique": ByField(constraints.unique),
     "primaryKey": constraints.primary_key,
-    "enum": each(constraints.enum),
-    "pattern": each(constraints.pattern),
-    "minLength": each(constraints.min_length),
-    "maxLength": each(constraints.max_length),
-    "minimum": each(constraints.minimum),
-    "maximum": each(constraints.maximum),
-    "multipleOf": each(constraints.multiple_of),
-    "format": each(constraints.text_form),
+    "enum": ByField(constraints.enum),
+    "pattern": ByField(constraints.pattern),
+    "minLength": ByField(constraints.min_length),
+    "maxLength": ByField(constraints.max_length),
+    "minimum": ByField(constraints.minimum),
+    "maximum": ByField(constraints.maximum),
+    "multipleOf": ByField(constraints.multiple_of),
+    "format": ByField(constraints.text_form),
     "rowCount": once(odcs.row_count),
     "nullValues": odcs.of_every_column(odcs.null_values),
     "missingValues": odcs.of_every_column(odcs.missing_values),
-    "invalidValues": InContract(odcs.invalid_values),
+    "invalidValues": InContract(odcs.invalid_values, by_field=True),
     "duplicateValues": once(odcs.duplicate_values),
     "size": once(dcm.size),
-    "mean": each(dcm.mean),
-    "stdev": each(dcm.deviation),
-    "complete": each(dcm.complete),
-    "distinct": each(dcm.distinct),
-    "min": each(dcm.minimum),
-    "max": each(dcm.maximum),
-    "allowedValues": each(dcm.allowed_values),
+    "mean": ByField(dcm.mean),
+    "stdev": ByField(dcm.deviation),
+    "complete": ByField(dcm.complete),
+    "distinct": ByField(dcm.distinct),
+    "min": ByField(dcm.minimum),
+    "max": ByField(dcm.maximum),
+    "allowedValues": ByField(dcm.allowed_values),
     "custom": custom,
     "sql": InContract(sql),
     "text": unmeasured("a rule in words has nothing to measure"),
     "foreignKey": InContract(foreign_key),
     "serviceLevel": service_level,
-    "nested": each(constraints.with_parts),
-    "dateFormat": each(constraints.date_format),
+    "nested": ByField(constraints.with_parts),
+    "dateFormat": ByField(constraints.date_format),
 }
 
 
@@ -72,6 +72,12 @@ def compile_rule(contract: Contract, dataset: Dataset, rule: Rule, fields: tuple
     if isinstance(compile_one, InContract):
         return compile_one.compile(contract, dataset, rule, fields)
     return compile_one(rule, fields)
+
+
+def is_by_field(rule: Rule) -> bool:
+    """Whether a rule has a check for each of its fields, which are judged apart."""
+    compiler = RULES.get(rule.kind)
+    return isinstance(compiler, ByField) or (isinstance(compiler, InContract) and compiler.by_field)
 
 
 def _judge_types(rule: Rule, fields: tuple[Field, ...]) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from lakegate.contracts.compile.rules.conditions import LONGEST, UnreadConditionError, columns_of, condition_of
+from lakegate.contracts.compile.rules.conditions import DEEPEST, LONGEST, UnreadConditionError, columns_of, condition_of
 from lakegate.contracts.errors import ContractError
 from lakegate.contracts.model.contract import Field, Origin
 from lakegate.contracts.model.types import LogicalType
@@ -21,8 +23,13 @@ FIELDS = {
         ("a b", LogicalType.STRING),
     )
 }
+TOKENS = (
+    *("n", "t", "`a b`", 'col("n")', '"n"', "'x'", "1", "-2.5", "true", "not", "and", "or", "&", "|", "~", "(", ")", "[", "]"),
+    *(",", "in", "between", "is", "null", ".isnull()", ".notnull()", "==", "=", "!=", "<>", "<", ">=", "like", "%", "+"),
+)
 X = OneOf("t", ("x",))
 FIVE = OneOf("n", ("5",))
+TRUE = OneOf("b", ("true",))
 
 
 def condition_in(text: str, *, is_sql: bool = False) -> Predicate:
@@ -60,6 +67,9 @@ def condition_in(text: str, *, is_sql: bool = False) -> Predicate:
         ('col("t").notNull()', Present("t")),
         ("b == True", OneOf("b", ("true",))),
         ("b = false", OneOf("b", ("false",))),
+        ("b", TRUE),
+        ("t = 'x' and not b", All((X, Not(TRUE)))),
+        ("~b & (b | n == 5)", All((Not(TRUE), Not(All((Not(TRUE), Not(FIVE))))))),
     ],
 )
 def test_a_condition_is_a_predicate(text: str, expected: Predicate) -> None:
@@ -78,7 +88,15 @@ def test_quotes_are_names_in_sql_and_texts_elsewhere() -> None:
     "text",
     [
         "",
-        "t",
+        "t == 'x' and not lower(t)",
+        "n in",
+        "n not in",
+        "not",
+        "n is",
+        "n not",
+        f"{'(' * (DEEPEST + 1)}b{')' * (DEEPEST + 1)}",
+        f"{'not ' * 200}b",
+        f"{'(' * LONGEST}",
         "t ==",
         "t == t",
         "== 'x'",
@@ -110,6 +128,24 @@ def test_an_unknown_condition_is_not_read(text: str) -> None:
         condition_in(text)
 
     assert columns_of(text, is_sql=False) == ()
+
+
+def test_a_column_alone_is_a_condition_only_if_it_is_boolean() -> None:
+    """A text is neither true nor false."""
+    with pytest.raises(UnreadConditionError):
+        condition_in("t")
+
+
+@given(st.lists(st.sampled_from(TOKENS), max_size=12), st.booleans())
+def test_a_condition_that_begins_readable_is_read_or_not(tokens: list[str], is_sql: bool) -> None:
+    """No text of tokens, whatever follows its readable beginning, raises another error than the two that rules handle."""
+    text = " ".join(tokens)
+    known = {name: FIELDS["n"] for name in columns_of(text, is_sql=is_sql)}
+    try:
+        condition_of(RULE, text, known, is_sql=is_sql)
+    except (UnreadConditionError, ContractError):
+        return
+    assert known
 
 
 def test_a_value_that_is_none_of_its_column_is_a_problem() -> None:
