@@ -18,7 +18,7 @@ from lakegate.contracts.model.contract import Severity
 from lakegate.contracts.model.literals import number_of
 from lakegate.contracts.plan.check import Check, Interval, Tier, Unit
 from lakegate.contracts.plan.metrics import Metric
-from lakegate.contracts.plan.predicate import All, Length, MultipleOf, Not, OneOf, Within
+from lakegate.contracts.plan.predicate import All, Length, MultipleOf, Not, OneOf, Size, Within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -200,15 +200,19 @@ def _implies(first: Predicate, second: Predicate) -> bool:
             return set(first.values) <= set(second.values)
         case Within(), Within() if first.field == second.field:
             return _is_within(first, second)
-        case Length(), Length() if first.field == second.field:
-            low, high = (second.low or 0), math.inf if second.high is None else second.high
-            return low <= (first.low or 0) and (math.inf if first.high is None else first.high) <= high
+        case Length() | Size(), Length() | Size() if first.field == second.field:
+            return type(first) is type(second) and _is_counted_within(first, second)
         case MultipleOf(), MultipleOf() if first.field == second.field:
             return Fraction(first.factor) % Fraction(second.factor) == 0
         case Not(inner), Not(other):
             return implies(other, inner)
         case _:
             return first == second
+
+
+def _is_counted_within(inner: Length | Size, outer: Length | Size) -> bool:
+    low, high = (outer.low or 0), math.inf if outer.high is None else outer.high
+    return low <= (inner.low or 0) and (math.inf if inner.high is None else inner.high) <= high
 
 
 def _is_within(inner: Within, outer: Within) -> bool:

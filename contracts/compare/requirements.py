@@ -59,9 +59,7 @@ def requirements(contract: Contract, dataset: Dataset) -> list[Requirement]:
 def demanded_fields(found: list[Requirement], fields: Iterable[Field]) -> frozenset[str]:
     """Those of the fields without which a file may be rejected, as the judgement of such a file decides it."""
     names = {each.name: frozenset(part.name for part in with_parts((each,))) for each in fields}
-    return frozenset(
-        name for name, absent in names.items() if any(demands(each.check, absent) for each in found)
-    )
+    return frozenset(name for name, absent in names.items() if any(demands(each.check, absent) for each in found))
 
 
 def match(old: list[Requirement], new: list[Requirement], removed: Collection[str], added: Collection[str]) -> Matched:

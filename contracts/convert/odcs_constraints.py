@@ -5,6 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from lakegate.contracts.compile.rules.nested_fields import OF_WHOLE
 from lakegate.contracts.compile.rules.references import ELSEWHERE
 from lakegate.contracts.convert.odcs_site import DATASET, NO_ROW, listed, number
 from lakegate.contracts.model.types import LogicalType
@@ -64,6 +65,19 @@ def option(site: RuleSite) -> Quality:
             yield path, {"metric": "invalidValues", "arguments": {key: plain}} | NO_ROW
 
 
+def of_whole(site: RuleSite) -> Quality:
+    """An option of a list, a map, an object or a moment."""
+    kind, arguments = site.rule.kind, site.rule.arguments
+    for path in site.rule.fields:
+        options = site.found[path].options
+        if kind == "requiredMember":
+            options.setdefault("required", []).append(str(arguments.get("member")))
+        else:
+            value = arguments.get("value")
+            options[kind] = number(value) if isinstance(value, Decimal) else True
+    yield from ()
+
+
 def foreign_key(site: RuleSite) -> Quality:
     """A relationship: of one field at its property, of several at the object."""
     rule = site.rule
@@ -86,6 +100,7 @@ CONSTRAINTS: dict[str, Write] = {
     "primaryKey": primary_key,
     "enum": enum,
     **dict.fromkeys(("pattern", "minLength", "maxLength", "minimum", "maximum", "multipleOf", "format"), option),
+    **dict.fromkeys(("timezone", *OF_WHOLE), of_whole),
     "foreignKey": foreign_key,
 }
 """The writer of each kind of constraint."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.documents.values import exact
+from lakegate.contracts.compile.rules.nested_fields import NESTED_KIND
+from lakegate.contracts.documents.values import exact, texts
 from lakegate.contracts.model.types import LogicalType
 
 if TYPE_CHECKING:
@@ -43,7 +44,9 @@ RANGES = {
 def option_rules(options: Place, logical: LogicalType | str) -> Iterator[tuple[Place, KindAndArguments]]:
     """The rule of each option with its place. `logical` is a rule kind if values of the type are not measured."""
     for name, place in options.entries.items():
-        if isinstance(logical, str):
+        if logical == NESTED_KIND and name in NESTED_OPTIONS:
+            yield from ((place, rule) for rule in NESTED_OPTIONS[name](place, options))
+        elif isinstance(logical, str):
             yield place, (logical, {"option": name, "value": exact(place)})
         else:
             yield from ((place, rule) for rule in _option_rules(name, place, options, logical))
@@ -90,6 +93,11 @@ def _open_bound(kind: str) -> Callable[[Place, Place], Iterator[KindAndArguments
     return rules
 
 
+def _zoned(place: Place, _options: Place) -> Iterator[KindAndArguments]:
+    if place.flag:
+        yield "timezone", {}
+
+
 def _pattern(place: Place, _options: Place) -> Iterator[KindAndArguments]:
     yield "pattern", {"pattern": place.text or ""}
 
@@ -103,4 +111,31 @@ OPTIONS: dict[str, Callable[[Place, Place], Iterator[KindAndArguments]]] = {
     "exclusiveMinimum": _open_bound("minimum"),
     "exclusiveMaximum": _open_bound("maximum"),
     "multipleOf": _value("multipleOf"),
+    "timezone": _zoned,
 }
+
+
+def _exactly(place: Place, _options: Place) -> Iterator[KindAndArguments]:
+    yield from ((kind, {"value": exact(place)}) for kind in ("minItems", "maxItems"))
+
+
+def _flag(kind: str) -> Callable[[Place, Place], Iterator[KindAndArguments]]:
+    def rules(place: Place, _options: Place) -> Iterator[KindAndArguments]:
+        if place.flag is not False:
+            yield kind, {}
+
+    return rules
+
+
+def _members(place: Place, _options: Place) -> Iterator[KindAndArguments]:
+    for name in texts(place):
+        yield "requiredMember", {"member": name}
+
+
+NESTED_OPTIONS: dict[str, Callable[[Place, Place], Iterator[KindAndArguments]]] = {
+    **{name: _value(name) for name in ("minItems", "maxItems", "minProperties", "maxProperties")},
+    "dimensions": _exactly,
+    "uniqueItems": _flag("uniqueItems"),
+    "required": _members,
+}
+"""Options of lists, vectors, maps and objects."""

@@ -1,6 +1,7 @@
 """Computes the number of a check from its measurement, and asks the thresholds of the check whether it is good.
 
-`demands` answers for a file that lacks columns, before anything is measured; the judgement and the comparison of versions both ask it.
+`demands` answers for a file that lacks columns, before anything is measured: for the judgement, and for the
+comparison of versions.
 """
 
 from __future__ import annotations

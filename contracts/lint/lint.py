@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from lakegate.contracts.compile.dataset import compile_rules
 from lakegate.contracts.compile.rules.build import NEVER_MEASURED
-from lakegate.contracts.compile.rules.nested_fields import with_parts
+from lakegate.contracts.compile.rules.nested_fields import NESTED_KIND, NO_PARTS, OF_WHOLE, with_parts
 from lakegate.contracts.documents.nodes import steps_of
 from lakegate.contracts.errors import Problem
 from lakegate.contracts.lint.finding import MAX_FINDINGS, LintLevel
@@ -25,14 +25,19 @@ if TYPE_CHECKING:
     from lakegate.contracts.documents.document import Document
     from lakegate.contracts.documents.notes import Notes
     from lakegate.contracts.model.contract import Contract, Rule
+    from lakegate.contracts.plan.check import Check
 
 NOT_MEASURED = "not-measured"
 """The code of a warning: a rule compiles to a skipped check."""
-QUIET = ("text", "serviceLevel", "nested", "dateFormat")
-"""Kinds that are never measured, or about which the reader has already warned."""
+QUIET = ("text", "serviceLevel")
+"""Kinds that are never measured, or about which another check of this package warns."""
+DATE_FORMAT = "date-format"
+"""The code with which the reader warns about dates that it does not compare."""
 OF_ONE_VALUE = ("unquoted-surprise",)
 """Warnings about a value that are redundant if the value is refused."""
-OF_ALL_FIELDS = ("custom", "sql")
+DESCRIBING = (None, "distanceMetric", "embeddingModel")
+"""Options of nested values that describe them; None is the kind itself, of values that the contract leaves open."""
+OF_ALL_FIELDS = ("custom", "sql", "requiredMember")
 """Kinds that may read other fields than those they are attached to."""
 
 
@@ -51,7 +56,7 @@ def lint(contract: Contract, document: Document, notes: Notes) -> None:
     notes.warnings.extend(each for each in unknown if LINTS[each.code].level is LintLevel.WARNING)
     notes.errors.extend(errors)
     notes.errors.extend(_unblamed(notes.errors, refused))
-    never_measured = [each for each in notes.warnings if each.code in NEVER_MEASURED]
+    never_measured = [each for each in notes.warnings if each.code in {*NEVER_MEASURED, DATE_FORMAT}]
     notes.warnings.extend(_unblamed([*notes.errors, *never_measured], named))
 
 
@@ -103,11 +108,18 @@ def _sentence(words: str) -> str:
     return f"{words[:1].upper()}{words[1:].rstrip('.')}{'' if words.endswith('?') else '.'}"
 
 
+def _is_quiet(rule: Rule, check: Check) -> bool:
+    """Whether nothing is to be measured, or another warning says that nothing is (`nested-fields`: of a CSV file)."""
+    if rule.kind == NESTED_KIND:
+        return rule.arguments.get("option") in DESCRIBING
+    return rule.kind in QUIET or (rule.kind in OF_WHOLE and check.skip == NO_PARTS)
+
+
 def _named(rule: Rule, compiled: Compiled) -> Iterator[Problem]:
     """Why a rule is skipped: its own problem, or the reason of a check."""
     yield from compiled.unmeasured
     explained = {each.message.rstrip(".") for each in compiled.unmeasured}
     for check in compiled.checks:
-        if check.skip is not None and check.skip not in explained and rule.kind not in QUIET:
+        if check.skip is not None and check.skip not in explained and not _is_quiet(rule, check):
             message = f"The rule is named and not measured: {check.skip}."
             yield Problem(NOT_MEASURED, rule.origin.path, rule.origin.line, message)

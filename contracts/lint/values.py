@@ -31,6 +31,8 @@ SURPRISES = re.compile(r"(?i:yes|no|on|off)|0[0-9]+|0[xo][0-9a-fA-F]+|[0-9][0-9_
 SIDES = (
     ({"minimum": "value", "min": "parameter"}, {"maximum": "value", "max": "parameter"}),
     ({"minLength": "value"}, {"maxLength": "value"}),
+    ({"minItems": "value"}, {"maxItems": "value"}),
+    ({"minProperties": "value"}, {"maxProperties": "value"}),
 )
 """Kinds that set bounds of a field, with the argument of the bound."""
 

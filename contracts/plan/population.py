@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.plan.metrics import Over
-from lakegate.contracts.plan.predicate import Not, Predicate, Present, together
+from lakegate.contracts.plan.predicate import Not, Predicate, Present, fields_of, leaves, together
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lakegate.contracts.plan.check import Check, Tier
+    from lakegate.contracts.plan.plan import Plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,12 @@ def keys_of(check: Check, tier: Tier | None = None) -> Keys | None:
 def tiers_of(check: Check) -> tuple[Tier, ...]:
     """The one or two tiers of a check."""
     return (check.accept, check.tolerate) if check.tolerate else (check.accept,)
+
+
+def read_as(plan: Plan, kind: type[Predicate]) -> frozenset[str]:
+    """Aliases of the fields that predicates of one kind read."""
+    found = (each for predicate in predicates_of(plan.checks) for each in leaves(predicate) if isinstance(each, kind))
+    return frozenset(plan.field(name).alias for each in found for name in fields_of(each))
 
 
 def predicates_of(checks: tuple[Check, ...]) -> Iterator[Predicate]:

@@ -2,12 +2,13 @@
 
 **Null policy**: every predicate except `Present` holds for a null. Those that compare values (`OneOf`, `Within`, `MultipleOf`)
 hold for a text that is not of its field's type, which the type check reports; `Length` and `Matches` use the text as written.
+`Size` and `NoRepeats` hold for a value that is no list, map or record, likewise.
 `Not` and `All` use three-valued logic: a predicate on a null is unknown, and unknown holds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from typing import ClassVar
@@ -78,6 +79,24 @@ class MultipleOf:
     factor: str
 
 
+@dataclass(frozen=True, slots=True)
+class Size:
+    """The list has between `low` and `high` elements, the map so many entries, the record so many members with a value."""
+
+    kind: ClassVar = "size"
+    field: str
+    low: int | None = None
+    high: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NoRepeats:
+    """No two elements of the list are equal; nulls are equal to each other."""
+
+    kind: ClassVar = "no_repeats"
+    field: str
+
+
 class Relation(Enum):
     """A comparison of two values."""
 
@@ -112,7 +131,7 @@ class All:
     inner: tuple[Predicate, ...]
 
 
-Predicate = Present | Typed | OneOf | Within | Length | Matches | MultipleOf | Compare | Not | All
+Predicate = Present | Typed | OneOf | Within | Length | Matches | MultipleOf | Size | NoRepeats | Compare | Not | All
 
 
 def fields_of(predicate: Predicate) -> frozenset[str]:
@@ -126,6 +145,18 @@ def fields_of(predicate: Predicate) -> frozenset[str]:
             return frozenset({field, other})
         case _:
             return frozenset({predicate.field})
+
+
+def leaves(predicate: Predicate) -> Iterator[Predicate]:
+    """The predicates inside a predicate that have none inside themselves."""
+    match predicate:
+        case Not(inner):
+            yield from leaves(inner)
+        case All(inner):
+            for each in inner:
+                yield from leaves(each)
+        case _:
+            yield predicate
 
 
 def where(given: Predicate | None, predicate: Predicate) -> Predicate:

@@ -1,7 +1,7 @@
 """Predicates as SQL of DuckDB: one small function for each kind.
 
-Its columns are texts (`c0`), values (`vc0`), and whether a pattern is found (`found_name`), so that each pattern of a field is
-searched for once, however many predicates have it.
+Its columns are texts (`c0`), values (`vc0`), numbers of elements (`zc0`), whether elements are equal (`dc0`), and whether a
+pattern is found (`found_name`), so that each pattern of a field is searched for once, however many predicates have it.
 
 An expression is false where the predicate does not hold; true and NULL both mean that it does, which is the null policy of
 `lakegate.contracts.plan.predicate`: `fails` applies it.
@@ -19,18 +19,28 @@ from lakegate.contracts.plan.predicate import (
     Length,
     Matches,
     MultipleOf,
+    NoRepeats,
     Not,
     OneOf,
     Present,
     Relation,
+    Size,
     Typed,
     Within,
 )
 from lakegate.engine.evaluate import patterns
-from lakegate.engine.type.values import SQL_TYPES, exact_literal, literal, present_name, value_name
+from lakegate.engine.type.values import (
+    SQL_TYPES,
+    exact_literal,
+    literal,
+    present_name,
+    repeats_name,
+    size_name,
+    value_name,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from lakegate.contracts.plan.plan import Plan
     from lakegate.contracts.plan.predicate import Predicate
@@ -49,18 +59,6 @@ def fails(predicate: Predicate, plan: Plan) -> str:
 def condition(predicate: Predicate, plan: Plan) -> str:
     """The predicate in SQL of three-valued logic."""
     return _CONDITIONS[type(predicate)](predicate, plan)
-
-
-def leaves(predicate: Predicate) -> Iterator[Predicate]:
-    """The predicates inside a predicate that have none inside themselves."""
-    match predicate:
-        case Not(inner):
-            yield from leaves(inner)
-        case All(inner):
-            for each in inner:
-                yield from leaves(each)
-        case _:
-            yield predicate
 
 
 def found_name(it: Matches, plan: Plan) -> str:
@@ -103,10 +101,21 @@ def _within(it: Within, plan: Plan) -> str:
 
 
 def _length(it: Length, plan: Plan) -> str:
-    length = f"length({_text(it.field, plan)})"
-    low = [f"{length} >= {int(it.low)}"] if it.low is not None else []
-    high = [f"{length} <= {int(it.high)}"] if it.high is not None else []
+    return _counted(f"length({_text(it.field, plan)})", it)
+
+
+def _size(it: Size, plan: Plan) -> str:
+    return _counted(size_name(_text(it.field, plan)), it)
+
+
+def _counted(count: str, it: Length | Size) -> str:
+    low = [f"{count} >= {int(it.low)}"] if it.low is not None else []
+    high = [f"{count} <= {int(it.high)}"] if it.high is not None else []
     return _every(low + high)
+
+
+def _no_repeats(it: NoRepeats, plan: Plan) -> str:
+    return f"NOT {repeats_name(_text(it.field, plan))}"
 
 
 def _every(conditions: list[str]) -> str:
@@ -151,6 +160,8 @@ _CONDITIONS: dict[type, Callable[[Any, Plan], str]] = {
     Length: _length,
     Matches: _matches,
     MultipleOf: _multiple_of,
+    Size: _size,
+    NoRepeats: _no_repeats,
     Compare: _compare,
     Not: _not,
     All: _all,

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING
 from lakegate.contracts.model.types import GRAMMARS, Cast
 from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.population import Keys, Population, keys_of, population_of, predicates_of, tiers_of
-from lakegate.contracts.plan.predicate import Length, Matches, fields_of
+from lakegate.contracts.plan.predicate import Length, Matches, NoRepeats, Size, fields_of, leaves
 from lakegate.engine.evaluate.metrics import NUMBER_METRICS
-from lakegate.engine.evaluate.predicates import fails, found_name, leaves, search
+from lakegate.engine.evaluate.predicates import fails, found_name, search
 from lakegate.engine.read.chunk import AT, ROW
-from lakegate.engine.type.values import present_name, value_name
+from lakegate.engine.type.values import present_name, repeats_name, size_name, value_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -89,6 +89,10 @@ class Program:
         texts = [f"{expressions[alias].text} AS {alias}" for alias in own if alias in {*self.texts, *unsearched}]
         there = [f"{_present(expressions[alias])} AS {present_name(alias)}" for alias in own]
         values = [f"{typed(alias)} AS {value_name(alias)}" for alias in own]
+        values += [f"{expressions[alias].size} AS {size_name(alias)}" for alias in own if alias in self.of(Size)]
+        values += [
+            f"{expressions[alias].repeats} AS {repeats_name(alias)}" for alias in own if alias in self.of(NoRepeats)
+        ]
         place = [AT] if self.has_places else []
         known = [name for alias in searched for name in self.searches[alias]]
         inner = f"SELECT {', '.join([ROW, *place, *texts, *there, *values, *known])} FROM {SOURCE}"  # noqa: S608 - generated names and literals
@@ -120,9 +124,13 @@ class Program:
     @cached_property
     def texts(self) -> frozenset[str]:
         """Aliases of the fields whose lengths are measured."""
-        measured = [each.field for own in self.predicates for each in leaves(own) if isinstance(each, Length)]
-        measured += [name for each in self.numbers if each.kind == "length" for name in each.fields]
-        return frozenset(self.plan.field(name).alias for name in measured)
+        measured = (name for each in self.numbers if each.kind == "length" for name in each.fields)
+        return self.of(Length) | {self.plan.field(name).alias for name in measured}
+
+    def of(self, kind: type[Length | NoRepeats | Size]) -> frozenset[str]:
+        """Aliases of the fields that predicates of one kind read."""
+        found = (each.field for own in self.predicates for each in leaves(own) if isinstance(each, kind))
+        return frozenset(self.plan.field(name).alias for name in found)
 
     @cached_property
     def single(self) -> dict[str, str]:

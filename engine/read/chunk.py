@@ -90,6 +90,10 @@ class Expression:
     """
     column: str = ""
     """A raw column that is NULL exactly where the text is, and cheaper to test; "" for none."""
+    size: str = "CAST(NULL AS BIGINT)"
+    """The number of elements, entries or members with a value; NULL where the value is no list, map or record."""
+    repeats: str = "CAST(NULL AS BOOLEAN)"
+    """Whether two elements of the list are equal; NULL where the value is no list."""
 
 
 def line_table(lines: list[tuple[int, bytes]]) -> pa.Table:

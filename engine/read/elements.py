@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -65,22 +65,62 @@ class Elements:
 
     def _opened(self, part: Part, words: str, depth: int) -> Elements:
         array, kind = part
-        if kind.kind is Kind.LIST:
-            lists = array if pa.types.is_large_list(array.type) else array.cast(pa.list_(array.type.value_type))
-            parts = {"[]": (pc.list_flatten(lists), kind.parts[0][1])}
-        else:
-            whole = pa.concat_arrays([array.slice(0, 0), array])
-            keys, lists = (
-                pa.ListArray.from_arrays(whole.offsets, each, mask=whole.is_null())
-                for each in (whole.keys, whole.items)
-            )
-            steps = zip(kind.parts, (keys, lists), strict=True)
-            parts = {step: (pc.list_flatten(each), inner) for (step, inner), each in steps}
-        parents, places = _stand(lists)
+        lists = _lists(array, kind)
+        parts = {step: (pc.list_flatten(each), inner) for (step, inner), each in zip(kind.parts, lists, strict=True)}
+        parents, places = _stand(lists[-1])
         texts = (pc.cast(places, pa.string()), pa.scalar("]"), pa.scalar(""))
         before = pa.scalar("") if self.at is None else self.at.take(parents)
         at = pc.binary_join_element_wise(before, pa.scalar(f"{words}["), *texts)
         return Elements(parts, self.rows.take(parents), depth, at)
+
+
+def sizes(array: pa.Array, kind: Physical) -> pa.Array:
+    """The number of elements of each list, of entries of each map, or of members of each record that have a value."""
+    if kind.kind is not Kind.RECORD:
+        return pc.list_value_length(_lists(array, kind)[0]).cast(pa.int64())
+    found = pa.array([0] * len(array), pa.int64())
+    for at in range(len(kind.parts)):
+        found = pc.add(found, pc.struct_field(array, [at]).is_valid().cast(pa.int64()))
+    return pc.if_else(array.is_valid(), found, pa.scalar(None, pa.int64()))
+
+
+def repeats(array: pa.Array, kind: Physical) -> pa.Array:
+    """Whether two elements of each list are equal, which nulls are; elements with parts are compared as texts."""
+    lists = _lists(array, kind)[0]
+    values, (parents, _) = pc.list_flatten(lists), _stand(lists)
+    if pa.types.is_nested(values.type):
+        values = pa.array([repr(_zeroed(each)) for each in values.to_pylist()], pa.string())
+    elif pa.types.is_floating(values.type):
+        values = pc.add(values, pa.scalar(0.0, values.type))
+    coded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode(null_encoding="encode")
+    pairs = pa.table({"list": parents, "element": coded.indices})
+    counted = pairs.group_by(["list", "element"]).aggregate([([], "count_all")])
+    twice = counted.filter(pc.greater(counted["count_all"], 1))["list"]
+    found = pc.is_in(pa.arange(0, len(lists)), value_set=twice.combine_chunks().cast(pa.int64()))
+    return pc.if_else(lists.is_valid(), found, pa.scalar(None, pa.bool_()))
+
+
+def _zeroed(value: Any) -> Any:  # noqa: ANN401 - any value of Arrow
+    """A value in which no zero is negative."""
+    match value:
+        case float():
+            return value + 0.0
+        case dict():
+            return {key: _zeroed(each) for key, each in value.items()}
+        case list() | tuple():
+            return [_zeroed(each) for each in value]
+        case _:
+            return value
+
+
+def _lists(array: pa.Array, kind: Physical) -> tuple[pa.Array, ...]:
+    """A list as it is; a map as a list of keys and one of values."""
+    if kind.kind is Kind.LIST:
+        return (array if pa.types.is_large_list(array.type) else array.cast(pa.list_(array.type.value_type)),)
+    whole = pa.concat_arrays([array.slice(0, 0), array])
+    return tuple(
+        pa.ListArray.from_arrays(whole.offsets, each, mask=whole.is_null()) for each in (whole.keys, whole.items)
+    )
 
 
 def _stand(lists: pa.Array) -> tuple[pa.Array, pa.Array]:

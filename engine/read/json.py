@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -16,6 +16,8 @@ import pyarrow.compute as pc
 
 from lakegate.contracts.model.storage import Compression, Format
 from lakegate.contracts.plan.plan import Shape
+from lakegate.contracts.plan.population import read_as
+from lakegate.contracts.plan.predicate import NoRepeats, Size
 from lakegate.contracts.plan.result import Columns, MalformedRecords
 from lakegate.engine.read.blocks import object_blocks, share_block, shares_of
 from lakegate.engine.read.chunk import AT, ROW, Chunk, Expression, line_table
@@ -23,10 +25,10 @@ from lakegate.engine.read.json_flat import learned
 from lakegate.engine.read.json_rows import RowReader
 from lakegate.engine.read.json_text import MalformedError, parsed
 from lakegate.engine.read.streams import elements, unpacked
-from lakegate.engine.type.values import typed_value
+from lakegate.engine.type.values import repeats_name, size_name, typed_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from lakegate.contracts.model.storage import Storage
     from lakegate.contracts.plan.plan import Plan, PlanField
@@ -54,6 +56,10 @@ class JsonSource:
     columns: Columns
     shares: tuple[Share, ...]
     expressions: Mapping[str, Expression]
+    sized: frozenset[str]
+    """Aliases of the fields whose elements are counted."""
+    compared: frozenset[str]
+    """Aliases of the lists whose elements are compared with each other."""
     header: None = None
     kinds: Mapping[str, Physical] = field(default_factory=dict)
 
@@ -102,7 +108,8 @@ class JsonSource:
     def _chunk(self, texts: list[bytes], size: int, first: int) -> Chunk:
         flat = learned(self.plan.fields, texts)
         tokens, rest = flat.split(texts) if flat else ([], range(len(texts)))
-        reading, rows, bad = _long_way(self.plan.fields, texts, rest)
+        reading = RowReader(self.plan.fields, self.sized, self.compared)
+        rows, bad = _long_way(reading, texts, rest)
         levels: dict[Level, pa.Table] = {}
         for place, level in reading.levels.items():
             parents = pc.list_parent_indices(pa.ListArray.from_arrays([0, *level.ends], pa.nulls(len(level.places))))
@@ -114,18 +121,19 @@ class JsonSource:
             columns, own, more = flat.columns(tokens)
             others = set(rest)
             places = _places([at for at in range(len(texts)) if at not in others], first)
-            short = pa.table({ROW: places} | columns | {own_name(alias): each for alias, each in own.items()})
+            kinds = {own_name(alias): each for alias, each in own.items()}
+            kinds |= {size_name(alias): pa.nulls(len(tokens), pa.int64()) for alias in reading.rows.sizes}
+            kinds |= {repeats_name(alias): pa.nulls(len(tokens), pa.bool_()) for alias in reading.rows.repeats}
+            short = pa.table({ROW: places} | columns | kinds)
             records = pa.concat_tables([short, records.select(short.column_names)]).sort_by(ROW) if rows else short
             extra |= more
         malformed = tuple(MalformedRecords(reason, len(at), first + at[0]) for reason, at in sorted(bad.items()))
         return Chunk(records, len(texts), size, malformed, levels, _named(extra))
 
 
-def _long_way(
-    fields: tuple[PlanField, ...], texts: list[bytes], places: Iterable[int]
-) -> tuple[RowReader, list[int], dict[str, list[int]]]:
-    """Texts token by token: what they hold, the places of those that are records, and of those that are malformed."""
-    reading, rows = RowReader(fields), []
+def _long_way(reading: RowReader, texts: list[bytes], places: Iterable[int]) -> tuple[list[int], dict[str, list[int]]]:
+    """Read texts token by token: the places of those that are records, and of those that are malformed."""
+    rows: list[int] = []
     bad: dict[str, list[int]] = {}
     for at in places:
         try:
@@ -136,7 +144,7 @@ def _long_way(
         if value is not None:
             rows.append(at)
             reading.add(value)
-    return reading, rows, bad
+    return rows, bad
 
 
 def _places(rows: list[int], first: int) -> pa.Array:
@@ -145,13 +153,16 @@ def _places(rows: list[int], first: int) -> pa.Array:
 
 def open_json(plan: Plan, parts: tuple[StagedPart, ...], store: Store, _: list[bytes]) -> JsonSource:
     """The delivery as a source."""
+    sized, compared = read_as(plan, Size), read_as(plan, NoRepeats)
     return JsonSource(
         plan,
         parts,
         store,
         Columns(tuple(each.name for each in plan.columns)),
         tuple(shares_of(parts, None if _is_whole(plan.storage) else SHARE_BYTES)),
-        {each.alias: _expression(each) for each in plan.fields},
+        {each.alias: _expression(each, sized, compared) for each in plan.fields},
+        sized,
+        compared,
     )
 
 
@@ -165,17 +176,21 @@ def own_name(alias: str) -> str:
     return f"k{alias}"
 
 
-def _expression(field: PlanField) -> Expression:
+def _expression(field: PlanField, sized: Collection[str], compared: Collection[str]) -> Expression:
     alias, own = field.alias, own_name(field.alias)
     if field.shape is not Shape.VALUE:
-        return Expression(alias, f"CASE WHEN {own} THEN {alias} END", alias, column=alias)
+        whole = Expression(alias, f"CASE WHEN {own} THEN {alias} END", alias, column=alias)
+        whole = replace(whole, size=size_name(alias)) if alias in sized else whole
+        return replace(whole, repeats=repeats_name(alias)) if alias in compared else whole
     value, plain = (f"CASE WHEN {own} THEN {typed_value(field, alias, plain=each)} END" for each in (False, True))
     return Expression(alias, value, alias, plain, alias)
 
 
 def _arrays(cells: Cells) -> dict[str, pa.Array]:
     found = {alias: pa.array(texts, pa.string()) for alias, texts in cells.texts.items()}
-    return found | {own_name(alias): pa.array(own, pa.bool_()) for alias, own in cells.own.items()}
+    found |= {own_name(alias): pa.array(own, pa.bool_()) for alias, own in cells.own.items()}
+    found |= {size_name(alias): pa.array(sizes, pa.int64()) for alias, sizes in cells.sizes.items()}
+    return found | {repeats_name(alias): pa.array(each, pa.bool_()) for alias, each in cells.repeats.items()}
 
 
 def _named(keys: set[str]) -> frozenset[str]:

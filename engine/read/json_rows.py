@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
 from lakegate.contracts.model.types import LogicalType
@@ -14,7 +15,7 @@ from lakegate.contracts.plan.plan import ENTRIES, OF_MAPS, Shape
 from lakegate.engine.read.json_text import NumberText, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable, Iterator
 
     from lakegate.contracts.plan.plan import PlanField
 
@@ -30,12 +31,21 @@ class Cells:
 
     texts: dict[str, list[str | None]]
     own: dict[str, list[bool]]
+    sizes: dict[str, list[int | None]]
+    """Numbers of elements, entries or members; of the fields whose rules read them."""
+    repeats: dict[str, list[bool | None]]
+    """Whether two elements are equal; likewise."""
 
     @staticmethod
-    def of(fields: Iterable[PlanField]) -> Cells:
+    def of(fields: Iterable[PlanField], sized: Collection[str], compared: Collection[str]) -> Cells:
         """Empty columns of some fields."""
         aliases = [each.alias for each in fields]
-        return Cells({alias: [] for alias in aliases}, {alias: [] for alias in aliases})
+        return Cells(
+            {alias: [] for alias in aliases},
+            {alias: [] for alias in aliases},
+            {alias: [] for alias in aliases if alias in sized},
+            {alias: [] for alias in aliases if alias in compared},
+        )
 
 
 @dataclass(slots=True)
@@ -48,12 +58,18 @@ class LevelColumns:
 
 
 class RowReader:
-    """Rows that are being read: the values of a plan's fields as columns, and undeclared keys by row."""
+    """Rows that are being read: the values of a plan's fields as columns, and undeclared keys by row.
 
-    def __init__(self, fields: tuple[PlanField, ...]) -> None:
-        self.rows = Cells.of(each for each in fields if not each.level)
+    `sized` and `compared` are aliases of the fields whose elements are counted, or compared with each other.
+    """
+
+    def __init__(
+        self, fields: tuple[PlanField, ...], sized: Collection[str] = (), compared: Collection[str] = ()
+    ) -> None:
+        self.rows = Cells.of((each for each in fields if not each.level), sized, compared)
         self.levels = {
-            place: LevelColumns(Cells.of(each for each in fields if each.level == place)) for place in levels(fields)
+            place: LevelColumns(Cells.of((each for each in fields if each.level == place), sized, compared))
+            for place in levels(fields)
         }
         self.extra: list[list[str]] = []
         self._members = _tree(fields, self)
@@ -98,7 +114,7 @@ def _tree(fields: tuple[PlanField, ...], reading: RowReader) -> Fill:
 
 def _filler(node: _Node, reading: RowReader) -> Fill:
     """Fills the cell of a node, and then its parts."""
-    parts = [_cell(node.declared, reading)] if node.declared else []
+    parts = [_cell(node.declared, reading), *_counts(node.declared, reading)] if node.declared else []
     if "[]" in node.steps:
         parts.append(_items(node, reading))
     elif node.steps.keys() & set(OF_MAPS):
@@ -126,6 +142,57 @@ def _cell(declared: PlanField, reading: RowReader) -> Fill:
         add_own(token in own)
 
     return fill
+
+
+def _counts(declared: PlanField, reading: RowReader) -> Iterator[Fill]:
+    """Fills what rules about a whole list, map or record read."""
+    cells, own = reading.levels[declared.level].cells if declared.level else reading.rows, _own_tokens(declared)
+    for columns, measure in ((cells.sizes, _size), (cells.repeats, _has_repeats)):
+        if declared.alias in columns:
+            yield _measuring(columns[declared.alias], measure, own, declared.shape)
+
+
+def _measuring(column: list[Any], measure: Callable[[Any, Shape], Any], own: frozenset[type], shape: Shape) -> Fill:
+    def fill(value: Value, _at: str) -> None:
+        column.append(measure(value, shape) if type(value) in own else None)
+
+    return fill
+
+
+def _size(value: Any, shape: Shape) -> int:  # noqa: ANN401 - a list or an object
+    """A member without a value is none; an entry of a map counts by its key."""
+    return sum(each is not None for each in value.values()) if shape is Shape.RECORD else len(value)
+
+
+def _has_repeats(value: list[Value], _shape: Shape) -> bool:
+    return len(set(map(_written_once, value))) < len(value)
+
+
+def _written_once(value: Value) -> Hashable:
+    """A value in the one form that equal values have: numbers without their spelling, objects without order and nulls.
+
+    Forms are hashed as texts, whose hashes nobody can foresee.
+    """
+    match value:
+        case NumberText():
+            return "number", _number_once(value)
+        case dict():
+            return "object", frozenset((key, _written_once(each)) for key, each in value.items() if each is not None)
+        case list():
+            return "list", tuple(map(_written_once, value))
+        case _:
+            return type(value).__name__, str(value)
+
+
+def _number_once(text: str) -> str:
+    try:
+        sign, digits, exponent = Decimal(text).as_tuple()
+    except InvalidOperation:
+        return text
+    written = "".join(map(str, digits))
+    significant = written.strip("0")
+    zeros = len(written) - len(written.rstrip("0"))
+    return f"{'-' * sign}{significant}e{int(exponent) + zeros}" if significant else "0"
 
 
 def _members(node: _Node, reading: RowReader) -> Fill:

@@ -10,16 +10,17 @@ Texts are written as Spark's `CAST(… AS STRING)` writes them, so that samples,
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.model.types import GRAMMARS, LogicalType
 from lakegate.contracts.plan.plan import Shape
 from lakegate.engine.read.chunk import Expression
 from lakegate.engine.type.physical import Kind, Physical, holds
-from lakegate.engine.type.values import SQL_TYPES, typed_value
+from lakegate.engine.type.values import SQL_TYPES, repeats_name, size_name, typed_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from lakegate.contracts.plan.plan import PlanField
 
@@ -43,6 +44,17 @@ def raw_name(alias: str) -> str:
 def valid_name(alias: str) -> str:
     """The column of a text of the file, NULL if its bytes are not UTF-8."""
     return f"u{alias}"
+
+
+def counted_expression(
+    field: PlanField, physical: Physical | None, sized: Collection[str], compared: Collection[str]
+) -> Expression:
+    """A field as `expression` has it, with what rules about a whole list, map or record read."""
+    found, alias = expression(field, physical), field.alias
+    if physical is None or field.shape is Shape.VALUE or not holds(physical, field) or physical.kind is Kind.NOTHING:
+        return found
+    found = replace(found, size=size_name(alias)) if alias in sized else found
+    return replace(found, repeats=repeats_name(alias)) if alias in compared else found
 
 
 def expression(field: PlanField, physical: Physical | None) -> Expression:

@@ -10,15 +10,18 @@ from typing import TYPE_CHECKING, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lakegate.contracts.plan.population import read_as
+from lakegate.contracts.plan.predicate import NoRepeats, Size
 from lakegate.contracts.plan.result import MalformedRecords
 from lakegate.engine.read.bounds import LONGEST_RECORD
 from lakegate.engine.read.chunk import AT, ROW, Chunk, Share
-from lakegate.engine.read.elements import Elements
+from lakegate.engine.read.elements import Elements, repeats, sizes
 from lakegate.engine.read.json_rows import levels
 from lakegate.engine.read.schema import columns_of, found_in, names_of, schema_of
-from lakegate.engine.read.table_columns import expression, is_binary, raw_name, valid_name
+from lakegate.engine.read.table_columns import counted_expression, is_binary, raw_name, valid_name
 from lakegate.engine.type.arrow import present
 from lakegate.engine.type.physical import Kind, Physical
+from lakegate.engine.type.values import repeats_name, size_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -117,7 +120,12 @@ class TableSource:
         if level:
             columns[AT] = elements.at
         for field, kind in self._of(level):
-            columns |= _raw(elements.column(field), kind, field)
+            array, read = elements.column(field), self.expressions[field.alias]
+            columns |= _raw(array, kind, field)
+            if read.size == size_name(field.alias):
+                columns[read.size] = sizes(array, kind)
+            if read.repeats == repeats_name(field.alias):
+                columns[read.repeats] = repeats(array, kind)
         return pa.table(columns)
 
 
@@ -126,6 +134,7 @@ def open_tables(reader: Reader, plan: Plan, parts: tuple[StagedPart, ...]) -> Ta
     tables = tuple(reader.described(part.uri) for part in parts)
     schema = schema_of(tables)
     found = found_in(schema, plan)
+    sized, compared = read_as(plan, Size), read_as(plan, NoRepeats)
     return TableSource(
         reader,
         tables,
@@ -138,7 +147,7 @@ def open_tables(reader: Reader, plan: Plan, parts: tuple[StagedPart, ...]) -> Ta
             for at, (part, table) in enumerate(zip(parts, tables, strict=True))
             for share in _shares(at, part, table)
         ),
-        {field.alias: expression(field, kind) for field, kind in found},
+        {field.alias: counted_expression(field, kind, sized, compared) for field, kind in found},
     )
 
 

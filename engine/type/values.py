@@ -46,6 +46,16 @@ def present_name(alias: str) -> str:
     return f"p{alias}"
 
 
+def size_name(alias: str) -> str:
+    """The column of the number of elements, entries or members of a field's value."""
+    return f"z{alias}"
+
+
+def repeats_name(alias: str) -> str:
+    """The column of whether two elements of a field's list are equal."""
+    return f"d{alias}"
+
+
 def typed_value(field: PlanField, text: str, *, plain: bool = False) -> str:
     """The value of the text in an SQL expression; NULL if the text is not a value of the field's type.
 

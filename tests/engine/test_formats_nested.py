@@ -7,14 +7,19 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 
+from lakegate.contracts.judge.judgement import judge
 from lakegate.contracts.judge.outcomes import Status
 from lakegate.contracts.judge.verdict import Verdict
+from lakegate.contracts.lint.examine import read
 from lakegate.contracts.model.policy import Additional, Policy
 from lakegate.contracts.model.storage import Compression, Format, Storage
 from lakegate.contracts.plan.result import Columns
 from tests.deliveries.delivery import plan_of, rule
+from tests.deliveries.side_by_side import compared
 from tests.deliveries.written import STORAGES, as_parquet, written
 from tests.engine.formats import KINDS, OF_PARTS, ROWS, nested_plan, stored
+from tests.reference.cases import Case, cases_of_parts, only_plan
+from tests.reference.evaluator import measure
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -115,3 +120,102 @@ def test_keys_that_nobody_declared_are_noted_in_json(judge_files: Callable[..., 
 
     assert judged.verdict is Verdict.ACCEPTED_WITH_WARNINGS
     assert judged.result.columns == Columns(("id",), extra=("aaa@aaaaaaa.aaa", "more"))
+
+
+WHOLE = """\
+apiVersion: v3.1.0
+kind: DataContract
+id: whole
+name: Whole
+version: 1.0.0
+status: active
+schema:
+- name: m
+  customProperties: [{property: lakegate, value: {format: FORMAT}}]
+  properties:
+  - {name: id, logicalType: integer}
+  - name: tags
+    logicalType: array
+    logicalTypeOptions: {minItems: 2, maxItems: 3, uniqueItems: true}
+    items: {logicalType: string}
+  - name: box
+    logicalType: object
+    logicalTypeOptions: {minProperties: 1, maxProperties: 2, required: [x]}
+    properties:
+    - {name: x, logicalType: integer}
+    - {name: y, logicalType: string}
+    - name: grid
+      logicalType: array
+      logicalTypeOptions: {minItems: 2, uniqueItems: true}
+      items: {logicalType: array, logicalTypeOptions: {uniqueItems: true, maxItems: 2}, items: {logicalType: number}}
+  - name: lines
+    logicalType: array
+    logicalTypeOptions: {uniqueItems: true}
+    items:
+      logicalType: object
+      logicalTypeOptions: {minProperties: 2}
+      properties: [{name: a, logicalType: integer}, {name: b, logicalType: string}]
+"""
+WHOLE_KINDS = pa.schema(
+    {
+        "id": pa.int64(),
+        "tags": pa.list_(pa.string()),
+        "box": pa.struct({"x": pa.int64(), "y": pa.string(), "grid": pa.list_(pa.list_(pa.float64()))}),
+        "lines": pa.list_(pa.struct({"a": pa.int64(), "b": pa.string()})),
+    }
+)
+LINE = {"a": 1, "b": "x"}
+WHOLE_ROWS = [
+    {"id": 1, "tags": ["a", "b"], "box": {"x": 1, "y": "y", "grid": None}, "lines": [LINE, {"a": 2, "b": "x"}]},
+    {"id": 2, "tags": ["a"], "box": {"x": None, "y": "y", "grid": [[1.0, 2.0]]}, "lines": [LINE, LINE]},
+    {"id": 3, "tags": ["a", "a", "b", "c"], "box": {"x": 1, "y": "y", "grid": [[0.5], [0.5]]}, "lines": []},
+    {"id": 4, "tags": [None, None], "box": {"x": 1, "y": None, "grid": [[1.0, 1.0], [1.0, 2.0, 3.0]]}, "lines": None},
+    {"id": 5, "tags": [], "box": {"x": None, "y": None, "grid": None}, "lines": [{"a": None, "b": "x"}]},
+    {"id": 6, "tags": None, "box": None, "lines": None},
+]
+OF_WHOLE = {
+    "tags:minItems:1/tags": (6, 2),
+    "tags:maxItems:1/tags": (6, 1),
+    "tags:uniqueItems:1/tags": (6, 2),
+    "box:minProperties:1/box": (6, 1),
+    "box:maxProperties:1/box": (6, 1),
+    "box:requiredMember:1/box": (6, 2),
+    "box.grid:minItems:1/box.grid": (6, 1),
+    "box.grid:uniqueItems:1/box.grid": (6, 1),
+    "box.grid[]:uniqueItems:1/box.grid[]": (5, 1),
+    "box.grid[]:maxItems:1/box.grid[]": (5, 1),
+    "lines:uniqueItems:1/lines": (6, 1),
+    "lines[]:minProperties:1/lines[]": (5, 1),
+}
+"""Of how many rows or elements, and how many of them fail."""
+
+
+@pytest.mark.parametrize("storage", NESTING, ids=lambda storage: storage.suffix)
+def test_whole_lists_and_objects_are_measured_at_every_level(
+    storage: Storage, judge_files: Callable[..., Judged]
+) -> None:
+    """How many parts there are, whether two are equal, and which must be there, in every format that has parts."""
+    plan = only_plan(read(WHOLE.replace("FORMAT", storage.format.value).encode()))
+
+    judged = judge_files(plan, written(pa.Table.from_pylist(WHOLE_ROWS, WHOLE_KINDS), storage))
+    found = {each.check: (each.accept.of, each.accept.failing) for each in judged.result.measurements if each.accept}
+
+    assert {name: found[name] for name in OF_WHOLE} == OF_WHOLE
+    assert {number for name, (_, number) in found.items() if name not in OF_WHOLE} == {0}
+    assert Status.ERROR not in judged.statuses().values()
+
+
+@pytest.mark.parametrize("case", cases_of_parts(), ids=lambda case: case.id)
+def test_rules_of_parts_are_measured_as_by_the_reference(case: Case, judge_files: Callable[..., Judged]) -> None:
+    """The numbers and the statuses of the case files, in JSON lines."""
+    lines = "".join(f'{{"a": {row[0] or "null"}}}\n' for row in case.rows)
+    wanted = judge(case.plan, measure(case.plan, case.header, case.rows))
+
+    judged = judge_files(case.plan, lines.encode())
+
+    if case.rows:
+        assert compared({case.id: judged.result}) == compared({case.id: measure(case.plan, case.header, case.rows)})
+        statuses = judged.statuses()
+        assert {each.id: statuses[each.id] for each in wanted.outcomes if each.kind != "file"} == {
+            each.id: each.status for each in wanted.outcomes if each.kind != "file"
+        }

@@ -23,6 +23,7 @@ WARNINGS = {
         "nested-fields": 3,
         "no-field": 1,
         "not-a-column": 2,
+        "not-measured": 2,
         "unknown-element": 1,
         "variable-kept": 1,
     },

@@ -10,11 +10,14 @@ Read by the reference evaluator's tests and by those of the real engine. A file 
         rows: [["1"], ["3"], [null]]      # null is not a value, "" an empty text
         checks: [{fail: 1/3}]             # status: failing/of (row counts: of; means: number/of; skip: its reason)
 
+With `declared: array` (or `object`, `map`) the field `a` has parts, those of `parts`, and each row is the JSON text of its value.
+
 A case with `refused: code` in place of `rows` and `checks` is a rule that cannot mean anything.
 """
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache, cached_property
@@ -24,12 +27,15 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from lakegate.contracts.compile.dataset import compile_plan
+from lakegate.contracts.compile.rules.nested_fields import with_parts
 from lakegate.contracts.model.contract import Comparison, Contract, Dataset, Field, Origin, Rule, Severity, Tolerance
-from lakegate.contracts.model.storage import Csv
+from lakegate.contracts.model.storage import Csv, Format, Storage
 from lakegate.contracts.model.types import LogicalType
 from tests.reference.queries import remember
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from lakegate.contracts.plan.plan import Plan
 
 FOLDER = Path(__file__).parents[1] / "unit" / "rules" / "cases"
@@ -56,9 +62,14 @@ class Case:
         return compiled
 
     @property
+    def has_parts(self) -> bool:
+        """Whether its values have parts: they are JSON texts."""
+        return self.contract.datasets[0].storage.format is Format.JSONL
+
+    @property
     def header(self) -> tuple[str, ...]:
         """The columns of the rows."""
-        return tuple(field.name for field in self.contract.datasets[0].fields)
+        return tuple(each.name for each in with_parts(self.contract.datasets[0].fields))
 
 
 @cache
@@ -68,8 +79,13 @@ def cases() -> list[Case]:
 
 
 def good_cases() -> list[Case]:
-    """The cases that can be measured."""
-    return [case for case in cases() if case.refused is None]
+    """The cases that can be measured in every format."""
+    return [case for case in cases() if case.refused is None and not case.has_parts]
+
+
+def cases_of_parts() -> list[Case]:
+    """Those of values with parts, which CSV does not have."""
+    return [case for case in cases() if case.refused is None and case.has_parts]
 
 
 def good_cases_by_kind() -> dict[str, list[tuple[int, Case]]]:
@@ -109,6 +125,21 @@ def contract_of(fields: dict[str, str], *rules: Rule, csv: Csv | None = None) ->
     return Contract("cases", "1.0.0", "case", (dataset,))
 
 
+def _members(text: str | None, written: dict[str, Any]) -> Iterator[str | None]:
+    """The values of the declared parts of an object."""
+    value = json.loads(text or "null") if "parts" in written else None
+    for name in written.get("parts", ()):
+        yield value.get(name) if isinstance(value, dict) else None
+
+
+def _contract_of_parts(written: dict[str, Any], rule: Rule) -> Contract:
+    """A contract of JSON lines with one field."""
+    parts = (Field(f"a.{name}", LogicalType.STRING, Origin("$.part")) for name in written.get("parts", ()))
+    field = Field("a", LogicalType.STRING, Origin("$.field"), declared=written["declared"], parts=tuple(parts))
+    dataset = Dataset("rows", (field,), (rule,), Origin("$"), storage=Storage(Format.JSONL))
+    return Contract("cases", "1.0.0", "case", (dataset,))
+
+
 def only_plan(contract: Contract) -> Plan:
     """The plan of a contract of one dataset."""
     (dataset,) = contract.datasets
@@ -127,8 +158,8 @@ def _case(stem: str, kind: str, written: dict[str, Any]) -> Case:
     return Case(
         id=f"{stem}: {written['case']}",
         kind=kind,
-        contract=contract_of(fields, rule, csv=csv),
-        rows=tuple(map(tuple, written.get("rows", []))),
+        contract=_contract_of_parts(written, rule) if "declared" in written else contract_of(fields, rule, csv=csv),
+        rows=tuple((*row, *_members(row[0], written)) for row in written.get("rows", [])),
         checks=tuple(written.get("checks", [])),
         refused=written.get("refused"),
     )

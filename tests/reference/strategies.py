@@ -17,11 +17,13 @@ from lakegate.contracts.plan.predicate import (
     Length,
     Matches,
     MultipleOf,
+    NoRepeats,
     Not,
     OneOf,
     Predicate,
     Present,
     Relation,
+    Size,
     Typed,
     Within,
 )
@@ -74,6 +76,8 @@ leaves = st.one_of(
     st.builds(Length, names, maybe(counts), maybe(counts)),
     st.builds(Matches, names, texts),
     st.builds(MultipleOf, names, numbers),
+    st.builds(Size, names, maybe(counts), maybe(counts)),
+    st.builds(NoRepeats, names),
     st.builds(Compare, names, st.sampled_from(Relation), names),
 )
 predicates: st.SearchStrategy[Predicate] = st.recursive(

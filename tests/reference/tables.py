@@ -16,7 +16,7 @@ from lakegate.contracts.documents.physical_types import PHYSICAL
 from lakegate.contracts.model.types import GRAMMARS
 from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.predicate import All, Not, Predicate, Present, together
-from tests.reference.cases import good_cases
+from tests.reference.cases import cases_of_parts, good_cases
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -101,7 +101,7 @@ _COLUMNS = ("rule", "measures", "a row must be", "taken over")
 
 
 def _of_kind(kind: str) -> list[Case]:
-    return [case for case in good_cases() if case.kind == kind]
+    return [case for case in (*good_cases(), *cases_of_parts()) if case.kind == kind]
 
 
 def _of_call(call: str) -> list[Case]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import operator
 import re
@@ -10,17 +11,20 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from lakegate.contracts.model.types import LogicalType
+from lakegate.contracts.plan.plan import Shape
 from lakegate.contracts.plan.predicate import (
     All,
     Compare,
     Length,
     Matches,
     MultipleOf,
+    NoRepeats,
     Not,
     OneOf,
     Predicate,
     Present,
     Relation,
+    Size,
     Typed,
     Within,
 )
@@ -52,8 +56,52 @@ def truth(plan: Plan, predicate: Predicate, record: Record) -> bool | None:
         case Compare(name, relation, other):
             first, second = (parse(plan.field(each).type, record[each]) for each in (name, other))
             return None if first is None or second is None else _RELATIONS[relation](*_alike(first, second))
+        case Size() | NoRepeats():
+            return _of_parts(
+                predicate, plan.field(predicate.field).shape, json.loads(record[predicate.field] or "null")
+            )
     text, logical = record[predicate.field], plan.field(predicate.field).type
     return None if text is None else _leaf(predicate, logical, text)
+
+
+def _of_parts(predicate: Size | NoRepeats, shape: Shape, value: Any) -> bool | None:
+    if isinstance(predicate, NoRepeats):
+        return unrepeated(value)
+    count = size(shape, value)
+    return (
+        None
+        if count is None
+        else (predicate.low or 0) <= count <= (count if predicate.high is None else predicate.high)
+    )
+
+
+def size(shape: Shape, value: Any) -> int | None:
+    """Elements of a list, keys of a map, or members of an object that have a value; None where the value is of another shape."""
+    if isinstance(value, dict) and shape is not Shape.LIST:
+        return len([each for each in value.values() if each is not None or shape is Shape.MAP])
+    return len(value) if isinstance(value, list) and shape is Shape.LIST else None
+
+
+def unrepeated(value: Any) -> bool | None:
+    """Whether no two elements of a list are equal, by comparing each with each."""
+    if not isinstance(value, list):
+        return None
+    return not any(_equal(first, second) for at, first in enumerate(value) for second in value[:at])
+
+
+def _equal(first: Any, second: Any) -> bool:
+    match first, second:
+        case bool(), _:
+            return first is second
+        case _, bool():
+            return False
+        case list(), list():
+            return len(first) == len(second) and all(map(_equal, first, second))
+        case dict(), dict():
+            one, other = ({key: it for key, it in each.items() if it is not None} for each in (first, second))
+            return one.keys() == other.keys() and all(_equal(one[key], other[key]) for key in one)
+        case _:
+            return bool(first == second)
 
 
 def _alike(first: Any, second: Any) -> tuple[Any, Any]:

@@ -16,6 +16,12 @@ minLength, maxLength    value                                    ODCS `logicalTy
 minimum, maximum        value, exclusive                         ODCS `logicalTypeOptions`
 multipleOf              value                                    ODCS `logicalTypeOptions`
 format                  value (email, uuid, uri, ipv4, …)        ODCS `logicalTypeOptions.format` of a string
+timezone                                                         ODCS `logicalTypeOptions.timezone: true`
+minItems, maxItems      value                                    ODCS `logicalTypeOptions` of an array
+uniqueItems                                                      ODCS `logicalTypeOptions` of an array
+minProperties           value                                    ODCS `logicalTypeOptions` of an object
+maxProperties           value                                    ODCS `logicalTypeOptions` of an object
+requiredMember          member                                   ODCS `logicalTypeOptions.required` of an object
 rowCount                (comparison)                             ODCS library metric
 nullValues              (comparison)                             ODCS library metric
 missingValues           missingValues (comparison)               ODCS library metric

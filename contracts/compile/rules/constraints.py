@@ -22,14 +22,23 @@ from lakegate.contracts.compile.rules.build import (
     within,
 )
 from lakegate.contracts.compile.rules.javadates import compile_java_format
+from lakegate.contracts.compile.rules.nested_fields import shape_of
 from lakegate.contracts.compile.rules.patterns import translate
 from lakegate.contracts.compile.rules.textforms import TEXT_FORMS
 from lakegate.contracts.model.types import GRAMMARS, LogicalType
-from lakegate.contracts.plan.predicate import Length, Matches, MultipleOf, Present, Typed
+from lakegate.contracts.plan.plan import Shape
+from lakegate.contracts.plan.predicate import All, Length, Matches, MultipleOf, NoRepeats, Not, Present, Size, Typed
 
 if TYPE_CHECKING:
-    from lakegate.contracts.model.contract import Field, Rule
+    from collections.abc import Callable
+
+    from lakegate.contracts.model.contract import Contract, Dataset, Field, Rule
     from lakegate.contracts.plan.check import Check
+    from lakegate.contracts.plan.predicate import Predicate
+
+
+OFFSET = r":[0-9]{2}(?:\.[0-9]+)?(?:[Zz]|[+-][0-9]{2}(?::?[0-9]{2})?)\z"
+"""The end of a moment or a time of day with an offset."""
 
 
 def typed(rule: Rule, field: Field) -> Check:
@@ -43,6 +52,57 @@ def with_parts(rule: Rule, field: Field) -> Check:
     if option is not None:
         return skipped(rule, (field,), f"the option {brief(str(option))} of values with parts is not measured")
     return rows(rule, field, Typed(field.name), f"values of the type {brief(field.declared or 'declared')}")
+
+
+def min_size(*shapes: Shape) -> Callable[[Rule, Field], Check]:
+    """Every list, map or object has at least `value` parts."""
+
+    def compile_one(rule: Rule, field: Field) -> Check:
+        low = whole(rule, argument(rule, "value"))
+        return _of_whole(rule, field, shapes, Size(field.name, low=low), f"at least {_parts(low, field)}")
+
+    return compile_one
+
+
+def max_size(*shapes: Shape) -> Callable[[Rule, Field], Check]:
+    """No list, map or object has more than `value` parts."""
+
+    def compile_one(rule: Rule, field: Field) -> Check:
+        high = whole(rule, argument(rule, "value"))
+        return _of_whole(rule, field, shapes, Size(field.name, high=high), f"at most {_parts(high, field)}")
+
+    return compile_one
+
+
+def no_repeats(rule: Rule, field: Field) -> Check:
+    """No two elements of a list are equal."""
+    return _of_whole(rule, field, (Shape.LIST,), NoRepeats(field.name), "no element twice")
+
+
+def required_member(rule: Rule, field: Field) -> Check:
+    """Every object has a value in one of its members."""
+    written = str(argument(rule, "member"))
+    member = next((each for each in field.parts if each.name == f"{field.name}.{written}"), None)
+    if member is None:
+        return skipped(rule, (field,), f"{field.name} declares no {brief(written)}")
+    predicate = Not(All((Present(field.name), Not(Present(member.name)))))
+    return _of_whole(rule, field, (Shape.RECORD,), predicate, f"with a value of {brief(written)}")
+
+
+def _of_whole(rule: Rule, field: Field, shapes: tuple[Shape, ...], predicate: Predicate, words: str) -> Check:
+    """A check of a whole list, map or object."""
+    if shape_of(field) not in shapes:
+        return skipped(
+            rule,
+            (field,),
+            f"{rule.kind} does not apply to values of the type {brief(field.declared or field.type.value)}",
+        )
+    return rows(rule, field, predicate, words)
+
+
+def _parts(count: int, field: Field) -> str:
+    noun = {Shape.LIST: "element", Shape.MAP: "key"}.get(shape_of(field), "member")
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def required(rule: Rule, field: Field) -> Check:
@@ -115,7 +175,8 @@ def multiple_of(rule: Rule, field: Field) -> Check:
 def date_format(rule: Rule, field: Field) -> Check:
     """Every text is a date in the declared format; other constraints of such dates are skipped."""
     if rule.arguments.get("option") != "format":
-        return skipped(rule, (field,), "bounds of dates in a format of their own are not measured by this version")
+        option = brief(str(rule.arguments.get("option")))
+        return skipped(rule, (field,), f"{option} of dates in a format of their own is not measured by this version")
     if field.type is not LogicalType.STRING:
         return skipped(rule, (field,), f"a {field.type.value} is read as ISO 8601, in no other format")
     written = str(argument(rule, "value"))
@@ -124,6 +185,16 @@ def date_format(rule: Rule, field: Field) -> Check:
     except ValueError as error:
         return skipped(rule, (field,), str(error))
     return rows(rule, field, Matches(field.name, pattern), f"written as {brief(written)}")
+
+
+def with_offset(contract: Contract, dataset: Dataset, rule: Rule, fields: tuple[Field, ...]) -> tuple[Check, ...]:
+    """Every moment or time of day is written with its offset from UTC."""
+    del contract
+    if not dataset.storage.format.is_text:
+        return tuple(
+            skipped(rule, (field,), "files with a schema of their own store moments in UTC") for field in fields
+        )
+    return tuple(rows(rule, field, Matches(field.name, OFFSET), "with an offset from UTC") for field in fields)
 
 
 def text_form(rule: Rule, field: Field) -> Check:

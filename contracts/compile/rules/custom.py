@@ -35,7 +35,9 @@ class Engine:
     """Whether conditions are SQL by default."""
 
 
-_GREAT_EXPECTATIONS = Engine(great_expectations, subjects_of, lambda _call, _arguments: (), "row_condition", is_sql=False)
+_GREAT_EXPECTATIONS = Engine(
+    great_expectations, subjects_of, lambda _call, _arguments: (), "row_condition", is_sql=False
+)
 _SODA = Engine(soda.soda, soda.subjects_of, soda.optional_subjects, "filter", is_sql=True)
 _ENGINES = {
     "greatexpectations": _GREAT_EXPECTATIONS,

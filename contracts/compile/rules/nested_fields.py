@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from lakegate.contracts.plan.check import Check, Tier
 
 NESTED_KIND = "nested"
-"""The kind of rules that values are records, lists or maps; with an option, the rule is skipped by this version."""
+"""The kind of rules that values are records, lists or maps; with an option that is not measured, the rule is skipped."""
+OF_WHOLE = ("minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties", "requiredMember")
+"""Kinds of rules about a whole list, map or object."""
 NO_SHAPE = "this file format, or the contract, leaves open what the values consist of"
 NO_PARTS = "a CSV file has no parts of values to measure"
 SEVERAL_LEVELS = "fields of several levels of a value are not measured together"
@@ -81,6 +83,8 @@ def of_parts(
     """The checks of a rule; those that cannot be measured at the level of their fields are skipped."""
     if any(field.name not in plan for field in fields):
         return (skipped(rule, fields, NO_PARTS),)
+    if rule.kind in OF_WHOLE and any(plan[field.name].shape is Shape.VALUE for field in fields):
+        return tuple(check if check.skip else skipped(rule, fields, NO_PARTS) for check in checks)
     if rule.kind == NESTED_KIND and any(plan[field.name].shape in {Shape.VALUE, Shape.ANY} for field in fields):
         return tuple(replace(check, skip=check.skip or NO_SHAPE) for check in checks)
     return tuple(_placed(check, plan) for check in checks)

@@ -10,6 +10,7 @@ from lakegate.contracts.compile.rules.custom import custom, unmeasured
 from lakegate.contracts.compile.rules.references import foreign_key
 from lakegate.contracts.compile.rules.service_levels import service_level
 from lakegate.contracts.compile.rules.sql import sql
+from lakegate.contracts.plan.plan import Shape
 from lakegate.contracts.words import shown
 
 if TYPE_CHECKING:
@@ -52,6 +53,13 @@ RULES: dict[str, Compile | InContract] = {
     "foreignKey": InContract(foreign_key),
     "serviceLevel": service_level,
     "nested": ByField(constraints.with_parts),
+    "timezone": InContract(constraints.with_offset, by_field=True),
+    "minItems": ByField(constraints.min_size(Shape.LIST)),
+    "maxItems": ByField(constraints.max_size(Shape.LIST)),
+    "uniqueItems": ByField(constraints.no_repeats),
+    "minProperties": ByField(constraints.min_size(Shape.RECORD, Shape.MAP)),
+    "maxProperties": ByField(constraints.max_size(Shape.RECORD, Shape.MAP)),
+    "requiredMember": ByField(constraints.required_member),
     "dateFormat": ByField(constraints.date_format),
 }
 

@@ -19,11 +19,13 @@ from lakegate.contracts.plan.predicate import (
     Length,
     Matches,
     MultipleOf,
+    NoRepeats,
     Not,
     OneOf,
     Predicate,
     Present,
     Relation,
+    Size,
     Within,
 )
 from tests.unit.compare.builder import compared, document
@@ -80,6 +82,9 @@ def test_good_numbers_are_ordered_as_sets(old: Interval, new: Interval) -> None:
         (Length("f", low=1), Length("f", low=1, high=5), Order.STRICTER),
         (Length("f", high=5), Length("f"), Order.LOOSER),
         (Length("f", low=1), Length("g", low=1), Order.OTHER),
+        (Size("f", low=1), Size("f", low=2), Order.STRICTER),
+        (Size("f", high=5), Length("f", high=5), Order.OTHER),
+        (NoRepeats("f"), NoRepeats("f"), Order.SAME),
         (MultipleOf("f", "0.5"), MultipleOf("f", "1.5"), Order.STRICTER),
         (MultipleOf("f", "2"), MultipleOf("f", "3"), Order.OTHER),
         (MultipleOf("f", "2"), MultipleOf("g", "2"), Order.OTHER),

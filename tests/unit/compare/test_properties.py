@@ -149,7 +149,12 @@ RULES = [
     ),
     *(
         {"type": "custom", "engine": "soda", "implementation": call}
-        for call in ("duplicate_count(added) = 0", "missing_count(added) < 5", "missing_percent(added) < 5", "avg_length(added) > 1")
+        for call in (
+            "duplicate_count(added) = 0",
+            "missing_count(added) < 5",
+            "missing_percent(added) < 5",
+            "avg_length(added) > 1",
+        )
     ),
     {"type": "sql", "query": "SELECT count(*) FROM orders WHERE added IS NULL", "mustBe": 0},
 ]
@@ -161,7 +166,7 @@ RULES = [
 def test_a_file_that_a_version_lets_in_is_let_in_by_a_version_that_affects_no_producer(
     logical: str, data: st.DataObject
 ) -> None:
-    """Where a new field makes no change for producers, a file without its column is accepted, however many rules the field has."""
+    """Where a new field affects no producer, a file without its column is accepted, whatever rules the field has."""
     added = {
         "name": "added",
         "logicalType": logical,

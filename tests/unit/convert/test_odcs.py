@@ -26,6 +26,7 @@ from tests.agreement.cases import _compiled
 from tests.agreement.documents import dcm, dcs, fields_of
 from tests.agreement.rows import rows_of
 from tests.golden.cases import golden
+from tests.reference.cases import only_plan
 from tests.reference.evaluator import measure
 
 if TYPE_CHECKING:
@@ -262,6 +263,47 @@ def test_rules_with_the_same_key_are_quality_rules() -> None:
 
     assert odcs(old).omitted == ()
     assert "invalidValues" in odcs(old).text
+
+
+def test_options_of_lists_objects_and_moments_are_kept() -> None:
+    """They are options again, and judge the same."""
+    old = version_of(
+        {
+            "apiVersion": "v3.2.0",
+            "kind": "DataContract",
+            "id": "x",
+            "version": "1.0.0",
+            "status": "active",
+            "customProperties": [{"property": "lakegate", "value": {"format": "jsonl"}}],
+            "schema": [
+                {
+                    "name": "m",
+                    "properties": [
+                        {"name": "at", "logicalType": "timestamp", "logicalTypeOptions": {"timezone": True}},
+                        {
+                            "name": "tags",
+                            "logicalType": "array",
+                            "logicalTypeOptions": {"minItems": 1, "maxItems": 3, "uniqueItems": True},
+                            "items": {"logicalType": "string"},
+                        },
+                        {
+                            "name": "box",
+                            "logicalType": "object",
+                            "logicalTypeOptions": {"minProperties": 1, "maxProperties": 2, "required": ["a", "b"]},
+                            "properties": [{"name": name, "logicalType": "string"} for name in "ab"],
+                        },
+                    ],
+                }
+            ],
+        }
+    )
+
+    new = version_of(odcs(old).text.encode())
+
+    assert odcs(old).omitted == ()
+    assert [each.checks for each in map(only_plan, (old.contract, new.contract))] == [
+        only_plan(old.contract).checks
+    ] * 2
 
 
 def dcm_document(columns: list[dict[str, Any]], *rules: dict[str, Any]) -> dict[str, Any]:

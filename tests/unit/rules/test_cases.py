@@ -16,7 +16,7 @@ from lakegate.contracts.judge.columns import of_header
 from lakegate.contracts.judge.judgement import judge
 from lakegate.contracts.plan.metrics import Metric, Number
 from lakegate.contracts.plan.result import Measurement
-from tests.reference.cases import Case, cases, good_cases, refused_cases
+from tests.reference.cases import Case, cases, cases_of_parts, good_cases, refused_cases
 from tests.reference.evaluator import measure
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from lakegate.contracts.plan.result import Measured, Result
 
 CASES = cases()
-GOOD = good_cases()
+GOOD = [*good_cases(), *cases_of_parts()]
 
 
 def found(case: Case, result: Result) -> list[dict[str, str]]:

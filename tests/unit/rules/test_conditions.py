@@ -24,8 +24,45 @@ FIELDS = {
     )
 }
 TOKENS = (
-    *("n", "t", "`a b`", 'col("n")', '"n"', "'x'", "1", "-2.5", "true", "not", "and", "or", "&", "|", "~", "(", ")", "[", "]"),
-    *(",", "in", "between", "is", "null", ".isnull()", ".notnull()", "==", "=", "!=", "<>", "<", ">=", "like", "%", "+"),
+    *(
+        "n",
+        "t",
+        "`a b`",
+        'col("n")',
+        '"n"',
+        "'x'",
+        "1",
+        "-2.5",
+        "true",
+        "not",
+        "and",
+        "or",
+        "&",
+        "|",
+        "~",
+        "(",
+        ")",
+        "[",
+        "]",
+    ),
+    *(
+        ",",
+        "in",
+        "between",
+        "is",
+        "null",
+        ".isnull()",
+        ".notnull()",
+        "==",
+        "=",
+        "!=",
+        "<>",
+        "<",
+        ">=",
+        "like",
+        "%",
+        "+",
+    ),
 )
 X = OneOf("t", ("x",))
 FIVE = OneOf("n", ("5",))
@@ -136,11 +173,11 @@ def test_a_column_alone_is_a_condition_only_if_it_is_boolean() -> None:
         condition_in("t")
 
 
-@given(st.lists(st.sampled_from(TOKENS), max_size=12), st.booleans())
-def test_a_condition_that_begins_readable_is_read_or_not(tokens: list[str], is_sql: bool) -> None:
+@given(tokens=st.lists(st.sampled_from(TOKENS), max_size=12), is_sql=st.booleans())
+def test_a_condition_that_begins_readable_is_read_or_not(*, tokens: list[str], is_sql: bool) -> None:
     """No text of tokens, whatever follows its readable beginning, raises another error than the two that rules handle."""
     text = " ".join(tokens)
-    known = {name: FIELDS["n"] for name in columns_of(text, is_sql=is_sql)}
+    known = dict.fromkeys(columns_of(text, is_sql=is_sql), FIELDS["n"])
     try:
         condition_of(RULE, text, known, is_sql=is_sql)
     except (UnreadConditionError, ContractError):

@@ -5,11 +5,20 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from lakegate.contracts.lint.examine import read
+from lakegate.contracts.plan.plan import Shape
 from lakegate.engine.read.bounds import LONGEST_RECORD
+from lakegate.engine.read.elements import repeats, sizes
 from lakegate.engine.read.json_rows import MAX_EXTRA, RowReader, levels
 from lakegate.engine.read.json_text import MalformedError, NumberText, parsed
+from lakegate.engine.type.arrow import physical
+from tests.reference.cases import only_plan
+from tests.reference.truths import size, unrepeated
 from tests.unit.test_nested_fields import nested_plan
 
 MALFORMED = {
@@ -144,3 +153,92 @@ def test_keys_that_nobody_declared_are_kept_by_their_places() -> None:
 
     assert sorted(reading.extra[0]) == ["a", "address.b", "items[0].c"]
     assert len(reading.extra[1]) == MAX_EXTRA
+
+
+WHOLE = b"""
+dataContractSpecification: 1.2.1
+id: x
+info: {title: t, version: 1.0.0}
+models:
+  m:
+    config: {lakegate: {format: jsonl}}
+    fields:
+      items: {type: array, items: {type: variant}}
+      box: {type: record, fields: {a: {type: variant}}}
+      codes: {type: map, keys: {type: text}, values: {type: variant}}
+"""
+PLAIN = only_plan(read(WHOLE))
+texts = st.sampled_from(["", "1", "a", "None", "true"])
+scalars = st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from([0.5, 1.0, -0.0, 1e300]) | texts
+values = st.recursive(
+    scalars,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(values, values)
+def test_parts_are_counted_and_compared_as_by_the_reference(items: object, box: object) -> None:
+    """Whatever a value consists of; equal numbers in two spellings are one, and a member without a value is none."""
+    aliases = {each.name: each.alias for each in PLAIN.columns}
+    reading = RowReader(PLAIN.fields, aliases.values(), [aliases["items"]])
+
+    reading.add(parsed(json.dumps({"items": items, "box": box, "codes": box}).encode()))
+
+    found = {name: reading.rows.sizes[alias] for name, alias in aliases.items()}
+    assert found == {
+        "items": [size(Shape.LIST, items)],
+        "box": [size(Shape.RECORD, box)],
+        "codes": [size(Shape.MAP, box)],
+    }
+    unique = unrepeated(items)
+    assert reading.rows.repeats == {aliases["items"]: [None if unique is None else not unique]}
+
+
+@pytest.mark.parametrize(
+    ("text", "is_repeated"),
+    [
+        ("[1, 1.0]", True),
+        ("[10, 1e1]", True),
+        ("[100, 1]", False),
+        ("[0, -0.0]", True),
+        ("[-1, 1]", False),
+        ("[1e99999999999999999999, 1e99999999999999999999]", True),
+        ('[1, "1"]', False),
+        ("[null, null]", True),
+        ('[{"a": 1, "b": null}, {"a": 1.0}]', True),
+    ],
+)
+def test_numbers_are_equal_by_their_value(text: str, is_repeated: bool) -> None:  # noqa: FBT001 - a case
+    """Not by their spelling; a number is no text."""
+    (alias,) = (each.alias for each in PLAIN.columns if each.name == "items")
+    reading = RowReader(PLAIN.fields, (), [alias])
+
+    reading.add(parsed(f'{{"items": {text}}}'.encode()))
+
+    assert reading.rows.repeats == {alias: [is_repeated]}
+
+
+@given(
+    st.lists(st.none() | st.lists(st.none() | st.sampled_from([-0.0, 0.0, 0.5]), max_size=4), max_size=5),
+    st.integers(0, 3),
+)
+def test_lists_of_a_table_are_compared_as_by_the_reference(lists: list[list[float | None] | None], cut: int) -> None:
+    """Also of a part of a column, and of elements with parts."""
+    for kind, rows in (
+        (pa.list_(pa.float64()), lists),
+        (
+            pa.large_list(pa.struct({"a": pa.float64()})),
+            [each and [{"a": it and 0.5} for it in each] for each in lists],
+        ),
+        (
+            pa.map_(pa.string(), pa.float64()),
+            [each and [(f"k{at}", it) for at, it in enumerate(each)] for each in lists],
+        ),
+    ):
+        array = pa.array(rows, kind).slice(min(cut, len(lists)))
+        told, shown = physical(kind), [each if each is None else len(each) for each in rows][min(cut, len(lists)) :]
+        assert sizes(array, told).to_pylist() == shown
+        if not pa.types.is_map(kind):
+            unique = [unrepeated(each) for each in rows[min(cut, len(lists)) :]]
+            assert repeats(array, told).to_pylist() == [None if each is None else not each for each in unique]
