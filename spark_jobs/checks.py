@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.judge.numbers import tier_holds
+from lakegate.contracts.plan.numbers import tier_holds
 from lakegate.contracts.plan.population import keys_of
 from lakegate.contracts.plan.result import Measured, Measurement
 from lakegate.engine.evaluate.metrics import KEY_METRICS, NUMBER_METRICS

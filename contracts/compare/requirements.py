@@ -20,8 +20,8 @@ from lakegate.contracts.compare.texts import meaning, text_of
 from lakegate.contracts.compile.dataset import checks_by_rule
 from lakegate.contracts.compile.rules.nested_fields import with_parts
 from lakegate.contracts.documents.service_levels import KIND as SERVICE_LEVEL
-from lakegate.contracts.judge.numbers import demands
 from lakegate.contracts.model.storage import Format, Storage
+from lakegate.contracts.plan.numbers import demands
 from lakegate.contracts.plan.predicate import Not, Within
 
 if TYPE_CHECKING:

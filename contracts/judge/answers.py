@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from lakegate.contracts.judge.numbers import tier_holds
 from lakegate.contracts.plan.check import Check
 from lakegate.contracts.plan.metrics import Metric
+from lakegate.contracts.plan.numbers import tier_holds
 from lakegate.contracts.plan.query import Query
 from lakegate.contracts.plan.request import Reference
 from lakegate.contracts.plan.result import Measured, Measurement

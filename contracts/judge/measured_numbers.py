@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.judge.numbers import number_of
 from lakegate.contracts.plan.check import Unit
 from lakegate.contracts.plan.metrics import Metric
+from lakegate.contracts.plan.numbers import number_of
 
 if TYPE_CHECKING:
     from lakegate.contracts.plan.check import Check

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from lakegate.contracts.judge.columns import of_header
 from lakegate.contracts.judge.measured_numbers import briefly, in_numbers, measured
-from lakegate.contracts.judge.numbers import demands, tier_holds
 from lakegate.contracts.model.contract import Severity
+from lakegate.contracts.plan.numbers import demands, tier_holds
 from lakegate.contracts.plan.result import Measurement, Sample
 
 if TYPE_CHECKING:
