@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from contextvars import ContextVar
-from difflib import get_close_matches
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import lru_cache
+from heapq import nlargest
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -13,10 +17,25 @@ if TYPE_CHECKING:
 MAX_SHOWN = 12
 LONGEST_SHOWN = 60
 MAX_COMPARED = 1_000
+"""The most known words that one word is compared with."""
+MAX_CANDIDATES = 3
+MOST_WORK = 200_000
+"""The most comparisons of all hints about one document, or one delivery."""
+LETTERS_WORK = 200
+"""How many comparisons of sets one comparison of letters counts as."""
 MAX_HINTS = 50
-"""Hints that are searched for one document: a search takes up to a twentieth of a second."""
-_hints: ContextVar[list[int] | None] = ContextVar("hints", default=None)
-"""How many may still be searched; None: any number."""
+"""The most hints of `did_you_mean` about one document."""
+
+
+@dataclass(slots=True)
+class _Budget:
+    """What is left in a block of `limited_hints`."""
+
+    work: int = MOST_WORK
+    hints: int = MAX_HINTS
+
+
+_left: ContextVar[_Budget | None] = ContextVar("left", default=None)
 
 
 def shown(value: object) -> str:
@@ -27,27 +46,62 @@ def shown(value: object) -> str:
 
 @contextmanager
 def limited_hints() -> Iterator[None]:
-    """Within it, in one thread, only the first hints are searched: for all problems of one document together."""
-    if _hints.get() is not None:
+    """Within it, in one thread, all hints together compare at most `MOST_WORK` names: words of documents and files are hostile.
+
+    A block inside of another one has what is left of it.
+    """
+    if _left.get() is not None:
         yield
         return
-    token = _hints.set([MAX_HINTS])
+    token = _left.set(_Budget(MOST_WORK, MAX_HINTS))
     try:
         yield
     finally:
-        _hints.reset(token)
+        _left.reset(token)
+
+
+def closest(word: str, known: Iterable[str], cutoff: float = 0.7) -> str | None:
+    """The most similar of the known words; None if none is similar, or if all hints of the block were given.
+
+    Each comparison is one of sets of letters; only the best candidates are compared letter by letter.
+    """
+    left = _left.get() or _Budget()
+    candidates = list(islice(known, min(MAX_COMPARED, max(left.work, 0))))
+    left.work -= len(candidates)
+    parts = _parts(word)
+    best = nlargest(MAX_CANDIDATES, candidates, key=lambda each: _alike(parts, _parts(each)))
+    matcher = SequenceMatcher(autojunk=False)
+    matcher.set_seq2(word[:LONGEST_SHOWN])
+    found: list[tuple[float, str]] = []
+    for each in best:
+        matcher.set_seq1(each[:LONGEST_SHOWN])
+        if left.work > 0 and matcher.quick_ratio() >= cutoff:
+            left.work -= LETTERS_WORK
+            found.append((matcher.ratio(), each))
+    ratio, name = max(found, default=(0.0, ""), key=lambda pair: pair[0])
+    return name if found and ratio >= cutoff else None
+
+
+@lru_cache(maxsize=4096)
+def _parts(word: str) -> frozenset[str]:
+    """The letters of a word, and its pairs of letters."""
+    text = word[:LONGEST_SHOWN]
+    return frozenset(text) | frozenset(map("".join, pairwise(text)))
+
+
+def _alike(first: frozenset[str], second: frozenset[str]) -> float:
+    return 2 * len(first & second) / (len(first) + len(second) or 1)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """A hint at the most similar known word, as the end of a sentence; empty if none is similar."""
-    left = _hints.get()
-    if left is not None:
-        if not left[0]:
-            return ""
-        left[0] -= 1
-    folded = {each.casefold(): each for each in list(known)[:MAX_COMPARED]}
-    close = get_close_matches(word.casefold()[:LONGEST_SHOWN], list(folded), n=1, cutoff=0.7)
-    return f" Did you mean `{folded[close[0]]}`?" if close else ""
+    left = _left.get() or _Budget()
+    if not left.hints or left.work <= 0:
+        return ""
+    left.hints -= 1
+    folded = {each.casefold(): each for each in islice(known, MAX_COMPARED)}
+    close = closest(word.casefold(), folded)
+    return "" if close is None else f" Did you mean `{folded[close]}`?"
 
 
 def listed(words: Iterable[object]) -> str:

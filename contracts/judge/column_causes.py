@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from difflib import get_close_matches
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.judge.outcomes import Status
+from lakegate.contracts.words import closest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from lakegate.contracts.judge.outcomes import CheckOutcome
     from lakegate.contracts.plan.plan import Plan
@@ -31,24 +31,28 @@ _INVISIBLE = re.compile(r"[\s\u00a0\u200b\u200c\u200d\ufeff]+")
 def plain(name: str) -> str:
     """A name without spaces, case, accents, separators and quotes."""
     letters = unicodedata.normalize("NFKD", name[:LONGEST_COMPARED]).casefold()
-    return "".join(each for each in letters if each.isalnum())
+    return "".join(each for each in letters if each.isalnum())[:LONGEST_COMPARED]
 
 
 def renamed(found: Iterable[str], lacking: Iterable[str]) -> dict[str, str]:
     """The missing declared names that the file has in another spelling, by declared name."""
-    left = {each: plain(each) for each in islice(found, MAX_COMPARED)}
-    pairs = dict[str, str]()
-    for closeness in (1.0, 0.7):
-        for name in islice(lacking, MAX_COMPARED):
-            near = (
-                []
-                if name in pairs
-                else get_close_matches(plain(name), filter(None, left.values()), n=1, cutoff=closeness)
-            )
-            if near:
-                pairs[name] = next(each for each in left if left[each] == near[0])
-                del left[pairs[name]]
+    found, lacking = tuple(islice(found, MAX_COMPARED)), tuple(islice(lacking, MAX_COMPARED))
+    pairs = respelled(found, lacking)
+    taken = set(pairs.values())
+    left = {plain(each): each for each in found if each not in taken}
+    left.pop("", None)
+    for name in lacking:
+        near = None if name in pairs else closest(plain(name), left)
+        if near is not None:
+            pairs[name] = left.pop(near)
     return pairs
+
+
+def respelled(found: Sequence[str], lacking: Sequence[str]) -> dict[str, str]:
+    """Those that the file has but for blanks, case, accents and separators, by declared name."""
+    left = {plain(each): each for each in reversed(found[:MAX_COMPARED])}
+    left.pop("", None)
+    return {name: left.pop(short) for name in lacking[:MAX_COMPARED] if (short := plain(name)) in left}
 
 
 def differ_in(pairs: dict[str, str]) -> str:

@@ -22,6 +22,7 @@ from lakegate.contracts.plan.check import Unit
 from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.predicate import Present, together
 from lakegate.contracts.plan.result import Result
+from lakegate.contracts.words import limited_hints
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,6 +60,7 @@ class Judgement:
         return frozenset(each for cause in self.causes for each in cause.explains)
 
 
+@limited_hints()
 def judge(plan: Plan, result: Result) -> Judgement:
     """Compute the verdict on a delivery. Pure, and defined for every plan and every result of it."""
     of_file = tuple(file_outcomes(plan, result))
@@ -109,6 +111,7 @@ def early_rejections(plan: Plan, columns: Columns) -> tuple[CheckOutcome, ...]:
     return certain_failures(plan, Result("", 0, "", "", rows=1, columns=columns))
 
 
+@limited_hints()
 def certain_failures(plan: Plan, seen: Result) -> tuple[CheckOutcome, ...]:
     """What a part of a result decides: the failed outcomes that reject the delivery whatever the rest of the result is.
 

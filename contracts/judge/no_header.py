@@ -6,7 +6,8 @@ import csv as stdlib_csv
 import re
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.judge.column_causes import differ_in, named, renamed, shown_pairs
+from lakegate.contracts.judge.column_causes import differ_in, named, renamed, respelled, shown_pairs
+from lakegate.contracts.words import limited_hints
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -47,6 +48,7 @@ def cells(line: str, delimiter: str, quote: str) -> tuple[str, ...]:
         return (line,)
 
 
+@limited_hints()
 def why_no_header(line: str, csv: Csv, declared: tuple[str, ...], head: bytes = b"") -> str:
     """The first matching explanation; `head` is the beginning of the file."""
     text = _Text(line, csv, declared, head)
@@ -77,7 +79,7 @@ def _other_delimiter(text: _Text) -> str | None:
 
 def _header_below(text: _Text) -> str | None:
     for number, line in enumerate(text.below, start=2):
-        if len(renamed(text.cells(line), text.declared)) * 2 > len(text.declared):
+        if len(respelled(text.cells(line), text.declared)) * 2 > len(text.declared):
             return HEADER_BELOW.format(number)
     return None
 

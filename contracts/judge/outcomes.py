@@ -6,7 +6,6 @@ The job reports numbers only. The one status in a result is Deequ's own, which m
 from __future__ import annotations
 
 from dataclasses import dataclass
-from difflib import get_close_matches
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from lakegate.contracts.judge.measured_numbers import briefly, in_numbers, measu
 from lakegate.contracts.model.contract import Severity
 from lakegate.contracts.plan.numbers import demands, tier_holds
 from lakegate.contracts.plan.result import Measurement, Sample
+from lakegate.contracts.words import closest
 
 if TYPE_CHECKING:
     from lakegate.contracts.judge.measured_numbers import ReportedNumbers
@@ -114,8 +114,8 @@ def _foreign(check: Check, result: Result) -> str:
 
 
 def _absent_message(name: str, result: Result) -> str:
-    near = get_close_matches(name, result.columns.extra if result.columns else (), n=1, cutoff=0.6)
-    return f"the file has no column {name}" + (f"; it has {near[0]}: did you mean that?" if near else "")
+    near = closest(name, result.columns.extra if result.columns else (), cutoff=0.6)
+    return f"the file has no column {name}" + (f"; it has {near}: did you mean that?" if near else "")
 
 
 def _tiers_status(check: Check, accept: Measured, tolerate: Measured | None) -> tuple[Status, str]:

@@ -1,0 +1,101 @@
+"""Hints at similar words, and the work that hostile words can cause."""
+
+from __future__ import annotations
+
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lakegate.contracts import words
+from lakegate.contracts.judge.judgement import early_rejections, judge
+from lakegate.contracts.judge.no_header import why_no_header
+from lakegate.contracts.lint.examine import examine
+from lakegate.contracts.model.storage import Csv
+from lakegate.contracts.plan.result import Columns, Result
+from tests.reference.cases import contract_of, only_plan, rule_of
+from tests.unit.compare.builder import document
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+LONG = [f"{number:0>200b}".replace("0", "a").replace("1", "b") for number in range(300)]
+"""Names that are long, and alike."""
+
+
+@pytest.mark.parametrize(
+    ("word", "known", "found"),
+    [
+        ("custmer_email", ["customer_email", "customer_id", "email"], "customer_email"),
+        ("qualty", ["quality", "name"], "quality"),
+        ("x", ["quality"], None),
+        ("", ["", "a"], ""),
+        ("a", [], None),
+    ],
+)
+def test_the_most_similar_word_is_found(word: str, known: list[str], found: str | None) -> None:
+    """None where no word is similar."""
+    assert words.closest(word, known) == found
+
+
+@given(
+    st.text("abcd_", min_size=8, max_size=30), st.lists(st.text("abcd_", max_size=30), max_size=30), st.integers(0, 7)
+)
+def test_a_word_without_one_letter_is_found(word: str, others: list[str], at: int) -> None:
+    """Or another word that is at least as similar; never one that is not."""
+    found = words.closest(word[:at] + word[at + 1 :], [*others, word])
+
+    assert found is not None
+    assert SequenceMatcher(None, found, word[:at] + word[at + 1 :], autojunk=False).ratio() >= 0.7
+
+
+def test_all_hints_of_a_block_share_their_work() -> None:
+    """After it there is no hint; an inner block has no work of its own, and the next block has."""
+    with words.limited_hints(), words.limited_hints():
+        hints = [words.did_you_mean("qualty", ["quality"]) for _ in range(words.MAX_HINTS + 1)]
+    after = words.did_you_mean("qualty", ["quality"])
+
+    assert after == " Did you mean `quality`?"
+    assert hints == [after] * words.MAX_HINTS + [""]
+    with words.limited_hints():
+        assert words.did_you_mean("qualty", ["quality"]) == after
+
+
+def _door() -> None:
+    why_no_header(",".join(LONG), Csv(), tuple(each + "c" for each in LONG), "\n".join([",".join(LONG)] * 50).encode())
+
+
+def _judged() -> None:
+    rules = [rule_of("required", {}, (each,)) for each in LONG]
+    plan = only_plan(contract_of(dict.fromkeys(LONG, "string"), *rules))
+    columns = Columns((), absent=tuple(LONG), extra=tuple(each + "c" for each in LONG))
+    early_rejections(plan, columns)
+    judge(plan, Result("w", 1, plan.digest, "v", rows=1, columns=columns))
+
+
+def _linted() -> None:
+    properties = [{"name": each, "logicalType": "string"} for each in LONG]
+    quality = [{"metric": "nullValues", "mustBe": 0, "arguments": {"properties": [f"{each}c"]}} for each in LONG]
+    examine(document({"object": {"quality": quality, "properties": properties}}))
+
+
+@pytest.mark.parametrize("hostile", [_door, _judged, _linted])
+def test_hostile_names_are_compared_letter_by_letter_within_a_bound(
+    hostile: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At the door, in the judgement and in lint: whatever the number and the length of names."""
+    compared = []
+
+    class Counting(SequenceMatcher[str]):
+        def ratio(self) -> float:
+            compared.append((len(self.a), len(self.b)))
+            return super().ratio()
+
+    monkeypatch.setattr(words, "SequenceMatcher", Counting)
+
+    hostile()
+
+    assert 0 < len(compared) <= 2 * words.MOST_WORK / words.LETTERS_WORK
+    assert max(map(max, compared)) <= words.LONGEST_SHOWN
