@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from lakegate.cli.attempt_causes import CAUSES
 from lakegate.contracts.errors import InputError
@@ -44,6 +44,12 @@ STANDING = {
 }
 
 
+LOST: Final = (
+    "Its accepted object is not there any more: with this file the operator can put it back"
+    " (lakegate verify LINE --objects, lakegate restore)"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Account:
     """A delivery with everything that is known about it."""
@@ -60,6 +66,8 @@ class Account:
     """The workload that replays it, or that is accepted by a waiver."""
     expired: bool = False
     """Whether it was accepted by a waiver that is over."""
+    first_is_lost: bool = False
+    """Whether nothing is left of what the first delivery of the same content brought."""
 
     @property
     def state(self) -> State | None:
@@ -104,7 +112,8 @@ class Account:
     def _first(self, reason: str) -> str:
         if reason != DUPLICATE or self.first is None:
             return ""
-        return f": {self.first.key}, taken in {in_utc(self.first.at)}, workload {self.first.id}"
+        named = f": {self.first.key}, taken in {in_utc(self.first.at)}, workload {self.first.id}"
+        return f"{named}. {LOST}" if self.first_is_lost else named
 
     @property
     def counted(self) -> Counts | None:
@@ -145,16 +154,26 @@ def account(dependencies: Dependencies, delivery: Delivery) -> Account:
         problem = str(error)
     row = delivery.row
     is_duplicate = row is not None and row.decision is not None and DUPLICATE in row.decision.reasons
+    first = first_of_content(dependencies, row) if row and is_duplicate else None
     return Account(
         delivery,
         measured,
         dependencies.places.lake,
         dependencies.places.landing,
         problem,
-        first_of_content(dependencies, row) if row and is_duplicate else None,
+        first,
         row_of(dependencies, replay_id(row.id)) if row and row.state is State.QUARANTINED else None,
         bool(row and row.waiver and row.waiver.has_expired(dependencies.clock.now().isoformat())),
+        _is_lost(dependencies, first.row if first else None),
     )
+
+
+def _is_lost(dependencies: Dependencies, row: Workload | None) -> bool:
+    """Whether no version is left below the folder of an accepted delivery."""
+    if row is None or row.pin is None or row.state is not State.PUBLISHED:
+        return False
+    folder = layout.destination_key("accepted", row.pin, row.id, "")
+    return not dependencies.objects.versions(dependencies.places.lake, folder, None, 1).versions
 
 
 def in_batch(row: Workload) -> str:

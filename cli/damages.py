@@ -21,8 +21,9 @@ REMEDIES = {
     "  aws s3api delete-object --bucket {bucket} --key {key} --version-id {current}",
     "hidden": "A delete marker lies on top: find its version id, delete that, and the object is back:\n"
     "  aws s3api list-object-versions --bucket {bucket} --prefix {key} --query DeleteMarkers",
-    "lost": "The judged version was deleted; {readers}. Restore its bytes from a replica or a backup, or\n"
-    "  ask the producer for the file: size and checksum of the block prove that it is the same.",
+    "lost": "The judged version was deleted; {readers}. Take its bytes from a replica or a backup, or ask the\n"
+    "  producer for the file. If size and checksum are those of the block, this puts it back and records it:\n"
+    "  lakegate restore {key} FILE",
     "altered": "Size or checksum of the judged version are not as recorded: the store does not keep what it was given.\n"
     "  Treat it as lost, and ask who runs the store.",
     "extra": "Readers of the folder read it, though it was never judged: find out who wrote it, then delete it:\n"

@@ -22,16 +22,20 @@ from lakegate.cli.odf_repositories import place_of
 from lakegate.cli.signing import signatures_by
 from lakegate.contracts.convert.chain_odf import dataset_of, odf_blocks
 from lakegate.contracts.errors import InputError
+from lakegate.contracts.lake.block import stored_block
+from lakegate.contracts.lake.erasures import erasures_of
 from lakegate.contracts.lake.ledger import verify_signed
 from lakegate.contracts.plan.plan import Plan
 from lakegate.functions.usecases.lines import line_named
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from lakegate.cli.odf_places import OdfPlace
     from lakegate.contracts.convert.chain_odf import AddedSlice, Fields, OdfBlock
     from lakegate.contracts.lake.block import Block
+    from lakegate.contracts.lake.block_parts import LedgerObject
+    from lakegate.contracts.lake.erasures import Left
     from lakegate.functions.usecases.dependencies import Dependencies
 
 
@@ -85,7 +89,8 @@ def exported(dependencies: Dependencies, line: str, place: OdfPlace) -> Exported
     with place.locked():
         before = place.head()
         known = _known(blocks, head_of(place), line)
-        size = _write(dependencies, place, blocks[known:])
+        moved = erasures_of(each for text in stored if (each := stored_block(text.text)) is not None).left
+        size = _write(dependencies, place, blocks[known:], moved)
         if known < len(blocks):
             place.set_head(blocks[-1].name, before)
     return Exported(line, str(dataset_of(stored[0].text)), blocks, len(blocks) - known, size)
@@ -121,8 +126,8 @@ def _known(blocks: Sequence[OdfBlock], head: str | None, line: str) -> int:
     return names.index(head) + 1
 
 
-def _write(dependencies: Dependencies, place: OdfPlace, blocks: Sequence[OdfBlock]) -> int:
-    """Write data, then blocks; how many bytes of data were not there."""
+def _write(dependencies: Dependencies, place: OdfPlace, blocks: Sequence[OdfBlock], moved: Mapping[str, Left]) -> int:
+    """Write data, then blocks; how many bytes of data were not there. `moved`: objects that have another version now."""
     missing = [
         (each.added, each.fields)
         for each in blocks
@@ -131,17 +136,23 @@ def _write(dependencies: Dependencies, place: OdfPlace, blocks: Sequence[OdfBloc
     size = sum(added.data.size for added, _ in missing)
     with terminal.bytes_arriving("slices", size) as arrived:
         for added, fields in missing:
-            _copy(dependencies, place, added, fields, arrived)
+            left = moved.get(added.file.key)
+            source = left.current if left and left.current else added.file
+            _copy(dependencies, place, added, source, fields, arrived)
     for each in blocks:
         place.put(f"blocks/{each.name}", each.body)
     return size
 
 
-def _copy(
-    dependencies: Dependencies, place: OdfPlace, added: AddedSlice, fields: Fields, arrived: Callable[[int], object]
+def _copy(  # noqa: PLR0913, PLR0917 - a slice on its way has these parts
+    dependencies: Dependencies,
+    place: OdfPlace,
+    added: AddedSlice,
+    source: LedgerObject,
+    fields: Fields,
+    arrived: Callable[[int], object],
 ) -> None:
     """One slice from the lake, compared with its block and its schema."""
-    source = added.file
     with TemporaryDirectory(prefix="lakegate-export-") as name:
         file = File(source.key, source.version, source.size, source.checksum, "slice")
         try:

@@ -40,6 +40,10 @@ class DiffersError(InputError):
     """An object differs from the manifest; nothing of it is kept in the folder."""
 
 
+class LostError(DiffersError):
+    """The version of an object that the manifest lists was deleted."""
+
+
 @dataclass(frozen=True, slots=True)
 class File:
     """One object and its place."""
@@ -167,7 +171,7 @@ def _rest(dependencies: Dependencies, file: File, start: int) -> Iterator[bytes]
             with port_errors():
                 piece = dependencies.objects.read(where, start, min(PIECE, file.size - start))
         except NotFound:
-            raise DiffersError(f"version {file.version} of {file.key} is not there any more") from None
+            raise LostError(f"version {file.version} of {file.key} is not there any more") from None
         if not piece:
             return
         yield piece

@@ -12,9 +12,12 @@ import typer
 
 from lakegate.cli import terminal
 from lakegate.cli.aws import opened
-from lakegate.cli.download import DiffersError, Folder, deliveries, fetched
+from lakegate.cli.download import DiffersError, Folder, LostError, deliveries, fetched
 from lakegate.cli.escape import escaped
 from lakegate.cli.options import DEFAULT_STACK, AsJson, Line, Local, StackName
+from lakegate.contracts.errors import InputError
+from lakegate.contracts.lake.block import BlockKind
+from lakegate.contracts.lake.block import deliveries as listed_deliveries
 from lakegate.contracts.lake.projection import NOTHING
 from lakegate.contracts.lake.waiver import Waiver
 from lakegate.functions.ports.errors import NotFound
@@ -39,13 +42,15 @@ class Fetch:
     wanted: tuple[ListedDelivery, ...] = ()
     done: list[tuple[ListedDelivery, tuple[bool, ...]]] = field(default_factory=list)
     """Each delivery that is there whole, and which of its files were fetched now."""
+    lost: list[tuple[ListedDelivery, str]] = field(default_factory=list)
+    """Deliveries that were left out because an object of them is lost, and which."""
     problem: str = ""
     """Why the run stopped; empty where everything is there."""
 
     @property
     def height(self) -> int:
         """What to give as --since next time: everything up to here is there."""
-        if len(self.done) == len(self.wanted):
+        if len(self.done) + len(self.lost) == len(self.wanted):
             return max(int(self.manifest["height"]), self.since)
         return self.done[-1][0].height if self.done else self.since
 
@@ -55,6 +60,9 @@ def get(  # noqa: PLR0913 - a command has these options
     folder: Annotated[Path, typer.Argument(help="The target folder; created if missing.", show_default=False)],
     *,
     since: Annotated[int, typer.Option(min=NOTHING, help="Only deliveries above this height.")] = NOTHING,
+    skip_lost: Annotated[
+        bool, typer.Option("--skip-lost", help="Leave out deliveries with an object that was deleted, and name them.")
+    ] = False,
     stack: StackName = DEFAULT_STACK,
     local: Local = False,
     as_json: AsJson = False,
@@ -71,7 +79,7 @@ def get(  # noqa: PLR0913 - a command has these options
         known = Folder(folder).known(head["line"])
         is_current = "segments" in known or not known["deliveries"]  # else all that it lists gets the current form
         fetch = Fetch(whole(dependencies, head, since if is_current else NOTHING), since, folder)
-        _fetch(dependencies, fetch, known)
+        _fetch(dependencies, fetch, known, skip_lost=skip_lost)
     if as_json:
         terminal.print_json(_as_document(fetch))
     else:
@@ -88,8 +96,16 @@ def head_of(dependencies: Dependencies, name: str) -> dict[str, Any]:
     found = _read(dependencies, name) if "/" in name else None
     if found is None:
         line = line_named(dependencies, name)
-        found = _read(dependencies, line) or {"line": line, "height": NOTHING, "deliveries": []}
+        found = _read(dependencies, line) or _empty(dependencies, line)
     return found
+
+
+def _empty(dependencies: Dependencies, line: str) -> dict[str, Any]:
+    """The head of a line without deliveries. Raises InputError where it has some: its head is lost."""
+    if any(each.kind is BlockKind.PUBLISHED for each in listed_deliveries(dependencies.ledger.blocks(line))):
+        where = f"s3://{dependencies.places.lake}/{manifest_key(line)}"
+        raise InputError(f"the manifest of {line} is lost ({where}): the next sweep writes it again from the ledger")
+    return {"line": line, "height": NOTHING, "deliveries": []}
 
 
 def _read(dependencies: Dependencies, line: str) -> dict[str, Any] | None:
@@ -99,7 +115,7 @@ def _read(dependencies: Dependencies, line: str) -> dict[str, Any] | None:
         return None
 
 
-def _fetch(dependencies: Dependencies, fetch: Fetch, known: dict[str, Any]) -> None:
+def _fetch(dependencies: Dependencies, fetch: Fetch, known: dict[str, Any], *, skip_lost: bool) -> None:
     """Delivery by delivery. Whatever ends it early, the folder's manifest lists what is there."""
     fetch.wanted = deliveries(fetch.manifest, fetch.since)
     folder = Folder(fetch.folder)
@@ -107,7 +123,13 @@ def _fetch(dependencies: Dependencies, fetch: Fetch, known: dict[str, Any]) -> N
     try:
         with terminal.bytes_arriving(fetch.manifest["line"], size) as arrived:
             for each in fetch.wanted:
-                fetch.done.append((each, fetched(dependencies, fetch.folder, each, arrived)))
+                try:
+                    fetch.done.append((each, fetched(dependencies, fetch.folder, each, arrived)))
+                except LostError as error:
+                    if not skip_lost:
+                        hint = "--skip-lost leaves such deliveries out, `lakegate restore` puts the object back"
+                        raise DiffersError(f"{error}: {hint}") from None
+                    fetch.lost.append((each, str(error)))
     except DiffersError as error:
         fetch.problem = str(error)
     finally:
@@ -135,7 +157,10 @@ def _as_document(fetch: Fetch) -> dict[str, object]:
         "folder": str(fetch.folder),
         "since": fetch.since,
         "height": fetch.height,
-        "complete": not fetch.problem,
+        "complete": not fetch.problem and not fetch.lost,
+        "lost": [
+            {"height": each.height, "workload": each.listed["workload"], "reason": why} for each, why in fetch.lost
+        ],
         "deliveries": [
             {
                 "height": delivery.height,
@@ -163,8 +188,10 @@ def _print(fetch: Fetch, stack: str) -> None:
         if "waiver" in delivery.listed:
             text = f"waived  height {delivery.height}: {_in_words(Waiver(**delivery.listed['waiver']))}"
             console.print(escaped(text), markup=False, soft_wrap=True)
+    for delivery, why in fetch.lost:
+        console.print(escaped(f"lost  height {delivery.height}: {why}"), markup=False, soft_wrap=True)
     line = fetch.manifest["line"]
-    if not fetch.done and not fetch.problem:
+    if not fetch.done and not fetch.lost and not fetch.problem:
         console.print(
             escaped(f"Nothing of {line} was accepted above height {fetch.since}."), markup=False, soft_wrap=True
         )

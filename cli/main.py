@@ -83,6 +83,7 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         "log": "lakegate.cli.ledger:log",
         "verify": "lakegate.cli.verify:verify",
         "erase": "lakegate.cli.erase:erase",
+        "restore": "lakegate.cli.restore:restore",
         "verify-release": "lakegate.cli.verify_release:verify_release",
     },
     "This machine": {

@@ -11,6 +11,7 @@ from lakegate.cli.damages import Compared, compared_in_words
 from lakegate.cli.data_folder import is_as_stated
 from lakegate.cli.download import DiffersError, File, ListedDelivery, fetched
 from lakegate.contracts.lake.block import deliveries
+from lakegate.contracts.lake.erasures import erasures_of
 from lakegate.functions.usecases.audit import Damage, DamagedObject
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from lakegate.contracts.lake.block import AnyBlock, Block
     from lakegate.contracts.lake.block_parts import LedgerObject, LedgerSlice
+    from lakegate.contracts.lake.erasures import Erasures
     from lakegate.functions.usecases.dependencies import Dependencies
 
 
@@ -29,8 +31,9 @@ def read_slices(dependencies: Dependencies, blocks: Sequence[AnyBlock]) -> Compa
     damaged: list[DamagedObject] = []
     count = 0
     with terminal.working("reading slices") as progress:
+        erasures = erasures_of(blocks)
         for block in deliveries(blocks):
-            for each, damage in _read(dependencies, block):
+            for each, damage in _read(dependencies, block, erasures):
                 count += 1
                 progress(f"reading slices: {count:,}")
                 if damage is not None:
@@ -38,8 +41,8 @@ def read_slices(dependencies: Dependencies, blocks: Sequence[AnyBlock]) -> Compa
     return Compared(count, 0, tuple(damaged))
 
 
-def _read(dependencies: Dependencies, block: Block) -> Iterator[tuple[LedgerSlice, Damage | None]]:
-    objects = {each.key: each for each in block.objects}
+def _read(dependencies: Dependencies, block: Block, erasures: Erasures) -> Iterator[tuple[LedgerSlice, Damage | None]]:
+    objects = {each.key: each for each in erasures.objects_of(block)}
     for each in block.slices or ():
         with TemporaryDirectory(prefix="lakegate-slice-") as name:
             path = fetched_object(dependencies, Path(name), objects[each.key])

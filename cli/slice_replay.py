@@ -15,6 +15,7 @@ from lakegate.cli.slice_integrity import damaged_slice, fetched_object
 from lakegate.contracts.door.terms import terms_of
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.block import Block, deliveries
+from lakegate.contracts.lake.erasures import erasures_of
 from lakegate.contracts.plan.plan import Plan
 from lakegate.contracts.plan.request import StagedPart
 from lakegate.functions.usecases.audit import Damage, DamagedObject
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from lakegate.contracts.lake.block import AnyBlock
     from lakegate.contracts.lake.block_parts import LedgerSlice
+    from lakegate.contracts.lake.erasures import Erasures
     from lakegate.engine.slices.current import CurrentRows
     from lakegate.engine.slices.replay import RowsBefore
     from lakegate.functions.usecases.dependencies import Dependencies
@@ -39,6 +41,8 @@ class _Before:
     """Of slices that stay on this machine."""
     rows: RowsBefore
     snapshots: CurrentRows
+    erasures: Erasures
+    """By which a restored object has another version."""
 
 
 def replayed_slices(dependencies: Dependencies, chain: str, blocks: Sequence[AnyBlock]) -> Compared:
@@ -49,7 +53,7 @@ def replayed_slices(dependencies: Dependencies, chain: str, blocks: Sequence[Any
 
     count = 0
     with terminal.working("building slices again") as progress, TemporaryDirectory(prefix="lakegate-slices-") as name:
-        before = _Before(Path(name), RowsBefore(), CurrentRows())
+        before = _Before(Path(name), RowsBefore(), CurrentRows(), erasures_of(blocks))
         for block in deliveries(blocks):
             for each, damage in _replayed(dependencies, chain, block, before) if block.slices else ():
                 count += 1
@@ -63,7 +67,7 @@ def _replayed(
     dependencies: Dependencies, chain: str, block: Block, before: _Before
 ) -> Iterator[tuple[LedgerSlice, Damage | None]]:
     """Each slice of a delivery, and what is wrong with it."""
-    slices, objects = block.slices or (), {each.key: each for each in block.objects}
+    slices, objects = block.slices or (), {each.key: each for each in before.erasures.objects_of(block)}
     originals = sorted((key for key in objects if is_original(block, chain, key)), key=lambda key: (len(key), key))
     with TemporaryDirectory(prefix="lakegate-replay-") as name:
         folder = Path(name)

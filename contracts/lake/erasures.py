@@ -1,7 +1,9 @@
-"""What erasures did to the objects of a line, by the records of its chain.
+"""What erasures and restorations did to the objects of a line, by the records of its chain.
 
 An erasure has two records: `erasure` is appended before anything is changed and states the digest of what will be left of each
 object, `erased` when each is replaced and states its new version. Versions before are deleted afterwards.
+
+A lost object that was put back has one record, `restoration`: the same bytes under a new version.
 """
 
 from __future__ import annotations
@@ -21,13 +23,14 @@ BEGUN: Final = "erasure"
 """The kind of the record before."""
 DONE: Final = "erased"
 """The kind of the record after."""
-RECORDED: Final = b'"kind":"eras'
-"""In the stored text of each record of both kinds."""
+RESTORED: Final = "restoration"
+"""The kind of the record of a lost object that was put back."""
+_KINDS: Final = tuple(f'"kind":"{kind}"'.encode() for kind in (BEGUN, DONE, RESTORED))
 
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """What an erasure left of an object."""
+    """What an erasure, or the restoration of a lost version, left of an object."""
 
     height: int
     """Of the record."""
@@ -50,7 +53,7 @@ class Erasures:
     unfinished: tuple[Record, ...]
     """Of the kind BEGUN, without a record that completes them; the lowest first."""
     height: int
-    """Of the last record of the kind DONE; -1 where there is none."""
+    """Of the last record by which an object has another version; -1 where there is none."""
 
     def planned(self, key: str) -> tuple[Mapping[str, Any] | None, ...]:
         """What unfinished erasures are going to leave of an object: size and checksum, or nothing."""
@@ -88,7 +91,22 @@ def erasures_of(blocks: Iterable[AnyBlock]) -> Erasures:
             for each in block.content["objects"]:
                 left[each["key"]] = _left(each, block, left.get(each["key"]), replaced.get(each["key"]))
             height = block.height
+        elif block.kind == RESTORED:
+            left[block.content["key"]] = _restored(block, left.get(block.content["key"]))
+            height = block.height
     return Erasures(left, tuple(begun.values()), height)
+
+
+def is_recorded(text: bytes) -> bool:
+    """Whether the stored text of a block may be one of these records: without decoding it."""
+    return any(kind in text for kind in _KINDS)
+
+
+def _restored(record: Record, before: Left | None) -> Left:
+    """The new version; as many rows are erased of it as of the lost one."""
+    stored = LedgerObject(record.content["key"], **record.content["left"])
+    erased = (before.rows, before.before) if before else (0, frozenset[str]())
+    return Left(record.height, record.system_time, erased[0], stored, erased[1])
 
 
 def _replaced(begun: Record | None) -> dict[str, str]:

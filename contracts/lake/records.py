@@ -30,6 +30,7 @@ KINDS: Final[Mapping[str, tuple[str, ...]]] = {
     "lifecycle": ("act", "status"),
     "erasure": ("workload", "rows", "reason"),
     "erased": ("workload", "rows"),
+    "restoration": ("workload", "key"),
     "key": ("key", "replaces"),
     "revalidation": ("height", "rules", "stale"),
     "watermark": ("watermark",),

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from lakegate.contracts.judge.verdict import ACCEPTING
 from lakegate.contracts.lake.block import Block, BlockKind, deliveries, stored_block
-from lakegate.contracts.lake.erasures import RECORDED, erasures_of
+from lakegate.contracts.lake.erasures import erasures_of, is_recorded
 from lakegate.contracts.lake.states import State
 from lakegate.functions.ports.errors import NotFound
 from lakegate.functions.ports.objects import Address, agree
@@ -116,7 +116,7 @@ def _named(dependencies: Dependencies, chain: str, height: int) -> Iterator[tupl
 
 def _erasures(dependencies: Dependencies, chain: str) -> Erasures:
     """Of the whole chain: one that was recorded meanwhile is no damage."""
-    recorded = (stored_block(text) for text in dependencies.ledger.texts(chain) if RECORDED in text)
+    recorded = (stored_block(text) for text in dependencies.ledger.texts(chain) if is_recorded(text))
     return erasures_of(each for each in recorded if each is not None)
 
 

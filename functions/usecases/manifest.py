@@ -4,7 +4,8 @@ A segment lists the deliveries of so many heights. The head states how many segm
 them, so that a delivery writes as many bytes to a line of 10,000 as to a line of 50. Both follow from the ledger and the
 plans: every writer of a segment writes the same bytes. It is written before the head that counts it.
 
-A completed erasure changes what earlier deliveries consist of: all is listed again, the segments in another folder.
+A completed erasure, or a lost object that was put back, changes what earlier deliveries consist of: all is listed again,
+the segments in another folder.
 
 The JSON Schema of both is contracts/schemas/manifest.json.
 """
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from lakegate.contracts.door.terms import terms_of
 from lakegate.contracts.lake.block import Block, BlockKind, deliveries, stored_block
-from lakegate.contracts.lake.erasures import DONE, RECORDED, erasures_of
+from lakegate.contracts.lake.erasures import DONE, RESTORED, erasures_of, is_recorded
 from lakegate.contracts.lake.records import Record
 from lakegate.contracts.lake.revalidations import KIND as MEASURED
 from lakegate.contracts.lake.revalidations import mark_of
@@ -87,7 +88,7 @@ def update(dependencies: Dependencies, chain: str) -> Steps[None]:
                 return
             head = _Head(head.etag)  # the ledger is that of an earlier time: what is listed above it is not in it
             blocks = dependencies.ledger.blocks(chain, strict=False)
-        if any(block.kind == DONE for block in blocks):  # what is listed already changes, too
+        if any(block.kind in {DONE, RESTORED} for block in blocks):  # what is listed already changes, too
             blocks = dependencies.ledger.blocks(chain, strict=False)
             head = _Head(head.etag, erased=erasures_of(blocks).height)
         erasures = erasures_of(blocks)
@@ -117,6 +118,14 @@ def update(dependencies: Dependencies, chain: str) -> Steps[None]:
             continue  # another worker's head came first; ours must be built on it
         return
     raise TransactionConflict
+
+
+def write_lost(dependencies: Dependencies, chain: str) -> Steps[None]:
+    """Write the manifest of a line that has blocks and no head."""
+    try:
+        dependencies.objects.head(Address(dependencies.places.lake, manifest_key(chain)))
+    except NotFound:
+        yield from update(dependencies, chain)
 
 
 def _write_segment(
@@ -175,7 +184,7 @@ def untrue(dependencies: Dependencies, chain: str) -> Iterator[ObjectVersion]:
     heights, folder = dependencies.places.segment_heights, segment_folder(head.erased)
     texts = partial(dependencies.ledger.texts, chain)
     erasures = erasures_of(
-        filter(None, (stored_block(text) for text in islice(texts(), head.height + 1) if RECORDED in text))
+        filter(None, (stored_block(text) for text in islice(texts(), head.height + 1) if is_recorded(text)))
     )
     listed: list[dict[str, Any]] = []
     unread: set[int] = set()

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from lakegate.contracts.errors import LakegateError
 from lakegate.functions.ports.errors import ConditionFailed, NotFound, UnreadableItem
 from lakegate.functions.ports.objects import Address
-from lakegate.functions.usecases import layout
+from lakegate.functions.usecases import layout, manifest
 from lakegate.functions.usecases.advance import advance, pause_of
 from lakegate.functions.usecases.intake import admit
 from lakegate.functions.usecases.lifecycle import settle_line
+from lakegate.functions.usecases.lines import lines_of
 from lakegate.functions.usecases.revalidating import discover_schedules, revalidate
 from lakegate.functions.usecases.steps import Defect, Effect, perform
 from lakegate.functions.workload import TERMINAL, State, workload_id
@@ -35,6 +36,8 @@ BATCH = 100
 """Workloads, or versions of a listing, of one turn."""
 DUE_PER_SWEEP = 10_000
 """Workloads of one sweep: more than its time is enough for. Further ones are left to the next."""
+HEADS = "heads"
+"""The cursor of the lines whose manifest was looked for."""
 ENOUGH = 60.0
 """Seconds: with less than this left nothing more is begun. As long as one step of one workload usually takes."""
 
@@ -52,7 +55,7 @@ class Swept:
 
 def sweep(dependencies: Dependencies, batch: int = BATCH) -> Steps[Swept]:
     """Continue what is due, judge what resumed lines held, claim what no event announced, remove staging of finished workloads,
-    record what began by its date, measure accepted data by schedule, and schedule what is published.
+    record what began by its date, measure accepted data by schedule, schedule what is published, and write lost manifests.
 
     The parts take turns, a batch at a time, until all is done or time is short. The index of what is due is read once. Each
     listing continues where the last sweep stopped, so that several sweeps cover a large bucket. Attempts that were prepared
@@ -74,6 +77,7 @@ def sweep(dependencies: Dependencies, batch: int = BATCH) -> Steps[Swept]:
         partial(_lines, dependencies, swept, lines, settle_line, batch),
         partial(_lines, dependencies, swept, measured, revalidate, batch),
         partial(_scheduled, dependencies, swept),
+        partial(_heads, dependencies, swept),
     ]
     while parts:
         part = parts.pop(0)
@@ -151,6 +155,26 @@ def _scheduled(dependencies: Dependencies, swept: Swept) -> Steps[bool]:
         swept.failures += yield from discover_schedules(dependencies)
     except LakegateError as failure:  # the registry does not answer: what is scheduled already is measured
         swept.failures.append(failure)
+    return False
+
+
+def _heads(dependencies: Dependencies, swept: Swept) -> Steps[bool]:
+    """Write the lost heads of readers' manifests, of one page of the registry. Returns that others are left to the next sweep."""
+    if not _has_time(dependencies):
+        return False
+    before = dependencies.agenda.cursor(HEADS)
+    try:
+        page = dependencies.registry.page(before or "")
+    except LakegateError as failure:
+        swept.failures.append(failure)
+        return False
+    for line in sorted(lines_of(version for contract in page.contracts for version in contract.versions)):
+        if not _has_time(dependencies):
+            return False
+        yield from _guarded(swept, line, manifest.write_lost(dependencies, line))
+    after = page.after or None
+    if after != before:
+        yield from perform(Effect.KEEP_CURSOR, partial(dependencies.agenda.keep, HEADS, after))
     return False
 
 

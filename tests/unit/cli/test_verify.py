@@ -102,8 +102,9 @@ def test_a_lost_accepted_file_is_reported_with_its_delivery(kept: Lakegate) -> N
         "2 objects compared with the store: 1 is not as recorded.\n"
         f"lost: orders/day.csv, block 0, workload {block.workload}\n"
         f"  s3://{LAKE}/{one.key}, version {one.version}\n"
-        f"  The judged version was deleted; readers get version {above}. Restore its bytes from a replica or a backup, or\n"
-        "  ask the producer for the file: size and checksum of the block prove that it is the same.\n"
+        f"  The judged version was deleted; readers get version {above}. Take its bytes from a replica or a backup, or ask the\n"
+        "  producer for the file. If size and checksum are those of the block, this puts it back and records it:\n"
+        f"  lakegate restore {one.key} FILE\n"
     )
     assert json.loads(kept("verify", "orders_v1", "--objects", "--json").stdout) == {
         "chain": "shop/orders_v1",
