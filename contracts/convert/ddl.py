@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 from lakegate.contracts.compile.rules.nested_fields import shape_of
 from lakegate.contracts.convert.promises import Converted, ExpressedPromises, own_name, part
+from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.routes import line_of
 from lakegate.contracts.lake.versions import major
+from lakegate.contracts.model.policy import PublishAs
 from lakegate.contracts.model.storage import Format
 from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.plan.plan import Shape
@@ -24,9 +26,13 @@ BUCKET = "LAKE-BUCKET"
 _SERDES = {
     Format.CSV: "ROW FORMAT SERDE 'org.apache.hadoop.hive.serde2.OpenCSVSerde'",
     Format.PARQUET: "STORED AS PARQUET",
-    Format.ORC: "STORED AS ORC",
+    Format.ORC: "ROW FORMAT SERDE 'org.apache.hadoop.hive.ql.io.orc.OrcSerde'\n"
+    "WITH SERDEPROPERTIES ('orc.column.index.access' = 'false')\nSTORED AS ORC",
     Format.AVRO: "STORED AS AVRO",
 }
+"""How the columns of each format are read: by their names, but for CSV. Of ORC, Athena otherwise reads them by position."""
+_SLICES = {"offset": "bigint", "op": "int", "system_time": "timestamp", "event_time": "timestamp"}
+"""The columns that every slice has before its own (`publishAs: parquet`)."""
 _JSON = "ROW FORMAT SERDE 'org.openx.data.jsonserde.JsonSerDe'"
 
 
@@ -114,21 +120,32 @@ def duckdb(_contract: Contract, dataset: Dataset) -> Converted:
 
 
 def athena(contract: Contract, dataset: Dataset) -> Converted:
-    """An external table over the accepted data of the line; Athena enforces no rule. Values of CSV are strings there."""
-    is_csv = dataset.storage.format is Format.CSV
-    types = (ATHENA.text if is_csv else ATHENA.type(each) for each in dataset.fields)
-    columns = [f"{ATHENA.name(each.name)} {kind}" for each, kind in zip(dataset.fields, types, strict=True)]
+    """An external table over the accepted data of the line, whose columns Athena reads by name, as the gate does.
+
+    Athena enforces no rule. InputError for CSV with a header, whose columns it could only read by position.
+    """
+    storage, is_sliced = dataset.storage.format, dataset.policy.publish_as is PublishAs.PARQUET
+    form = Format.PARQUET if is_sliced else storage
+    if form is Format.CSV and dataset.csv.header:
+        raise InputError(
+            f"Athena reads the columns of CSV by position, and the gate accepts {dataset.name} with its columns in any order: "
+            "declare `publishAs: parquet` in the `lakegate` extension, and convert again"
+        )
+    common = [f"{ATHENA.name(name)} {kind}" for name, kind in _SLICES.items()] if is_sliced else []
+    fields = [each for each in dataset.fields if form is not Format.PARQUET or each.type is not LogicalType.TIME]
+    types = (ATHENA.text if form is Format.CSV else ATHENA.type(each) for each in fields)
+    columns = [*common, *(f"{ATHENA.name(each.name)} {kind}" for each, kind in zip(fields, types, strict=True))]
     place = _literal(f"s3://{BUCKET}/accepted/{line_of(contract.id, dataset.name, major(contract.version))}/")
     lines = [
         f"CREATE EXTERNAL TABLE {ATHENA.name(dataset.name)} (",
         "  " + ",\n  ".join(columns),
         ")",
-        _SERDES.get(dataset.storage.format, _JSON),
-        *(_csv_lines(dataset) if is_csv else []),
+        _SERDES.get(form, _JSON),
+        *(_csv_lines(dataset) if form is Format.CSV else []),
         f"LOCATION {place}",
-        *(["TBLPROPERTIES ('skip.header.line.count' = '1')"] if is_csv and dataset.csv.header else []),
     ]
-    return Converted("\n".join(lines) + ";\n", ExpressedPromises(dataset).omitted())
+    left_out = [f"{each.name} (left out: Athena reads no time of day)" for each in dataset.fields if each not in fields]
+    return Converted("\n".join(lines) + ";\n", (*left_out, *ExpressedPromises(dataset).omitted()))
 
 
 def _column(promises: ExpressedPromises, each: Field) -> str:

@@ -41,7 +41,7 @@ def json_schema(contract: Contract, dataset: Dataset) -> Converted:
 
 
 def _record(promises: ExpressedPromises, fields: tuple[Field, ...], parent: Field | None) -> dict[str, Any]:
-    required = [own_name(each, parent) for each in fields if promises.has(each.name, "required")]
+    required = [own_name(each, parent) for each in fields if promises.is_present(each.name)]
     members = {
         own_name(each, parent): _field(promises, each, is_required=own_name(each, parent) in required)
         for each in fields
@@ -72,11 +72,13 @@ def _value(promises: ExpressedPromises, each: Field) -> dict[str, Any]:
 
 def _text(promises: ExpressedPromises, path: str) -> dict[str, Any]:
     patterns = [str(rule.arguments["pattern"]) for rule in promises.of(path, "pattern")]
-    lengths = {
+    lengths: dict[str, Any] = {
         kind: int(str(rule.arguments["value"]))
         for kind in ("minLength", "maxLength")
         for rule in promises.of(path, kind)
     }
+    forms = [str(rule.arguments["value"]) for rule in promises.of(path, "format")]
+    lengths |= {"format": forms[-1]} if forms else {}
     if len(patterns) > 1:
         return lengths | {"allOf": [{"pattern": one} for one in patterns]}
     return lengths | ({"pattern": patterns[0]} if patterns else {})

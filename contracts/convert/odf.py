@@ -71,7 +71,7 @@ def _optional(promises: ExpressedPromises, each: Field | None) -> Mapping:
     if each is None:
         return _kind("Option", inner=_TEXT)
     kind = _SHAPES.get(shape_of(each), _value)(promises, each)
-    return kind if promises.has(each.name, "required") else _kind("Option", inner=kind)
+    return kind if promises.is_present(each.name) else _kind("Option", inner=kind)
 
 
 def _value(_promises: ExpressedPromises, each: Field) -> Mapping:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
 
     from lakegate.contracts.model.contract import Dataset, Field, Rule
 
+PLAIN = re.compile(r"[\w .-]+")
+"""A name that stands between quotes of any language as it is."""
 BY_TYPES = ("type", "nested")
 """Kinds of rules that every target expresses by its own types."""
 
@@ -42,6 +45,11 @@ class ExpressedPromises:
         """Whether a field has a rule of a kind."""
         return len(list(self.of(path, kind))) > 0
 
+    def is_present(self, path: str) -> bool:
+        """Whether each record has a value of a field: it is required, or part of the primary key, whose rule says more."""
+        is_key = any(path in rule.fields for rule in self.dataset.rules if rule.kind == "primaryKey")
+        return self.has(path, "required") or is_key
+
     def key(self) -> tuple[str, ...]:
         """The fields of the primary key."""
         rules = [each for each in self.dataset.rules if each.kind == "primaryKey"]
@@ -56,6 +64,15 @@ class ExpressedPromises:
                 found = rule.arguments["values" if rule.kind == "enum" else "validValues"]
                 return tuple(each for each in found if each is not None)  # type: ignore[attr-defined] # readers make tuples
         return None
+
+    def references(self, path: str) -> Iterator[tuple[str, str]]:
+        """The columns of datasets of the same contract that a field refers to: the names of both, plain ones of datasets."""
+        for rule in self.of(path, "foreignKey"):
+            table, _, column = str(rule.arguments.get("to")).partition(".")
+            if PLAIN.fullmatch(table) is None or not column:
+                self._expressed.discard(rule.id)
+            else:
+                yield table, column
 
     def omitted(self) -> tuple[str, ...]:
         """The ids of all other rules."""

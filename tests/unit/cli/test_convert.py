@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from typer.testing import CliRunner
@@ -13,8 +14,6 @@ from lakegate.contracts.errors import InputError
 from lakegate.infra.local.clone import ROOT
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from click.testing import Result
 
 WEATHER = str(ROOT / "contracts/examples/weather.dcm.yaml")
@@ -26,10 +25,13 @@ def convert(*words: str) -> Result:
     return CliRunner().invoke(app, ["convert", *words])
 
 
-def test_every_format_is_written() -> None:
+def test_every_format_is_written(tmp_path: Path) -> None:
     """The text is on standard output, what it lacks on standard error; `--json` has both."""
+    path = tmp_path / "orders.odcs.yaml"
+    path.write_text(Path(ORDERS).read_text().replace("header: true", "header: false"))
     for target in WRITERS:
-        plain, document = convert(ORDERS, "--to", target), json.loads(convert(ORDERS, "--to", target, "--json").stdout)
+        plain, answer = (convert(str(path), "--to", target, *more) for more in ((), ("--json",)))
+        document = json.loads(answer.stdout)
 
         assert document | {"omitted": []} == {
             "to": target.value,
@@ -40,6 +42,11 @@ def test_every_format_is_written() -> None:
         }
         assert f"{target.value} has no equivalent of {len(document['omitted'])}:\n" in plain.stderr
         assert "enough_orders" in document["omitted"]
+
+
+def test_athena_gets_no_table_of_a_csv_with_a_header() -> None:
+    """It would read by position what the gate accepts by name."""
+    assert "Athena reads the columns of CSV by position" in str(convert(ORDERS, "--to", "athena").exception)
 
 
 def test_a_file_is_written_once(tmp_path: Path) -> None:

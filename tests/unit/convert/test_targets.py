@@ -10,13 +10,19 @@ import duckdb as engine
 import pytest
 import sqlglot
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from jinja2 import Environment, nodes
 from jsonschema import Draft202012Validator
 
-from lakegate.contracts.convert.dbt import dbt
+from lakegate.contracts.convert.dbt import dbt, text_of
 from lakegate.contracts.convert.ddl import athena, duckdb
 from lakegate.contracts.convert.json_schema import json_schema
 from lakegate.contracts.convert.odf import odf
+from lakegate.contracts.errors import InputError
 from lakegate.contracts.lint.examine import read
+from lakegate.contracts.model.contract import Rule
+from lakegate.contracts.model.policy import PublishAs
 from lakegate.contracts.model.storage import Csv, Format, Storage
 from lakegate.infra.local.clone import ROOT
 
@@ -216,10 +222,10 @@ def test_a_table_without_rules_is_one() -> None:
     assert not any(word in text for word in ("NULL", "UNIQUE", "PRIMARY KEY"))
 
 
-@pytest.mark.parametrize("form", [Format.JSONL, Format.PARQUET, Format.CSV])
+@pytest.mark.parametrize("form", [Format.JSONL, Format.PARQUET, Format.ORC, Format.AVRO, Format.CSV])
 def test_athena_can_read_the_statement(form: Format) -> None:
     """Another program reads it by the grammar of Hive, which Athena follows; the location is the line's."""
-    found = contract(storage=Storage(form), csv=Csv(delimiter="\t", quote="'"))
+    found = contract(storage=Storage(form), csv=Csv(delimiter="\t", quote="'", header=False))
     text = converted(athena, found).text
     tables = sqlglot.parse(text, dialect="hive")
 
@@ -227,13 +233,84 @@ def test_athena_can_read_the_statement(form: Format) -> None:
     assert "LOCATION 's3://LAKE-BUCKET/accepted/shop/orders_v1/'" in text
     assert ("'separatorChar' = '\\t', 'quoteChar' = '\\''" in text) == (form is Format.CSV)
     assert ("`id` string" in text, "`id` bigint" in text) == (form is Format.CSV, form is not Format.CSV)
+    assert ("'orc.column.index.access' = 'false'" in text) == (form is Format.ORC)
+    assert ("`clock` string" in text) == (form is not Format.PARQUET)
 
 
-def test_a_csv_without_a_header_skips_no_line() -> None:
-    """The first line of such a file has values."""
-    found = (converted(athena, contract(storage=Storage(), csv=Csv(header=each))).text for each in (True, False))
+def test_athena_reads_no_column_by_position_that_the_gate_accepts_by_name() -> None:
+    """The columns of CSV with a header have no order at the gate: as slices they have names."""
+    found = contract(storage=Storage(Format.CSV))
+    with pytest.raises(InputError, match=r"by position.*publishAs: parquet"):
+        converted(athena, found)
+    policy = replace(found.datasets[0].policy, publish_as=PublishAs.PARQUET)
+    sliced = converted(athena, contract(storage=Storage(Format.CSV), policy=policy))
+    columns = [line.strip().rstrip(",") for line in sliced.text.partition("(\n")[2].partition("\n)")[0].splitlines()]
 
-    assert ["skip.header" in text for text in found] == [True, False]
+    assert "STORED AS PARQUET" in sliced.text
+    assert "Serde" not in sliced.text
+    assert columns[:5] == [
+        "`offset` bigint",
+        "`op` int",
+        "`system_time` timestamp",
+        "`event_time` timestamp",
+        "`id` bigint",
+    ]
+    assert sliced.omitted[0] == "clock (left out: Athena reads no time of day)"
+
+
+@given(st.text(alphabet=st.sampled_from("{}%# 'ab\\\n\"-")))
+def test_dbt_reads_every_text_as_it_is(text: str) -> None:
+    """Jinja renders the texts of a source: no text of a contract is a tag of it."""
+    assert Environment(keep_trailing_newline=True, autoescape=False).from_string(text_of(text)).render() == text  # noqa: S701 - no HTML
+
+
+def test_no_text_of_a_contract_is_run_by_dbt() -> None:
+    """Names, descriptions, types and values, each with a call."""
+    call = "{{ env_var('SECRET') }}{% set x = 1 %}{# y #}"
+    found = contract()
+    dataset = found.datasets[0]
+    fields = tuple(replace(each, description=call) for each in dataset.fields)
+    record = next(each for each in fields if each.name == "who")
+    part = replace(record, name=call, parts=(replace(record.parts[0], name=f"{call}.{call}"),))
+    enum = next(each for each in dataset.rules if each.fields == (HOSTILE,) and each.kind == "enum")
+    rules = (*dataset.rules, replace(enum, id="own", fields=("raw",), arguments={"values": (call,)}))
+    hostile = replace(found, name=call, datasets=(replace(dataset, name=call, fields=(*fields, part), rules=rules),))
+    text = dbt(hostile, hostile.datasets[0]).text
+    tags = list(Environment(autoescape=False).parse(text).find_all((nodes.Call, nodes.Name, nodes.Assign)))  # noqa: S701 - no HTML
+
+    assert tags == []
+    assert text.count("env_var") > len(fields)
+
+
+def test_dbt_tests_the_keys_and_references_that_it_can_express() -> None:
+    """A column of a key is never null; one that refers to a dataset of the contract has a relationship."""
+    found = contract()
+    key = next(each for each in found.datasets[0].rules if each.kind == "primaryKey")
+    to = {"ok": "orders.id", "day": "lakegate://other/days_v1/day", "at": "it's.at", "raw": "orders.{{ x }}"}
+    references = tuple(Rule(f"{name}:fk", "foreignKey", key.origin, (name,), {"to": each}) for name, each in to.items())
+    kept = [each for each in found.datasets[0].rules if each.kind not in {"required", "primaryKey"}]
+    converted_ = converted(dbt, contract(rules=(*kept, replace(key, fields=("id", "level")), *references)))
+    columns = {
+        each["name"]: each.get("data_tests")
+        for each in yaml.safe_load(converted_.text)["sources"][0]["tables"][0]["columns"]
+    }
+
+    assert columns["id"] == ["not_null"]
+    assert columns["level"] == ["not_null", {"accepted_values": {"values": ["1", "2"]}}]
+    assert columns["ok"] == [{"relationships": {"to": "source('shop', 'orders')", "field": "id"}}]
+    assert columns["raw"] == [{"relationships": {"to": "source('shop', 'orders')", "field": "{{ '{{' }} x }}"}}]
+    assert (columns["day"], columns["at"]) == (None, None)
+    assert {"id:primaryKey:1", "day:fk", "at:fk"} <= set(converted_.omitted)
+
+
+def test_formats_of_texts_are_those_of_json_schema() -> None:
+    """The last one, where a field has several."""
+    found = contract()
+    rule = next(each for each in found.datasets[0].rules if each.fields == ("state",))
+    forms = tuple(Rule(f"f{each}", "format", rule.origin, ("code",), {"value": each}) for each in ("uri", "email"))
+    answer = converted(json_schema, contract(rules=(*found.datasets[0].rules, *forms)))
+
+    assert json.loads(answer.text)["properties"]["code"]["format"] == "email"
 
 
 def test_dbt_gets_a_source_with_its_own_tests() -> None:
@@ -264,6 +341,9 @@ def test_a_key_of_two_columns_is_no_test_of_dbt() -> None:
 def test_the_examples_are_converted(name: str, convert: Any) -> None:
     """Contracts of every format have a text, and list what it lacks."""
     found = read((ROOT / "contracts/examples" / name).read_bytes())
+    if convert is athena:
+        (dataset,) = found.datasets
+        found = replace(found, datasets=(replace(dataset, storage=Storage(Format.AVRO)),))
     answer = convert(found, found.datasets[0])
 
     assert all(each.name in answer.text for each in found.datasets[0].fields)
