@@ -1,4 +1,4 @@
-"""Ctrl-C of a command that works in a folder of its own."""
+"""Ctrl-C, SIGTERM or a closed terminal during a command that works in a folder of its own."""
 
 from __future__ import annotations
 
@@ -17,16 +17,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""What ends a command: the folder holds values of the data in clear text, so it never stays."""
+
+
 @contextmanager
 def interruptible_folder() -> Iterator[Path]:
-    """An empty temporary folder; while it exists, Ctrl-C ends this process and its children at once, and removes the folder.
+    """An empty temporary folder; while it exists, these signals end this process and its children at once, and remove the folder.
 
     No exception could do that reliably: an extension module that is being imported turns KeyboardInterrupt into ImportError,
     DuckDB into RuntimeError, destructors lose it, and Spark's own handler talks to the JVM in the middle of another call.
     """
     folder = Path(tempfile.gettempdir(), f"lakegate-{token_hex(8)}")
 
-    def end(*_: object) -> None:
+    def end(sent: int, _frame: object) -> None:
         terminal.say_interrupted()
         # other threads print tracebacks when their JVM or their files are gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), terminal.STANDARD_ERROR)
@@ -35,15 +39,16 @@ def interruptible_folder() -> Iterator[Path]:
                 os.kill(child, signal.SIGKILL)
                 os.waitpid(child, 0)
         shutil.rmtree(folder, ignore_errors=True)
-        os._exit(terminal.INTERRUPTED)
+        os._exit(terminal.INTERRUPTED - signal.SIGINT + sent)
 
-    before = signal.signal(signal.SIGINT, end)
+    before = {each: signal.signal(each, end) for each in ENDING}
     try:
         folder.mkdir(mode=0o700)
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-        signal.signal(signal.SIGINT, before)
+        for each, handler in before.items():
+            signal.signal(each, handler)
 
 
 def _descendants(process: int | str = "self") -> list[int]:

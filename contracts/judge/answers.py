@@ -20,6 +20,7 @@ ALL_QUERIES = 1_800.0
 """Timeout of all queries of a plan in seconds; each query has an equal share, so that a slow one does not affect the others."""
 REFUSED = "the guard of the engine refused what became of this query"
 TOO_SLOW = "the query took longer than the time it is given"
+TOO_LARGE = "the query builds more rows than the engine has memory and disk for"
 FAILED = "the engine could not answer this query: a number too large, a division by zero, or a text that cannot be cast"
 UNREAD = "the accepted data that this check refers to could not be read"
 SEVERAL_ROWS = "the query answers with several rows: let it answer with one number"

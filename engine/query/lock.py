@@ -27,6 +27,20 @@ SETTINGS = {
 }
 
 
+SPILL, SPILLS = 1 << 30, 8
+"""What queries may write to disk: 1 GiB, and eight times the data. Beyond, a query is an error of its rule."""
+
+
+def bound_spill(connection: duckdb.DuckDBPyConnection) -> None:
+    """Bound the temporary files of a connection by the data that it holds now; nothing, once it is locked."""
+    ((is_locked, held, spilled),) = connection.execute(
+        "SELECT current_setting('lock_configuration'), sum(memory_usage_bytes), sum(temporary_storage_bytes) FROM duckdb_memory()"
+    ).fetchall()
+    if not is_locked:
+        most = int(spilled) + SPILL + SPILLS * (int(held) + int(spilled))
+        connection.execute(f"SET max_temp_directory_size = '{most}B'")
+
+
 def lock(connection: duckdb.DuckDBPyConnection) -> None:
     """Lock a connection down; a second time changes nothing."""
     (is_locked,) = connection.execute("SELECT current_setting('lock_configuration')").fetchall()[0]

@@ -23,6 +23,7 @@ from lakegate.contracts.judge.answers import (
     FAILED,
     REFUSED,
     SEVERAL_ROWS,
+    TOO_LARGE,
     TOO_SLOW,
     UNREAD,
     Answer,
@@ -36,7 +37,7 @@ from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.query import ID
 from lakegate.contracts.plan.result import Measurement
 from lakegate.engine.query.guard import unsafe
-from lakegate.engine.query.lock import lock
+from lakegate.engine.query.lock import bound_spill, lock
 from lakegate.engine.query.reader import to_duckdb
 from lakegate.engine.query.value import TYPES, UnreadError
 from lakegate.engine.type.values import value_name
@@ -102,6 +103,7 @@ def answer_queries(
     session = _Session(connection, tables, limit if limit is not None else seconds_each(len(checks)), rows)
     for check in checks:
         _load(session, _query(check))
+    bound_spill(connection)
     lock(connection)
     return tuple(_answer_check(session, check) for check in checks)
 
@@ -145,6 +147,8 @@ def _answer_check(session: _Session, check: Check) -> Answer:
             return Answer(found, _ids(session, check) if lists_rows(check, found.accept, session.rows) else ())
         except UnreadError:
             return Answer(Measurement(check.id, error=REFUSED))
+        except duckdb.OutOfMemoryException:
+            return Answer(Measurement(check.id, error=TOO_LARGE))
         except duckdb.Error:
             # DuckDB's message may contain values of the data: it is not repeated.
             return Answer(Measurement(check.id, error=TOO_SLOW if is_over.is_set() else FAILED))

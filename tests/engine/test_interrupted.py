@@ -1,4 +1,4 @@
-"""Ctrl-C of a native `lakegate check` in a process of its own."""
+"""Ctrl-C, SIGTERM or a closed terminal of a native `lakegate check` in a process of its own."""
 
 from __future__ import annotations
 
@@ -55,10 +55,19 @@ def _interruptible() -> Iterator[None]:
 
 
 @pytest.mark.parametrize(  # 0.1 and 0.8 seconds run per commit
-    "seconds", [0.1, 0.8, *(pytest.param(each, marks=pytest.mark.full) for each in (0.0, 0.2, 0.4))]
+    ("sent", "seconds"),
+    [
+        (signal.SIGINT, 0.1),
+        (signal.SIGINT, 0.8),
+        (signal.SIGTERM, 0.4),
+        (signal.SIGHUP, 0.4),
+        *(pytest.param(signal.SIGINT, each, marks=pytest.mark.full) for each in (0.0, 0.2, 0.4)),
+    ],
 )
-def test_an_interrupted_native_check_leaves_nothing_behind(long: Path, seconds: float, tmp_path: Path) -> None:
-    """While a large file is read, Ctrl-C ends the command with one line and exit code 130; no file of it stays."""
+def test_an_interrupted_native_check_leaves_nothing_behind(
+    long: Path, sent: int, seconds: float, tmp_path: Path
+) -> None:
+    """While a large file is read, each ends the command with one line and its exit code; no file of it stays."""
     folder, data, contract = tmp_path, long / "long.csv", long / "long.yaml"
     command = [sys.executable, "-m", "lakegate.cli.main", "check", "--contract", str(contract), str(data)]
     with subprocess.Popen(  # noqa: S603 - our own command
@@ -73,8 +82,8 @@ def test_an_interrupted_native_check_leaves_nothing_behind(long: Path, seconds: 
         while not list(folder.iterdir()) and time.monotonic() < until:
             time.sleep(0.02)
         time.sleep(seconds)
-        running.send_signal(signal.SIGINT)
+        running.send_signal(sent)
         written = running.communicate(timeout=60)
 
-    assert (running.returncode, *written) == (130, "", "lakegate: interrupted\n")
+    assert (running.returncode, *written) == (128 + sent, "", "lakegate: interrupted\n")
     assert list(folder.iterdir()) == []

@@ -15,9 +15,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.contracts.judge.answers import FAILED, REFUSED, SEVERAL_ROWS, TOO_SLOW
+from lakegate.contracts.judge.answers import FAILED, REFUSED, SEVERAL_ROWS, TOO_LARGE, TOO_SLOW
 from lakegate.contracts.plan.result import Measured
-from lakegate.engine.query import queries
+from lakegate.engine.measure.tables import database
+from lakegate.engine.query import lock, queries
 from lakegate.engine.query.queries import QueryTables
 from tests.reference.queries import TYPES
 from tests.reference.queries import run as run_reference
@@ -334,6 +335,22 @@ def test_a_query_has_its_time_and_the_others_have_theirs() -> None:
 
     assert [each.error for each in found] == [TOO_SLOW, None]
     assert found[1].accept == Measured(of=1, exact=Decimal(3))
+
+
+def test_a_query_may_spill_as_much_as_the_data_allows(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A query that builds rows without end, as by a key that is none, is that rule's error; the disk is not filled."""
+    monkeypatch.setattr(lock, "SPILL", 1 << 20)
+    pairs = "SELECT a.id, b.status, a.total FROM orders a JOIN orders b ON a.paid = b.paid"
+    large = f"SELECT count(*) FROM ({pairs} GROUP BY a.id, b.status, a.total) q"  # noqa: S608 - of the test
+    plan = plan_of_queries(large, "SELECT count(*) FROM orders")
+    connection = database(tmp_path, "30MB")
+    columns = ", ".join(f'"v{field.alias}" {TYPES[field.type]}' for field in plan.fields)
+    connection.execute(f"CREATE TABLE judged ({columns})")
+    named = ", ".join(f'"v{field.alias}"' for field in plan.fields if field.name in {"id", "total", "status", "paid"})
+    connection.execute(f"INSERT INTO judged ({named}) SELECT 'i' || i, i, 's' || i, true FROM range(1500) t(i)")  # noqa: S608 - likewise
+    found = answer_all(connection, plan.checks, QueryTables(plan, NOW, "judged", nothing_accepted))
+
+    assert [each.error for each in found] == [TOO_LARGE, None]
 
 
 def test_a_text_that_nobody_here_writes_is_refused() -> None:
