@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from lakegate.contracts.door.file_signatures import UnreadableError
+from lakegate.contracts.judge.classified import concealed, shows_values
 from lakegate.contracts.judge.judgement import judge, row_rules
 from lakegate.contracts.judge.outcomes import Status
 from lakegate.contracts.judge.verdict import ACCEPTING
@@ -183,7 +184,9 @@ class Attempt:
             with stopwatch.step("ask"):
                 answers = list(backend.answer_queries(queries, self.samples if plan.policy.samples else 0))
                 measurements |= {each.check: each for each in explain.with_rows(queries, answers)}
-        answer = replace(answer, measurements=tuple(measurements[check.id] for check in checks))
+        found = [(check, measurements[check.id]) for check in checks]
+        kept = (concealed(check, each) if shows_values(plan, check) else each for check, each in found)
+        answer = replace(answer, measurements=tuple(kept))
         if request.slices is not None and judge(plan, answer).verdict in ACCEPTING:
             with stopwatch.step("slice"):
                 accepted = AcceptedSlices.of(plan, request, source, rejected)

@@ -5,20 +5,22 @@ The job reports numbers only. The one status in a result is Deequ's own, which m
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from lakegate.contracts.judge.classified import reads_classified, shows_values
 from lakegate.contracts.judge.columns import of_header
 from lakegate.contracts.judge.measured_numbers import briefly, in_numbers, measured
 from lakegate.contracts.model.contract import Severity
-from lakegate.contracts.plan.numbers import demands, tier_holds
+from lakegate.contracts.plan.numbers import demands, number_of, tier_holds
 from lakegate.contracts.plan.result import Measurement, Sample
 from lakegate.contracts.words import closest
 
 if TYPE_CHECKING:
     from lakegate.contracts.judge.measured_numbers import ReportedNumbers
     from lakegate.contracts.plan.check import Check, Tier
+    from lakegate.contracts.plan.plan import Plan
     from lakegate.contracts.plan.result import Measured, Result
 
 
@@ -61,12 +63,24 @@ OF_TYPES = ("type", "nested")
 _WORST = {Severity.FAIL: Status.FAIL, Severity.WARN: Status.WARN}
 
 
-def check_outcome(check: Check, result: Result, answer: Measurement | None) -> CheckOutcome:
-    """The outcome of a check, given the delivery's result and the check's measurement."""
+HIDDEN = "not shown"
+"""Instead of a number that shows a value of a classified field."""
+
+
+def check_outcome(plan: Plan, check: Check, result: Result, answer: Measurement | None) -> CheckOutcome:
+    """The outcome of a check, given the delivery's result and the check's measurement.
+
+    Of a number that shows a value of a classified field, only whether the bound holds is reported.
+    """
     if check.metric.of_header and check.skip is None and result.columns:
         answer = Measurement(check.id, of_header(check, result.columns))
-    status, message = _status_of(check, result, answer)
-    accept = answer.accept if answer else None
+    if answer and answer.accept and check.metric.is_external and reads_classified(plan, check):
+        answer = replace(answer, accept=replace(answer.accept, number=None))
+    status, message = _status_of(plan, check, result, answer)
+    accept = answer.accept if answer and status is not Status.ERROR else None
+    brief, numbers = (briefly(check, accept), in_numbers(check, accept)) if accept else ("", None)
+    if numbers is not None and shows_values(plan, check):
+        brief, numbers = HIDDEN, replace(numbers, value=None)
     return CheckOutcome(
         id=check.id,
         rule=check.rule,
@@ -74,16 +88,16 @@ def check_outcome(check: Check, result: Result, answer: Measurement | None) -> C
         fields=check.fields,
         status=status,
         wanted=check.wanted,
-        measured=briefly(check, accept) if accept and status is not Status.ERROR else "",
-        failing_rows=accept.failing if accept and check.metric.of_rows else None,
+        measured=brief,
+        failing_rows=answer.accept.failing if answer and answer.accept and check.metric.of_rows else None,
         message=message,
         samples=answer.samples if answer else (),
         good=answer.good if answer else (),
-        numbers=in_numbers(check, accept) if accept and status is not Status.ERROR else None,
+        numbers=numbers,
     )
 
 
-def _status_of(check: Check, result: Result, answer: Measurement | None) -> tuple[Status, str]:
+def _status_of(plan: Plan, check: Check, result: Result, answer: Measurement | None) -> tuple[Status, str]:
     absent = sorted(check.reads & set(result.columns.absent)) if result.columns else []
     if check.skip is not None:
         return Status.SKIP, check.skip
@@ -96,7 +110,7 @@ def _status_of(check: Check, result: Result, answer: Measurement | None) -> tupl
         return Status.SKIP, answer.skip
     if answer is None or answer.accept is None:
         return Status.ERROR, (answer.error if answer else None) or _no_answer(check)
-    status, message = _tiers_status(check, answer.accept, answer.tolerate)
+    status, message = _tiers_status(plan, check, answer.accept, answer.tolerate)
     return status, message + _foreign(check, result)
 
 
@@ -118,7 +132,7 @@ def _absent_message(name: str, result: Result) -> str:
     return f"the file has no column {name}" + (f"; it has {near}: did you mean that?" if near else "")
 
 
-def _tiers_status(check: Check, accept: Measured, tolerate: Measured | None) -> tuple[Status, str]:
+def _tiers_status(plan: Plan, check: Check, accept: Measured, tolerate: Measured | None) -> tuple[Status, str]:
     tiers = [(check.accept, accept, Status.PASS)]
     if check.tolerate is not None:
         if tolerate is None:
@@ -128,13 +142,18 @@ def _tiers_status(check: Check, accept: Measured, tolerate: Measured | None) -> 
         return Status.ERROR, "Deequ's own status of this check differs from ours: the measurement cannot be trusted"
     holding = (status for tier, found, status in tiers if tier_holds(check, tier, found))
     status = next(holding, _WORST[check.worst])
-    return status, _message(check, accept)
+    return status, _message(plan, check, accept)
 
 
 def _disagrees(check: Check, tier: Tier, found: Measured) -> bool:
     return found.engine_passed is not None and found.engine_passed is not tier_holds(check, tier, found)
 
 
-def _message(check: Check, accept: Measured) -> str:
+def _message(plan: Plan, check: Check, accept: Measured) -> str:
     subject = ", ".join(check.fields) or "the dataset"
+    if number_of(check, accept) is not None and shows_values(plan, check):
+        holds = "holds" if tier_holds(check, check.accept, accept) else "does not hold"
+        return (
+            f"{subject}: wanted {check.wanted}; this {holds}, and the number is not shown: it may be a classified value"
+        )
     return f"{subject}: wanted {check.wanted}; measured {measured(check, accept)}"

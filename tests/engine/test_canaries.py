@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -10,7 +11,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lakegate.cli.main import main
+from lakegate.contracts.compile.dataset import compile_plan
 from lakegate.contracts.judge.verdict import Verdict
+from lakegate.contracts.lint.examine import read
 from lakegate.contracts.model.policy import Policy
 from lakegate.contracts.plan.check import NONE, Check, Tier, Unit
 from lakegate.contracts.plan.metrics import Metric
@@ -130,3 +133,75 @@ def test_no_report_shows_a_value(
     assert ended.value.code == 1
     assert CANARY not in answers + messages
     assert "AAAAAA9999" in answers
+
+
+SALARIES = """\
+apiVersion: v3.1.0
+kind: DataContract
+id: salaries
+version: 1.0.0
+status: active
+schema:
+  - name: people
+    properties:
+      - {name: name, logicalType: string}
+      - {name: salary, logicalType: integer, classification: restricted}
+      - {name: since, logicalType: timestamp, classification: confidential}
+      - {name: age, logicalType: integer, classification: public}
+    quality:
+      - {id: best, type: sql, query: SELECT max(salary) FROM people, mustBeLessThan: 9000000, severity: error}
+      - {id: worst, type: sql, query: SELECT min(salary) - 1 FROM people WHERE name = 'x', mustBeGreaterThan: 9000000}
+      - {id: both, type: sql, query: "WITH a AS (SELECT salary AS s FROM people) SELECT sum(s) FROM a", mustBeBetween: [1, 2]}
+      - {id: counted, type: sql, query: SELECT COUNT(*) FROM people WHERE salary < 9000000, mustBe: 0}
+      - {id: open, type: sql, query: SELECT max(age) FROM people, mustBe: 31}
+      - id: mean
+        type: custom
+        engine: greatExpectations
+        implementation: {type: expect_column_mean_to_be_between, kwargs: {column: salary, max_value: 5}}
+      - {id: middle, type: custom, engine: soda, implementation: "percentile(salary, 0.5) < 1"}
+slaProperties: [{property: freshness, value: 1, unit: d, element: people.since}]
+"""
+
+
+@pytest.mark.parametrize(
+    "options",
+    [("--json",), (), ("--all",), ("--report", "page.html"), ("--format", "github"), ("--format", "junit")],
+    ids=str,
+)
+def test_no_number_shows_a_value_of_a_classified_field(
+    options: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Of answers of SQL, means, percentiles and ages of classified fields, only whether the bound holds. Counts are shown."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "c.yaml").write_text(SALARIES)
+    (tmp_path / "d.csv").write_text("name,salary,since,age\nx,7311731,2019-03-04T05:06:07Z,31\n")
+    monkeypatch.setattr(sys, "argv", ["lakegate", "check", *options, "--contract", "c.yaml", "d.csv"])
+    with pytest.raises(SystemExit):
+        main()
+    shown = "".join(capfd.readouterr()) + "".join(each.read_text() for each in tmp_path.glob("*.html"))
+
+    assert not re.search(r"7.?311.?73|1551.?676|2019|\d days", shown.replace("9000000", ""))
+    assert "may be a classified value" in " ".join(shown.split())
+
+
+def test_a_result_holds_no_number_of_a_classified_field(judge_files: Callable[..., Judged]) -> None:
+    """The result of an attempt, of which all outputs and the ledger are made, has a number that depends on the bounds alone."""
+    contract = read(SALARIES.encode())
+    plan = compile_plan(contract, contract.datasets[0])
+    results = [
+        judge_files(plan, f"name,salary,since,age\nx,{salary},2019-03-0{day}T05:06:07Z,31\n".encode())
+        for salary, day in ((7311731, 1), (7318888, 9))
+    ]
+    measurements = [json.dumps(each.result.to_json()["measurements"]) for each in results]
+
+    assert measurements[0] == measurements[1]
+    assert "7311" not in measurements[0]
+    assert {each.id.split("/")[0]: each.status.value for each in results[0].judgement.outcomes if each.numbers} | {
+        "best": "pass",
+        "worst": "fail",
+        "both": "fail",
+        "counted": "fail",
+        "open": "pass",
+        "mean": "fail",
+        "middle": "fail",
+    } == {each.id.split("/")[0]: each.status.value for each in results[0].judgement.outcomes if each.numbers}

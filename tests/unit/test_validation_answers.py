@@ -23,9 +23,10 @@ from lakegate.contracts.judge.validations import (
     read_answer,
 )
 from lakegate.contracts.model.contract import Severity
+from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.plan.check import NONE, Check, Metric, Tier, Unit
 from lakegate.contracts.plan.external import ExternalRule
-from lakegate.contracts.plan.plan import Plan
+from lakegate.contracts.plan.plan import Plan, PlanField
 from lakegate.contracts.plan.result import Measured, Measurement, Result, Unreadable
 
 NAME = "f" * 64
@@ -265,6 +266,18 @@ def test_the_answer_is_named_in_the_reason() -> None:
         "the dataset: wanted in order; measured 1 of 1 answers of the validator say that it is broken (its metric: 7)",
         RAISED,
     ]
+
+
+def test_the_metric_of_a_classified_field_is_not_named() -> None:
+    """A validator's metric may be the value of one person."""
+    found = read(answer(result(NOT)))
+    assert found is not None
+    classified = PlanField("a", "c0", LogicalType.STRING, classification="restricted")
+    plan = replace(PLAN, fields=(classified,), checks=(replace(ORDER, fields=("a",)),))
+
+    assert judge(plan, merged(plan, RESULT, {"GX": found})).outcomes[-1].message == (
+        "a: wanted in order; measured 1 of 1 answers of the validator say that it is broken"
+    )
 
 
 def test_what_cannot_be_read_is_not_asked() -> None:
