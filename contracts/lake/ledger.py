@@ -46,6 +46,8 @@ class Wrong(StrEnum):
     """The slices of the block do not begin where those before it end."""
     WATERMARK = "watermark"
     """The watermark of the block is before one below it, or after every event of its slices."""
+    REPEATED = "repeated"
+    """The delivery has a block below: its data is counted twice."""
     HEAD = "head"
     """There are blocks above the head: the head was reset or removed."""
     UNSIGNED = "unsigned"
@@ -155,6 +157,8 @@ def _faults(
 ) -> tuple[ChainFault, ...]:
     faults: list[ChainFault] = []
     top, last, following = GENESIS, -1, _Following()
+    delivered: dict[bytes, int] = {}
+    """The height of each delivery, by a part of its digest."""
     for height, (block, own, signature) in enumerate(digested):
         if isinstance(block, _Refused):
             faults.append(ChainFault(height, block.what, block.why))
@@ -166,6 +170,11 @@ def _faults(
                 why = watermark_fault(following.watermark, block.content["watermark"], block.content["watermark"])
                 faults.extend([ChainFault(height, Wrong.WATERMARK, why)] if why else ())
                 following = following._replace(watermark=block.content["watermark"])
+            if isinstance(block, Block):
+                mark = hashlib.blake2b(block.workload.encode(), digest_size=16).digest()
+                below = delivered.setdefault(mark, height)
+                if below != height:
+                    faults.append(ChainFault(height, Wrong.REPEATED, f"its delivery is that of block {below}"))
             if isinstance(block, Block) and block.slices:
                 faults.extend(ChainFault(height, what, why) for what, why in following.faults(block))
                 following = _Following.after(block)

@@ -16,7 +16,7 @@ from lakegate.functions.adapters.tables import HEAD, decoded, number, text
 from lakegate.functions.adapters.turns import turn_ended, watermark_set
 from lakegate.functions.adapters.workloads import fenced
 from lakegate.functions.ports.errors import ConditionFailed
-from lakegate.functions.ports.ledger import Head
+from lakegate.functions.ports.ledger import CommittedBlock, Head
 from lakegate.functions.ports.signing import UNSIGNED
 
 if TYPE_CHECKING:
@@ -92,15 +92,21 @@ class DynamoLedger:
         with port_errors():
             yield from (item for page in query for item in page["Items"])
 
+    def committed(self, workload: str) -> CommittedBlock | None:
+        """The item that the commit writes beside the block."""
+        item = self.table.get(_once_key(workload))
+        return decoded(item, lambda each: CommittedBlock(each["at"]["S"], int(each["block"]["N"]))) if item else None
+
     def commit(self, block: Block, workload: Workload, expected: Expected, message: Message) -> None:
         """The puts of one transaction.
 
         1. the row, if it is at `expected` with the same result: no delayed worker commits a decision that was not taken;
         2. the head, if it is the block below: no two blocks have the same predecessor;
         3. the block, if its height is free: no block is ever overwritten;
-        4. the message;
-        5. the delivery in the index of its line, by its verdict and by each rule that it breaks;
-        6. of slices, the end of the delivery's turn.
+        4. the item of the delivery, if there is none: a row that was set back is not committed again;
+        5. the message;
+        6. the delivery in the index of its line, by its verdict and by each rule that it breaks;
+        7. of slices, the end of the delivery's turn.
         """
         row, news = workload_item(workload), message_item(message)
         entry, listed = index_items(block, workload)
@@ -110,11 +116,12 @@ class DynamoLedger:
             {"Put": {"TableName": self.workloads.name, "Item": row, **_decided(expected, row)}},
             top,
             stored,
+            {"Put": {"TableName": self.table.name, **_once(block)}},
             {"Put": {"TableName": self.workloads.name, "Item": news}},
             *({"Put": {"TableName": self.table.name, "Item": each}} for each in listed),
         ]
         turn = turn_ended(self.workloads.name, workload)
-        reasons = ("state", "head", "head", *[""] * (len(writes) - 3), *["turn"] * len(turn))
+        reasons = ("state", "head", "head", "repeated", *[""] * (len(writes) - 4), *["turn"] * len(turn))
         try:
             transact(self.table.client, [*writes, *turn], reasons, digest(block)[:TOKEN_LENGTH])
         except ConditionFailed as failed:
@@ -142,6 +149,16 @@ class DynamoLedger:
         except ConditionFailed as failed:
             *of_record, turned = failed.reasons
             raise ConditionFailed(*record_reasons(tuple(of_record)), *filter(None, [turned])) from None
+
+
+def _once_key(workload: str) -> dict[str, dict[str, str]]:
+    return _key(f"workload#{workload}", 0)
+
+
+def _once(block: Block) -> dict[str, Any]:
+    """The item of a delivery that is committed, put if absent."""
+    item = {**_once_key(block.workload), "at": text(block.chain), "block": number(block.height)}
+    return {"Item": item, "ConditionExpression": "attribute_not_exists(chain)"}
 
 
 def record_puts(table: str, record: Record) -> list[dict[str, Any]]:

@@ -11,7 +11,8 @@ workloads  `id`                     `workload#<id>`, `message#<id>`, `content#<d
                                     `announcement#<id>`, `request#<digest>`, `validation#<digest>`,
                                     `callback#<digest>`, `slices#<line>`
 ledger     `chain`, `height`        one item a block; the head of the chain at height -1; `event#<id>`, at height 0, for
-                                    each record; the index of finished deliveries (history.py):
+                                    each record; `workload#<id>`, at height 0, for each delivery that has a block; the
+                                    index of finished deliveries (history.py):
                                     `<chain>#verdict#<verdict>`, `<chain>#rule#<digest>`; the key that signs
                                     a chain: `<chain>#key`, at height 0
 =========  =======================  ================================================================================

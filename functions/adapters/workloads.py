@@ -18,7 +18,7 @@ from lakegate.functions.adapters.rows import (
     workload_of,
 )
 from lakegate.functions.adapters.tables import ALWAYS, decoded, instant, number, text
-from lakegate.functions.adapters.turns import next_slice, state_replaced, turn_key, turn_taken
+from lakegate.functions.adapters.turns import next_slice, state_replaced, turn_ended, turn_key, turn_taken
 from lakegate.functions.ports.errors import ConditionFailed, NotFound, UnreadableItem
 from lakegate.functions.workload import producer_id
 
@@ -89,6 +89,11 @@ class DynamoWorkloads:
     def next_slice(self, line: str) -> NextSlice:
         """A strongly consistent read."""
         return next_slice(self.table.get(turn_key(line)))
+
+    def end_turn(self, workload: Workload) -> None:
+        """An update of the item of the line."""
+        for each in turn_ended(self.table.name, workload):
+            transact(self.table.client, [each], ("turn",))
 
     def replace_state(self, line: str, before: NextSlice, runs: tuple[StateRun, ...]) -> None:
         """An update of the item of the line."""

@@ -21,6 +21,13 @@ class Head(NamedTuple):
     digest: str
 
 
+class CommittedBlock(NamedTuple):
+    """Where the one block of a delivery is."""
+
+    chain: str
+    height: int
+
+
 class Ledger(Protocol):
     """The chains of blocks."""
 
@@ -55,13 +62,18 @@ class Ledger(Protocol):
         """The fingerprint of the key that signs the chain, empty before its first record of one; strongly consistent."""
         ...
 
+    def committed(self, workload: str) -> CommittedBlock | None:
+        """Where the block of a delivery is; None before it is committed. Strongly consistent."""
+        ...
+
     def commit(self, block: Block, workload: Workload, expected: Expected, message: Message) -> None:
-        """**The commit**: terminal row, block, new head and outbox row in one transaction.
+        """**The commit**: terminal row, block, new head, outbox row, and what `committed` answers, in one transaction.
 
         Conditions: the row is at `expected` and carries the same result digest; the head is `block.previous` at
-        `block.height - 1`; the block is absent. ConditionFailed.reasons: one entry each for row and head, `""` where it
-        held, else `state` or `head`. A delivery with slices also needs the turn of its line, and ends it; without it there is a
-        third entry, `turn`. Raises TransactionConflict, IdempotencyMismatch. The token is of the content.
+        `block.height - 1`; the block is absent; no block of the delivery is committed, whatever its row says.
+        ConditionFailed.reasons: one entry each for row and head, `""` where it held, else `state` or `head`; where the delivery
+        is committed, a third entry, `repeated`. A delivery with slices also needs the turn of its line, and ends it; without it
+        there is a further entry, `turn`. Raises TransactionConflict, IdempotencyMismatch. The token is of the content.
 
         In a stack that signs, the block is written with its signature. Raises SigningDenied.
         """

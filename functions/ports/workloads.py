@@ -70,6 +70,10 @@ class Workloads(Protocol):
         """What the next slice of a line begins with; strongly consistent."""
         ...
 
+    def end_turn(self, workload: Workload) -> None:
+        """End the turn of a delivery that is committed. Raises ConditionFailed (`turn`) where it is not its turn."""
+        ...
+
     def replace_state(self, line: str, before: NextSlice, runs: tuple[StateRun, ...]) -> None:
         """Set the merge state of a line that is still as it was. ConditionFailed (`turn`) where a delivery was decided."""
         ...

@@ -14,6 +14,7 @@ from lakegate.contracts.lake.workflow import PUSH
 from lakegate.functions.usecases.moves import OutcomeChanged
 from lakegate.functions.usecases.observe import OBSERVERS, Observation, observe, result_of
 from lakegate.functions.usecases.operations import OPERATIONS
+from lakegate.functions.usecases.publish_delivery import settle
 from lakegate.functions.usecases.steps import ConcurrentUpdate, Effect, perform
 from lakegate.functions.usecases.submission import uncounted
 from lakegate.functions.usecases.tidying import tidy
@@ -37,6 +38,8 @@ TIME_TO_POLL: Final = 90.0
 def advance(dependencies: Dependencies, workload: Workload) -> Steps[Workload]:
     """Advance a workload as far as possible now; a concurrent update by another worker is a good end, too."""
     try:
+        if workload.state in OBSERVERS:
+            workload = yield from settle(dependencies, workload)
         while workload.state in OBSERVERS:
             found = observe(dependencies, workload)
             if found is None:

@@ -9,8 +9,10 @@ Between 1 and 2 a reader of `accepted/` may already see bytes: they were DECIDED
 from __future__ import annotations
 
 import hashlib
+import re
+from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from lakegate.contracts.lake.block import Block, BlockKind
 from lakegate.contracts.lake.block_parts import LedgerObject
@@ -22,20 +24,62 @@ from lakegate.functions.ports.objects import Address
 from lakegate.functions.ports.workloads import Expected
 from lakegate.functions.usecases.addressing import addressed
 from lakegate.functions.usecases.copies import copied, copies_of, listed, slices_of
-from lakegate.functions.usecases.moves import OutcomeChanged, is_same_write, message
+from lakegate.functions.usecases.moves import OutcomeChanged, is_same_write, message, move
 from lakegate.functions.usecases.signing import names_key
 from lakegate.functions.usecases.steps import Alarm, ConcurrentUpdate, Effect, perform
 from lakegate.functions.usecases.waived import measured_result, measured_row
+from lakegate.functions.workload import Decision, Pin
 
 if TYPE_CHECKING:
     from lakegate.functions.ports.ledger import Head
     from lakegate.functions.usecases.dependencies import Dependencies
     from lakegate.functions.usecases.observe import Observation
     from lakegate.functions.usecases.steps import Steps
-    from lakegate.functions.workload import Pin, Workload
+    from lakegate.functions.workload import Workload
 
+INGESTED: Final = re.compile(r"/ingest_date=(\d{4}-\d{2}-\d{2})/", re.ASCII)
 COMMIT_TRIES = 5
 """Others may extend a busy chain first; after so many tries `sweep` continues."""
+
+
+def settle(dependencies: Dependencies, workload: Workload) -> Steps[Workload]:
+    """The workload; ended, where the ledger has its block: its row was set back, and nothing is judged or committed again.
+
+    Its message may be sent once more, under the same id.
+    """
+    place = dependencies.ledger.committed(workload.id)
+    if place is None:
+        return workload
+    block = dependencies.ledger.blocks(place.chain, place.height - 1)[0]
+    assert isinstance(block, Block)
+    to = State.PUBLISHED if block.kind is BlockKind.PUBLISHED else State.QUARANTINED
+    after = workload._replace(
+        state=to,
+        pin=_pin_of(block, workload.pin),
+        decision=_decision_of(block, workload.decision or workload.candidate),
+        candidate=None,
+        due_at=dependencies.clock.now() + dependencies.timing.lease,
+    )
+    if workload.decision is not None and workload.decision.offsets:
+        with suppress(ConditionFailed):  # another delivery's, or nobody's
+            yield from perform(Effect.SETTLE, partial(dependencies.workloads.end_turn, workload))
+    news = message(dependencies, after, block.height)
+    return (yield from move(dependencies, Effect.SETTLE, workload, after, message=news))
+
+
+def _pin_of(block: Block, pin: Pin | None) -> Pin:
+    """What the block was pinned to."""
+    pinned = (block.chain, block.contract_version, block.plan)
+    if pin is not None and (pin.chain, pin.version, pin.plan) == pinned:
+        return pin
+    day = INGESTED.search(block.objects[0].key)
+    contract = block.chain.rpartition("/")[0] if block.plan else ""
+    return Pin(block.chain, contract, *pinned[1:], ingest_date=day[1] if day else "", judging_time=block.system_time)
+
+
+def _decision_of(block: Block, decision: Decision | None) -> Decision:
+    """What was decided; of a row of a time before that, the verdict alone."""
+    return decision if decision is not None and decision.verdict == block.verdict else Decision(block.verdict)
 
 
 def publish(dependencies: Dependencies, workload: Workload, to: State, _found: Observation) -> Steps[Workload]:
@@ -88,6 +132,8 @@ def _commit(
             current = dependencies.workloads.get(workload.id)
             if is_same_write(current, after):
                 return current
+            if "repeated" in refused.reasons and "state" not in refused.reasons:
+                return (yield from settle(dependencies, current))
             if refused.reasons == ("", "", "turn"):
                 raise Alarm("turn-lost", workload.id) from None
             if "head" not in refused.reasons or "state" in refused.reasons:

@@ -54,6 +54,7 @@ class Effect(StrEnum):
     DECIDE = "decide"
     COPY = "copy to the destination"
     COMMIT = "commit: terminal state, block and message"
+    SETTLE = "end a workload whose block the ledger has"
     WRITE_SEGMENT = "write a segment of the readers' manifest"
     WRITE_MANIFEST = "write the readers' manifest"
     DELETE_SOURCE = "delete the judged version"

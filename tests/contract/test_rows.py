@@ -15,7 +15,7 @@ from lakegate.contracts.lake.routes import Route
 from lakegate.functions.ports.batches import Batch, Member
 from lakegate.functions.ports.errors import ConditionFailed, NotFound
 from lakegate.functions.ports.history import HistoryEntry
-from lakegate.functions.ports.ledger import Head
+from lakegate.functions.ports.ledger import CommittedBlock, Head
 from lakegate.functions.ports.pauses import Pause
 from lakegate.functions.ports.registry import Proposal, Publication, RegistrySnapshot, SeenParent
 from lakegate.functions.ports.workloads import Expected
@@ -243,6 +243,21 @@ def test_the_commit_is_row_block_head_and_message(ports: Ports) -> None:
     assert (first,) == ports.ledger.blocks(CHAIN)
     assert Head(0, digest(first)) == ports.ledger.head(CHAIN)
     assert ports.outbox.pending(10) == (NEWS,)
+
+
+def test_a_delivery_is_committed_once(ports: Ports) -> None:
+    """Whatever its row says: the ledger knows where its block is, and refuses another one with the reason `repeated`."""
+    assert ports.ledger.committed("w2") is None
+    ports.workloads.create(DECIDED)
+    first = block(0, GENESIS)
+    ports.ledger.commit(first, committed(DECIDED), HERE, NEWS)
+    ports.workloads.save(DECIDED, Expected(State.PUBLISHED, 2))
+    with pytest.raises(ConditionFailed) as refused:
+        ports.ledger.commit(block(1, digest(first)), committed(DECIDED), HERE, replace(NEWS, id="w2:published:1"))
+
+    assert refused.value.reasons == ("", "", "repeated")
+    assert (ports.workloads.get("w2"), ports.ledger.blocks(CHAIN)) == (DECIDED, (first,))
+    assert ports.ledger.committed("w2") == CommittedBlock(CHAIN, 0)
 
 
 def test_an_empty_chain_has_a_head_below_the_first_block(ports: Ports) -> None:

@@ -77,6 +77,31 @@ def test_a_decision_moves_the_watermark_by_which_it_was_judged(ports: Ports, bef
     assert (ports.workloads.get("w2"), ports.workloads.next_slice(CHAIN)) == (second, NextSlice(8, JUNE, (), "w2"))
 
 
+def test_a_turn_is_ended_by_its_delivery_alone(ports: Ports) -> None:
+    """Once; of another delivery it is refused with the reason `turn`, and one without slices has none."""
+    first = judged(ports, "w1", 0, 6)
+    refusals(ports, first)
+    with pytest.raises(ConditionFailed) as refused:
+        ports.workloads.end_turn(first._replace(id="w2"))
+    ports.workloads.end_turn(first)
+    ports.workloads.end_turn(first._replace(decision=replace(DECISION, offsets=None)))
+
+    assert "turn" in refused.value.reasons
+    assert ports.workloads.next_slice(CHAIN) == NextSlice(6, "")
+
+
+def test_two_lines_of_a_contract_have_a_turn_each(ports: Ports) -> None:
+    """Neither the turn, nor what the next slice begins with, is shared by the lines of a contract."""
+    other = f"{CHAIN.rpartition('/')[0]}/others_v1"
+    first, second = judged(ports, "w1", 0, 6), judged(ports, "w2", 0, 9)
+    assert second.pin is not None
+    second = second._replace(pin=replace(second.pin, chain=other))
+
+    assert (refusals(ports, first), refusals(ports, second)) == ((), ())
+    assert ports.workloads.next_slice(CHAIN) == NextSlice(6, "", (), "w1")
+    assert ports.workloads.next_slice(other) == NextSlice(9, "", (), "w2")
+
+
 @pytest.mark.parametrize(("first", "end"), [(0, 8), (6, 8), (7, 8)])
 def test_nothing_is_decided_before_the_delivery_before_it_is_committed(ports: Ports, first: int, end: int) -> None:
     """Neither from the same offset nor from the next one, and nothing is written."""

@@ -10,7 +10,7 @@ from lakegate.contracts.lake.block import GENESIS, canonical, digest
 from lakegate.contracts.lake.signatures import KEY, Signature, SignedText, fingerprint, signed_text
 from lakegate.functions.ports.errors import ConditionFailed, IdempotencyMismatch
 from lakegate.functions.ports.history import entry_of
-from lakegate.functions.ports.ledger import Head
+from lakegate.functions.ports.ledger import CommittedBlock, Head
 from lakegate.functions.ports.signing import UNSIGNED
 from tests.fakes.rows import may_mark
 
@@ -41,6 +41,8 @@ class MemoryLedger:
         self.signatures: dict[tuple[str, int], Signature] = {}
         self._heads: dict[str, Head] = {}
         self._keys: dict[str, str] = {}
+        self.committed_blocks: dict[str, CommittedBlock] = {}
+        """Of each delivery, whatever its row says."""
         self.events: set[str] = set()
         self._entries: dict[str, list[HistoryEntry]] = {}
         self._tokens: dict[str, tuple[datetime, tuple[object, ...]]] = {}
@@ -75,6 +77,10 @@ class MemoryLedger:
         """The one that was named last."""
         return self._keys.get(chain, "")
 
+    def committed(self, workload: str) -> CommittedBlock | None:
+        """What the commit wrote."""
+        return self.committed_blocks.get(workload)
+
     def commit(self, block: Block, workload: Workload, expected: Expected, message: Message) -> None:
         """Row, block, head and message, all or nothing; the same token within ten minutes is the same transaction."""
         self._rows.faults.pass_or_refuse()
@@ -85,13 +91,15 @@ class MemoryLedger:
         decided = row is not None and row.decision == workload.decision
         state = "" if decided and self._rows.matches(workload.id, expected) else "state"
         head = self._head_reason(block)
-        if state or head:
-            raise ConditionFailed(state, head)
+        repeated = ["repeated"] if workload.id in self.committed_blocks else []
+        if state or head or repeated:
+            raise ConditionFailed(state, head, *repeated)
         signature = self._signature(block, self.signing.current)
         self._rows.end_turn(workload)
         self._rows.write(workload)
         self._rows.post(message)
         self._extend(block, signature)
+        self.committed_blocks[workload.id] = CommittedBlock(block.chain, block.height)
         self._entries.setdefault(block.chain, []).append(entry_of(block, workload))
         self._tokens[token] = (self._rows.clock.now(), (block, workload, expected, message))
 

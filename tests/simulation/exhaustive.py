@@ -51,7 +51,10 @@ OF_REVALIDATIONS = {Effect.WRITE_REVALIDATION, Effect.REPORT_REVALIDATION}
 """Effects of rules with a schedule, which tests/simulation/test_revalidations.py plays."""
 OF_ERASURE = {Effect.REPLACE, Effect.ERASE}
 """Effects of an erasure, which tests/simulation/test_erasures.py plays."""
+OF_RESTORES = {Effect.SETTLE}
+"""Effects after rows were set back, which tests/unit/usecases/test_set_back.py plays."""
 NOT_PLAYED = {
+    *OF_RESTORES,
     *(Effect.KEEP_CURSOR, Effect.REPORT_DRIFT, Effect.ANCHOR),
     *(*OF_PEOPLE, *OF_PARTS, *OF_NOTIFICATIONS, *OF_ANNOUNCEMENTS, *OF_ERASURE, *OF_PULLS, *OF_VALIDATORS),
     *(*OF_REVALIDATIONS, *PUBLISHING),

@@ -19,7 +19,7 @@ from lakegate.functions.usecases.intake import intake
 from lakegate.functions.usecases.notify import notify
 from lakegate.functions.usecases.pausing import pause, resume
 from lakegate.functions.usecases.replay import replay
-from lakegate.functions.usecases.steps import RETRIES, Alarm, Effect, patiently
+from lakegate.functions.usecases.steps import RETRIES, Alarm, Defect, Effect, patiently
 from lakegate.functions.usecases.sweep import Swept, sweep
 from lakegate.functions.usecases.waive import waive
 from lakegate.functions.workload import State
@@ -300,7 +300,7 @@ class Stage:
             raise Violation("P4", "a command was answered, and the line is another one")
         if isinstance(value, Swept):
             for failure in value.failures:
-                if isinstance(failure, Alarm):
+                if isinstance(failure, Alarm | Defect):
                     raise Violation("P4", f"an alarm: {failure!r}")
 
     def _replayed(self, asked: Workload) -> None:

@@ -149,6 +149,17 @@ def test_a_chain_is_verified_in_one_pass(monkeypatch: pytest.MonkeyPatch) -> Non
     assert read == list(map(to_json, chain))
 
 
+def test_a_delivery_with_two_blocks_is_a_fault() -> None:
+    """Where every other rule of the chain holds: its data is counted twice."""
+    chain = a_chain(3)
+    again = replace(chain[0], height=3, previous=digest(chain[2]))
+    signed = [SignedText(canonical(each)) for each in (*chain, again)]
+
+    assert verify_signed(signed, again.chain, signatures_by(None)) == (
+        ChainFault(3, Wrong.REPEATED, "its delivery is that of block 0"),
+    )
+
+
 @pytest.mark.parametrize(
     "spoiled",
     [

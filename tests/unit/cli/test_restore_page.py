@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from typing import TYPE_CHECKING, Any
 
 import boto3
 
+from lakegate.functions.usecases.intake import intake
+from lakegate.functions.usecases.steps import run
+from lakegate.functions.usecases.sweep import sweep
 from tests.fakes.quick_moto import REGION
 from tests.unit.cli.page_commands import aws, commands, sections
-from tests.unit.cli.stack import LAKE
+from tests.unit.cli.stack import LAKE, LANDING
+from tests.unit.cli.test_unreadable_items import AheadClock
 
 if TYPE_CHECKING:
     from tests.unit.cli.conftest import Lakegate
@@ -26,6 +31,18 @@ def client(service: str) -> Any:
 
 def items(lakegate: Lakegate, table: str) -> list[str]:
     return sorted(str(item) for item in lakegate.clients["dynamodb"].scan(TableName=table)["Items"])
+
+
+def rows(lakegate: Lakegate, table: str) -> list[dict[str, Any]]:
+    return list(lakegate.clients["dynamodb"].scan(TableName=table)["Items"])
+
+
+def replace_rows(lakegate: Lakegate, table: str, restored: list[dict[str, Any]]) -> None:
+    """What a restore to an earlier time does."""
+    for item in rows(lakegate, table):
+        lakegate.clients["dynamodb"].delete_item(TableName=table, Key={"id": item["id"]})
+    for item in restored:
+        lakegate.clients["dynamodb"].put_item(TableName=table, Item=item)
 
 
 def test_a_table_is_restored_under_its_own_name(lakegate: Lakegate) -> None:
@@ -48,6 +65,32 @@ def test_a_table_is_restored_under_its_own_name(lakegate: Lakegate) -> None:
     recovery = lakegate.clients["dynamodb"].describe_continuous_backups(TableName="ledger")
     described = recovery["ContinuousBackupsDescription"]["PointInTimeRecoveryDescription"]
     assert described["PointInTimeRecoveryStatus"] == "ENABLED"
+
+
+def test_tables_of_three_moments_commit_nothing_twice(lakegate: Lakegate) -> None:
+    """Drill: registry, workloads and ledger are of different times; every delivery has its one block, and the next is judged."""
+    lakegate.routed()
+    of_registry = rows(lakegate, "registry")
+    done, open_one = lakegate.delivered(), lakegate.upload(body=b"id,amount\nb,1\n", name="open.csv")
+    lakegate.intake("orders/open.csv")
+    of_workloads = rows(lakegate, "workloads")
+    lakegate.answer(open_one)
+    late = lakegate.delivered(body=b"id,amount\nc,1\n", name="late.csv")
+    runs, ledger = len(lakegate.jobs.runs), items(lakegate, "ledger")
+    replace_rows(lakegate, "registry", of_registry)
+    replace_rows(lakegate, "workloads", of_workloads)
+    there = dataclasses.replace(lakegate.dependencies, clock=AheadClock())
+    swept = [run(sweep(there), there.clock).failures for _ in range(2)]
+    run(intake(there, LANDING, "orders/late.csv"), there.clock)
+
+    assert (swept, len(lakegate.jobs.runs)) == ([[], []], runs)
+    assert items(lakegate, "ledger") == ledger
+    assert [json.loads(lakegate.ok("status", each, "--json"))["state"] for each in (done, open_one)] == [
+        "PUBLISHED"
+    ] * 2
+    assert sum(f"workload#{late}" in each for each in ledger) == 1
+    assert lakegate("verify", "orders_v1", "--objects").exit_code == 0
+    assert lakegate.delivered(body=b"id,amount\nd,1\n", name="next.csv")
 
 
 def test_an_item_is_copied_from_a_restored_table(lakegate: Lakegate) -> None:
