@@ -11,7 +11,8 @@ from lakegate.functions.ports.errors import AccessDenied, ConditionFailed, NotFo
 from lakegate.functions.ports.objects import ObjectVersion, VersionPage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from datetime import datetime, timedelta
 
     from lakegate.functions.ports.errors import PortError
     from lakegate.functions.ports.objects import Address
@@ -51,6 +52,10 @@ class MemoryObjects:
         self.touched: list[tuple[str, str]] = []
         """Bucket and key of every write and delete: for tests that check only what changed."""
         self._past: dict[str, ObjectVersion] = {}
+        self._replaced: dict[str, datetime] = {}
+        """Since when a version is not current."""
+        self.read_hooks: list[Callable[[Address], None]] = []
+        """Called after each read of bytes: what others do to an object between two reads of it."""
         self.locked: dict[str, type[PortError]] = {}
         """Versions that nobody but their producer can read, and how S3 refuses: AccessDenied or Archived."""
         self.written_bytes = 0
@@ -72,6 +77,8 @@ class MemoryObjects:
     def read(self, address: Address, start: int = 0, length: int | None = None) -> bytes:
         """A range of a version's bytes."""
         body = self._readable(address)[1]
+        for hook in self.read_hooks:
+            hook(address)
         return body[start:] if length is None else body[start : start + length]
 
     def versions(self, bucket: str, prefix: str, after: str | None = None, limit: int = 1000) -> VersionPage:
@@ -135,6 +142,7 @@ class MemoryObjects:
         keys = self.buckets[address.bucket]
         if address.version is None:
             if address.key in keys:
+                self._replaced[keys[address.key][-1].version] = self._clock.now()
                 keys[address.key].append(self._marker())
             return
         left = [stored for stored in keys.get(address.key, ()) if stored.version != address.version]
@@ -178,8 +186,26 @@ class MemoryObjects:
         self.touched.append((to.bucket, to.key))
         version = f"v{self._written}"
         described = ObjectVersion(to.bucket, to.key, version, etag, len(body), checksum, self._clock.now())
-        self.buckets[to.bucket].setdefault(to.key, []).append(Stored(self._written, version, described, body))
+        stored = self.buckets[to.bucket].setdefault(to.key, [])
+        if stored:
+            self._replaced[stored[-1].version] = described.modified
+        stored.append(Stored(self._written, version, described, body))
         return described
+
+    def expire(self, bucket: str, prefix: str, noncurrent: timedelta, current: timedelta | None = None) -> None:
+        """What a rule of the bucket's lifecycle does at midnight: versions that are not current, markers above nothing, old objects."""
+        now, keys = self._clock.now(), self.buckets[bucket]
+        for key in [key for key in keys if key.startswith(prefix)]:
+            *below, top = keys[key]
+            if current is not None and top.described is not None and now - top.described.modified > current:
+                self._replaced[top.version] = now
+                below, top = [*below, top], self._marker()
+            left = [each for each in below if now - self._replaced[each.version] <= noncurrent]
+            if top.described is not None or left:
+                keys[key] = [*left, top]
+            else:
+                del keys[key]
+            self.touched.append((bucket, key))
 
     def _marker(self) -> Stored:
         self._written += 1

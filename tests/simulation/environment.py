@@ -202,6 +202,12 @@ class Environment:
         self.inbox.append(("landed", key))
         return upload
 
+    def expire(self) -> None:
+        """What the rules of the lake do at midnight (template.yaml, LakeBucket)."""
+        day = timedelta(days=1)
+        self.memory.objects.expire(LAKE, "staging/", day, 45 * day)
+        self.memory.objects.expire(LAKE, "runs/", day)
+
     def lock(self, upload: Upload, refusal: type[PortError]) -> None:
         """The upload is encrypted by a key that the gate may not use, or it is archived: only a person can change that."""
         upload.refusal = refusal

@@ -11,7 +11,8 @@ from lakegate.contracts.lake.states import PASSIVE_STATES, State
 from lakegate.functions.ports.errors import AccessDenied, Archived
 from lakegate.functions.ports.pauses import Pause
 from lakegate.functions.ports.signing import UNSIGNED
-from lakegate.functions.usecases.steps import Effect
+from lakegate.functions.usecases.steps import Effect, run
+from lakegate.functions.usecases.sweep import sweep
 from tests.fakes.jobs import Ending
 from tests.simulation.environment import ALONE, BATCHES, PREFIX, SIGNED, Environment, Upload
 from tests.simulation.lifecycle import begin, command
@@ -127,6 +128,14 @@ def _resume(env: Environment, _upload: Upload) -> None:
     env.memory.rows.resume(LINE, env.memory.clock.now())
 
 
+def _expire(env: Environment, upload: Upload) -> None:
+    """The producer deletes its upload, a sweep looks at the staged copies, and two days pass before anything else happens."""
+    env.delete(upload)
+    run(sweep(env.dependencies), env.dependencies.clock)
+    env.memory.clock.sleep(2 * 24 * 3_600)
+    env.expire()
+
+
 def _deploy(env: Environment, _upload: Upload) -> None:
     env.deploy()
 
@@ -204,6 +213,7 @@ MORE = (
     Scenario("sunset by its date", b"good:1", "PUBLISHED", earlier=(b"good:2",), line="sunset"),
     Scenario("retired by its date", b"good:1", "QUARANTINED", line="retired", may_end=("PUBLISHED",)),
     Scenario("draft", b"good:1", "QUARANTINED", line="draft"),
+    Scenario("deleted, swept and expired", b"good:1", "PUBLISHED", before=((Effect.COPY, _expire),)),
     Scenario("deleted while judged", b"good:1", "PUBLISHED", before=((Effect.DECIDE, _delete),)),
 )
 

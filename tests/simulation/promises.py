@@ -478,7 +478,7 @@ class Promises:
                 if upload.version.key == key:
                     self._kept(upload)
         elif key.startswith("staging/"):
-            current = self.env.lake[key][-1].described
+            current = self.env.lake[key][-1].described if key in self.env.lake else None
             (self.staging.add if current else self.staging.discard)(key)
         elif key.startswith(("accepted/", "quarantine/")) and not key.startswith(REBUILT):
             stored = self.env.lake.get(key, [])
@@ -595,6 +595,8 @@ class Promises:
             raise Violation("P21", f"a line accepted something that was pinned as {row.pin.status}")
         if block.waiver != (row.waiver if row.state is S.PUBLISHED else None):
             raise Violation("P3", "a block names another waiver than the row")
+        if not row.pin.plan and not row.replay_of:
+            self._unrouted(block, row)
         self._counted(block, row)
         self._true(row)
         _broken("P26", self.slices.committed(block, row))
@@ -649,6 +651,12 @@ class Promises:
                 "P21",
                 f"the ledger has {row.decision.verdict} ({', '.join(reasons) or 'no reason'}), the expected verdict differs",
             )
+
+    def _unrouted(self, block: Block, row: Workload) -> None:
+        """What no route covers is in the chain, and in the folder, of the day on which it landed."""
+        day = self.upload_of(row).version.modified.date().isoformat()
+        if block.chain != f"_unrouted/{day}" or any(f"/ingest_date={day}/" not in each.key for each in block.objects):
+            raise Violation("P3", "an unrouted delivery is in the chain or the folder of another day")
 
     def _waived(self, row: Workload) -> bool:
         """Whether a rejection was waived rightly: with its reasons, and accepted exactly if the waiver was not over."""

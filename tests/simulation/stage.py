@@ -67,6 +67,10 @@ CONTENDED = frozenset(Effect) - {
 """Effects that AWS may refuse because another request is on the same row or key: DynamoDB's writes and S3's conditional ones."""
 
 
+DAY = 24 * 60
+"""Minutes."""
+OF_HELD = frozenset({Effect.PIN, Effect.FAIL, Effect.VANISH, Effect.SETTLE})
+"""Effects by which what is held leaves that state."""
 LONGEST = 10_000
 """Effects of one worker: more than any sweep has."""
 
@@ -165,6 +169,8 @@ class Stage:
             if self.trace is not None:
                 self.log(f"{minutes:g} minutes pass")
             self.env.memory.clock.sleep(minutes * 60)
+            if minutes >= DAY:
+                self.env.expire()
 
     def notify(self) -> None:
         """The outbox's own schedule fires, a minute later: its index lags."""
@@ -229,7 +235,7 @@ class Stage:
         worker.done += 1
         if worker.done > LONGEST:
             raise Violation("P4", f"{worker.name} does not end")
-        if worker.barred and effect is Effect.PIN:
+        if worker.barred and effect in OF_HELD:
             self._by_the_pause(worker)
         promises = self.promises
         promises.barred = frozenset(worker.barred) if worker.barred else NOBODY

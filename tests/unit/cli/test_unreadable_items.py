@@ -217,7 +217,9 @@ def test_one_damaged_item_stops_nothing_else(lakegate: Lakegate, kind: str, dama
 OBJECTS: Final = ("plans/", "_manifest.json", "_manifest/", "request.json", "result.json", "report.html", "staging/")
 
 
-@pytest.mark.parametrize("damage", ["not JSON", "missing", "unknown key"])
+@pytest.mark.parametrize(
+    "damage", ["not JSON", *(pytest.param(each, marks=pytest.mark.full) for each in ("missing", "unknown key"))]
+)
 @pytest.mark.parametrize("part", OBJECTS)
 def test_one_damaged_object_stops_nothing_else(lakegate: Lakegate, part: str, damage: str) -> None:
     """Deliveries of all lines end, but those that were pinned to a plan that is gone."""

@@ -1,0 +1,71 @@
+"""Objects that others can write may be other ones at each read: what is decided and committed is of one and the same bytes."""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import suppress
+from datetime import timedelta
+
+import pytest
+
+from lakegate.contracts.errors import LakegateError
+from lakegate.contracts.judge.verdict import ACCEPTING
+from lakegate.functions.ports.objects import Address
+from lakegate.functions.usecases.advance import advance
+from lakegate.functions.usecases.sweep import sweep
+from lakegate.functions.workload import State
+from tests.simulation.environment import LAKE, Environment
+from tests.unit.usecases.scenarios import answered, decided, drive
+
+OTHER = b"bad:22"
+"""Another content, of the same size."""
+
+
+def result_of(body: bytes, key: str, like: Environment) -> bytes:
+    """A result.json of the same attempt about another content."""
+    del like
+    env, _ = answered(body)
+    return env.memory.objects.read(Address(LAKE, key))
+
+
+@pytest.mark.parametrize("read", range(4))
+def test_a_result_that_is_exchanged_between_two_reads_decides_nothing_mixed(read: int) -> None:
+    """After each of its reads: verdict and digest are of the same bytes, and no block is committed with another result."""
+    env, row = answered()
+    key = f"runs/{row.id}/attempt=1/result.json"
+    own, other = env.memory.objects.read(Address(LAKE, key)), result_of(OTHER, key, env)
+    other = other.replace(b'"workload":"' + other.split(b'"workload":"')[1][:64], b'"workload":"' + row.id.encode())
+    reads: list[str] = []
+
+    def exchange(address: Address) -> None:
+        if address.key == key:
+            reads.append(address.key)
+            if len(reads) == read + 1:
+                env.memory.objects.delete(Address(LAKE, key))
+                env.memory.objects.put(Address(LAKE, key), other)
+
+    env.memory.objects.read_hooks.append(exchange)
+    for _ in range(3):
+        with suppress(LakegateError):  # an alarm, which a person looks at
+            drive(env.dependencies, advance(env.dependencies, env.dependencies.workloads.get(row.id)))
+        env.memory.clock.sleep(3_600)
+    after = env.dependencies.workloads.get(row.id)
+
+    assert after.decision is not None
+    verdicts = {hashlib.sha256(own).hexdigest(): True, hashlib.sha256(other).hexdigest(): False}
+    assert (after.decision.verdict in ACCEPTING) is verdicts[after.decision.result]
+    assert after.decision.result == hashlib.sha256(own).hexdigest()
+    committed = env.memory.ledger.committed(row.id)
+    assert (committed is not None) is (after.state is State.PUBLISHED)
+
+
+def test_the_staged_copy_of_what_is_decided_outlives_its_upload() -> None:
+    """Its producer deletes it, a sweep looks at staged copies, old versions expire: what is decided is still copied."""
+    env, row = decided()
+    env.delete(env.uploads[0])
+    drive(env.dependencies, sweep(env.dependencies))
+    env.memory.clock.sleep(timedelta(days=2).total_seconds())
+    env.expire()
+    drive(env.dependencies, sweep(env.dependencies))
+
+    assert env.dependencies.workloads.get(row.id).state is State.PUBLISHED
