@@ -595,8 +595,7 @@ class Promises:
             raise Violation("P21", f"a line accepted something that was pinned as {row.pin.status}")
         if block.waiver != (row.waiver if row.state is S.PUBLISHED else None):
             raise Violation("P3", "a block names another waiver than the row")
-        if not row.pin.plan and not row.replay_of:
-            self._unrouted(block, row)
+        self._unrouted(block, row)
         self._counted(block, row)
         self._true(row)
         _broken("P26", self.slices.committed(block, row))
@@ -654,6 +653,8 @@ class Promises:
 
     def _unrouted(self, block: Block, row: Workload) -> None:
         """What no route covers is in the chain, and in the folder, of the day on which it landed."""
+        if row.replay_of or block.plan:
+            return
         day = self.upload_of(row).version.modified.date().isoformat()
         if block.chain != f"_unrouted/{day}" or any(f"/ingest_date={day}/" not in each.key for each in block.objects):
             raise Violation("P3", "an unrouted delivery is in the chain or the folder of another day")
