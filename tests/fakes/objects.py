@@ -193,7 +193,7 @@ class MemoryObjects:
         return described
 
     def expire(self, bucket: str, prefix: str, noncurrent: timedelta, current: timedelta | None = None) -> None:
-        """What a rule of the bucket's lifecycle does at midnight: versions that are not current, markers above nothing, old objects."""
+        """Apply a rule of the lifecycle: versions that are not current, markers above nothing, old objects."""
         now, keys = self._clock.now(), self.buckets[bucket]
         for key in [key for key in keys if key.startswith(prefix)]:
             *below, top = keys[key]
