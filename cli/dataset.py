@@ -23,6 +23,18 @@ Anchor: TypeAlias = Annotated[
     typer.Option(help="HEIGHT=DIGEST of the ledger, known from elsewhere; may be given several times."),
 ]
 
+MustBe: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--is",
+        help="The line, or the identity (did:odf:…), that the dataset must have; a key signs all lines of a stack.",
+        show_default=False,
+    ),
+]
+Unsigned: TypeAlias = Annotated[
+    bool, typer.Option("--unsigned", help="With --key: also the blocks above the highest signed one.")
+]
+
 
 @app.command()
 def read(  # noqa: PLR0913 - a command has these options
@@ -96,6 +108,8 @@ def import_(  # noqa: PLR0913 - a command has these options
     *,
     key: KeyFile = None,
     anchor: Anchor = None,
+    must_be: MustBe = None,
+    unsigned: Unsigned = False,
     stack: StackName = DEFAULT_STACK,
     local: Local = False,
     as_json: AsJson = False,
@@ -109,16 +123,21 @@ def import_(  # noqa: PLR0913 - a command has these options
     """
     from lakegate.cli.dataset_import import import_dataset  # noqa: PLC0415 - likewise
 
-    import_dataset(source, folder, _proof(key, anchor), stack if local else None, as_json=as_json)
+    import_dataset(
+        source, folder, _proof(key, anchor, must_be, takes_unsigned=unsigned), stack if local else None, as_json=as_json
+    )
 
 
 @app.command()
-def verify(
+def verify(  # noqa: PLR0913 - a command has these options
     folder: Annotated[
         Path, typer.Argument(help="A folder that `import` or `export` filled, or a copy of one.", show_default=False)
     ],
     key: KeyFile = None,
     anchor: Anchor = None,
+    must_be: MustBe = None,
+    *,
+    unsigned: Unsigned = False,
     as_json: AsJson = False,
 ) -> None:
     """Verify a dataset of Open Data Fabric in a folder: its chain, the ledger in its attachments, and all of its data.
@@ -129,15 +148,15 @@ def verify(
     """
     from lakegate.cli.dataset_verify import verify_dataset  # noqa: PLC0415 - likewise
 
-    raise typer.Exit(verify_dataset(folder, _proof(key, anchor), as_json=as_json))
+    raise typer.Exit(verify_dataset(folder, _proof(key, anchor, must_be, takes_unsigned=unsigned), as_json=as_json))
 
 
-def _proof(key: Path | None, anchor: list[str] | None) -> Proof:
+def _proof(key: Path | None, anchor: list[str] | None, must_be: list[str] | None, *, takes_unsigned: bool) -> Proof:
     from lakegate.cli.anchors import anchors_in  # noqa: PLC0415 - likewise
     from lakegate.cli.odf_ledger import Proof  # noqa: PLC0415 - likewise
     from lakegate.cli.signing import signatures_by  # noqa: PLC0415 - likewise
 
-    return Proof(signatures_by(key), anchors_in(anchor or ()))
+    return Proof(signatures_by(key), anchors_in(anchor or ()), frozenset(must_be or ()), takes_unsigned)
 
 
 @app.command()

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 from lakegate.cli import terminal
 from lakegate.cli.aws import entered, readable_errors
 from lakegate.cli.escape import escaped
-from lakegate.cli.odf_copy import DatasetCopy, as_document, in_words
+from lakegate.cli.odf_copy import DatasetCopy, as_document, check_names, in_words
 from lakegate.cli.odf_dataset import check_file, followed, head_of, names, walked
 from lakegate.cli.odf_ledger import ledger_of
-from lakegate.cli.odf_places import FolderPlace
+from lakegate.cli.odf_places import FOLDERS, FolderPlace, SourceError
 from lakegate.cli.odf_repositories import source_of
 from lakegate.contracts.errors import InputError
 from lakegate.functions.ports.errors import NotFound
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from lakegate.cli.odf_dataset import Added
+    from lakegate.cli.odf_dataset import Added, Link
     from lakegate.cli.odf_ledger import CheckedLedger, Proof
     from lakegate.cli.odf_places import OdfSource
 
@@ -61,25 +61,43 @@ def imported(source: OdfSource, folder: FolderPlace, proof: Proof) -> DatasetCop
 def _imported(source: OdfSource, head: str, folder: FolderPlace, proof: Proof) -> DatasetCopy:
     before, own = folder.head(), head_of(folder)
     there = walked(folder, own)[0] if own else []
-    new, joint = walked(folder, head, names(there), source)
-    _check_continues(own, head, joint)
-    state, slices = followed([*there, *new])
-    ledger = ledger_of([*there, *new], slices, proof)
+    brought: list[str] = []
+    try:
+        new, joint = walked(folder, head, names(there), source, brought.append)
+        _check_continues(own, head, joint)
+        links = [*there, *new]
+        state, slices = followed(links)
+        ledger = ledger_of(links, proof)
+        check_names(state, ledger, proof)
+        if ledger is not None and ledger.unproven:
+            links, left = links[: ledger.proven], links[ledger.proven :]
+            _check_proven(links, there)
+            folder.remove(f"blocks/{each.name}" for each in left)
+            state, slices = followed(links)
+    except SourceError:
+        raise  # what came is used when the command is repeated
+    except InputError:
+        folder.remove(brought)
+        raise
     added = [each for each in slices if each.sequence >= len(there)]
     _bring(source, folder, added, ledger)
-    if new:
-        folder.set_head(head, before)
-    return DatasetCopy(state, len(new), tuple(added), ledger)
+    if len(links) > len(there):
+        folder.set_head(links[-1].name, before)
+    return DatasetCopy(state, len(links) - len(there), tuple(added), ledger)
+
+
+def _check_proven(links: Sequence[Link], there: Sequence[Link]) -> None:
+    """Whether the folder has nothing above what is proven."""
+    if len(links) < len(there):
+        words = f"the folder has {len(there):,} blocks, and signatures cover {len(links):,} of them"
+        raise InputError(f"{words}: --unsigned takes the others, too, which anybody may have written")
 
 
 def _check_folder(path: Path) -> None:
     if path.exists() and not path.is_dir():
         raise InputError(f"{path} is not a folder")
-    if path.is_dir() and (extra := sorted({each.name for each in path.iterdir()} - {"refs", "blocks", "data"})):
+    if path.is_dir() and (extra := sorted({each.name for each in path.iterdir()} - set(FOLDERS))):
         raise InputError(f"{path} has {extra[0]}, which is no part of a dataset: give another folder")
-    for each in (path / name for name in ("refs", "blocks", "data")):
-        if each.is_symlink():
-            raise InputError(f"{each} is a symbolic link, which would be written through: give another folder")
 
 
 def _check_continues(own: str | None, head: str, joint: str | None) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from lakegate.cli import terminal
 from lakegate.cli.damages import MAX_SHOWN
 from lakegate.cli.escape import escaped
-from lakegate.cli.odf_copy import DatasetCopy, as_document, in_words
+from lakegate.cli.odf_copy import DatasetCopy, as_document, check_names, in_words
 from lakegate.cli.odf_dataset import check_file, followed, head_of, walked
 from lakegate.cli.odf_ledger import ledger_of
 from lakegate.cli.odf_places import FolderPlace
@@ -43,11 +43,15 @@ def _verified(folder: FolderPlace, head: str, proof: Proof) -> tuple[DatasetCopy
     try:
         links, _ = walked(folder, head)
         state, added = followed(links)
-        ledger = ledger_of(links, added, proof)
+        ledger = ledger_of(links, proof)
+        check_names(state, ledger, proof)
     except InputError as error:
         return None, [str(error)]
     times = ledger.event_times if ledger else {}
     faults = []
+    if ledger is not None and ledger.unproven:
+        words = f"signatures cover {ledger.proven:,} of its {len(links):,} blocks"
+        faults.append(f"{words}: anybody may have written the others; --unsigned accepts them")
     with terminal.working("comparing slices") as progress:
         for number, each in enumerate(added, 1):
             progress(f"comparing slices: {number:,} of {len(added):,}")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from lakegate.cli import signing
+from lakegate.contracts.errors import InputError
 from lakegate.contracts.words import shown
 
 if TYPE_CHECKING:
@@ -36,6 +37,15 @@ class DatasetCopy:
         return self.ledger.line if self.ledger else str(self.state.id)
 
 
+def check_names(state: ChainState, ledger: CheckedLedger | None, proof: Proof) -> None:
+    """InputError where the dataset has another line or identity than it must have."""
+    own = {str(state.id), ledger.line if ledger else ""}
+    if not proof.names <= own:
+        wanted = " and ".join(sorted(proof.names))
+        line = f"the line {shown(ledger.line)}" if ledger else "no line of Lakegate"
+        raise InputError(f"this is the dataset {state.id} of {line}, not {wanted}")
+
+
 def as_document(found: DatasetCopy, folder: Path, proof: Proof) -> dict[str, object]:
     """For machines."""
     ledger = found.ledger
@@ -50,6 +60,7 @@ def as_document(found: DatasetCopy, folder: Path, proof: Proof) -> dict[str, obj
         "rows": sum(each.data.rows for each in found.added),
         "bytes": sum(each.data.size for each in found.added),
         "ledger": ledger and {"line": ledger.line, "height": ledger.height, "digest": ledger.digest},
+        "left_out": ledger.unproven if ledger else 0,
         "signatures": ledger and signing.as_document(proof.signatures, proof.anchors),
     }
 
@@ -70,4 +81,7 @@ def in_words(found: DatasetCopy, new: str, proof: Proof) -> Iterator[str]:
     else:
         yield "The ledger in its attachments is intact, and gives this dataset."
         yield f"  height and digest  {found.ledger.height}={found.ledger.digest}"
+        if found.ledger.unproven:
+            blocks = "1 block" if found.ledger.unproven == 1 else f"{found.ledger.unproven:,} blocks"
+            yield f"Left out: {blocks} of the ledger above, which no signature covers yet; --unsigned takes them."
         yield from signing.in_words(proof.signatures, found.ledger.height, proof.anchors)

@@ -73,26 +73,40 @@ def head_of(source: OdfSource) -> str | None:
         text = read(source, HEAD, LONGEST_HEAD).decode(errors="replace").strip()
     except NotFound:
         return None
-    code, digest = hash_in(text)
+    try:
+        code, digest = hash_in(text)
+    except InputError:
+        code, digest = None, b""
     if code is not HashCode.SHA3_256:
-        raise InputError(f"{HEAD} names no block: {shown(text)}")
+        raise InputError(f"{source}/{HEAD} names no block of a dataset: {shown(text) if text else 'it is empty'}")
     return multihash(code, digest)
 
 
 def walked(
-    folder: FolderPlace, head: str, known: Collection[str] = (), source: OdfSource | None = None
+    folder: FolderPlace,
+    head: str,
+    known: Collection[str] = (),
+    source: OdfSource | None = None,
+    brought: Callable[[str], None] = lambda _: None,
 ) -> tuple[list[Link], str | None]:
-    """The blocks from the first unknown one up to the head, and the name of the one before. `source`: where missing ones are."""
+    """The blocks from the first unknown one up to the head, and the name of the one before.
+
+    `source`: where missing ones are; `brought` is called with the names of those that were copied from there.
+    """
     links: list[Link] = []
     size, above = 0, None
     name: str | None = head
     while name is not None and name not in known:
-        body = _checked(folder, name) if source is None else _brought(source, name, folder)
+        body = _checked(folder, name) if source is None else _brought(source, name, folder, brought)
         size += len(body)
         previous, sequence = _parsed(name, body, link_in)
         if above is not None and sequence != above - 1:
             raise InputError(f"the block {name} has the number {sequence}, not the one before its successor's")
-        if sequence >= MOST_BLOCKS or size > MOST_BYTES:
+        if above is None and sequence >= MOST_BLOCKS:
+            raise InputError(
+                f"the last block {name} has the number {sequence:,}: no more than {MOST_BLOCKS:,} are read"
+            )
+        if len(links) >= MOST_BLOCKS or size > MOST_BYTES:
             raise InputError(
                 f"the chain has more than {MOST_BLOCKS:,} blocks, or blocks of more than {MOST_BYTES:,} bytes"
             )
@@ -121,11 +135,12 @@ def followed(links: Iterable[Link]) -> tuple[ChainState, list[Added]]:
     return state, added
 
 
-def _brought(source: OdfSource, name: str, folder: FolderPlace) -> bytes:
+def _brought(source: OdfSource, name: str, folder: FolderPlace, brought: Callable[[str], None]) -> bytes:
     place = f"blocks/{name}"
     if is_whole(folder, place):
         return read(folder, place, LARGEST_BLOCK)
     body = _checked(source, name)
+    brought(place)
     folder.put(place, body)
     return body
 

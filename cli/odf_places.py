@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import stat
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -19,7 +20,7 @@ from lakegate.contracts.odf.multihash import HashCode, multihash
 from lakegate.functions.ports.errors import NotFound
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from contextlib import AbstractContextManager
     from io import FileIO
 
@@ -27,6 +28,11 @@ HEAD: Final = "refs/head"
 PIECE: Final = 1 << 20
 LONGEST_HEAD: Final = 1024
 LOCK: Final = "refs/.lock"
+FOLDERS: Final = ("refs", "blocks", "data")
+
+
+class SourceError(InputError):
+    """A place cannot be read, which says nothing about what it has."""
 
 
 class OdfHead(NamedTuple):
@@ -92,20 +98,28 @@ class FolderPlace:
 
     path: Path
 
+    def __str__(self) -> str:
+        return str(self.path)
+
     def pieces(self, name: str) -> Iterator[bytes]:
-        """See `OdfSource`."""
+        """See `OdfSource`. A pipe or a device, which may never end, is no file."""
         try:
-            with (self.path / name).open("rb") as file:
+            with open(os.open(self.path / name, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:  # noqa: PTH123 - a pipe without a writer would wait
+                if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                    raise SourceError(f"{self.path / name} is no regular file")
                 while piece := file.read(PIECE):
                     yield piece
         except FileNotFoundError:
             raise NotFound(name) from None
         except OSError as error:
-            raise InputError(f"{self.path / name} cannot be read: {error.strerror}") from None
+            raise SourceError(f"{self.path / name} cannot be read: {error.strerror}") from None
 
     @contextmanager
     def locked(self) -> Iterator[None]:
         """See `OdfPlace`. The lock ends with the process that holds it, however that ends; its file is removed."""
+        for each in (self.path / name for name in FOLDERS):
+            if each.is_symlink():
+                raise InputError(f"{each} is a symbolic link, which would be written through: give another folder")
         place = self.path / LOCK
         try:
             file = _opened(place)
@@ -152,6 +166,14 @@ class FolderPlace:
             part.replace(place)
         except OSError as error:
             raise InputError(f"{place} cannot be written: {error.strerror}") from None
+
+    def remove(self, names: Iterable[str]) -> None:
+        """Delete objects, and folders that have none left."""
+        for each in names:
+            (self.path / each).unlink(missing_ok=True)
+        for name in (*FOLDERS, "."):
+            with suppress(OSError):  # it is not empty, or not there
+                (self.path / name).rmdir()
 
     def set_head(self, text: str, before: OdfHead | None) -> None:
         """See `OdfPlace`."""

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import nullcontext
 from dataclasses import dataclass
 from http.client import HTTPException
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from queue import Empty, Queue
+from threading import Thread
+from typing import TYPE_CHECKING, Any, Final
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import Request
 
 from lakegate.cli.destination import S3
-from lakegate.cli.odf_places import HEAD, LONGEST_HEAD, PIECE, FolderPlace, OdfHead, is_whole
+from lakegate.cli.odf_places import HEAD, LONGEST_HEAD, PIECE, FolderPlace, OdfHead, SourceError, is_whole
 from lakegate.cli.over_http import OPENER, SECONDS
 from lakegate.contracts.errors import InputError
 from lakegate.functions.adapters.clients import client
@@ -26,6 +29,10 @@ if TYPE_CHECKING:
 
     from lakegate.cli.odf_places import OdfPlace, OdfSource
 
+PATIENCE: Final = SECONDS
+"""Seconds until a server answers, and sends its first bytes."""
+SLOWEST: Final = 10_000
+"""Bytes that a server sends in a second, at the least."""
 ABSENT: Final = frozenset({404, 410})
 
 
@@ -57,6 +64,9 @@ class S3Place:
 
     bucket: str
     prefix: str
+
+    def __str__(self) -> str:
+        return f"s3://{self.bucket}/{self.prefix}".rstrip("/")
 
     def pieces(self, name: str) -> Iterator[bytes]:
         """See `OdfSource`."""
@@ -111,20 +121,47 @@ class WebSource:
 
     url: str
 
+    def __str__(self) -> str:
+        return self.url
+
     def pieces(self, name: str) -> Iterator[bytes]:
-        """See `OdfSource`."""
+        """See `OdfSource`. SourceError where the server sends less than SLOWEST after its first seconds."""
         url = f"{self.url}/{name}"
         request = Request(url, headers={"Accept-Encoding": "identity", "User-Agent": "lakegate"})  # noqa: S310 - http(s)
+        began, received = time.monotonic(), 0
         try:
-            with OPENER.open(request, timeout=SECONDS) as answer:
-                while piece := answer.read(PIECE):
+            with _begun(request) as answer:
+                while piece := answer.read1(PIECE):
+                    received += len(piece)
                     yield piece
+                    if time.monotonic() - began > PATIENCE + received / SLOWEST:
+                        raise SourceError(f"{url} is sent too slowly: {received:,} bytes so far")
                 if answer.length:
-                    raise InputError(f"{url} broke off: repeat the command")
+                    raise SourceError(f"{url} broke off: repeat the command")
         except HTTPError as refused:
             with refused:
                 if refused.code in ABSENT:
                     raise NotFound(name) from None
-                raise InputError(f"{url} answered {refused.code}") from None
+                raise SourceError(f"{url} answered {refused.code}") from None
         except (URLError, HTTPException, OSError, ValueError) as error:
-            raise InputError(f"{url} does not answer ({type(error).__name__})") from None
+            raise SourceError(f"{url} does not answer ({type(error).__name__})") from None
+
+
+def _begun(request: Request) -> Any:  # noqa: ANN401 - the library's answer
+    """The answer to a request when its head is there. TimeoutError where that takes too long, even if bytes come meanwhile."""
+    found: Queue[Any] = Queue(1)
+
+    def ask() -> None:
+        try:
+            found.put(OPENER.open(request, timeout=PATIENCE))
+        except Exception as error:  # noqa: BLE001 - the caller raises it
+            found.put(error)
+
+    Thread(target=ask, daemon=True).start()
+    try:
+        answer = found.get(timeout=PATIENCE)
+    except Empty:
+        raise TimeoutError from None
+    if isinstance(answer, Exception):
+        raise answer
+    return answer

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from lakegate.contracts.convert.source_odf import UNSTATED, described
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.block import Block, canonical_json, from_json
+from lakegate.contracts.lake.records import Record
 from lakegate.contracts.lake.signatures import SignedText, signature_document, signature_from
 from lakegate.contracts.odf.block_writing import block_bytes
 from lakegate.contracts.odf.chain import follow
@@ -103,6 +104,8 @@ def odf_blocks(
         slices = (block.slices or ()) if isinstance(block, Block) else ()
         changed = plan_of(block) if isinstance(block, Block) and slices and block.plan != writer.plan else None
         yield writer.write(block, SetAttachments(tuple(_attached(block, each, changed))))
+        if isinstance(block, Record) and block.kind == "watermark":
+            yield from writer.mark(block)
         if isinstance(block, Block) and slices:
             yield from writer.describe(block, changed, fields_of(block))
             files = {one.key: one for one in block.objects}
@@ -152,6 +155,14 @@ class _Writer:
         data = DataSlice(stated.logical, stated.physical, stated.offset, stated.end - 1, file.size)
         watermark = _moment(at.watermark) if is_last and at.watermark else self.state.watermark
         return self.write(at, AddData(self.state.last_offset, data, watermark), AddedSlice(data, stated, file))
+
+    def mark(self, at: Record) -> Iterator[OdfBlock]:
+        """The block of a watermark that a person set; before the first slice, that of the slice states it."""
+        watermark = _moment(str(at.content["watermark"]))
+        assert self.state is not None
+        before = self.state.watermark
+        if self.state.last_offset is not None and (before is None or watermark > before):
+            yield self.write(at, AddData(self.state.last_offset, None, watermark))
 
 
 def _moment(text: str) -> Moment:

@@ -47,13 +47,18 @@ LONGEST_PLAN: Final = 8 << 20
 """Bytes; a block has 16 MiB at the most."""
 
 
-def described(block: Block, text: bytes, fields: Sequence[Mapping[str, Any]]) -> Iterator[OtherEvent]:
-    """The events of the plan that a block names. InputError where the text is not that plan."""
+def named_plan(block: Block, text: bytes) -> Plan:
+    """The plan that a block names. InputError where the text is not that plan."""
     if len(text) > LONGEST_PLAN:
         raise InputError(f"the plan of the block {block.height} has more than {LONGEST_PLAN:,} bytes")
     if hashlib.sha256(text).hexdigest() != block.plan:
         raise InputError(f"the plan of the block {block.height} is not the one that it names")
-    plan = Plan.from_bytes(text)
+    return Plan.from_bytes(text)
+
+
+def described(block: Block, text: bytes, fields: Sequence[Mapping[str, Any]]) -> Iterator[OtherEvent]:
+    """The events of the plan that a block names. InputError where the text is not that plan."""
+    plan = named_plan(block, text)
     source = source_event(plan, fields)
     yield from (info_event(plan), license_event(plan), *(() if source is None else (source,)))
 

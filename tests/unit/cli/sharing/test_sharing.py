@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import shutil
 import threading
-from contextlib import contextmanager
+import time
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
@@ -19,9 +22,11 @@ from lakegate.cli.odf_places import FolderPlace
 from lakegate.cli.odf_repositories import WebSource, place_of, source_of
 from lakegate.cli.signing import signatures_by
 from lakegate.contracts.errors import InputError
-from lakegate.contracts.odf.metadata import OtherEvent, block_in
+from lakegate.contracts.lake.records import event_id
+from lakegate.contracts.odf.metadata import OtherEvent, block_in, moment_of
 from tests.unit.cli.sharing.shared_line import LINE, WIDER, bring, files_of, shorter_line, size_of
 from tests.unit.cli.stack import LAKE
+from tests.unit.ledger_chain import RECORD
 from tests.unit.signing import FORGER, ONE
 
 if TYPE_CHECKING:
@@ -29,6 +34,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from lakegate.cli.odf_places import OdfHead
+    from lakegate.contracts.lake.records import Record
     from tests.fakes.signing import MemoryKey
     from tests.unit.cli.conftest import Lakegate
     from tests.unit.cli.sharing.shared_line import Lake
@@ -88,6 +94,32 @@ def test_a_repeated_export_writes_what_is_new(line: Lake, tmp_path: Path) -> Non
     assert (found.new, found.slices) == (2, 1)
     assert files_of(folder) == files_of(tmp_path / "whole")
     assert all(path.stat().st_mtime_ns == time for path, time in before.items() if path.name != "head")
+
+
+def test_a_watermark_that_a_person_set_is_that_of_the_dataset(line: Lake, tmp_path: Path) -> None:
+    """At once, not with the next slice; one that is there already is no event, nor is one before the first slice."""
+
+    def marks(time: str) -> Record:
+        return replace(
+            RECORD, kind="watermark", content={"watermark": time, "before": ""}, event=event_id("watermark", time)
+        )
+
+    line.append(marks("2026-11-24T00:00:00.000000Z"))
+    found = line.export(tmp_path / "shared")
+    state = bring(tmp_path / "shared", tmp_path / "copy").state
+    assert (found.new, state.sequence, state.last_offset) == (19, 18, 3)
+    assert state.watermark == moment_of(datetime(2026, 11, 24, tzinfo=UTC))
+    line.append(marks("2026-11-24T00:00:00.000000Z"))
+    assert line.export(tmp_path / "shared").new == 1
+
+    early = replace(line, folder=tmp_path / "early", stored=[], offset=0, watermark=None)
+    early.name_key()
+    early.append(marks("2026-11-01T00:00:00.000000Z"))
+    early.publish("id,at\n1,2026-11-20T10:00:00Z\n")
+    assert early.export(tmp_path / "other").new == 10
+    assert bring(tmp_path / "other", tmp_path / "other copy").state.watermark == moment_of(
+        datetime(2026, 11, 19, 10, tzinfo=UTC)
+    )
 
 
 class Failing:
@@ -268,7 +300,7 @@ def test_a_fork_is_refused(line: Lake, tmp_path: Path) -> None:
     line.export(folders["other"])
     line.stored = stored
     bring(folders["one"], folders["copy"])
-    before = {each: body for each, body in files_of(folders["copy"]).items() if each in files_of(folders["one"])}
+    before = files_of(folders["copy"])
     for name, reason in (
         ("short", "the dataset is older than the one in the folder"),
         ("fork", "is another one above the block f1620"),
@@ -276,9 +308,7 @@ def test_a_fork_is_refused(line: Lake, tmp_path: Path) -> None:
     ):
         with pytest.raises(InputError, match=reason):
             bring(folders[name], folders["copy"])
-    after = files_of(folders["copy"])
-
-    assert {each: after[each] for each in before} == before
+        assert files_of(folders["copy"]) == before
 
 
 def a_file(folder: Path) -> Path:
@@ -349,6 +379,15 @@ class Quiet(SimpleHTTPRequestHandler):
             self.send_response(302)
             self.send_header("Location", "/")
             self.end_headers()
+        elif self.path.startswith("/slow"):  # the head of an answer without end, or its body
+            self.send_response(200)
+            if self.path.startswith("/slow-body/"):
+                self.end_headers()
+            self.flush_headers()
+            with suppress(OSError):
+                for _ in range(100):
+                    self.wfile.write(b"X: 1\r\n")
+                    time.sleep(0.02)
         elif self.path.startswith("/broken/"):
             self.send_response(200)
             self.send_header("Content-Length", "100")
@@ -373,6 +412,27 @@ def test_a_static_web_server_is_a_repository(shared: Path, tmp_path: Path) -> No
     assert files_of(tmp_path / "copy") == files_of(shared)
     with pytest.raises(InputError, match="does not answer"):
         list(WebSource(url).pieces("refs/head"))
+
+
+@pytest.mark.parametrize("path", ["slow-head", "slow-body"])
+def test_a_server_that_sends_a_few_bytes_now_and_then_is_given_up(
+    path: str, shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the head of an answer, or of its body."""
+    monkeypatch.setattr("lakegate.cli.odf_repositories.PATIENCE", 0.5)
+    with served(shared) as url, pytest.raises(InputError, match=r"does not answer|is sent too slowly"):
+        imported(source_of(f"{url}/{path}"), FolderPlace(tmp_path / "copy"), Proof(signatures_by(None)))
+
+
+def test_an_export_does_not_write_through_a_link(line: Lake, tmp_path: Path) -> None:
+    """As an import does not."""
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "dataset").mkdir()
+    (tmp_path / "dataset/data").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(InputError, match="data is a symbolic link, which would be written through"):
+        line.export(tmp_path / "dataset")
+
+    assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
 @pytest.mark.parametrize(

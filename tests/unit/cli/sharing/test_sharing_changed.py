@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -52,8 +53,9 @@ def headed(text: str) -> Callable[[Path], None]:
         (shorter("data"), "its bytes are others than its name says"),
         (swapped("blocks"), "others than its name says"),
         (swapped("data"), "is not as stated"),
-        (headed(""), "multibase"),
-        (headed("../../etc/passwd"), "multibase"),
+        (headed(""), r"/refs/head names no block of a dataset: it is empty"),
+        (headed("../../etc/passwd"), r"/refs/head names no block of a dataset: `../../etc/passwd`"),
+        (headed("<!DOCTYPE html>"), "/refs/head names no block of a dataset: `<!DOCTYPE html>`"),
         (headed("f1620" + "0" * 64), "the block f1620000000+ is missing"),
         (headed("f9680c00120" + "0" * 64), "names no block"),
         (headed("f" * 2000), "more than 1,024 bytes"),
@@ -90,7 +92,18 @@ def test_a_chain_without_end_is_refused(
 ) -> None:
     """A repository can send blocks for ever: their number and their bytes have a bound."""
     monkeypatch.setattr(f"lakegate.cli.odf_dataset.{bound}", most)
-    with pytest.raises(InputError, match="the chain has more than"):
+    with pytest.raises(InputError, match=r"the chain has more than|has the number 16: no more than 10 are read"):
+        bring(shared, tmp_path / "copy")
+    assert files_of(tmp_path / "copy") == {}
+
+
+@pytest.mark.parametrize("place", ["refs/head", "blocks", "data"])
+def test_a_pipe_is_no_file(shared: Path, tmp_path: Path, place: str) -> None:
+    """Nobody writes to it, and nobody waits for that."""
+    path = shared / place if place == "refs/head" else one(shared, place)
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(InputError, match="is no regular file"):
         bring(shared, tmp_path / "copy")
 
 

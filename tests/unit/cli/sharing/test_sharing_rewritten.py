@@ -10,12 +10,14 @@ import pytest
 
 from lakegate.cli.dataset_import import imported
 from lakegate.cli.dataset_verify import BROKEN, verify_dataset
+from lakegate.cli.odf_copy import in_words
 from lakegate.cli.odf_ledger import Proof
 from lakegate.cli.odf_places import FolderPlace
 from lakegate.cli.signing import signatures_by
 from lakegate.contracts.convert.chain_odf import odf_blocks
 from lakegate.contracts.errors import InputError
-from lakegate.contracts.lake.block import Block, from_json
+from lakegate.contracts.lake.block import Block, canonical, from_json
+from lakegate.contracts.lake.signatures import SignedText
 from lakegate.contracts.odf.block_writing import block_bytes
 from lakegate.contracts.odf.columns import COMMON
 from lakegate.contracts.odf.metadata import (
@@ -32,7 +34,8 @@ from lakegate.contracts.odf.metadata import (
 from lakegate.contracts.odf.points import point_of
 from lakegate.contracts.plan.plan import Plan
 from lakegate.engine.slices.fields import plan_fields
-from tests.unit.cli.sharing.shared_line import a_line
+from tests.unit.cli.sharing.shared_line import LINE, WIDER, a_line, files_of
+from tests.unit.ledger_chain import RECORD
 from tests.unit.signing import FORGER, ONE
 
 if TYPE_CHECKING:
@@ -187,10 +190,41 @@ def renamed(event: SetDataSchema) -> SetDataSchema:
     return SetDataSchema((*event.fields[:-1], {**event.fields[-1], "name": "other"}))
 
 
+def nullable(event: SetDataSchema) -> SetDataSchema:
+    """The last column may not be null any more."""
+    last = event.fields[-1]
+    assert last["type_type"] == "DataTypeOption"
+    inner = {"type_type": last["type"]["inner_type"], "type": last["type"]["inner"]}
+    return SetDataSchema((*event.fields[:-1], {**last, **inner}))
+
+
+def in_another_zone(event: SetDataSchema) -> SetDataSchema:
+    fields = [dict(each) for each in event.fields]
+    (time,) = [each for each in fields if each["name"] == "event_time"]
+    time["type"] = {**time["type"], "timezone": "Europe/Berlin"}
+    return SetDataSchema(tuple(fields))
+
+
+FALSE: dict[str, Any] = {"extra": {"attributes": '{"opendatafabric.org/description": "in euros"}'}}
+
+
+def explained(event: SetDataSchema) -> SetDataSchema:
+    return SetDataSchema((*event.fields[:-1], {**event.fields[-1], **FALSE}))
+
+
+def explained_source(blocks: Blocks) -> Blocks:
+    (*_, source) = [each.event for each in blocks if getattr(each.event, "kind", "") == "AddPushSource"]
+    assert isinstance(source, OtherEvent)
+    *others, last = source.value["read"]["schema"]["fields"]
+    read = {**source.value["read"], "schema": {"fields": [*others, {**last, **FALSE}]}}
+    return restated("AddPushSource", read=read)(blocks)
+
+
 def nothing_attached(blocks: Blocks) -> Blocks:
     return [each for each in blocks if not isinstance(each.event, SetAttachments)]
 
 
+LATER = "2026-11-23T00:00:00.000000Z"
 LOGICAL = "f9680c00120" + "ab" * 32
 PHYSICAL = "f1620" + "ab" * 32
 
@@ -206,22 +240,32 @@ PHYSICAL = "f1620" + "ab" * 32
         (at(AddData, lambda event: replace(event, watermark=Moment(2030, 1, 0, 0))), "gives another dataset"),
         (at(AddData, lambda event: replace(event, watermark=Moment(2020, 1, 0, 0))), "the watermark moves back"),
         (at(AddData, lambda event: replace(event, data=None)), "gives another dataset"),
-        (later, "gives another dataset"),
+        (lambda blocks: blocks[:-1], "at its end: the ledger gives more blocks"),
+        (lambda blocks: [*blocks, blocks[-2]], "block 17: the ledger ends before this block"),
+        (lambda blocks: [*blocks[:-1], blocks[-2]], "it is `AddPushSource`, where the ledger gives `AddData`"),
+        (later, "block 16: its system time is another than the ledger gives"),
         (at(Seed, lambda _: Seed(point_of(b"another"))), "gives another dataset"),
         (at(SetDataSchema, renamed), "gives another dataset"),
-        (renamed_everywhere, "its columns are others than those of the schema"),
+        (renamed_everywhere, "block 13: its event `SetDataSchema` states other values than the ledger gives"),
+        (at(SetDataSchema, nullable), "its event `SetDataSchema` states other values"),
+        (at(SetDataSchema, in_another_zone), "its event `SetDataSchema` states other values"),
+        (at(SetDataSchema, explained), "its event `SetDataSchema` states other values"),
+        (explained_source, "its event `AddPushSource` states other values"),
         (restated("SetVocab", offset_column=None), "gives another dataset"),
         (restated("SetInfo", description="Other visits"), "gives another dataset"),
         (restated("SetLicense", name="Free for all"), "gives another dataset"),
         (restated("AddPushSource", source_name="other"), "gives another dataset"),
         (restated("AddPushSource", merge_type="MergeStrategyLedger"), "gives another dataset"),
-        (at(SetAttachments, without_plan), "gives another dataset: the plan of the block 4 is missing"),
-        (at(SetAttachments, other_plan), "gives another dataset: the plan of the block 4 is not the one that it names"),
+        (at(SetAttachments, without_plan), "gives another dataset at block 12: the plan of the block 4 is missing"),
+        (
+            at(SetAttachments, other_plan),
+            "gives another dataset at block 13: the plan of the block 4 is not the one that it names",
+        ),
         (at(SetAttachments, verdict), "broken: signature at block 4"),
         (at(SetAttachments, without_signature), "broken: unsigned at block 4"),
         (at(SetAttachments, by_somebody_else), "broken: unknown-key at block 4"),
         (at(SetAttachments, lambda _: SetAttachments(())), "gives another dataset"),
-        (nothing_attached, "has no blocks of Lakegate, so nothing is signed"),
+        (nothing_attached, "has no ledger in its attachments, so nothing proves"),
     ],
 )
 def test_what_somebody_wrote_otherwise_is_found(
@@ -248,6 +292,56 @@ def test_a_line_that_somebody_else_signed_is_found(shared: Path, tmp_path: Path)
     assert "no block is signed by the given key" in refused(
         shared, FolderPlace(tmp_path / "forged"), tmp_path / "other"
     )
+
+
+def test_another_line_of_the_same_stack_is_found(shared: Path, tmp_path: Path) -> None:
+    """The key of a stack signs all of its lines: which one it is, the name or the identity proves."""
+    dataset, known = shared / "dataset", signatures_by
+    own = imported(FolderPlace(dataset), FolderPlace(tmp_path / "own"), Proof(known(shared / "key.pem")))
+    for number, names in enumerate(({LINE}, {str(own.state.id)}, {LINE, str(own.state.id)})):
+        proof = Proof(known(shared / "key.pem"), names=frozenset(names))
+        assert imported(FolderPlace(dataset), FolderPlace(tmp_path / str(number)), proof).name == LINE
+        assert verify_dataset(dataset, replace_signatures(proof, shared), as_json=True) == 0
+    for number, names in enumerate(({"shop/orders_v1"}, {str(point_of(b"another"))}, {LINE, "shop/orders_v1"})):
+        proof = Proof(known(shared / "key.pem"), names=frozenset(names))
+        with pytest.raises(InputError, match=f"of the line `{LINE}`, not"):
+            imported(FolderPlace(dataset), FolderPlace(tmp_path / f"other {number}"), proof)
+        assert verify_dataset(dataset, replace_signatures(proof, shared), as_json=True) == BROKEN
+
+
+def replace_signatures(proof: Proof, shared: Path) -> Proof:
+    """For another reading of the same chain."""
+    return proof._replace(signatures=signatures_by(shared / "key.pem"))
+
+
+def test_what_nobody_signed_is_left_out(shared: Path, tmp_path: Path) -> None:
+    """A record at the end, which anybody can write in any name; what the line has in its place later is no fork."""
+    line = a_line(tmp_path / "line")
+    genuine = list(line.stored)
+    forged = replace(RECORD, height=len(genuine), previous=line.previous, chain=LINE, system_time=LATER)
+    line.stored.append(SignedText(canonical(forged)))
+    line.export(tmp_path / "forged")
+
+    def proof(*, takes_unsigned: bool = False) -> Proof:
+        return Proof(signatures_by(shared / "key.pem"), takes_unsigned=takes_unsigned)
+
+    copy, whole = FolderPlace(tmp_path / "copy"), FolderPlace(tmp_path / "whole")
+    found = imported(FolderPlace(tmp_path / "forged"), copy, proof())
+    assert found.ledger is not None
+    assert (found.blocks, found.ledger.height, found.ledger.unproven) == (17, 4, 1)
+    assert files_of(copy.path) == files_of(shared / "dataset")
+    assert "Left out: 1 block of the ledger above" in "\n".join(in_words(found, "", proof()))
+    assert verify_dataset(tmp_path / "forged", proof(), as_json=True) == BROKEN
+    assert verify_dataset(tmp_path / "forged", proof(takes_unsigned=True), as_json=True) == 0
+    assert imported(FolderPlace(tmp_path / "forged"), whole, proof(takes_unsigned=True)).blocks == 18
+    with pytest.raises(InputError, match="the folder has 18 blocks, and signatures cover 17 of them"):
+        imported(FolderPlace(tmp_path / "forged"), whole, proof())
+
+    line.stored = genuine
+    line.publish("id,at,note\n5,2026-11-22T10:00:00Z,more\n", WIDER)
+    line.export(tmp_path / "genuine")
+    assert imported(FolderPlace(tmp_path / "genuine"), copy, proof()).blocks == 2
+    assert files_of(copy.path) == files_of(tmp_path / "genuine")
 
 
 def test_event_times_that_the_ledger_states_wrongly_are_found(shared: Path, tmp_path: Path) -> None:
