@@ -19,10 +19,14 @@ from typer.testing import CliRunner
 from lakegate.cli.main import app
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.schemas import validate
+from lakegate.engine.slices.reading import SliceTable
 from lakegate.functions.ports.objects import Address
+from tests.deliveries.parquet_footers import TEXT, Fields, put, value, with_footer
+from tests.deliveries.written import as_parquet
 from tests.unit.cli.stack import LAKE
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from tests.unit.cli.conftest import Lakegate
@@ -303,3 +307,61 @@ def test_a_damaged_folder_is_refused(folder: Path, tmp_path: Path) -> None:
         == f"{first} is missing, or is not as the manifest lists it: run `lakegate get {LINE} {folder}` again"
     )
     assert [each.name for each in tmp_path.iterdir()] == [folder.name]
+
+
+# --- slices of other tools
+
+FOREIGN = pa.table(
+    {
+        "offset": pa.array([0, 1, 2, 3], pa.uint64()),
+        "op": pa.array([0, 0, 0, 1], pa.uint8()),
+        "event_time": pa.array([0, 1000, 2000, 3000], pa.timestamp("ms", "UTC")),
+        "v": [1, 1, 2, 1],
+        "V": ["a", "b", "a", "a"],
+    }
+)
+"""Names of columns have a case; the last event removes the first row."""
+
+
+def lying(fields: Fields) -> None:
+    """Statistics by which no event removes a row, and all are of a later time."""
+    for column, bounds in ((1, bytes(4)), (2, (9000).to_bytes(8, "little"))):
+        for number in (1, 2, 5, 6):
+            put(value(fields, 4, 0, 1, column, 3, 12), number, TEXT, bounds)
+
+
+@pytest.mark.parametrize("change", [lambda _: None, lying])
+def test_slices_of_other_tools_are_read_as_they_are(change: Callable[[Fields], None], tmp_path: Path) -> None:
+    """Statistics, which no hash of rows covers, decide nothing; names that differ in their case alone are two."""
+    path = tmp_path / "foreign.parquet"
+    path.write_bytes(with_footer(as_parquet(FOREIGN), change))
+    current = [each for each in FOREIGN.to_pylist() if each["offset"] in {1, 2}]
+    table = SliceTable([path])
+
+    assert table.first(9, tmp_path).to_pylist() == current
+    assert table.count(tmp_path) == 2
+    assert SliceTable([path], events=True).first(9, tmp_path).to_pylist() == FOREIGN.to_pylist()
+    early = SliceTable([path], datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC))
+    assert early.first(9, tmp_path).to_pylist() == FOREIGN.to_pylist()[:2]
+    table.write(tmp_path / "out.parquet", tmp_path)
+    assert pq.read_table(tmp_path / "out.parquet").to_pylist() == current
+    for write in (
+        lambda: table.write(tmp_path / "out.csv", tmp_path),
+        lambda: table.write_view(tmp_path / "out.duckdb", "x"),
+    ):
+        with pytest.raises(InputError, match="the columns v and V differ in their case alone"):
+            write()
+
+
+def test_slices_with_other_columns_are_one_table(tmp_path: Path) -> None:
+    """In the order of their offsets; what a slice does not have is null."""
+    wider = FOREIGN.set_column(0, "offset", pa.array([4, 5, 6, 7], pa.uint64())).append_column(
+        "more", pa.array([1, 2, 3, 4])
+    )
+    latest = FOREIGN.set_column(0, "offset", pa.array([8, 9, 10, 11], pa.uint64()))
+    paths = [tmp_path / f"{at}.parquet" for at in range(3)]
+    for path, each in zip(paths, (FOREIGN, wider, latest), strict=True):
+        path.write_bytes(as_parquet(each))
+    found = SliceTable(paths, events=True).first(20, tmp_path)
+
+    assert found.to_pylist() == pa.concat_tables([FOREIGN, wider, latest], promote_options="default").to_pylist()
