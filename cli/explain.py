@@ -27,6 +27,8 @@ RANGES: Final = {
     "object": "a mapping",
 }
 """The values of a setting, by its type in the schema."""
+BLANKS = {" ": "a blank", "\u00a0": "a non-breaking blank (U+00A0)", "\u202f": "a narrow one (U+202F)"}
+"""Values that nobody would see."""
 SAMPLES: Final = {"integer": "100", "array": '["n/a"]', "object": "{source: https://example.com/orders.csv}"}
 """Examples of values of settings that have no default, by type."""
 
@@ -164,7 +166,7 @@ def _setting(key: str, schema: dict[str, Any]) -> SettingExplanation:
     default = json.dumps(schema["default"]) if "default" in schema else ""
     sample = default or (_sample(listed[0]) if listed else SAMPLES.get(_type(schema), '";"'))
     inner = f"{{{key}: {sample}}}" if "." not in key else f"{{csv: {{{key.removeprefix('csv.')}: {sample}}}}}"
-    values = ", ".join(f"`{each}`" for each in listed) or _range(schema)
+    values = ", ".join(BLANKS.get(each, f"`{each}`") for each in listed) or _range(schema)
     return SettingExplanation(
         key,
         str(schema.get("description", "Its encoding, in any case.")),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lakegate.cli.grid import Entry, print_entries, print_wrapped
+from lakegate.contracts.judge.file_outcomes import NOTES
 from lakegate.contracts.judge.judgement import counts_of
 from lakegate.contracts.judge.outcomes import Status
 from lakegate.contracts.judge.verdict import Verdict
@@ -46,7 +47,7 @@ def show(console: Console, report: Report, *, show_all: bool, advice: tuple[str,
         were = "1 rule was" if len(unmeasured) == 1 else f"{len(unmeasured):,} rules were"
         print_wrapped(console, f"{were} not measured: {_first(unmeasured, 'rules')}")
     entries = [_entry(report, each, rows) for each in report.judgement.reasons]
-    entries += _others(report, rows) if show_all else _not_measured(report)
+    entries += _others(report, rows) if show_all else [*_not_measured(report), *_notes(report)]
     print_entries(console, entries)
     colour, words = WORDS[report.judgement.verdict]
     counts, plan = counts_of(report.plan, report.judgement), report.plan
@@ -98,6 +99,12 @@ def _not_measured(report: Report) -> list[Entry]:
         reason: [each for each in skipped if each.message == reason] for reason in {x.message: 0 for x in skipped}
     }
     return [_entry(report, same[0]) if len(same) == 1 else _together(same) for same in by_reason.values()]
+
+
+def _notes(report: Report) -> list[Entry]:
+    """What is no fault, but should be known."""
+    found = [each for each in report.judgement.outcomes if each.id in NOTES]
+    return [Entry("note", COLOURS[Status.SKIP], "the file", "", each.message, "") for each in found]
 
 
 def _together(same: list[CheckOutcome]) -> Entry:

@@ -24,9 +24,9 @@ from lakegate.contracts.judge.verdict import ACCEPTING
 from lakegate.contracts.model.policy import OnReject
 from lakegate.contracts.plan.result import Result
 from lakegate.engine.evaluate.program import program
+from lakegate.engine.explain.keys import columns_of_records
 from lakegate.engine.explain.malformed import lines_before, malformed_records
 from lakegate.engine.explain.samples import Samples
-from lakegate.engine.explain.undeclared import undeclared
 from lakegate.engine.measure.metrics import event_time
 from lakegate.engine.measure.partial import LevelCounts, Partial
 from lakegate.engine.measure.shares import Evaluation
@@ -142,20 +142,25 @@ class Attempt:
             source = open_source(plan, request.parts, self.store)
             absent = set(source.columns.absent)
             checks = tuple(check for check in plan.checks if check.needs_rows and not absent & check.reads)
-            queries = tuple(check for check in checks if check.metric.is_query)
-            programs = _programs(plan, checks, queries)
+            programs = _programs(plan, checks)
         with stopwatch.step("read"):
             partials = backend.evaluate(Evaluation(plan, source, programs, self.samples))
             _account_for(source, partials)
+            columns = columns_of_records(plan, source, partials) if plan.storage.format.is_json else source.columns
+            checks = tuple(check for check in checks if not set(columns.absent) & check.reads)
+            queries = tuple(check for check in checks if check.metric.is_query)
         with stopwatch.step("measure"):
             counts = {level: _added(partials, level) for level in programs}
-            measurements = {each.check: each for each in backend.measure(programs, counts, partials)}
-            judged, malformed = counts[()].rows, malformed_records(source, partials)
-            extra = undeclared(key for partial in partials for key in partial.extra)
+            wanted = {check.id for check in checks}
+            measurements = {
+                each.check: each for each in backend.measure(programs, counts, partials) if each.check in wanted
+            }
+            judged, malformed = counts[()].rows, malformed_records(source, partials, self.samples)
             answer = replace(
                 answer,
                 rows=judged + sum(each.rows for each, _, _ in malformed),
-                columns=replace(source.columns, extra=(*source.columns.extra, *extra)),
+                columns=columns,
+                is_marked=source.is_marked,
                 malformed=tuple(each for each, _, _ in malformed),
                 measurements=tuple(measurements.values()),
                 event_time=event_time(programs[()], counts[()]) if judged else None,
@@ -206,13 +211,14 @@ class Attempt:
 def _bad(plan: Plan, answer: Result, programs: Mapping[Level, Program]) -> tuple[Check, ...]:
     """The checks of which failing records are shown."""
     outcomes = judge(plan, answer).outcomes if plan.policy.samples else ()
-    bad = {each.id for each in outcomes if each.status in {Status.FAIL, Status.WARN}}
+    measured = {each.check for each in answer.measurements}
+    bad = {each.id for each in outcomes if each.id in measured and each.status in {Status.FAIL, Status.WARN}}
     return tuple(check for own in programs.values() for check in own.checks if check.id in bad)
 
 
-def _programs(plan: Plan, checks: tuple[Check, ...], queries: tuple[Check, ...]) -> dict[Level, Program]:
+def _programs(plan: Plan, checks: tuple[Check, ...]) -> dict[Level, Program]:
     """The program of each level, that of records (without a level) first, even where it has no checks."""
-    relations = [each for check in queries if check.query for each in check.query.relations if each.delivered]
+    relations = [each for check in checks if check.query for each in check.query.relations if each.delivered]
     read = {column.field for relation in relations for column in relation.columns} if relations else None
     levels: dict[Level, list[Check]] = {(): []}
     for check in checks:

@@ -19,6 +19,7 @@ from lakegate.contracts.documents.setting_values import (
     days,
     encoding,
     flag,
+    one_character_of,
     one_of,
     only,
     parent,
@@ -27,6 +28,7 @@ from lakegate.contracts.documents.setting_values import (
     share,
     shared_with,
     texts,
+    texts_by_column,
     time_in_name,
     workflow,
 )
@@ -46,7 +48,14 @@ from lakegate.contracts.model.policy import (
     PublishAs,
     Treatment,
 )
-from lakegate.contracts.model.storage import Compression, Csv, Format, Storage
+from lakegate.contracts.model.storage import (
+    DECIMAL_SEPARATORS,
+    THOUSANDS_SEPARATORS,
+    Compression,
+    Csv,
+    Format,
+    Storage,
+)
 from lakegate.contracts.words import did_you_mean, listed, shown
 
 if TYPE_CHECKING:
@@ -107,7 +116,10 @@ CSV: dict[str, tuple[str, Parser]] = {
     "header": ("header", flag),
     "encoding": ("encoding", encoding),
     "nullValues": ("null_values", texts),
+    "nullValuesByColumn": ("null_values_by_column", texts_by_column),
     "multiLine": ("multi_line", flag),
+    "decimalSeparator": ("decimal_separator", one_character_of(*DECIMAL_SEPARATORS)),
+    "thousandsSeparator": ("thousands_separator", one_character_of(*THOUSANDS_SEPARATORS)),
 }
 
 

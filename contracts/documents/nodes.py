@@ -101,6 +101,11 @@ class Place:
         return [self[index] for index in range(count)]
 
     @property
+    def is_list(self) -> bool:
+        """Whether there is a sequence."""
+        return self.node is not None and isinstance(self.node.content, tuple)
+
+    @property
     def entries(self) -> dict[str, Place]:
         """The entries of a mapping; empty if there is none."""
         keys = self.node.content if self.node is not None and isinstance(self.node.content, dict) else ()

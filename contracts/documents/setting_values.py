@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from lakegate.contracts.model.contract import ParentReference
 from lakegate.contracts.model.name_times import WRITTEN, pattern_of
 from lakegate.contracts.model.policy import QUARANTINE_DAYS, WORKFLOW, Pull
-from lakegate.contracts.model.storage import ENCODINGS
+from lakegate.contracts.model.storage import ENCODINGS, NullWords
 from lakegate.contracts.words import did_you_mean, listed, shown
 
 if TYPE_CHECKING:
@@ -125,6 +125,30 @@ def texts(place: Place) -> tuple[str, ...]:
     if not items or len(items) < len(place.items):
         raise InvalidValueError("a list of texts, each in quotes")
     return items
+
+
+def texts_by_column(place: Place) -> tuple[NullWords, ...]:
+    """A list of texts for each of some columns; an empty one for no text."""
+    found = []
+    for name, each in place.entries.items():
+        items = tuple(item.text for item in each.items if item.text is not None)
+        if not each.is_list or len(items) < len(each.items):
+            raise InvalidValueError("a list of texts for each column, each in quotes", each)
+        found.append(NullWords(name, items))
+    if not found:
+        raise InvalidValueError('a list of texts for each column: `{COLUMN: ["NA"]}`')
+    return tuple(sorted(found, key=lambda each: each.column))
+
+
+def one_character_of(*known: str) -> Parser:
+    """One of some characters."""
+
+    def parse(place: Place) -> str:
+        if place.text not in known:
+            raise InvalidValueError(f"one of {listed(known)}, in quotes")
+        return str(place.text)
+
+    return parse
 
 
 def time_in_name(place: Place) -> str:

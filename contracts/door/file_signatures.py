@@ -10,11 +10,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.errors import LakegateError
-from lakegate.contracts.model.storage import COMPRESSIONS, FORMATS, Compression, Format
+from lakegate.contracts.model.storage import COMPRESSIONS, ENCODING_TITLES, FORMATS, Compression, Format
 from lakegate.contracts.plan.result import Unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from lakegate.contracts.model.storage import Csv, Storage
 
@@ -30,7 +30,10 @@ FOREIGN = {
     b"\xd0\xcf\x11\xe0": ("office", "an old Office document"),
 }
 """Signatures of files that no contract can declare: code and description."""
-_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+UTF_8 = "utf-8"
+"""The encoding of texts that may begin with a byte order mark, which is then no part of them."""
+WIDE = "the file is UTF-16 or UTF-32: save it as UTF-8 (in Excel: CSV UTF-8)"
+_WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")
 _JSON_SPACE = b" \t\r\n"
 
 
@@ -65,9 +68,14 @@ def promised(storage: Storage) -> str:
     return "plain CSV" if storage.format is Format.CSV else f"plain text, {title}"
 
 
-def is_utf_16(text: bytes) -> bool:
-    """Whether a text begins as UTF-16: with its byte order mark, or with a character of ASCII beside a zero byte."""
-    return text.startswith(_UTF_16) or b"\0" in text[:2]
+def is_wide(text: bytes) -> bool:
+    """Whether a text begins as UTF-16 or UTF-32: with a byte order mark, or with a character of ASCII beside a zero byte."""
+    return text.startswith(_WIDE_MARKS) or b"\0" in text[:2]
+
+
+def has_mark(heads: Iterable[bytes]) -> bool:
+    """Whether one of some texts begins with a byte order mark."""
+    return any(head.startswith(BOM) for head in heads)
 
 
 def settled(storage: Storage, text: bytes) -> Storage:
@@ -142,25 +150,30 @@ def _remedy(found: str, storage: Storage) -> str:
 
 
 def _utf_16(head: bytes, storage: Storage, _csv: Csv) -> tuple[str, str] | None:
-    if not is_utf_16(head):
+    if not is_wide(head):
         return None
-    remedy = "save it as UTF-8" if storage.format is Format.CSV else "JSON is written in UTF-8 (RFC 8259)"
-    return "encoding", f"the file is UTF-16: {remedy}"
+    words = (
+        WIDE
+        if storage.format is Format.CSV
+        else f"{WIDE.partition(':')[0]}: save it as UTF-8, which JSON is written in"
+    )
+    return "encoding", words
 
 
 def _byte_order_mark(head: bytes, storage: Storage, csv: Csv) -> tuple[str, str] | None:
-    is_csv = storage.format is Format.CSV
-    if not head.startswith(BOM) or (is_csv and csv.encoding == "utf-8-sig"):
+    """The mark of UTF-8 in a file that should be of another encoding."""
+    if not head.startswith(BOM) or storage.format is not Format.CSV or csv.encoding == UTF_8:
         return None
-    declared = ", or declare csv.encoding: utf-8-sig" if is_csv else ""
-    return "bom", f"the file begins with a byte order mark: save it as UTF-8 without one{declared}"
+    words = f"the file begins with the byte order mark of UTF-8, although the contract declares {ENCODING_TITLES[csv.encoding]}"
+    return "bom", f"{words}: save it so, or declare csv.encoding: utf-8"
 
 
 def _array(head: bytes, storage: Storage, _csv: Csv) -> tuple[str, str] | None:
     if storage.format is not Format.JSONL or _first_character(head) != b"[":
         return None
     words = "the file is one JSON array, although the contract promises a JSON object on each line"
-    return "json-array", f"{words}: declare format: json"
+    how = 'write one (pandas: df.to_json(orient="records", lines=True))'
+    return "json-array", f"{words}: {how}, or declare format: json"
 
 
 def _lines(head: bytes, storage: Storage, _csv: Csv) -> tuple[str, str] | None:
@@ -188,4 +201,4 @@ TEXT_REFUSALS: dict[str, Refusal] = {
 
 def _first_character(text: bytes) -> bytes:
     """The first character of JSON text; empty for a blank text, which has no rows."""
-    return text.lstrip(_JSON_SPACE)[:1]
+    return text.removeprefix(BOM).lstrip(_JSON_SPACE)[:1]

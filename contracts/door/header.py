@@ -8,10 +8,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.door.file_signatures import BOM, SIGNATURE_REFUSALS, TEXT_REFUSALS, UnreadableError, refuse
+from lakegate.contracts.door.file_signatures import (
+    BOM,
+    SIGNATURE_REFUSALS,
+    TEXT_REFUSALS,
+    UTF_8,
+    UnreadableError,
+    refuse,
+)
 from lakegate.contracts.door.unpack import beginning
-from lakegate.contracts.judge.faults import readable_in
+from lakegate.contracts.judge.column_causes import plain
+from lakegate.contracts.judge.faults import encoding_remedy, readable_in, saved_as
 from lakegate.contracts.judge.no_header import cells, why_no_header
+from lakegate.contracts.model.storage import ENCODING_TITLES
 from lakegate.contracts.plan.result import Columns
 
 if TYPE_CHECKING:
@@ -33,21 +42,43 @@ def text_of(first: bytes, storage: Storage, csv: Csv) -> bytes | None:
     return text
 
 
+def header_end(text: bytes, csv: Csv) -> int:
+    """Where the first record of a text ends, after its line feed; 0 where it does not. Its quotes may hold line breaks."""
+    end = text.find(b"\n") + 1
+    if csv.multi_line:
+        quote = csv.quote.encode(csv.encoding)
+        marks = text.count(quote, 0, end)
+        while end and marks % 2:
+            begin, end = end, text.find(b"\n", end) + 1
+            marks += text.count(quote, begin, end)
+    return end
+
+
 def first_line(head: bytes, csv: Csv) -> str:
     """The header line of a text as it begins, without its line end; UnreadableError where it is not a line of the encoding."""
-    line, end, _ = head.removeprefix(BOM).partition(b"\n")
+    text = head.removeprefix(BOM if csv.encoding == UTF_8 else b"")
+    end = header_end(text, csv)
     if not end and len(head) >= HEAD:
         raise UnreadableError("too-long", f"the first line does not end within {HEAD:,} bytes: is this a CSV file?")
-    line = line.removesuffix(b"\r")
-    if csv.header and b"\r" in line:
-        raise UnreadableError("line-ends", "the lines end in CR alone: save the file with LF or CRLF line ends")
+    line = (text[:end] if end else text).removesuffix(b"\n").removesuffix(b"\r")
+    if csv.header and (b"\r" in line.replace(b"\r\n", b"") if csv.multi_line else b"\r" in line):
+        doubled = line.rstrip(b"\r") + b"\r" == line
+        ends = "CR CR LF, as programs write that add a CR to CR LF" if doubled and end else "CR alone"
+        raise UnreadableError("line-ends", f"the lines end in {ends}: save the file with LF or CRLF line ends")
     try:
         return line.decode(csv.encoding)
     except UnicodeDecodeError:
         other = readable_in(line, csv.encoding)
-        declare = f"csv.encoding: {other}, in which it can be read" if other else "csv.encoding"
-        words = f"the header is not valid {csv.encoding}: save the file as {csv.encoding}, or declare {declare}"
-        raise UnreadableError("encoding", words) from None
+        title, also = ENCODING_TITLES[csv.encoding], encoding_remedy(other)
+        raise UnreadableError("encoding", f"the header is not valid {title}: {saved_as(csv.encoding)}{also}") from None
+
+
+def refuse_header(line: str, csv: Csv, declared: tuple[str, ...]) -> None:
+    """UnreadableError where the first record is a header, although the contract declares none."""
+    found = [plain(each) for each in cells(line, csv.delimiter, csv.quote)]
+    if len(found) > 1 and set(found) <= {plain(each) for each in declared}:
+        words = "the first line names the declared columns, although the contract declares csv.header: false"
+        raise UnreadableError("header", f"{words}: remove it, or declare csv.header: true")
 
 
 def columns_of(line: str, csv: Csv, declared: tuple[str, ...], head: bytes = b"") -> Columns:
@@ -57,7 +88,9 @@ def columns_of(line: str, csv: Csv, declared: tuple[str, ...], head: bytes = b""
     """
     found = cells(line, csv.delimiter, csv.quote)
     if found == (line,) and csv.quote in line:
-        raise UnreadableError("header", "the header has quotes that do not close: write each name plainly")
+        words = "the header has quotes that do not close: write each name plainly"
+        also = "" if csv.multi_line else " (a name with a line break needs csv.multiLine: true)"
+        raise UnreadableError("header", words + also)
     known = [name for name in found if name in declared]
     if not known:
         raise UnreadableError("header", why_no_header(line, csv, declared, head))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.judge.column_causes import column_causes
-from lakegate.contracts.judge.faults import BLANK, HEADER
+from lakegate.contracts.judge.faults import BLANK, HEADER, TOTAL
 from lakegate.contracts.judge.outcomes import OF_TYPES, CheckOutcome, Status
 from lakegate.contracts.judge.value_mistakes import remedy
 
@@ -28,6 +28,7 @@ _RECORDS = {
         "blank-records",
         "holds nothing but delimiters, as spreadsheets write below the last row: remove such rows",
     ),
+    TOTAL: ("total-records", "holds totals, not a record: remove such rows"),
 }
 
 
@@ -104,6 +105,8 @@ def _of_records(answers: list[Measurement]) -> Iterator[Cause]:
     """Rows without data explain the outcomes that fail only in them."""
     for record, (code, words) in _RECORDS.items():
         there = [each for each in answers if each.samples and all(it.record == record for it in each.samples)]
+        if record == TOTAL:
+            there = [each for each in there if each.accept and each.accept.failing == 1]
         if there:
             rows = max(each.accept.failing or 0 for each in there if each.accept)
             samples = max((each.samples for each in there), key=len)

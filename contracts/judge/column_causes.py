@@ -88,7 +88,8 @@ def column_causes(plan: Plan, result: Result, bad: dict[str, CheckOutcome]) -> I
     pairs = renamed(columns.extra, absent)
     if pairs:
         extra = ("file/additional-columns",) if set(columns.extra) <= set(pairs.values()) else ()
-        words = f"the header has {differ_in(pairs)}: {shown_pairs(pairs)}"
+        subject = "the keys have" if plan.storage.format.is_json else "the header has"
+        words = f"{subject} {differ_in(pairs)}: {shown_pairs(pairs)}"
         yield "column-names", words, (), (*_reading(plan, columns, pairs, bad), *extra)
     explains = {name: _reading(plan, columns, [name], bad) for name in absent if name not in pairs}
     failing = {each for each, outcome in bad.items() if outcome.status is Status.FAIL}
@@ -99,9 +100,10 @@ def column_causes(plan: Plan, result: Result, bad: dict[str, CheckOutcome]) -> I
         (optional, (", which is optional", ", which are optional")),
     ):
         if lacking:
-            nouns = ("column", "columns")
+            nouns = ("key", "keys") if plan.storage.format.is_json else ("column", "columns")
             noun, remedy = (words[len(lacking) > 1] for words in (nouns, remedies))
-            message = f"the file has no {noun} {named(lacking)}{remedy}"
+            where = "no record has the" if plan.storage.format.is_json else "the file has no"
+            message = f"{where} {noun} {named(lacking)}{remedy}"
             yield "missing-columns", message, (), _reading(plan, columns, lacking, bad)
     index = [each for each in columns.extra if INDEX.fullmatch(each)]
     if index and columns.found[:1] == (index[0],):

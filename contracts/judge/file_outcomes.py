@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.judge.faults import BLANK
+from lakegate.contracts.judge.faults import BLANK, TOTAL, WRAPPED, encoding_remedy, saved_as
 from lakegate.contracts.judge.outcomes import CheckOutcome, Status
 from lakegate.contracts.model.policy import Additional, Treatment
+from lakegate.contracts.model.storage import ENCODING_TITLES
 from lakegate.contracts.plan.result import Sample
 
 if TYPE_CHECKING:
@@ -17,22 +18,33 @@ if TYPE_CHECKING:
     from lakegate.contracts.plan.result import Columns, MalformedRecords, Result
     from lakegate.contracts.plan.slices import Merged, MergedSnapshot
 
+NOTES = frozenset({"file/byte-order-mark"})
+"""Outcomes that pass and are shown all the same."""
 RECORDS = "file/records"
 """The outcome of malformed records; each is a row that can be rejected alone."""
 
 _ADDITIONAL = {Additional.ALLOW: Status.PASS, Additional.WARN: Status.WARN, Additional.FORBID: Status.FAIL}
 _TREATMENTS = {Treatment.ACCEPT: Status.PASS, Treatment.WARN: Status.WARN, Treatment.REJECT: Status.FAIL}
-_CUT_OFF = ("fields", "quotes", "json")
-_MALFORMED = {
+_CUT_OFF = ("fields", "quotes", "cut")
+MALFORMED = {
     "fields": "have another number of values than the header",
     "quotes": "have quotes that do not close or stand inside a value (a value with line breaks needs csv.multiLine: true)",
-    "encoding": "are not valid in the declared encoding (csv.encoding)",
+    "line-ends": "have a CR that is no line end: remove it, or save the file with LF or CRLF line ends",
+    "encoding": "are not valid UTF-8, which JSON is written in: save the file as UTF-8",
     "nul": "hold NUL characters",
     "too_long": "are longer than 1 MiB",
-    "json": "are no JSON (RFC 8259; `NaN` is none, nor is a line that breaks off)",
-    "object": "are JSON, but no objects",
+    "json": "are no JSON (RFC 8259)",
+    "nan": "hold NaN or Infinity, which JSON does not have: write null",
+    "python": "are written as Python prints values (single quotes, True, None), which is no JSON: write them with json.dumps",
+    "comma": "have a comma too many: write none between the objects of lines, and none before a closing bracket",
+    "spread": "are pieces of objects that go over several lines: write each object on one line "
+    '(pandas: df.to_json(orient="records", lines=True); jq -c .)',
+    "cut": "break off before their object closes",
+    "surrogate": "hold half of a character (a lone surrogate such as `\\ud83d`): write whole characters",
+    "object": "are JSON, but no objects: write one object for each record",
     "keys": "name a key twice",
 }
+"""What is wrong with malformed records, by their reason."""
 
 
 def file_outcomes(plan: Plan, result: Result) -> Iterator[CheckOutcome]:
@@ -43,8 +55,11 @@ def file_outcomes(plan: Plan, result: Result) -> Iterator[CheckOutcome]:
     if result.rows == 0:
         status = Status.PASS if plan.policy.allow_empty else Status.FAIL
         yield _of_file("rows", status, "at least one row", "the delivery holds no rows")
+    if result.is_marked:
+        message = "the file begins with a byte order mark (BOM), which was skipped: other readers may not skip it"
+        yield _of_file("byte-order-mark", Status.PASS, "UTF-8", message)
     if result.malformed:
-        yield _records_outcome(result)
+        yield _records_outcome(plan, result)
     if result.columns is not None:
         yield from column_outcomes(plan, result.columns)
     late = sum(each.late for each in result.slices)
@@ -103,32 +118,48 @@ def _snapshot_outcomes(found: MergedSnapshot, plan: Plan) -> Iterator[CheckOutco
         yield replace(outcome, id="merge/keys", failing_rows=found.without_key)
 
 
-def _records_outcome(result: Result) -> CheckOutcome:
+def _records_outcome(plan: Plan, result: Result) -> CheckOutcome:
     message = "; ".join(
-        f"{each.rows:,} {'row' if each.rows == 1 else 'rows'} (first: row {each.first_row:,}) {_MALFORMED[each.reason]}"
+        f"{each.rows:,} {'row' if each.rows == 1 else 'rows'} (first: row {each.first_row:,}) {_fault(plan, each)}"
         f"{_detail(each, result)}"
         for each in result.malformed
     )
     rows = sum(each.rows for each in result.malformed)
     name, wanted = RECORDS.removeprefix("file/"), "records of the promised shape"
-    samples = tuple(Sample(each.first_row, (), each.part) for each in result.malformed)
-    return replace(_of_file(name, Status.FAIL, wanted, message), failing_rows=rows, samples=samples)
+    samples = [
+        sample for each in result.malformed for sample in each.samples or (Sample(each.first_row, (), each.part),)
+    ]
+    ordered = tuple(sorted(samples, key=lambda each: (each.part, each.row)))
+    return replace(_of_file(name, Status.FAIL, wanted, message), failing_rows=rows, samples=ordered)
+
+
+def _fault(plan: Plan, found: MalformedRecords) -> str:
+    if found.reason != "encoding" or plan.storage.format.is_json:
+        return MALFORMED[found.reason]
+    encoding = plan.csv.encoding
+    return f"are not valid {ENCODING_TITLES[encoding]}: {saved_as(encoding)}{encoding_remedy(found.encoding)}"
 
 
 def _detail(found: MalformedRecords, result: Result) -> str:
     """The details of the first malformed record, and the remedy."""
-    parts: list[str] = []
     if found.values is not None:
-        parts.append(f" ({found.values:,} instead of {found.wanted:,})")
-    if found.record == BLANK:
-        parts.append(": it holds nothing but delimiters, remove such rows")
-    elif found.is_last and found.reason in _CUT_OFF and (found.values or 0) <= (found.wanted or 0):
-        parts.append(": it is the last line, was the upload cut off?")
-    elif found.values is not None and found.values > (found.wanted or 0):
-        parts.append(_too_many(found, result))
-    if found.encoding is not None:
-        parts.append(f": save the file in it, or declare csv.encoding: {found.encoding}, in which they can be read")
-    return "".join(parts)
+        counted = f" ({found.values:,} instead of {found.wanted:,})"
+    else:
+        counted = f", from character {found.at:,} on" if found.at is not None else ""
+    if found.record in _RECORDS:
+        return f"{counted}: {_RECORDS[found.record]}"
+    if found.is_last and found.reason in _CUT_OFF and (found.values or 0) <= (found.wanted or 0):
+        return f"{counted}: it is the last line, was the upload cut off?"
+    if found.values is not None and found.values > (found.wanted or 0):
+        return counted + _too_many(found, result)
+    return counted
+
+
+_RECORDS = {
+    BLANK: "it holds nothing but delimiters, remove such rows",
+    TOTAL: "it holds totals, remove such rows",
+    WRAPPED: "it is one object with the records in a list, write each of them on a line of its own",
+}
 
 
 def _too_many(found: MalformedRecords, result: Result) -> str:

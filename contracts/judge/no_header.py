@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import csv as stdlib_csv
+import json
 import re
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.judge.column_causes import differ_in, named, renamed, respelled, shown_pairs
+from lakegate.contracts.judge.masks import mask
 from lakegate.contracts.words import limited_hints
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from lakegate.contracts.model.storage import Csv
 
@@ -22,6 +24,9 @@ MAX_LINES = 50
 HEADER_BELOW = "the header stands in line {0}: remove what is above it, for the file needs a header line first"
 _VALUE = re.compile(r"[-+]?[0-9][0-9.,:/TZ -]*|(?i:true|false)")
 """Texts that are never column names: numbers, dates, times of day."""
+
+
+_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,39}")
 
 
 class _Text:
@@ -61,6 +66,28 @@ def other_names(found: Iterable[str], declared: Iterable[str]) -> str | None:
     return f"the header has {differ_in(pairs)}: {shown_pairs(pairs)}" if pairs else None
 
 
+@limited_hints()
+def why_no_keys(records: Sequence[Mapping[str, object]], declared: tuple[str, ...]) -> str:
+    """Why records have none of the declared keys."""
+    keys = tuple(dict.fromkeys(key for record in records for key in record))
+    if not keys:
+        return (
+            f"the records are empty objects, with none of the declared keys ({named(declared)}): deliver their values"
+        )
+    pairs = renamed(keys, declared)
+    if pairs:
+        return f"the keys have {differ_in(pairs)}: {shown_pairs(pairs)}"
+    for key in keys:
+        values = [record[key] for record in records if key in record]
+        inner = next((each[0] if isinstance(each, list) else each for each in values if each), None)
+        if isinstance(inner, dict) and renamed(inner, declared):
+            shown = key if _KEY.fullmatch(key) else mask(key)
+            if any(isinstance(each, list) for each in values):
+                return f"the records are a list in the key {shown!r} of one object: write each of them as a record of its own"
+            return f"each record is wrapped in the key {shown!r}: write the inner object alone"
+    return f"the records have none of the declared keys ({named(declared)}): is the file of this dataset?"
+
+
 def separator_note(line: str) -> str | None:
     """The fault of a first line that names the delimiter for Excel; None for any other line."""
     if re.fullmatch(r'"?sep=.?"?', line, re.IGNORECASE):
@@ -72,7 +99,8 @@ def _other_delimiter(text: _Text) -> str | None:
     for mark, words in SEPARATORS.items():
         names = text.cells(text.line, mark)
         if mark != text.csv.delimiter and len(names) > 1 and renamed(names, text.declared):
-            promise = f"although the contract declares {text.delimiter}: write the file so, or declare csv.delimiter"
+            declare = f"csv.delimiter: {json.dumps(mark)}"
+            promise = f"although the contract declares {text.delimiter}: write the file so, or declare {declare}"
             return f"the columns are separated by {words}, {promise}"
     return None
 
@@ -108,6 +136,8 @@ def _data(text: _Text) -> str | None:
 
 def _other_file(text: _Text) -> str:
     words = f"the first line names none of the declared columns ({named(text.declared)})"
+    if len(text.cells(text.line)) == len(text.declared):
+        return f"{words}: the file needs a header line with them, or the contract csv.header: false; or is it of another dataset?"
     return f"{words}: the file needs a header line with them, or is it of another dataset, or checked against a wrong contract?"
 
 

@@ -10,24 +10,39 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.model.storage import Format
+from lakegate.contracts.judge.masks import LONGEST_SHAPE
+from lakegate.contracts.model.storage import DECIMAL_SEPARATORS, THOUSANDS_SEPARATORS, Csv, Format
 from lakegate.contracts.model.types import GRAMMARS, LogicalType
+from lakegate.contracts.plan.predicate import OneOf
 from lakegate.contracts.plan.result import ValueMistake
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from lakegate.contracts.model.storage import Storage
+    from lakegate.contracts.plan.plan import Plan, PlanField
 
-NULL_WORD, BLANKS, QUOTED = "null-word", "blanks", "quoted"
+NULL_WORD, BLANKS, NARROW, QUOTED = "null-word", "blanks", "non-breaking", "quoted"
+EMPTY, TOO_LARGE, SEPARATORS = "empty", "too-large", "separators"
+UNQUOTED, NESTED = "unquoted", "nested"
+ZEROS, CASE, LOST_WORD = "leading-zeros", "case", "lost-word"
 _WORDS = "NULL null Null N/A n/a NA na N.A. n.a. NaN nan NAN None none NONE nil NIL <NA> <null> (null) #N/A #NULL! \\N - -- ."
 NULL_WORDS = frozenset(_WORDS.split(" "))
 """Words that programs write for a missing value."""
+PANDAS_WORDS = frozenset(["NULL", "null", "N/A", "n/a", "NA", "NaN", "nan", "None", "<NA>", "#N/A"])
+"""Those that pandas reads as a missing value."""
 _NUMBERS = frozenset({LogicalType.INTEGER, LogicalType.NUMBER, LogicalType.DECIMAL})
 _DAYS = frozenset({LogicalType.DATE, LogicalType.TIMESTAMP})
 _CLOCK = r"(?:[T ,]+[0-9]{1,2}:[0-9]{2}.*)?"
 _CURRENCY = r"(?:[$€£¥₹]|[A-Z]{3})"
 _NUMBER = r"[-+]?[0-9][0-9.,' ]*"
+_SEPARATED = re.compile(r"[-+]?[0-9]*(?:[.,'\u2019_ \u00a0\u202f][0-9]{3})*(?:[.,][0-9]*)?")
+_GROUP = 3
+"""Digits between separators of thousands."""
+_TOKEN = re.compile(r"-?[0-9][0-9.eE+-]*|true|false")
+_OBJECTS = frozenset({"{...}", "[...]"})
+_BLANKS = "\u00a0\u202f"
+_SPEAKING = frozenset({LogicalType.STRING, LogicalType.BINARY})
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,17 +139,58 @@ MISTAKES: dict[str, Mistake] = {
 }
 _SHARED = {
     BLANKS: "values with blanks around them: write them without",
+    NARROW: "values with non-breaking blanks (U+00A0, as web pages and spreadsheets have): write them without",
     QUOTED: "written as texts, in quotes: write the values without quotes",
+    TOO_LARGE: "whole numbers beyond 64 bits: write smaller ones, or declare a text",
+    SEPARATORS: "numbers with other separators than the contract declares: write them as it does, "
+    "or declare csv.decimalSeparator and csv.thousandsSeparator as the file has them",
+    UNQUOTED: "written without quotes, although a text is declared (numbers lose leading zeros): write the values in quotes",
+    NESTED: "objects or lists, although one value is declared: write that value, or declare the fields inside",
+    ZEROS: "shorter than the others, as numbers that lost leading zeros: write all digits "
+    "(pandas: dtype=str; spreadsheets: format the column as text)",
 }
 
 
-def form_of(field_type: LogicalType, texts: Sequence[str], *, is_json: bool = False) -> ValueMistake | None:
-    """The mistake of most failing texts; None if most have none."""
-    found = Counter(filter(None, (_mistake(field_type, text, is_json=is_json) for text in texts)))
+def form_of(  # noqa: PLR0913 - all of it is known of a check
+    field_type: LogicalType,
+    texts: Sequence[str],
+    *,
+    is_json: bool = False,
+    of_type: bool = True,
+    csv: Csv | None = None,
+    allowed: Collection[str] = (),
+    good: Collection[str] = (),
+) -> ValueMistake | None:
+    """The mistake of most failing texts; None if most have none.
+
+    `of_type`: they are no values of their type. `allowed` are the words that a list allows, `good` some values that pass.
+    """
+    dialect = csv or Csv()
+    found = Counter(
+        filter(None, (_mistake(field_type, text, dialect, is_json=is_json, of_type=of_type) for text in texts))
+    )
+    if not found:
+        found = Counter(filter(None, (_compared(text, allowed, good) for text in texts)))
     if not found:
         return None
     (code, word), values = found.most_common(1)[0]
-    return ValueMistake(code, values, len(texts), word) if values * 2 > len(texts) else None
+    if values * 2 <= len(texts):
+        return None
+    return ValueMistake(code, values, len(texts), word or (_separators(texts) if code in _SEPARATING else ""))
+
+
+def allowed_words(plan: Plan, field: PlanField) -> tuple[str, ...]:
+    """The texts that lists of a contract allow in a field."""
+    lists = (check.accept.predicate for check in plan.checks if check.fields == (field.name,))
+    return tuple(
+        word for each in lists if isinstance(each, OneOf) and field.type is LogicalType.STRING for word in each.values
+    )
+
+
+def lost_word(allowed: Collection[str], nulls: int) -> ValueMistake | None:
+    """Missing values where a list allows a word that programs read as a missing value."""
+    word = next((each for each in allowed if each in PANDAS_WORDS), None)
+    return ValueMistake(LOST_WORD, nulls, nulls, word) if word is not None and nulls else None
 
 
 def mistake_words(code: str) -> str:
@@ -144,22 +200,111 @@ def mistake_words(code: str) -> str:
 
 def remedy(form: ValueMistake, storage: Storage) -> str:
     """The problem of the values, and the remedy."""
-    if form.code != NULL_WORD:
-        return mistake_words(form.code)
+    is_csv = storage.format is Format.CSV
+    if form.code == CASE:
+        other = form.word.lower() if form.word != form.word.lower() else form.word.upper()
+        return (
+            f"written in another case: write `{form.word}`, not `{other}`"
+            if form.word
+            else ("written in another case than good values: write capitals and small letters as they have them")
+        )
+    if form.code == LOST_WORD:
+        return (
+            f"no value, although `{form.word}` is one: pandas reads the word as a missing value (keep_default_na=False)"
+        )
     instead = "write null" if storage.format.is_json else "store a null"
-    if storage.format is Format.CSV:
-        instead = f'write nothing there, or declare csv.nullValues: ["{form.word}"]'
-    return f"`{form.word}` where there is no value: {instead}"
+    if form.code == EMPTY:
+        instead = 'write nothing, without quotes, or declare csv.nullValues: [""]' if is_csv else instead
+        return f'an empty text (`""`) where there is no value: {instead}'
+    if form.code == NULL_WORD:
+        if is_csv:
+            instead = f'write nothing there, or declare csv.nullValues: ["{form.word}"]'
+        return f"`{form.word}` where there is no value: {instead}"
+    words = mistake_words(form.code)
+    if is_csv and form.word:
+        decimal, thousands = form.word[0], form.word[1:]
+        declared = [f'csv.decimalSeparator: "{decimal}"'] if decimal != "." else []
+        declared += [f'csv.thousandsSeparator: "{thousands}"'] if thousands else []
+        return f"{words}, or declare {' and '.join(declared)}"
+    return words
 
 
-def _mistake(field_type: LogicalType, text: str, *, is_json: bool) -> tuple[str, str] | None:
+_SEPARATING = frozenset({"thousands", "thousands-point", "decimal-comma"})
+
+
+def _separators(texts: Iterable[str]) -> str:
+    """The decimal separator of numbers, and after it the one of thousands; empty where not all have the same ones."""
+    decimals, thousands = set[str](), set[str]()
+    for text in texts:
+        digits = text.strip().lstrip("-+")
+        marks = [each for each in digits if not each.isdigit()]
+        if not marks or _SEPARATED.fullmatch(digits) is None:
+            continue
+        whole, fraction = digits.rsplit(marks[-1], 1)
+        is_group = len(fraction) == _GROUP and len(whole) <= _GROUP and whole != ""
+        if marks[-1] not in marks[:-1] and (len(marks) > 1 or not is_group) and marks[-1] in DECIMAL_SEPARATORS:
+            decimals.add(marks.pop())
+        thousands.update(marks)
+    if len(decimals) > 1 or len(thousands) > 1 or not thousands <= {*THOUSANDS_SEPARATORS}:
+        return ""
+    grouping = next(iter(thousands), "")
+    decimal = next(iter(decimals), "," if grouping == "." else ".")
+    return f"{decimal}{grouping}" if decimal != grouping else ""
+
+
+def _mistake(field_type: LogicalType, text: str, csv: Csv, *, is_json: bool, of_type: bool) -> tuple[str, str] | None:
     bare, grammar = text.strip(), GRAMMARS[field_type].pattern
     if bare in NULL_WORDS:
         return NULL_WORD, bare
-    if grammar is None or re.fullmatch(grammar, bare):
-        if bare != text:
-            return BLANKS, ""
-        is_token = field_type.numeric or field_type is LogicalType.BOOLEAN
-        return (QUOTED, "") if is_json and is_token else None
-    codes = (code for code, each in MISTAKES.items() if field_type in each.types and re.fullmatch(each.pattern, bare))
-    return next(((code, "") for code in codes), None)
+    if not bare and field_type not in _SPEAKING:
+        code = "" if text else EMPTY
+    elif is_json and of_type and (bare in _OBJECTS or (field_type in _SPEAKING and _TOKEN.fullmatch(bare))):
+        code = NESTED if bare in _OBJECTS else UNQUOTED
+    elif field_type.numeric and not csv.has_plain_numbers:
+        code = SEPARATORS if _SEPARATED.fullmatch(bare.lstrip("-+")) else ""
+    elif grammar is None or re.fullmatch(grammar, bare):
+        code = _of_value(field_type, text, is_json=is_json)
+    else:
+        known = (key for key, each in MISTAKES.items() if field_type in each.types and re.fullmatch(each.pattern, bare))
+        code = next(known, "")
+    return (code, "") if code else None
+
+
+def _of_value(field_type: LogicalType, text: str, *, is_json: bool) -> str:
+    """The mistake of a text that would be a value of the type, were it written otherwise."""
+    bare = text.strip()
+    if bare != text:
+        return NARROW if set(_BLANKS) & set(text) else BLANKS
+    if field_type is LogicalType.INTEGER and not -(2**63) <= _whole(bare) < 2**63:
+        return TOO_LARGE
+    is_token = field_type.numeric or field_type is LogicalType.BOOLEAN
+    return QUOTED if is_json and is_token else ""
+
+
+def _whole(text: str) -> int:
+    """A whole number; 0 for signs without one. Python refuses very long ones."""
+    digits = text.lstrip("+-")
+    number = int(digits[:40]) if digits.isdigit() else 0
+    return -number if text.startswith("-") else number
+
+
+def _compared(text: str, allowed: Collection[str], good: Collection[str]) -> tuple[str, str] | None:
+    """A mistake that shows beside the words that are allowed, and beside other values."""
+    if any(text != each and text.casefold() == each.casefold() for each in allowed):
+        return CASE, next((each for each in allowed if each.lower() != each.upper() and len(each) <= LONGEST_SHAPE), "")
+    if text.isdecimal() and good and all(each.isdecimal() for each in good):
+        lengths = {len(each) for each in good}
+        return (ZEROS, "") if len(lengths) == 1 and len(text) < min(lengths) else None
+    folded = {each.translate(_LETTERS) for each in good}
+    if (
+        text.casefold().translate(_LETTERS) in {each.casefold() for each in folded}
+        and text.translate(_LETTERS) not in folded
+    ):
+        return CASE, ""
+    return None
+
+
+_LETTERS = str.maketrans(
+    {**dict.fromkeys("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "A"), **dict.fromkeys("abcdefghijklmnopqrstuvwxyz", "a")}
+    | dict.fromkeys("0123456789", "9")
+)

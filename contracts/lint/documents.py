@@ -100,12 +100,20 @@ def unread_variable(contract: Contract, document: Document) -> Iterator[Finding]
 
 
 def csv_conflict(_contract: Contract, document: Document) -> Iterator[Finding]:
-    """What parts the values of a line is not what encloses them."""
+    """What parts the values of a line is not what encloses them, and what parts thousands stands in no other place."""
     for place in extensions_of(document):
         csv = place["csv"]
         delimiter, quote = csv["delimiter"].text or ",", csv["quote"].text or '"'
         if csv.present and delimiter == quote:
             message = f"{shown(delimiter)} cannot part values and enclose them: choose another for one of the two."
+            yield csv.path, message
+        decimal, thousands = csv["decimalSeparator"].text or ".", csv["thousandsSeparator"].text
+        if thousands == decimal:
+            other = "," if decimal == "." else "."
+            words = f"{shown(decimal)} cannot part thousands and the fraction of a number"
+            yield csv.path, f"{words}: declare `decimalSeparator: {other!r}`, or another `thousandsSeparator`."
+        if quote in {decimal, thousands}:
+            message = f"{shown(quote)} cannot stand in numbers and enclose values: choose another for one of the two."
             yield csv.path, message
 
 
@@ -121,7 +129,7 @@ def idle_share(contract: Contract, document: Document) -> Iterator[Finding]:
 def rewritten_rows(contract: Contract, document: Document) -> Iterator[Finding]:
     """Accepted and rejected rows are written to new files in UTF-8, so consumers would decode them wrongly."""
     apart = {dataset.csv.encoding for dataset in contract.datasets if dataset.policy.on_reject.value == "rows"}
-    if apart <= {"utf-8", "utf-8-sig", "us-ascii"}:
+    if apart <= {"utf-8", "us-ascii"}:
         return
     for place in extensions_of(document):
         encoding = place["csv"]["encoding"]

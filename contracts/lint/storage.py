@@ -33,6 +33,15 @@ def csv_beside_format(contract: Contract, document: Document) -> Iterator[Findin
             yield place["csv"].path, "No file of this contract is CSV: remove `csv`, or say `format: csv`."
 
 
+def null_column(contract: Contract, document: Document) -> Iterator[Finding]:
+    """`nullValuesByColumn` names columns."""
+    columns = {field.name for dataset in contract.datasets for field in dataset.fields}
+    for place in extensions_of(document):
+        for name, words in place["csv"]["nullValuesByColumn"].entries.items():
+            if name not in columns:
+                yield words.path, f"{shown(name)} is no column: name one of the dataset, as the file has it."
+
+
 def compressed_inside(contract: Contract, document: Document) -> Iterator[Finding]:
     """Files with internal compression (Parquet, ORC, Avro) are not compressed again."""
     if any(not each.storage.format.is_text and _is_packed(each) for each in contract.datasets):

@@ -111,6 +111,7 @@ LINTS = {
     "csv-conflict": Lint(ERROR, documents.csv_conflict),
     "idle-share": Lint(WARNING, documents.idle_share),
     "rewritten-rows": Lint(ERROR, documents.rewritten_rows),
+    "null-column": Lint(ERROR, storage.null_column),
     "csv-beside-format": Lint(ERROR, storage.csv_beside_format),
     "compression-inside": Lint(ERROR, storage.compressed_inside),
     "idle-delivery-setting": Lint(WARNING, storage.idle_delivery_setting),

@@ -17,12 +17,23 @@ if TYPE_CHECKING:
 
 ENCODINGS = {
     "utf-8": "utf-8",
+    "utf-8-sig": "utf-8",
     "us-ascii": "us-ascii",
     "iso-8859-1": "iso-8859-1",
     "latin-1": "iso-8859-1",
     "windows-1252": "windows-1252",
 }
-"""The encodings of text files: by the name that a contract may use, the one of the plan."""
+"""The encodings of text files: by the name that a contract may use, the one of the plan. UTF-8 may have a byte order mark."""
+ENCODING_TITLES = {
+    "utf-8": "UTF-8",
+    "us-ascii": "US-ASCII",
+    "iso-8859-1": "ISO-8859-1",
+    "windows-1252": "Windows-1252",
+}
+"""Their names in sentences."""
+DECIMAL_SEPARATORS = (".", ",")
+THOUSANDS_SEPARATORS = (",", ".", "'", "\u2019", " ", "\u00a0", "\u202f", "_")
+"""Characters that may stand between groups of three digits: two apostrophes, and three blanks, are among them."""
 
 
 class Format(Enum):
@@ -163,6 +174,14 @@ class Storage:
 
 
 @dataclass(frozen=True, slots=True)
+class NullWords:
+    """The texts that mean null in one column."""
+
+    column: str
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Csv:
     """The CSV dialect of a dataset."""
 
@@ -174,3 +193,18 @@ class Csv:
     """Texts that mean null, in addition to the empty unquoted value."""
     multi_line: bool = False
     """Whether a quoted value may contain line breaks."""
+    null_values_by_column: tuple[NullWords, ...] = ()
+    """Those of single columns, in the order of their names, instead of `null_values`."""
+    decimal_separator: str = "."
+    thousands_separator: str = ""
+    """What may stand between groups of three digits of a number; empty for nothing."""
+
+    @property
+    def has_plain_numbers(self) -> bool:
+        """Whether numbers are written as the grammars of types have them (docs/types.md)."""
+        return self.decimal_separator == "." and not self.thousands_separator
+
+    def null_words(self, column: str) -> tuple[str, ...]:
+        """The texts that mean null in a column."""
+        own = (each.words for each in self.null_values_by_column if each.column == column)
+        return next(own, self.null_values)

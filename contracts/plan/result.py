@@ -36,7 +36,7 @@ class Sample:
     """One failing row with masked values; only `public` fields are shown as written."""
 
     row: int
-    """Line of the file, from 1, including the header (or the record, if values may contain line breaks)."""
+    """Line of the file, from 1, including the header; of a record of several lines the first, of a JSON array the element."""
     shapes: tuple[str, ...]
     """The values of the check's fields: masked (`aaa-99`), or raw if the field is public; `null` for none."""
     part: int = 0
@@ -105,7 +105,7 @@ class MalformedRecords:
     """Records that do not have the declared structure."""
 
     reason: str
-    """`fields`, `quotes`, `encoding`, `nul`, `too_long`; of JSON also `json`, `object` and `keys`."""
+    """A code of `lakegate.contracts.judge.file_outcomes.MALFORMED`."""
     rows: int
     first_row: int
     part: int = 0
@@ -120,6 +120,10 @@ class MalformedRecords:
     """Whether the first such row is the last line of its object."""
     encoding: str | None = None
     """An encoding that decodes the first such row, if the declared one does not."""
+    at: int | None = None
+    """The character of the first such row, from 1, at which it is no JSON."""
+    samples: tuple[Sample, ...] = ()
+    """The first such rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +171,8 @@ class Result(VersionedDocument):
     """Rows that break a row rule or are malformed."""
     unreadable: Unreadable | None = None
     columns: Columns | None = None
+    is_marked: bool = False
+    """Whether an object begins with a byte order mark, which is no part of its text."""
     malformed: tuple[MalformedRecords, ...] = ()
     measurements: tuple[Measurement, ...] = ()
     event_time: tuple[str, str] | None = None

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 UNREADABLE = "file/readable"
 NULL = "null"
 """What a sample has for a value that is absent."""
-RECORDS = {"header": "the header line once more", "blank": "a line without values"}
+RECORDS = {"header": "the header line once more", "blank": "a line without values", "total": "a row of totals"}
 """What a record is that holds no data."""
 
 

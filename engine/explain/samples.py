@@ -7,14 +7,15 @@ wanted record. A raw value is shown only for a field that the contract classifie
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.judge.faults import readable_in, record_of, values_in
+from lakegate.contracts.judge.faults import SEEN_OF_A_LINE, WRAPPED, readable_in, record_of, values_in
 from lakegate.contracts.judge.masks import cut, hexadecimal, mask
 from lakegate.contracts.judge.outcomes import OF_TYPES
-from lakegate.contracts.judge.value_mistakes import form_of
+from lakegate.contracts.judge.value_mistakes import allowed_words, form_of, lost_word
 from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.population import keys_of
@@ -22,6 +23,7 @@ from lakegate.contracts.plan.result import Sample
 from lakegate.engine.explain.records import Place, RecordReader, Texts
 from lakegate.engine.measure.tables import POSITION_BITS
 from lakegate.engine.read.chunk import AT
+from lakegate.engine.read.json_text import fault_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
 GOOD_VALUES = 40
 """Values that pass whose shapes are counted."""
 GOOD_SHAPES = 3
+_WRAPPED = re.compile(rb'\s*\{\s*"[^"\\]{1,100}"\s*:\s*\[\s*\{')
+"""The beginning of an object with a list of objects in its first key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +106,11 @@ class Samples:
 
     def _first_record(self, found: MalformedRecords, line: bytes) -> MalformedRecords:
         csv = self.plan.csv
-        if found.reason == "encoding" and self._records.is_csv and csv.encoding.startswith("utf-8"):
+        if self.plan.storage.format.is_json:
+            is_wrapped = found.reason == "too_long" and _WRAPPED.match(line)
+            at = fault_at(line) if found.reason == "json" and len(line) < 4 * SEEN_OF_A_LINE else None
+            return replace(found, at=at, record=WRAPPED if is_wrapped else None)
+        if found.reason == "encoding" and self._records.is_csv:
             return replace(found, encoding=readable_in(line, csv.encoding))
         if found.reason == "fields" and self._records.is_csv:
             text = line.decode(csv.encoding, errors="replace")
@@ -124,10 +132,21 @@ class Samples:
             return measurement
         field = fields[0]
         texts = [text for _, row in bad if (text := row[field.alias]) is not None]
+        allowed = allowed_words(self.plan, field)
         if not texts:
-            return measurement
-        is_typed = check.kind in OF_TYPES or field.type is LogicalType.STRING
-        form = form_of(field.type, texts, is_json=self.plan.storage.format.is_json) if is_typed else None
+            return replace(measurement, form=lost_word(allowed, len(bad)))
+        is_typed = check.kind in OF_TYPES
+        form = None
+        if is_typed or field.type is LogicalType.STRING:
+            form = form_of(
+                field.type,
+                texts,
+                is_json=self.plan.storage.format.is_json,
+                of_type=is_typed,
+                csv=self.plan.csv,
+                allowed=allowed,
+                good=[text for row in good if (text := row[field.alias]) is not None],
+            )
         shapes = Counter(self._masked(field, row[field.alias]) for row in good if row[field.alias] is not None)
         return replace(measurement, good=tuple(shape for shape, _ in shapes.most_common(GOOD_SHAPES)), form=form)
 

@@ -10,8 +10,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from lakegate.contracts.plan.result import MalformedRecords
-    from lakegate.engine.read.chunk import Level
+    from lakegate.engine.read.chunk import Level, Malformed
 
 Bit = tuple["Level", str]
 """A predicate of a program: the level, and the name of its bit."""
@@ -87,15 +86,20 @@ class Partial:
     number: int
     """Of the share, in the order of the delivery."""
     lines: int = 0
+    tail: int = 1
+    """Lines of the last record."""
     size: int = 0
     levels: dict[Level, LevelCounts] = field(default_factory=dict)
-    malformed: list[MalformedRecords] = field(default_factory=list)
-    """`first_row` is the line in the share, from 0."""
+    malformed: dict[str, Malformed] = field(default_factory=dict)
+    """By reason."""
     failing: dict[Bit, list[tuple[int, str]]] = field(default_factory=dict)
     """The first failing records or elements: line in the share, and place in the record."""
     passing: dict[Bit, list[tuple[int, str]]] = field(default_factory=dict)
     """The same of the first ones that have a value and pass, of the first shares and of predicates of one field."""
     broken: list[Broken] = field(default_factory=list)
     extra: set[str] = field(default_factory=set)
+    """Undeclared keys, in formats without a header; at most `MAX_COMPARED` of each chunk."""
+    keys: set[tuple[str, ...]] = field(default_factory=set)
+    """Places of declared keys that occur, in these formats."""
     cpu_seconds: float = 0.0
     """Processor seconds of the worker that evaluated it; 0 where the judge's own process did."""

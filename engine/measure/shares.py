@@ -19,6 +19,7 @@ from lakegate.engine.measure.partial import Broken, LevelCounts, Moments, Partia
 from lakegate.engine.measure.repeats import with_searches
 from lakegate.engine.measure.tables import BITS
 from lakegate.engine.read.chunk import AT, ROW, of_object
+from lakegate.engine.read.json_rows import bounded_keys
 from lakegate.engine.type.values import LONGEST_PLAIN, PLAIN, present_name
 
 if TYPE_CHECKING:
@@ -87,10 +88,14 @@ class Evaluation:
                 keep(program, bits, partial.number)
                 counts.add(_counts(program, bits, connection))
                 bitmaps |= self._failing(program, table, bits, rows, partial)
-        partial.malformed += chunk.malformed
+        for each in chunk.malformed:
+            known = partial.malformed.get(each.reason)
+            partial.malformed[each.reason] = known.with_more(each) if known else each
         partial.lines += chunk.lines
+        partial.tail = chunk.tail if chunk.lines else partial.tail
         partial.size += chunk.size
-        partial.extra |= chunk.extra
+        partial.extra = bounded_keys(partial.extra | chunk.extra, self.plan.fields)
+        partial.keys |= chunk.keys
         partial.broken.append(Broken(rows, bitmaps))
 
     def _bits(

@@ -42,7 +42,7 @@ _UNUSED = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")
 def dialect(head: bytes) -> Csv:
     """The dialect of a text that begins so."""
     encoding = encoding_of(head)
-    text = head.removeprefix(BOM).decode(encoding.removesuffix("-sig"), errors="replace")
+    text = head.removeprefix(BOM).decode(encoding, errors="replace")
     quote = _quote(text)
     delimiter, multi_line = _delimiter(text, quote)
     csv = Csv(delimiter=delimiter, quote=quote, encoding=encoding, multi_line=multi_line)
@@ -69,8 +69,6 @@ def refuse_titles(text: bytes, csv: Csv) -> None:
 
 def encoding_of(text: bytes) -> str:
     """The encoding of a text: UTF-8 where it can be; a character that the end of `HEAD` bytes cuts does not count."""
-    if text.startswith(BOM):
-        return "utf-8-sig"
     try:
         text.decode()
     except UnicodeDecodeError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.door.file_signatures import BOM, FOREIGN, UnreadableError, is_utf_16
+from lakegate.contracts.door.file_signatures import BOM, FOREIGN, WIDE, UnreadableError, is_wide
 from lakegate.contracts.door.header import HEAD
 from lakegate.contracts.model.storage import COMPRESSIONS, FORMATS, Compression, Format, Storage
 from lakegate.engine.read.open import unpacked_beginning
@@ -42,8 +42,8 @@ def _recognised(part: StagedPart, store: Store) -> tuple[Storage, bytes]:
     packed = (each for each, spec in COMPRESSIONS.items() if spec.signature and first.startswith(spec.signature))
     compression = next(packed, Compression.NONE)
     text = first if compression is Compression.NONE else unpacked_beginning(part, compression, store)
-    if is_utf_16(text):
-        raise UnreadableError("encoding", "the file is UTF-16: save it as UTF-8")
+    if is_wide(text):
+        raise UnreadableError("encoding", WIDE)
     return Storage(_format_of(text), compression), text
 
 

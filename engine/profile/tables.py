@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from lakegate.contracts.model.storage import Storage
     from lakegate.contracts.plan.plan import PlanField
     from lakegate.contracts.plan.request import StagedPart
-    from lakegate.contracts.plan.result import MalformedRecords
-    from lakegate.engine.read.chunk import Chunk, Level, Source, Store
+    from lakegate.engine.read.chunk import Chunk, Level, Malformed, Source, Store
 
 INCOMING = "incoming"
 TOGETHER = 50
@@ -123,7 +122,7 @@ def _loaded(  # noqa: PLR0913, PLR0917 - a delivery, and how and where it is rea
     for each in tables:
         names = ", ".join(f"{field.alias} VARCHAR" for field in each.fields)
         connection.execute(f"CREATE OR REPLACE TABLE {each.name} ({names})")
-    bad: list[MalformedRecords] = []
+    bad: list[Malformed] = []
     for chunk in _chunks(source, parts, taken):
         for each in tables:
             _insert(connection, source, each, chunk)

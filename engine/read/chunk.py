@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import BinaryIO
 
-    from lakegate.contracts.plan.result import Columns, MalformedRecords
+    from lakegate.contracts.plan.result import Columns
     from lakegate.engine.type.physical import Physical
 
 Level = tuple[str, ...]
@@ -54,6 +54,24 @@ class Share:
     """The byte (row group, stripe) after the last one."""
 
 
+MAX_LINES = 1000
+"""Malformed records of a reason whose lines are kept; the others are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Malformed:
+    """Malformed records of one reason."""
+
+    reason: str
+    rows: int
+    lines: tuple[int, ...]
+    """The first ones in the share, from 0."""
+
+    def with_more(self, other: Malformed) -> Malformed:
+        """These, and later ones of the share."""
+        return Malformed(self.reason, self.rows + other.rows, (self.lines + other.lines)[:MAX_LINES])
+
+
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """Some records of a share, in file order; a few MiB of text at the most."""
@@ -64,12 +82,16 @@ class Chunk:
     """Lines (of a table: rows) that this chunk used up, headers, blank lines and malformed records included."""
     size: int
     """Bytes of the object that it accounts for; of a table, rows."""
-    malformed: tuple[MalformedRecords, ...] = ()
-    """By reason; `first_row` is the line in the share, from 0."""
+    malformed: tuple[Malformed, ...] = ()
+    """By reason."""
     levels: Mapping[Level, pa.Table] = field(default_factory=dict)
     """The elements of each level: `row`, `at`, and raw columns."""
     extra: frozenset[str] = frozenset()
     """Undeclared keys, in formats without a header."""
+    keys: frozenset[tuple[str, ...]] = frozenset()
+    """Places of declared keys that occur, in these formats (`lakegate.engine.read.json_rows.RowReader.keys`)."""
+    tail: int = 1
+    """Lines of its last record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +159,11 @@ class Source(Protocol):
     @property
     def header(self) -> str | None:
         """The header line of CSV; None without one."""
+        ...
+
+    @property
+    def is_marked(self) -> bool:
+        """Whether an object begins with a byte order mark, which is no part of its text."""
         ...
 
     @property

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from lakegate.contracts.door.file_signatures import BOM, UnreadableError
-from lakegate.contracts.door.header import columns_of, first_line
+from lakegate.contracts.door.file_signatures import BOM, UTF_8, UnreadableError, has_mark
+from lakegate.contracts.door.header import columns_of, first_line, header_end, refuse_header
 from lakegate.contracts.model.storage import Compression
 from lakegate.contracts.plan.result import Columns
 from lakegate.engine.read.blocks import object_blocks, share_block, shares_of
-from lakegate.engine.read.chunk import ROW, Chunk, Expression, line_table, of_object
+from lakegate.engine.read.chunk import ROW, Chunk, Expression, Malformed, line_table, of_object
 from lakegate.engine.read.csv_records import Dialect, record_ends
-from lakegate.engine.read.records import merged, parse
-from lakegate.engine.type.values import text_literal, typed_value
+from lakegate.engine.read.records import parse
+from lakegate.engine.type.values import plain_number, text_literal, typed_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -47,6 +47,7 @@ class CsvSource:
     sizes: tuple[int, ...]
     header: str | None
     """The header line of all objects; None if the contract declares none."""
+    is_marked: bool = False
     kinds: Mapping[str, Physical] = field(default_factory=dict)
 
     def chunks(self, share: Share) -> Iterator[Chunk]:
@@ -69,15 +70,17 @@ class CsvSource:
     def originals(self, share: Share) -> Iterator[pa.Table]:
         """See `Source`."""
         csv, has_one_column = self.plan.csv, len(self.columns.found) == 1
-        header, mark = int(csv.header and share.start == 0), BOM if csv.encoding == "utf-8-sig" else b""
+        header, mark = csv.header and share.start == 0, BOM if csv.encoding == UTF_8 else b""
         for lines in self.lines(share):
-            records = [(row, line.removesuffix(b"\n").removesuffix(b"\r")) for row, line in lines if row >= header]
+            own = lines[1:] if header else lines
+            header = False
+            records = [(row, line.removesuffix(b"\n").removesuffix(b"\r")) for row, line in own]
             if records and records[0][0] == share.start == 0:
                 records[0] = 0, records[0][1].removeprefix(mark)
             yield line_table([(row, line) for row, line in records if line or has_one_column])
 
     def lines(self, share: Share) -> Iterator[list[tuple[int, bytes]]]:
-        """All bytes of a share, a block at a time: each line (or record of several) with its number, from 0, and its end.
+        """All bytes of a share, a block at a time: each record with the number of its first line, from 0, and its line end.
 
         The header is one of them; a byte order mark belongs to the first.
         """
@@ -89,16 +92,22 @@ class CsvSource:
             if text and (not ends or ends[-1] < len(block)):
                 ends.append(len(block))
             starts = [0, begin] if skipped else [0]
-            yield list(enumerate((block[start:end] for start, end in pairwise([*starts, *ends])), before))
-            before += skipped + len(ends)
+            found, at = [], before
+            for start, end in pairwise([*starts, *ends]):
+                found.append((at, block[start:end]))
+                at += max(1, found[-1][1].count(b"\n"))
+            yield found
+            before = at
 
     def _without_header(self, block: bytes, *, is_first: bool) -> tuple[bytes, int]:
-        """A block without a byte order mark and a header line, and the number of header lines, 0 or 1."""
+        """A block without a byte order mark and a header, and the number of lines of the header."""
         csv = self.plan.csv
-        if is_first and csv.encoding == "utf-8-sig":
+        if is_first and csv.encoding == UTF_8:
             block = block.removeprefix(BOM)
-        header = block.find(b"\n") + 1 or len(block) if is_first and csv.header else 0
-        return block[header:], 1 if header else 0
+        if not (is_first and csv.header):
+            return block, 0
+        header = header_end(block, csv) or len(block)
+        return block[header:], max(1, block.count(b"\n", 0, header))
 
     def _chunk(self, block: bytes, size: int, lines: int, *, is_first: bool) -> Chunk:
         """The chunk of a block that follows `lines` lines of the share."""
@@ -114,7 +123,11 @@ class CsvSource:
             pa.table({ROW: pa.array(parsed.rows + before, pa.int64()), **columns}),
             parsed.lines + skipped,
             size,
-            merged((before, each) for each in parsed.malformed),
+            tuple(
+                Malformed(each.reason, each.rows, tuple(line + before for line in each.lines))
+                for each in sorted(parsed.malformed, key=lambda each: each.reason)
+            ),
+            tail=parsed.tail,
         )
 
 
@@ -128,7 +141,9 @@ def open_csv(plan: Plan, parts: tuple[StagedPart, ...], store: Store, heads: lis
     found = set(columns.found)
     expressions = {each.alias: _expression(each, plan, is_found=each.name in found) for each in plan.fields}
     shares = tuple(shares_of(parts, None if _is_whole(plan) else SHARE_BYTES))
-    return CsvSource(plan, store, columns, shares, expressions, tuple(part.size for part in parts), header)
+    return CsvSource(
+        plan, store, columns, shares, expressions, tuple(part.size for part in parts), header, has_mark(heads)
+    )
 
 
 def _header(plan: Plan, heads: list[bytes]) -> str | None:
@@ -151,7 +166,10 @@ def _columns(plan: Plan, header: str | None, head: bytes) -> Columns:
     """The columns that the header line names; without one, the declared ones."""
     declared = tuple(field.name for field in plan.fields)
     with of_object(0):
-        return Columns(declared) if header is None else columns_of(header, plan.csv, declared, head)
+        if header is not None:
+            return columns_of(header, plan.csv, declared, head)
+        refuse_header(first_line(head, plan.csv), plan.csv, declared)
+        return Columns(declared)
 
 
 def _is_whole(plan: Plan) -> bool:
@@ -162,12 +180,10 @@ def _expression(field: PlanField, plan: Plan, *, is_found: bool) -> Expression:
     if not is_found:
         text = "NULL::VARCHAR"
         return Expression(text, typed_value(field, text))
-    if not plan.csv.null_values:
-        return _with_plain(field, field.alias)
-    nulls = ", ".join(text_literal(each) for each in plan.csv.null_values)
-    text = f"CASE WHEN {field.alias} NOT IN ({nulls}) THEN {field.alias} END"
-    return _with_plain(field, text)
-
-
-def _with_plain(field: PlanField, text: str) -> Expression:
+    words, text = plan.csv.null_words(field.name), field.alias
+    if words:
+        nulls = ", ".join(text_literal(each) for each in words)
+        text = f"CASE WHEN {field.alias} NOT IN ({nulls}) THEN {field.alias} END"
+    if field.type.numeric and not plan.csv.has_plain_numbers:
+        return Expression(text, typed_value(field, plain_number(text, plan.csv)), field.alias)
     return Expression(text, typed_value(field, text), field.alias, typed_value(field, text, plain=True))

@@ -9,7 +9,7 @@ A CR elsewhere than before an LF is a line break too: other readers would split 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lakegate.engine.read.bounds import LONGEST_RECORD
+from lakegate.engine.read.chunk import MAX_LINES, Malformed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,18 +61,6 @@ class Dialect:
         breaks = "" if self.multi_line else r"\r\n"
         value = rf"(?:[^{delimiter}{quote}\r\n\x00]*|{quote}(?:[^{quote}{breaks}\x00]|{quote}{quote})*{quote})"
         return rf"\A{value}(?:{delimiter}{value})*\r?\n\z"
-
-
-@dataclass(slots=True)
-class Flaw:
-    """Malformed records of one reason."""
-
-    reason: str
-    rows: int
-    first: int
-    """The line of the first one in the block."""
-    text: bytes
-    """Of the first one, in UTF-8 where it can be decoded."""
 
 
 def record_ends(data: bytes, quote: bytes | None) -> NDArray[np.int64]:
@@ -144,11 +133,13 @@ def _is_utf_8(block: bytes) -> bool:
 
 @dataclass(slots=True)
 class Lines:
-    """The lines (or records) of a block, each with its line feed, as texts; `bad` lists undecodable ones."""
+    """The lines (or records) of a block, each with its line feed, as texts; `bad` names undecodable ones."""
 
     array: Any
-    bad: dict[int, tuple[str, bytes]]
-    """By line: why it is not a text, and its bytes."""
+    bad: dict[str, NDArray[np.bool_]]
+    """By reason, which of them are no texts."""
+    starts: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    """Where each begins in the block."""
 
     @staticmethod
     def of(block: bytes, dialect: Dialect) -> Lines:
@@ -156,61 +147,62 @@ class Lines:
         ends = record_ends(block, dialect.raw_quote if dialect.multi_line else None)
         if len(ends) == 0 or ends[-1] < len(block):
             ends = np.append(ends, len(block))
-        bad: dict[int, tuple[str, bytes]] = {}
         starts = np.concatenate([[0], ends[:-1]])
+        bad: dict[str, NDArray[np.bool_]] = {}
         for at in np.flatnonzero(ends - starts - 1 > LONGEST_RECORD).tolist():
             if len(block[starts[at] : ends[at]].removesuffix(b"\n")) > LONGEST_RECORD:
-                bad[at] = ("too_long", b"")
-        is_text = dialect.is_utf_8 and _is_utf_8(block)
-        if not is_text or bad:
-            lines = [block[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
-            lines = [b"\n" if at in bad else _decoded(line, dialect, at, bad) for at, line in enumerate(lines)]
-            return Lines(pa.array(lines, pa.binary()).cast(pa.string()), bad)
+                bad.setdefault("too_long", np.zeros(len(ends), np.bool_))[at] = True
+        if bad or not (dialect.is_utf_8 and _is_utf_8(block)):
+            return Lines(_decoded(block, starts.tolist(), ends.tolist(), dialect, bad), bad, starts)
         offsets = pa.py_buffer(np.concatenate([[0], ends]).astype(np.int32))
-        return Lines(pa.StringArray.from_buffers(len(ends), offsets, pa.py_buffer(block)), bad)
+        return Lines(pa.StringArray.from_buffers(len(ends), offsets, pa.py_buffer(block)), bad, starts)
 
     def strict(self, dialect: Dialect, width: int) -> NDArray[np.bool_]:
         """Which of them are records by the grammar; blank lines are not if a record has several values."""
         found: NDArray[np.bool_] = np.array(pc.match_substring_regex(self.array, dialect.strict))
         if width > 1:
             found &= ~self.blank(width)
-        if self.bad:
-            found[list(self.bad)] = False
+        for each in self.bad.values():
+            found &= ~each
         return found
 
     def blank(self, width: int) -> NDArray[np.bool_]:
         """Which of them are blank lines, if these are not records."""
         if width == 1:
             return np.zeros(len(self.array), np.bool_)
-        sizes = np.array(pc.binary_length(self.array))
-        blank: NDArray[np.bool_] = sizes == 1
-        for at in np.flatnonzero(sizes == len(CRLF)).tolist():
-            blank[at] = self.array[at].as_py() == CRLF
-        return blank
+        return np.array(pc.or_(pc.equal(self.array, "\n"), pc.equal(self.array, CRLF)))
 
-    def flaws(self, width: int, strict: NDArray[np.bool_]) -> list[Flaw]:
-        """The others, by reason."""
-        flaws: dict[str, Flaw] = {}
+    def flaws(self, width: int, strict: NDArray[np.bool_], quote: str) -> list[Malformed]:
+        """The others, by reason; a line that is no record has a NUL, a quote in the wrong place, or a CR that is no line end."""
         others = ~strict & ~self.blank(width)
-        if self.bad:
-            others[list(self.bad)] = True
-        for at in np.flatnonzero(others).tolist():
-            reason, text = self.bad.get(at) or _reason(self.array[at].as_py())
-            flaw = flaws.setdefault(reason, Flaw(reason, 0, at, text))
-            flaw.rows += 1
-        return list(flaws.values())
+        for each in self.bad.values():
+            others &= ~each
+        has_nul = others & np.array(pc.match_substring(self.array, "\0"))
+        has_quote = others & ~has_nul & np.array(pc.match_substring(self.array, quote))
+        nul = has_nul | self.bad.get("nul", has_nul)
+        reasons = {**self.bad, "nul": nul, "quotes": has_quote, "line-ends": others & ~has_nul & ~has_quote}
+        found = ((reason, np.flatnonzero(each)) for reason, each in reasons.items())
+        return [Malformed(reason, len(at), tuple(at[:MAX_LINES].tolist())) for reason, at in found if len(at)]
 
 
-def _decoded(line: bytes, dialect: Dialect, at: int, bad: dict[int, tuple[str, bytes]]) -> bytes:
-    """A line in UTF-8; an empty one if its bytes are not of the encoding, or contain a NUL."""
-    text = line.decode("utf-8" if dialect.is_utf_8 else dialect.encoding, errors="replace")
-    if b"\0" in line:
-        bad[at] = ("nul", line)
-    elif (text.encode() != line) if dialect.is_utf_8 else (REPLACEMENT in text):
-        bad[at] = ("encoding", line)
-    return b"\n" if at in bad else text.encode()
+def _decoded(
+    block: bytes, starts: list[int], ends: list[int], dialect: Dialect, bad: dict[str, NDArray[np.bool_]]
+) -> Any:  # noqa: ANN401 - Arrow ships no types
+    """Lines in UTF-8; an empty one for each whose bytes are not of the encoding, or contain a NUL, or are too many.
 
-
-def _reason(text: str) -> tuple[str, bytes]:
-    """Why a text that breaks the grammar is not a record."""
-    return ("nul" if "\0" in text else "quotes"), text.encode()
+    `bad` gets the reasons.
+    """
+    encoding, too_long = "utf-8" if dialect.is_utf_8 else dialect.encoding, bad.get("too_long")
+    lines: list[bytes] = []
+    for at, (start, end) in enumerate(zip(starts, ends, strict=True)):
+        if too_long is not None and too_long[at]:
+            lines.append(b"\n")
+            continue
+        line = block[start:end]
+        text = line.decode(encoding, errors="replace")
+        is_other = (text.encode() != line) if dialect.is_utf_8 else (REPLACEMENT in text)
+        reason = "nul" if b"\0" in line else "encoding" if is_other else ""
+        if reason:
+            bad.setdefault(reason, np.zeros(len(starts), np.bool_))[at] = True
+        lines.append(b"\n" if reason else text.encode())
+    return pa.array(lines, pa.binary()).cast(pa.string())

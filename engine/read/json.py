@@ -14,15 +14,16 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lakegate.contracts.door.file_signatures import BOM, has_mark
 from lakegate.contracts.model.storage import Compression, Format
 from lakegate.contracts.plan.plan import Shape
 from lakegate.contracts.plan.population import read_as
 from lakegate.contracts.plan.predicate import NoRepeats, Size
-from lakegate.contracts.plan.result import Columns, MalformedRecords
+from lakegate.contracts.plan.result import Columns
 from lakegate.engine.read.blocks import object_blocks, share_block, shares_of
-from lakegate.engine.read.chunk import AT, ROW, Chunk, Expression, line_table
+from lakegate.engine.read.chunk import AT, ROW, Chunk, Expression, Malformed, line_table
 from lakegate.engine.read.json_flat import learned
-from lakegate.engine.read.json_rows import RowReader
+from lakegate.engine.read.json_rows import OBJECT, RowReader, bounded_keys
 from lakegate.engine.read.json_text import MalformedError, parsed
 from lakegate.engine.read.streams import elements, unpacked
 from lakegate.engine.type.values import repeats_name, size_name, typed_value
@@ -40,8 +41,8 @@ if TYPE_CHECKING:
 
 SHARE_BYTES = 4 << 20
 """Bytes of an object that one share, and one block of a share, holds."""
-MAX_NAMED = 20
-"""Undeclared keys that are kept of a chunk: the first ones in their order."""
+MAX_CELLS = 1 << 20
+"""Records of a chunk times declared fields: what is absent costs memory too."""
 _SPACE = b" \t\r\n"
 _PLACE = re.compile(r"\[[0-9]+\]")
 
@@ -61,6 +62,7 @@ class JsonSource:
     compared: frozenset[str]
     """Aliases of the lists whose elements are compared with each other."""
     header: None = None
+    is_marked: bool = False
     kinds: Mapping[str, Physical] = field(default_factory=dict)
 
     @property
@@ -70,10 +72,13 @@ class JsonSource:
 
     def chunks(self, share: Share) -> Iterator[Chunk]:
         """See `Source`."""
-        line = 0
+        line, most = 0, max(1, MAX_CELLS // max(1, len(self.plan.fields)))
         for texts, taken in self.texts(share):
-            yield self._chunk(texts, taken, line)
-            line += len(texts)
+            start, is_begun = 0, False
+            while start < len(texts) or not is_begun:
+                chunk = self._chunk(texts[start : start + most], 0 if is_begun else taken, line)
+                start, line, is_begun = start + chunk.lines, line + chunk.lines, True
+                yield chunk
 
     def originals(self, share: Share) -> Iterator[pa.Table]:
         """See `Source`."""
@@ -90,8 +95,10 @@ class JsonSource:
             return
         is_plain = storage.compression is Compression.NONE
         packed = object_blocks(self.store, share.address, storage.compression, SHARE_BYTES)
+        mark = BOM if share.start == 0 else b""
         for block, taken in [share_block(self.store, share)] if is_plain else packed:
-            yield (block.removesuffix(b"\n").split(b"\n") if block else []), taken
+            yield (block.removeprefix(mark).removesuffix(b"\n").split(b"\n") if block else []), taken
+            mark = b""
 
     def _elements(self, address: str, compression: Compression) -> Iterator[Batch]:
         """The elements of an array."""
@@ -106,19 +113,20 @@ class JsonSource:
         yield held, taken
 
     def _chunk(self, texts: list[bytes], size: int, first: int) -> Chunk:
+        """The chunk of the first texts, or of all, that follow `first` ones of the share."""
         flat = learned(self.plan.fields, texts)
         tokens, rest = flat.split(texts) if flat else ([], range(len(texts)))
         reading = RowReader(self.plan.fields, self.sized, self.compared)
-        rows, bad = _long_way(reading, texts, rest)
+        rows, bad, lines = _long_way(reading, texts, rest, first)
         levels: dict[Level, pa.Table] = {}
         for place, level in reading.levels.items():
             parents = pc.list_parent_indices(pa.ListArray.from_arrays([0, *level.ends], pa.nulls(len(level.places))))
             found = {ROW: _places(rows, first).take(parents), AT: pa.array(level.places, pa.string())}
             levels[place] = pa.table(found | _arrays(level.cells))
         records = pa.table({ROW: _places(rows, first)} | _arrays(reading.rows))
-        extra = {key for keys in reading.extra for key in keys}
+        keys, extra = reading.keys, {_PLACE.sub("[]", key) for key in reading.extra}
         if flat and tokens:
-            columns, own, more = flat.columns(tokens)
+            columns, own, declared, more = flat.columns(tokens)
             others = set(rest)
             places = _places([at for at in range(len(texts)) if at not in others], first)
             kinds = {own_name(alias): each for alias, each in own.items()}
@@ -126,32 +134,43 @@ class JsonSource:
             kinds |= {repeats_name(alias): pa.nulls(len(tokens), pa.bool_()) for alias in reading.rows.repeats}
             short = pa.table({ROW: places} | columns | kinds)
             records = pa.concat_tables([short, records.select(short.column_names)]).sort_by(ROW) if rows else short
+            keys |= {(OBJECT,), *((f".{key}",) for key in declared)}
             extra |= more
-        malformed = tuple(MalformedRecords(reason, len(at), first + at[0]) for reason, at in sorted(bad.items()))
-        return Chunk(records, len(texts), size, malformed, levels, _named(extra))
+        malformed = tuple(bad[reason] for reason in sorted(bad))
+        return Chunk(
+            records, lines, size, malformed, levels, frozenset(bounded_keys(extra, self.plan.fields)), frozenset(keys)
+        )
 
 
-def _long_way(reading: RowReader, texts: list[bytes], places: Iterable[int]) -> tuple[list[int], dict[str, list[int]]]:
-    """Read texts token by token: the places of those that are records, and of those that are malformed."""
+def _long_way(
+    reading: RowReader, texts: list[bytes], places: Iterable[int], first: int
+) -> tuple[list[int], dict[str, Malformed], int]:
+    """Read texts token by token: the places of those that are records, and those that are malformed.
+
+    The number of texts that were read comes last: elements of lists may need more memory than a chunk should.
+    """
     rows: list[int] = []
-    bad: dict[str, list[int]] = {}
+    bad: dict[str, Malformed] = {}
     for at in places:
         try:
             value = parsed(texts[at])
         except MalformedError as error:
-            bad.setdefault(error.code, []).append(at)
+            found = Malformed(error.code, 1, (first + at,))
+            bad[error.code] = bad[error.code].with_more(found) if error.code in bad else found
             continue
         if value is not None:
             rows.append(at)
             reading.add(value)
-    return rows, bad
+        if reading.size > MAX_CELLS:
+            return rows, bad, at + 1
+    return rows, bad, len(texts)
 
 
 def _places(rows: list[int], first: int) -> pa.Array:
     return pc.add(pa.array(rows, pa.int64()), first)
 
 
-def open_json(plan: Plan, parts: tuple[StagedPart, ...], store: Store, _: list[bytes]) -> JsonSource:
+def open_json(plan: Plan, parts: tuple[StagedPart, ...], store: Store, heads: list[bytes]) -> JsonSource:
     """The delivery as a source."""
     sized, compared = read_as(plan, Size), read_as(plan, NoRepeats)
     return JsonSource(
@@ -163,6 +182,7 @@ def open_json(plan: Plan, parts: tuple[StagedPart, ...], store: Store, _: list[b
         {each.alias: _expression(each, sized, compared) for each in plan.fields},
         sized,
         compared,
+        is_marked=has_mark(heads),
     )
 
 
@@ -187,13 +207,8 @@ def _expression(field: PlanField, sized: Collection[str], compared: Collection[s
 
 
 def _arrays(cells: Cells) -> dict[str, pa.Array]:
-    found = {alias: pa.array(texts, pa.string()) for alias, texts in cells.texts.items()}
-    found |= {own_name(alias): pa.array(own, pa.bool_()) for alias, own in cells.own.items()}
-    found |= {size_name(alias): pa.array(sizes, pa.int64()) for alias, sizes in cells.sizes.items()}
-    return found | {repeats_name(alias): pa.array(each, pa.bool_()) for alias, each in cells.repeats.items()}
-
-
-def _named(keys: set[str]) -> frozenset[str]:
-    """Undeclared keys, without the indexes of elements."""
-    found = {_PLACE.sub("[]", key) for key in keys}
-    return frozenset(sorted(found)[:MAX_NAMED])
+    """The columns of a table."""
+    texts = {
+        name: array for alias, texts, own in cells.arrays() for name, array in ((alias, texts), (own_name(alias), own))
+    }
+    return texts | dict(cells.measures())

@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 LEARNED = 20
 """Records that the order of keys is learned from."""
+MAX_KEYS = 1000
+"""Keys of a record that one expression finds: it grows with them."""
 _WRITTEN = r'("[^"\\\x00-\x1f]*+"|-?+(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][-+]?+[0-9]++)?+|true|false|null)'
 _PLAIN_KEY = re.compile(r"[^\"\\\x00-\x1f\x7f]*")
 _END = r"\}[ \t\r]*+$"
@@ -69,23 +72,26 @@ class Flat:
                 rest.append(at)
         return found, rest
 
-    def columns(self, tokens: list[Tokens]) -> tuple[dict[str, pa.Array], dict[str, pa.Array], set[str]]:
-        """The texts by alias, whether each is a token of its field's own kind, and the undeclared keys."""
+    def columns(self, tokens: list[Tokens]) -> tuple[dict[str, pa.Array], dict[str, pa.Array], set[str], set[str]]:
+        """The texts by alias, whether each is a token of its field's own kind, and the declared and the undeclared keys."""
         by_key = {
             key: pa.array(column, pa.string()) for key, column in zip(self.keys, zip(*tokens, strict=True), strict=True)
         }
+        keys = {key for key, column in by_key.items() if pc.any(pc.not_equal(column, "")).as_py()}
         texts, own = {}, {}
         for field in self.fields:
-            column = by_key.pop(field.name, None)
+            column = by_key.get(field.name)
             if column is None:
-                column = pa.array([""] * len(tokens))
-            texts[field.alias], own[field.alias] = _judged(column, field)
-        return texts, own, {key for key, column in by_key.items() if pc.any(pc.not_equal(column, "")).as_py()}
+                texts[field.alias], own[field.alias] = pa.nulls(len(tokens), pa.string()), _falses(len(tokens))
+            else:
+                texts[field.alias], own[field.alias] = _judged(column, field)
+        declared = {field.name for field in self.fields}
+        return texts, own, keys & declared, keys - declared
 
 
 def learned(fields: Sequence[PlanField], texts: Iterable[bytes]) -> Flat | None:
-    """The expressions for objects like the first ones; None if they, or the declared fields, are nested."""
-    if any(field.path for field in fields):
+    """The expressions for objects like the first ones; None if they, or the declared fields, are nested or very many."""
+    if len(fields) > MAX_KEYS or any(field.path for field in fields):
         return None
     keys: list[str] = []
     for text, _ in zip(texts, range(LEARNED), strict=False):
@@ -93,7 +99,7 @@ def learned(fields: Sequence[PlanField], texts: Iterable[bytes]) -> Flat | None:
             value = parsed(text) or {}
         except MalformedError:
             continue
-        if any(isinstance(each, (dict, list)) for each in value.values()):
+        if len(value) > MAX_KEYS or any(isinstance(each, (dict, list)) for each in value.values()):
             return None
         _merge(keys, value)
     extra = set(keys) - {field.name for field in fields}
@@ -111,13 +117,17 @@ def learned(fields: Sequence[PlanField], texts: Iterable[bytes]) -> Flat | None:
 
 def _merge(keys: list[str], value: Iterable[str]) -> None:
     """Insert new keys after the one that they follow."""
-    at = 0
+    at, known = 0, set(keys)
     for key in value:
-        if key in keys:
+        if key in known:
             at = keys.index(key) + 1
         else:
             keys.insert(at, key)
             at += 1
+
+
+def _falses(rows: int) -> pa.Array:
+    return pa.array(np.zeros(rows, np.bool_))
 
 
 def _judged(tokens: pa.Array, field: PlanField) -> tuple[pa.Array, pa.Array]:
@@ -128,7 +138,7 @@ def _judged(tokens: pa.Array, field: PlanField) -> tuple[pa.Array, pa.Array]:
     if field.shape is Shape.ANY:
         return texts, pc.invert(nothing)
     if field.shape is not Shape.VALUE:
-        return texts, pa.array([False] * len(tokens))
+        return texts, _falses(len(tokens))
     truths = pc.is_in(tokens, pa.array(_TRUTHS))
     if field.type.numeric:
         return texts, pc.invert(pc.or_(pc.or_(nothing, quoted), truths))

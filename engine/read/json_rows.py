@@ -10,42 +10,97 @@ from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lakegate.contracts.judge.column_causes import MAX_COMPARED, plain
 from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.plan.plan import ENTRIES, OF_MAPS, Shape
 from lakegate.engine.read.json_text import NumberText, Value
+from lakegate.engine.type.values import repeats_name, size_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
     from lakegate.contracts.plan.plan import PlanField
 
-MAX_EXTRA = 20
-"""Names of undeclared keys that are kept of one record."""
+MAX_EXTRA = MAX_COMPARED
+"""Names of undeclared keys that are kept of one record: as many as are compared with the declared ones."""
+_MAX_EXTRA_OF_ROWS = 20 * MAX_EXTRA
+OBJECT = ""
+"""The last step of a place at which an object occurs (`RowReader.keys`)."""
 RECORD, LIST = "{...}", "[...]"
 """The texts of nested values."""
 
 
 @dataclass(slots=True)
-class Cells:
-    """Columns that are being built: texts of fields by alias, and whether each is a token of its field's own kind."""
+class Column:
+    """The values of a field that occur, in their order; absent ones cost nothing."""
 
-    texts: dict[str, list[str | None]]
-    own: dict[str, list[bool]]
+    texts: list[str | None] = field(default_factory=list)
+    own: list[bool] = field(default_factory=list)
+    """Whether each is a token of the field's own kind."""
+    end: int = 0
+    """The row or element after the last one."""
+    gaps: list[tuple[int, int]] = field(default_factory=list)
+    """Before which values rows have none, and how many."""
+
+
+@dataclass(slots=True)
+class Cells:
+    """Columns that are being built, by alias of their field."""
+
+    columns: dict[str, Column]
     sizes: dict[str, list[int | None]]
-    """Numbers of elements, entries or members; of the fields whose rules read them."""
+    """Numbers of elements, entries or members of the values that occur; of the fields whose rules read them."""
     repeats: dict[str, list[bool | None]]
     """Whether two elements are equal; likewise."""
+    rows: int = 0
+    """Rows or elements that are begun."""
 
     @staticmethod
     def of(fields: Iterable[PlanField], sized: Collection[str], compared: Collection[str]) -> Cells:
         """Empty columns of some fields."""
         aliases = [each.alias for each in fields]
         return Cells(
-            {alias: [] for alias in aliases},
-            {alias: [] for alias in aliases},
+            {alias: Column() for alias in aliases},
             {alias: [] for alias in aliases if alias in sized},
             {alias: [] for alias in aliases if alias in compared},
         )
+
+    @property
+    def size(self) -> int:
+        """Rows times columns."""
+        return self.rows * len(self.columns)
+
+    def arrays(self) -> Iterator[tuple[str, pa.Array, pa.Array]]:
+        """Alias, texts, and whether each is of its field's own kind, of all rows."""
+        none = pa.array(np.zeros(self.rows, np.bool_))
+        for alias, column in self.columns.items():
+            own = pc.fill_null(self._spread(alias, column.own, pa.bool_()), fill_value=False) if column.own else none
+            yield alias, self._spread(alias, column.texts, pa.string()), own
+
+    def measures(self) -> Iterator[tuple[str, pa.Array]]:
+        """Names and columns of sizes and repeats, of all rows."""
+        for alias, sizes in self.sizes.items():
+            yield size_name(alias), self._spread(alias, sizes, pa.int64())
+        for alias, repeats in self.repeats.items():
+            yield repeats_name(alias), self._spread(alias, repeats, pa.bool_())
+
+    def _spread(self, alias: str, values: list[Any], kind: pa.DataType) -> pa.Array:
+        """Values of a column in their rows; the others are null."""
+        if not values:
+            return pa.nulls(self.rows, kind)
+        found, column = pa.array(values, kind), self.columns[alias]
+        if len(found) == self.rows:
+            return found
+        shifts = np.zeros(len(found), np.int64)
+        for at, rows in column.gaps:
+            shifts[at] = rows
+        index = np.full(self.rows, -1)
+        index[np.arange(len(found)) + np.cumsum(shifts)] = np.arange(len(found))
+        return found.take(pa.array(index, mask=index < 0))
 
 
 @dataclass(slots=True)
@@ -56,9 +111,14 @@ class LevelColumns:
     places: list[str] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
 
+    def begin(self, place: str) -> None:
+        """Begin an element."""
+        self.places.append(place)
+        self.cells.rows += 1
+
 
 class RowReader:
-    """Rows that are being read: the values of a plan's fields as columns, and undeclared keys by row.
+    """Rows that are being read: the values of a plan's fields as columns, and keys.
 
     `sized` and `compared` are aliases of the fields whose elements are counted, or compared with each other.
     """
@@ -71,15 +131,31 @@ class RowReader:
             place: LevelColumns(Cells.of((each for each in fields if each.level == place), sized, compared))
             for place in levels(fields)
         }
-        self.extra: list[list[str]] = []
+        self.extra: set[str] = set()
+        """Undeclared keys, the first `MAX_EXTRA` of each row, and no more than a bounded number of all rows."""
+        self.keys: set[Place] = set()
+        """Places of declared keys that occur, with any value; of objects, whatever their keys, the place with `OBJECT`."""
+        self._extra_of_row = 0
         self._members = _tree(fields, self)
 
     def add(self, value: dict[str, Value] | None) -> None:
         """One row; without an object, one without values."""
-        self.extra.append([])
-        self._members(value or {}, "")
+        self.rows.rows += 1
+        self._extra_of_row = 0
+        self._members(value, "")
         for level in self.levels.values():
             level.ends.append(len(level.places))
+
+    def add_extra(self, key: str) -> None:
+        """An undeclared key of the row."""
+        if self._extra_of_row < MAX_EXTRA and len(self.extra) < _MAX_EXTRA_OF_ROWS:
+            self._extra_of_row += 1
+            self.extra.add(key)
+
+    @property
+    def size(self) -> int:
+        """Cells of rows and elements, those of absent values too."""
+        return self.rows.size + sum(level.cells.size for level in self.levels.values())
 
 
 def levels(fields: tuple[PlanField, ...]) -> tuple[tuple[str, ...], ...]:
@@ -87,6 +163,8 @@ def levels(fields: tuple[PlanField, ...]) -> tuple[tuple[str, ...], ...]:
     return tuple(dict.fromkeys(each.level for each in fields if each.level))
 
 
+Place = tuple[str, ...]
+"""Steps to a key, as those of `PlanField.place`."""
 Fill = Callable[[Any, str], None]
 """Puts a value, and what is below it, into its columns; the text is its place, for those that have one."""
 
@@ -96,7 +174,10 @@ class _Node:
     """A step on the way to fields."""
 
     name: str
-    place: tuple[str, ...] = ()
+    place: Place = ()
+    """Its steps, with those of keys and values of a map as one (`PlanField.level`)."""
+    key: Place = ()
+    """Its steps."""
     declared: PlanField | None = None
     steps: dict[str, _Node] = field(default_factory=dict)
 
@@ -107,7 +188,7 @@ def _tree(fields: tuple[PlanField, ...], reading: RowReader) -> Fill:
         node = root
         for step in each.place:
             level_step = ENTRIES if step in OF_MAPS else step
-            node = node.steps.setdefault(step, _Node(step[1:], (*node.place, level_step)))
+            node = node.steps.setdefault(step, _Node(step[1:], (*node.place, level_step), (*node.key, step)))
         node.declared = each
     return _members(root, reading)
 
@@ -133,11 +214,15 @@ def _filler(node: _Node, reading: RowReader) -> Fill:
 
 def _cell(declared: PlanField, reading: RowReader) -> Fill:
     cells = reading.levels[declared.level].cells if declared.level else reading.rows
-    add_text, add_own = cells.texts[declared.alias].append, cells.own[declared.alias].append
-    own = _own_tokens(declared)
+    column, own = cells.columns[declared.alias], _own_tokens(declared)
+    texts, add_text, add_own = column.texts, column.texts.append, column.own.append
 
     def fill(value: Value, _at: str) -> None:
         token = type(value)
+        missing = cells.rows - 1 - column.end
+        if missing:
+            column.gaps.append((len(texts), missing))
+        column.end = cells.rows
         add_text(value if token in _PLAIN else _SHOWN[token](value))  # type: ignore[arg-type] # a plain token is a text
         add_own(token in own)
 
@@ -196,17 +281,21 @@ def _number_once(text: str) -> str:
 
 
 def _members(node: _Node, reading: RowReader) -> Fill:
-    inner = [(step[1:], each.name, _filler(each, reading)) for step, each in node.steps.items()]
-    known = {key for key, _, _ in inner}
+    inner = {step[1:]: _filler(each, reading) for step, each in node.steps.items()}
     named = any(_has_places(each) for each in node.steps.values())
+    unseen = {None: (*node.key, OBJECT)} | {step[1:]: each.key for step, each in node.steps.items()}
 
     def fill(value: Value, at: str) -> None:
-        members = value if type(value) is dict else {}
-        if not members.keys() <= known:
-            extra = reading.extra[-1]
-            extra += [f"{at}.{key}" if at else key for key in members if key not in known][: MAX_EXTRA - len(extra)]
-        for key, name, into in inner:
-            into(members.get(key), f"{at}.{name}" if at and named else name)
+        if type(value) is not dict:
+            return
+        if unseen and (None in unseen or not unseen.keys().isdisjoint(value)):
+            reading.keys.update(unseen.pop(each) for each in (None, *value) if each in unseen)
+        for key, each in value.items():
+            into = inner.get(key)
+            if into is not None:
+                into(each, f"{at}.{key}" if at and named else key)
+            else:
+                reading.add_extra(f"{at}.{key}" if at else key)
 
     return fill
 
@@ -222,7 +311,7 @@ def _items(node: _Node, reading: RowReader) -> Fill:
     def fill(value: Value, at: str) -> None:
         if type(value) is list:
             for index, each in enumerate(value):
-                level.places.append(f"{at}[{index}]")
+                level.begin(f"{at}[{index}]")
                 into(each, f"{at}[{index}]")
 
     return fill
@@ -237,7 +326,7 @@ def _entries(node: _Node, reading: RowReader) -> Fill:
     def fill(value: Value, at: str) -> None:
         if type(value) is dict:
             for index, (name, each) in enumerate(value.items()):
-                level.places.append(f"{at}[{index}]")
+                level.begin(f"{at}[{index}]")
                 for into, it in ((key, name), (value_of, each)):
                     if into is not None:
                         into(it, f"{at}[{index}]")
@@ -252,6 +341,14 @@ def _own_tokens(declared: PlanField) -> frozenset[type]:
     if declared.type.numeric:
         return frozenset({NumberText})
     return frozenset({bool if declared.type is LogicalType.BOOLEAN else str})
+
+
+def bounded_keys(keys: set[str], fields: tuple[PlanField, ...]) -> set[str]:
+    """At most `MAX_COMPARED` undeclared keys, those first that may be declared ones in another spelling."""
+    if len(keys) <= MAX_COMPARED:
+        return keys
+    declared = {plain(each.name) for each in fields}
+    return set(sorted(keys, key=lambda key: (plain(key) not in declared, key))[:MAX_COMPARED])
 
 
 _PLAIN = frozenset({str, NumberText, type(None)})

@@ -7,6 +7,10 @@ import re
 
 from lakegate.engine.read.bounds import LONGEST_RECORD
 
+_PYTHON = re.compile(r"(?:True|False|None)\b")
+_OPENINGS = frozenset({"{", "[", "[{"})
+_PIECES = frozenset('"}]')
+"""What lines begin with that are pieces of a text of several lines."""
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -40,13 +44,41 @@ def parsed(text: bytes) -> dict[str, Value] | None:
         return None
     try:
         value = _LOADS(written)
-    except (ValueError, RecursionError):
+    except json.JSONDecodeError as error:
+        raise MalformedError(_fault(written.strip(), error)) from None
+    except RecursionError:
         raise MalformedError("json") from None
     if not isinstance(value, dict):
         raise MalformedError("object")
     if _SURROGATE.search(written) and not _is_text(value):
-        raise MalformedError("encoding")
+        raise MalformedError("surrogate")
     return value
+
+
+def fault_at(text: bytes) -> int | None:
+    """The character, from 1, at which a text is no JSON; None where it is."""
+    try:
+        _LOADS(text.decode(errors="replace"))
+    except json.JSONDecodeError as error:
+        return error.pos + 1
+    except (MalformedError, RecursionError):
+        return None
+    return None
+
+
+def _fault(text: str, error: json.JSONDecodeError) -> str:
+    """Why a text is no JSON, by how it is written."""
+    rest = error.doc[error.pos :].lstrip()
+    before = error.doc[: error.pos].rstrip()
+    if rest.startswith("'") or _PYTHON.match(rest):
+        return "python"
+    if rest == "," or (before.endswith(",") and rest[:1] in {"}", "]"}):
+        return "comma"
+    if text in _OPENINGS or text[0] in _PIECES:
+        return "spread"
+    if not rest or error.msg.startswith("Unterminated string"):
+        return "cut"
+    return "json"
 
 
 def _is_text(value: Value) -> bool:
@@ -71,7 +103,7 @@ def _once(pairs: list[tuple[str, Value]]) -> dict[str, Value]:
 
 def _constant(_: str) -> Value:
     """`NaN` and the infinities, which JSON does not have."""
-    raise MalformedError("json")
+    raise MalformedError("nan")
 
 
 _LOADS = json.JSONDecoder(

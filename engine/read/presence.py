@@ -9,7 +9,7 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.door.file_signatures import UnreadableError, settled
+from lakegate.contracts.door.file_signatures import BOM, UnreadableError, settled
 from lakegate.contracts.door.header import HEAD
 from lakegate.contracts.model.storage import Format
 from lakegate.contracts.plan.plan import Shape
@@ -65,9 +65,9 @@ def _of_json(plan: Plan, head: bytes) -> Columns:
     required = {each.fields for each in plan.checks if _is_required(each)}
     for field in plan.fields:
         cells = reading.levels[field.level].cells if field.level else reading.rows
-        texts, own = cells.texts[field.alias], cells.own[field.alias]
-        of_values = [is_own for text, is_own in zip(texts, own, strict=True) if text is not None]
-        is_looked_for = texts and (field.place[:-1] in valued or len(field.place) - len(field.level) <= 1)
+        column = cells.columns[field.alias]
+        of_values = [is_own for text, is_own in zip(column.texts, column.own, strict=True) if text is not None]
+        is_looked_for = cells.rows and (field.place[:-1] in valued or len(field.place) - len(field.level) <= 1)
         if of_values:
             valued.add(field.place)
         if of_values and not any(of_values) and field.shape is not Shape.ANY:
@@ -86,7 +86,7 @@ def _records(form: Format, head: bytes) -> Iterable[bytes]:
     """The whole records of a text as it begins; none where the first one is longer."""
     is_whole = len(head) < HEAD
     if form is Format.JSONL:
-        lines = head.split(b"\n")
+        lines = head.removeprefix(BOM).split(b"\n")
         return lines if is_whole else lines[:-1]
     try:
         return next(elements(iter([(head, 0)])))[0]

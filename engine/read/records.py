@@ -11,12 +11,10 @@ import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
 from lakegate.contracts.door.file_signatures import UnreadableError
-from lakegate.contracts.plan.result import MalformedRecords
-from lakegate.engine.read.csv_records import Dialect, Flaw, Lines, is_plain
+from lakegate.engine.read.chunk import MAX_LINES, Malformed
+from lakegate.engine.read.csv_records import Dialect, Lines, is_plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
 _FREE = [chr(code) for code in range(1, 32) if chr(code) not in "\t\n\r"]
@@ -30,10 +28,13 @@ class Parsed:
     table: pa.Table
     """Texts by position (`x0`, `x1`, …); null is the empty unquoted value."""
     rows: NDArray[np.int64]
-    """The line of each record in the block, from 0."""
+    """The line of each record in the block, from 0: the first one of several."""
     lines: int
-    """Lines of the block (records, if values may contain line breaks)."""
-    malformed: list[Flaw] = field(default_factory=list)
+    """Lines of the block."""
+    malformed: list[Malformed] = field(default_factory=list)
+    """By reason, lines of the block."""
+    tail: int = 1
+    """Lines of the last record."""
 
 
 def parse(block: bytes, dialect: Dialect, width: int, wanted: list[int]) -> Parsed:
@@ -47,15 +48,27 @@ def parse(block: bytes, dialect: Dialect, width: int, wanted: list[int]) -> Pars
     else:
         texts = Lines.of(block, dialect)
         strict = texts.strict(dialect, width)
-        index = np.flatnonzero(strict)
         content = _content(texts.array.filter(pa.array(strict)))
         table, ragged = _arrow(content, dialect, width, wanted, is_quoted=quote in content)
-        found = Parsed(table, index, len(texts.array), texts.flaws(width, strict))
+        begins, lines = _begins(block, texts)
+        index = begins[strict]
+        flaws = [_at(begins, each) for each in texts.flaws(width, strict, dialect.quote)]
+        found = Parsed(table, index, lines, flaws, lines - int(begins[-1]))
     if ragged:
-        numbers = np.array([number for number, _ in ragged], np.int64)
+        numbers = np.array(ragged, np.int64)
         found.rows = np.delete(index, numbers)
-        found.malformed.append(Flaw("fields", len(ragged), int(index[numbers[0]]), ragged[0][1].encode()))
+        found.malformed.append(Malformed("fields", len(ragged), tuple(index[numbers[:MAX_LINES]].tolist())))
     return found
+
+
+def _begins(block: bytes, texts: Lines) -> tuple[NDArray[np.int64], int]:
+    """The line in which each record begins, and the number of lines."""
+    feeds = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))
+    return np.searchsorted(feeds, texts.starts), len(feeds)
+
+
+def _at(begins: NDArray[np.int64], found: Malformed) -> Malformed:
+    return Malformed(found.reason, found.rows, tuple(begins[list(found.lines)].tolist()))
 
 
 def _content(lines: Any) -> bytes:  # noqa: ANN401 - Arrow ships no types
@@ -70,12 +83,12 @@ def _content(lines: Any) -> bytes:  # noqa: ANN401 - Arrow ships no types
 
 def _arrow(
     content: bytes, dialect: Dialect, width: int, wanted: list[int], *, is_quoted: bool
-) -> tuple[pa.Table, list[tuple[int, str]]]:
-    """Strict records by pyarrow: the wanted texts, and number (from 0) and text of records with another number of values."""
-    ragged: list[tuple[int, str]] = []
+) -> tuple[pa.Table, list[int]]:
+    """Strict records by pyarrow: the wanted texts, and the numbers (from 0) of records with another number of values."""
+    ragged: list[int] = []
 
     def skip(row: Any) -> str:  # noqa: ANN401 - Arrow ships no types
-        ragged.append((row.number - 1, row.text))
+        ragged.append(row.number - 1)
         return "skip"
 
     delimiter, quote, content = _stand_ins(content, dialect)
@@ -124,15 +137,3 @@ def _stand_ins(content: bytes, dialect: Dialect) -> tuple[str, str, bytes]:
         content = content.replace(mark.encode(), stand_in.encode())
         marks.append(stand_in)
     return marks[0], marks[1], content
-
-
-def merged(flaws: Iterator[tuple[int, Flaw]]) -> tuple[MalformedRecords, ...]:
-    """Flaws of several blocks, each with the line at which its block begins, by reason."""
-    found: dict[str, MalformedRecords] = {}
-    for before, flaw in flaws:
-        known = found.get(flaw.reason)
-        first = flaw.first + before
-        found[flaw.reason] = MalformedRecords(
-            flaw.reason, flaw.rows + (known.rows if known else 0), min(first, known.first_row) if known else first
-        )
-    return tuple(found[reason] for reason in sorted(found))

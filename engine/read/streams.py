@@ -41,7 +41,10 @@ def unpacked(source: BinaryIO, compression: Compression) -> Iterator[Piece]:
 
 
 def elements(pieces: Iterable[Piece]) -> Iterator[Batch]:
-    """The elements of a JSON array, each as its own text; UnreadableError if it is not an array, or is truncated."""
+    """The elements of a JSON array, each as its own text; a byte order mark before it is none of it.
+
+    UnreadableError if it is not an array, or is truncated.
+    """
     array = _Array()
     taken = 0
     for piece, packed in pieces:
@@ -57,7 +60,7 @@ class _Array:
     """An array that is being read: the remaining text, and what may follow."""
 
     def __init__(self) -> None:
-        self._decode = codecs.getincrementaldecoder("utf-8")().decode
+        self._decode = codecs.getincrementaldecoder("utf-8-sig")().decode
         self._text = ""
         self._state = "before"
 

@@ -12,9 +12,8 @@ import pyarrow.compute as pc
 
 from lakegate.contracts.plan.population import read_as
 from lakegate.contracts.plan.predicate import NoRepeats, Size
-from lakegate.contracts.plan.result import MalformedRecords
 from lakegate.engine.read.bounds import LONGEST_RECORD
-from lakegate.engine.read.chunk import AT, ROW, Chunk, Share
+from lakegate.engine.read.chunk import AT, MAX_LINES, ROW, Chunk, Malformed, Share
 from lakegate.engine.read.elements import Elements, repeats, sizes
 from lakegate.engine.read.json_rows import levels
 from lakegate.engine.read.schema import columns_of, found_in, names_of, schema_of
@@ -62,6 +61,7 @@ class TableSource:
     shares: tuple[Share, ...]
     expressions: Mapping[str, Expression]
     header: None = None
+    is_marked: bool = False
 
     @property
     def kinds(self) -> dict[str, Physical]:
@@ -99,10 +99,10 @@ class TableSource:
         parts = {f".{name}": (column, kind) for (name, kind), column in columns}
         records = Elements(parts, pa.arange(first, first + batch.num_rows))
         long = _too_long(records, self._of(()))
-        malformed: tuple[MalformedRecords, ...] = ()
+        malformed: tuple[Malformed, ...] = ()
         if long is not None:
             rows = records.rows.filter(long)
-            malformed = (MalformedRecords("too_long", len(rows), rows[0].as_py()),)
+            malformed = (Malformed("too_long", len(rows), tuple(rows[:MAX_LINES].to_pylist())),)
             keep = pc.invert(long)
             kept = {step: (column.filter(keep), kind) for step, (column, kind) in parts.items()}
             records = Elements(kept, records.rows.filter(keep))

@@ -17,6 +17,7 @@ from lakegate.contracts.model.types import GRAMMARS, Cast, LogicalType
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from lakegate.contracts.model.storage import Csv
     from lakegate.contracts.plan.plan import PlanField
 
 SQL_TYPES = {
@@ -66,6 +67,18 @@ def typed_value(field: PlanField, text: str, *, plain: bool = False) -> str:
     if grammar.pattern is None or (plain and grammar.cast in PLAIN):
         return value
     return f"CASE WHEN regexp_full_match({text}, '{grammar.pattern}') THEN {value} END"
+
+
+def plain_number(text: str, csv: Csv) -> str:
+    """A number as the grammars of types have it, of a text with the separators of a contract; NULL if it is written otherwise."""
+    decimal, thousands = (
+        f"\\x{{{ord(each):X}}}" if each else "" for each in (csv.decimal_separator, csv.thousands_separator)
+    )
+    groups = f"|[0-9]{{1,3}}(?:{thousands}[0-9]{{3}})+" if thousands else ""
+    pattern = f"[-+]?(?:[0-9]*{groups})(?:{decimal}[0-9]*)?(?:[eE][-+]?[0-9]*)?"
+    number = f"replace({text}, {text_literal(csv.thousands_separator)}, '')" if thousands else text
+    point = f"replace({number}, {text_literal(csv.decimal_separator)}, '.')"
+    return f"CASE WHEN regexp_full_match({text}, '{pattern}') THEN {point} END"
 
 
 def literal(field: PlanField, text: str) -> str:

@@ -10,15 +10,19 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
+from lakegate.contracts.judge.judgement import judge
 from lakegate.contracts.judge.verdict import Verdict
 from lakegate.contracts.model.policy import Additional, Policy
 from lakegate.contracts.model.storage import Csv, Format, Storage
 from lakegate.contracts.plan.result import MalformedRecords, Sample, ValueMistake
-from tests.deliveries.delivery import plan_of, rule, with_classification
+from lakegate.engine.native import measure
+from lakegate.engine.read.local import LocalStore
+from tests.deliveries.delivery import plan_of, request_for, rule, with_classification
 from tests.deliveries.written import as_jsonl
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from lakegate.contracts.plan.plan import Plan
     from tests.deliveries.delivery import Judged
@@ -114,7 +118,12 @@ FAULTS: dict[str, tuple[Plan, bytes, list[str]]] = {
     "decimal commas": (
         SEMICOLONS,
         european(text(*GOOD)).replace(b".5", b",5").replace(b"1.25", b"1,25"),
-        ["cause/decimal-comma: price, weight: written with a decimal comma: write 1234.5, not 1234,5 or 1.234,5"],
+        [
+            (
+                "cause/decimal-comma: price, weight: written with a decimal comma: write 1234.5, not 1234,5 or 1.234,5, "
+                'or declare csv.decimalSeparator: ","'
+            )
+        ],
     ),
     "a word for null in two columns": (
         COMMAS,
@@ -152,7 +161,7 @@ FAULTS: dict[str, tuple[Plan, bytes, list[str]]] = {
         [
             (
                 "type-1/price: price: wanted a decimal number such as 1234.50; measured 1 of 1 rows fail (100 %); "
-                "written with separators of thousands: write 1234567, not 1,234,567"
+                'written with separators of thousands: write 1234567, not 1,234,567, or declare csv.thousandsSeparator: ","'
             )
         ],
     ),
@@ -192,8 +201,88 @@ FAULTS: dict[str, tuple[Plan, bytes, list[str]]] = {
         text(*GOOD, "7,1.5,1,2024-12-31,SKU1é,true").decode().encode("windows-1252"),
         [
             (
-                "file/records: 1 row (first: row 7) are not valid in the declared encoding (csv.encoding): save the file in it, "
-                "or declare csv.encoding: windows-1252, in which they can be read"
+                "file/records: 1 row (first: row 7) are not valid UTF-8: save the file as UTF-8 (in Excel: CSV UTF-8), "
+                "or declare csv.encoding: windows-1252, in which it can be read"
+            )
+        ],
+    ),
+    "other separators than those of the contract": (
+        replace(SEMICOLONS, csv=replace(SEMICOLONS.csv, decimal_separator=",")),
+        european(text(*GOOD[:2])),
+        [
+            (
+                "cause/separators: price, weight: numbers with other separators than the contract declares: "
+                "write them as it does, or declare csv.decimalSeparator and csv.thousandsSeparator as the file has them"
+            )
+        ],
+    ),
+    "codes that lost their zeros": (
+        plan_of({"id": "integer", "sku": "string"}, rule("pattern", "sku", pattern="^[0-9]{5}$")),
+        b"id,sku\n1,01234\n2,23456\n3,7654\n",
+        [
+            (
+                "pattern/sku: sku: wanted matching ^[0-9]{5}$; measured 1 of 3 rows fail (33.33 %); "
+                "shorter than the others, as numbers that lost leading zeros: write all digits "
+                "(pandas: dtype=str; spreadsheets: format the column as text)"
+            )
+        ],
+    ),
+    "small letters of a list": (
+        plan_of({"id": "integer", "land": "string"}, rule("enum", "land", values=["1", "DE", "AT"])),
+        b"id,land\n1,DE\n2,de\n3,at\n",
+        [
+            (
+                "enum/land: land: wanted one of 1, DE, AT; measured 2 of 3 rows fail (66.67 %); "
+                "written in another case: write `DE`, not `de`"
+            )
+        ],
+    ),
+    "small letters of a pattern": (
+        plan_of({"id": "integer", "sku": "string"}, rule("pattern", "sku", pattern="^SKU-[0-9]+$")),
+        b"id,sku\n1,SKU-12\n2,sku-13\n",
+        [
+            (
+                "pattern/sku: sku: wanted matching ^SKU-[0-9]+$; measured 1 of 2 rows fail (50 %); "
+                "written in another case than good values: write capitals and small letters as they have them"
+            )
+        ],
+    ),
+    "NA that pandas read as missing": (
+        plan_of(
+            {"id": "integer", "land": "string"}, rule("required", "land"), rule("enum", "land", values=["NA", "DE"])
+        ),
+        b"id,land\n1,DE\n2,\n",
+        [
+            (
+                "required/land: land: wanted present; measured 1 of 2 rows fail (50 %); "
+                "no value, although `NA` is one: pandas reads the word as a missing value (keep_default_na=False)"
+            )
+        ],
+    ),
+    "a row of totals": (
+        COMMAS,
+        text(*GOOD, "Total,17.5,,,,"),
+        ["cause/total-records: row 7 holds totals, not a record: remove such rows"],
+    ),
+    "an empty text": (
+        COMMAS,
+        text('1,"",1,2024-12-31,SKU11,true'),
+        [
+            (
+                "type-1/price: price: wanted a decimal number of at most 200 characters with an optional exponent of "
+                "at most two digits, "
+                'read as a 64-bit float; measured 1 of 1 rows fail (100 %); an empty text (`""`) where there is no value: '
+                'write nothing, without quotes, or declare csv.nullValues: [""]'
+            )
+        ],
+    ),
+    "non-breaking blanks": (
+        COMMAS,
+        text("1\u00a0,1.5,1,2024-12-31,SKU11,true"),
+        [
+            (
+                "type-0/id: id: wanted digits with an optional sign, within 64 bits; measured 1 of 1 rows fail (100 %); "
+                "values with non-breaking blanks (U+00A0, as web pages and spreadsheets have): write them without"
             )
         ],
     ),
@@ -238,7 +327,9 @@ def test_of_several_files_the_one_that_is_meant_is_named(judge_files: Callable[.
 
     assert unreadable is not None
     assert (unreadable.code, unreadable.part) == ("zip", 1)
-    assert malformed == MalformedRecords("fields", 1, 7, part=1, values=2, wanted=6, is_last=True)
+    assert malformed == MalformedRecords(
+        "fields", 1, 7, part=1, values=2, wanted=6, is_last=True, samples=(Sample(7, (), 1),)
+    )
 
 
 def test_a_fault_hides_no_other(judge_files: Callable[..., Judged]) -> None:
@@ -307,3 +398,98 @@ def test_public_values_are_shown_as_they_are(judge_files: Callable[..., Judged])
     assert found["pattern/sku"].samples == (Sample(2, (f"{'S' * 40}…",), raw=(True,)),)
     assert found["type-2/weight"].samples == (Sample(3, ("AAAA",), raw=(False,)),)
     assert found["type-2/weight"].form == ValueMistake("null-word", 1, 1, "NULL")
+
+
+JSON_VALUES: dict[str, tuple[str, bytes, str]] = {
+    "numbers in place of texts": ("string", b'{"a": 10115}', "write the values in quotes"),
+    "truths in place of texts": ("string", b'{"a": true}', "write the values in quotes"),
+    "an object in place of a text": ("string", b'{"a": {"b": 1}}', "objects or lists, although one value is declared"),
+    "a list in place of a number": ("integer", b'{"a": [1]}', "objects or lists, although one value is declared"),
+    "a whole number beyond 64 bits": ("integer", b'{"a": 12345678901234567890}', "whole numbers beyond 64 bits"),
+    "a negative one": ("integer", b'{"a": -12345678901234567890}', "whole numbers beyond 64 bits"),
+    "a number in quotes": ("integer", b'{"a": "5"}', "write the values without quotes"),
+    "an empty text": ("number", b'{"a": ""}', "where there is no value: write null"),
+}
+
+
+@pytest.mark.parametrize("name", JSON_VALUES)
+def test_tokens_of_another_kind_have_a_cause(name: str, judge_files: Callable[..., Judged]) -> None:
+    """What a type is written with in JSON is named, beside the check that fails."""
+    kind, content, words = JSON_VALUES[name]
+
+    judged = judge_files(replace(plan_of({"a": kind}), storage=Storage(Format.JSONL)), content)
+
+    assert judged.verdict is Verdict.REJECTED
+    assert words in judged.reasons
+
+
+JSON_LINES: dict[str, tuple[bytes, str]] = {
+    "NaN in a whole last line": (
+        b'{"a": 1}\n{"a": NaN}',
+        "1 row (first: row 2) hold NaN or Infinity, which JSON does not have",
+    ),
+    "a list of Python": (b"{'a': 1}\n{'a': None}\n", "2 rows (first: row 1) are written as Python prints values"),
+    "commas between objects": (b'{"a": 1},\n{"a": 2},\n', "2 rows (first: row 1) have a comma too many"),
+    "an object of several lines": (b'{\n  "a": 1\n}\n', "3 rows (first: row 1) are pieces of objects"),
+    "a line that breaks off": (b'{"a": 1}\n{"a": ', "it is the last line, was the upload cut off?"),
+    "two objects in a line": (
+        b'{"a": 1}\n{"a": 1} {"a": 2}\n',
+        "(first: row 2) are no JSON (RFC 8259), from character 10 on",
+    ),
+    "half of a character": (b'{"a": "\\ud83d"}\n', "half of a character"),
+    "all records in one line": (
+        b'{"data": [' + b", ".join([b'{"a": 1}'] * 200_000) + b"]}",
+        "it is one object with the records in a list",
+    ),
+    "all records in one short line": (b'{"data": [{"a": 1}]}', "a list in the key 'data' of one object"),
+}
+
+
+@pytest.mark.parametrize("name", JSON_LINES)
+def test_lines_that_are_no_records_of_json_have_a_cause(name: str, judge_files: Callable[..., Judged]) -> None:
+    """Each way to write JSON lines wrongly is named with its place and its remedy."""
+    content, words = JSON_LINES[name]
+
+    judged = judge_files(replace(plan_of({"a": "integer"}), storage=Storage(Format.JSONL)), content)
+
+    assert judged.verdict is Verdict.REJECTED
+    assert words in judged.reasons
+
+
+MANY = {
+    "fields": (COMMAS, [HEADER, *(f"{line},x" for line in GOOD * 300)], 2),
+    "encoding": (COMMAS, [HEADER, *GOOD * 300], 2),
+    "python": (replace(COMMAS, storage=Storage(Format.JSONL)), ["{'id': 1}"] * 1500, 1),
+}
+
+
+@pytest.mark.parametrize("reason", MANY)
+@pytest.mark.parametrize("samples", [20, 1000])
+def test_malformed_records_are_sampled_as_failing_rows_are(reason: str, samples: int, tmp_path: Path) -> None:
+    """The first ones in the order of the file, as many as of any check."""
+    plan, lines, first = MANY[reason]
+    text = "\n".join(lines)
+    content = text.replace("true", "é").encode("latin-1") if reason == "encoding" else text.encode()
+
+    request = request_for(plan, tmp_path, content, content)
+    result = measure(request, plan, LocalStore(), tmp_path, samples=samples)
+
+    (records,) = judge(plan, result).outcomes[:1]
+    assert [(each.part, each.row) for each in result.malformed[0].samples] == [(0, first + at) for at in range(samples)]
+    assert (records.id, records.failing_rows, records.samples) == ("file/records", 3000, result.malformed[0].samples)
+
+
+def test_rows_are_lines_of_the_file_where_values_go_over_lines(judge_files: Callable[..., Judged]) -> None:
+    """A record has the number of its first line, malformed or not, also behind a header of two lines."""
+    plan = plan_of({"id": "integer", "name": "string"}, csv=Csv(multi_line=True))
+    content = b'id,name,"free\nnote"\n1,"a\nb",x\n\nx,"c\n\nd",x\n3,4\n5,"e\n",x\ny,f,x\n6,"open\n'
+
+    judged = judge_files(plan, content)
+
+    (typed,) = (each.samples for each in judged.result.measurements if each.check == "type-0/id")
+    assert [each.row for each in typed] == [6, 12]
+    assert [(each.reason, each.first_row, each.is_last) for each in judged.result.malformed] == [
+        ("fields", 9, False),
+        ("quotes", 13, True),
+    ]
+    assert (judged.result.rows, judged.result.rejected_rows) == (6, 4)

@@ -27,7 +27,6 @@ FIELDS = {"id": "integer", "name": "string"}
 PLAIN = plan_of(FIELDS)
 MULTI_LINE = plan_of(FIELDS, csv=Csv(multi_line=True))
 LATIN = plan_of(FIELDS, csv=Csv(encoding="iso-8859-1"))
-MARKED = plan_of(FIELDS, csv=Csv(encoding="utf-8-sig"))
 SEMICOLONS = plan_of(FIELDS, csv=Csv(delimiter=";"))
 HEADLESS = plan_of(FIELDS, csv=Csv(header=False))
 ONE_COLUMN = plan_of({"name": "string"})
@@ -54,9 +53,22 @@ UNREADABLE: dict[str, tuple[Plan, bytes, str]] = {
     "bzip2 bytes": (PLAIN, bz2.compress(GOOD), "bzip2-compressed"),
     "a zip archive": (PLAIN, zipped(), "a zip archive"),
     "parquet bytes": (PLAIN, b"PAR1" + bytes(40) + b"PAR1", "a Parquet file"),
-    "a byte order mark": (PLAIN, b"\xef\xbb\xbf" + GOOD, "byte order mark"),
+    "a byte order mark of another encoding": (LATIN, b"\xef\xbb\xbf" + GOOD, "or declare csv.encoding: utf-8"),
+    "UTF-32": (PLAIN, GOOD.decode().encode("utf-32"), "UTF-32: save it as UTF-8 (in Excel: CSV UTF-8)"),
+    "UTF-32 of big endian": (PLAIN, b"\0\0\xfe\xff" + GOOD.decode().encode("utf-32-be"), "UTF-32"),
+    "lines that end in CR CR LF": (PLAIN, GOOD.replace(b"\n", b"\r\r\n"), "lines end in CR CR LF"),
+    "the declared names where no header is declared": (HEADLESS, GOOD, "or declare csv.header: true"),
+    "values in place of a header": (
+        plan_of({"a": "string", "b": "string"}),
+        b"x,y\n",
+        "or the contract csv.header: false",
+    ),
     "UTF-16": (PLAIN, GOOD.decode().encode("utf-16"), "UTF-16"),
-    "a header that is Latin-1": (PLAIN, "id,nome,ação\n1,a,b\n".encode("iso-8859-1"), "not valid utf-8"),
+    "a header that is Latin-1": (
+        PLAIN,
+        "id,nome,ação\n1,a,b\n".encode("iso-8859-1"),
+        "save the file as UTF-8 (in Excel: CSV UTF-8)",
+    ),
     "no header": (PLAIN, b"1,Ana\n2,Rui\n", "needs a header line"),
     "another delimiter": (
         PLAIN,
@@ -100,9 +112,13 @@ BROKEN: dict[str, tuple[Plan, bytes, list[tuple[str, int, int]]]] = {
     "a quote that never closes on the last line": (MULTI_LINE, b'id,name\n1,Ana\n2,"', [("quotes", 1, 3)]),
     "NUL characters": (PLAIN, b"id,name\n1,A\x00na\n2,Rui\n", [("nul", 1, 2)]),
     "a line of 10 MB": (PLAIN, b"id,name\n1,Ana\n2," + b"x" * 10_000_000 + b"\n", [("too_long", 1, 3)]),
-    "a lone CR inside a value": (PLAIN, b"id,name\n1,A\rna\n", [("quotes", 1, 2)]),
+    "a lone CR inside a value": (PLAIN, b"id,name\n1,A\rna\n", [("line-ends", 1, 2)]),
     "a lone CR inside quotes": (PLAIN, b'id,name\n1,"A\rna"\n', [("quotes", 1, 2)]),
-    "a lone CR outside quotes where breaks are allowed": (MULTI_LINE, b'id,name\n1,A\rna\n2,"R"\n', [("quotes", 1, 2)]),
+    "a lone CR outside quotes where breaks are allowed": (
+        MULTI_LINE,
+        b'id,name\n1,A\rna\n2,"R"\n',
+        [("line-ends", 1, 2)],
+    ),
     "30,000 commas in a record": (PLAIN, GOOD + b"," * 30_000 + b"\n", [("fields", 1, 4)]),
     "a second header in the middle": (HEADLESS, b"1,Ana\nid\n", [("fields", 1, 2)]),
     "several flaws, each counted apart": (
@@ -131,8 +147,9 @@ ACCEPTED: dict[str, tuple[Plan, bytes, int]] = {
     "no line end after the last record": (NEEDED, GOOD[:-1], 2),
     "CRLF": (NEEDED, GOOD.replace(b"\n", b"\r\n"), 2),
     "blank lines between and after records": (NEEDED, b"id,name\n\n1,Ana\n\r\n\n2,Rui\n\n", 2),
-    "a byte order mark that the contract names": (MARKED, b"\xef\xbb\xbf" + GOOD, 2),
-    "no byte order mark though the contract names one": (MARKED, GOOD, 2),
+    "a byte order mark": (NEEDED, b"\xef\xbb\xbf" + GOOD, 2),
+    "a byte order mark without a header": (HEADLESS, b"\xef\xbb\xbf" + b"1,Ana\n", 1),
+    "a header with a line break in quotes": (MULTI_LINE, b'id,"free\n""note""",name\n1,x,Ana\n2,y,Rui\n', 2),
     "Latin-1 that the contract names": (LATIN, "id,name\n1,João\n".encode("iso-8859-1"), 1),
     "semicolons that the contract names": (SEMICOLONS, GOOD.replace(b",", b";"), 2),
     "no header, as the contract declares": (HEADLESS, b"1,Ana\n2,Rui\n", 2),

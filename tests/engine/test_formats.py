@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from lakegate.contracts.judge.outcomes import Status
 from lakegate.contracts.judge.verdict import Verdict
@@ -17,6 +20,7 @@ from tests.deliveries.delivery import plan_of, rule
 from tests.deliveries.written import STORAGES, packed, written
 from tests.engine.formats import EXPECTED, FIELDS, RULES, TABLE, failing, stored
 from tests.reference.cases import only_plan
+from tests.unit.test_nested_fields import nested_plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -122,3 +126,125 @@ def test_a_format_that_is_not_read_is_never_taken_for_csv(judge_files: Callable[
 
     assert Verdict.REJECTED is judged.verdict
     assert "say `format` in its `lakegate` extension" in judged.reasons
+
+
+JSON = [each for each in STORAGES if each.format in {Format.JSON, Format.JSONL}]
+SKUS = {"sku": "string", "unit price": "decimal"}
+OTHER_KEYS = {
+    "another dataset": ([{"temperature": 1.5, "city": "x"}, {"city": "y"}], "is the file of this dataset?"),
+    "capitals": (
+        [{"SKU": "a", "Unit Price": 1}],
+        "another case: 'SKU' should be sku, 'Unit Price' should be unit price",
+    ),
+    "another spelling": ([{"skus": "a"}, {"unitPrice": 2}], "'unitPrice' should be unit price, 'skus' should be sku"),
+    "empty objects": ([{}, {}], "empty objects, with none of the declared keys (sku, unit price)"),
+    "wrapped ones": (
+        [{"data": {"sku": "a"}}, {"data": None}],
+        "wrapped in the key 'data': write the inner object alone",
+    ),
+    "a list inside": ([{"meta": 1, "data": [{"sku": "a"}]}], "a list in the key 'data' of one object"),
+    "wrapped in a key that is data": ([{"ana@example.com": {"sku": "a"}}], "the key 'aaa@aaaaaaa.aaa'"),
+}
+
+
+def json_file(storage: Storage, *records: object) -> bytes:
+    texts = [json.dumps(each) for each in records]
+    return packed(
+        ("\n".join(texts) if storage.format is Format.JSONL else f"[{','.join(texts)}]").encode(), storage.compression
+    )
+
+
+@pytest.mark.parametrize("storage", JSON, ids=lambda storage: storage.suffix)
+@pytest.mark.parametrize("name", OTHER_KEYS)
+def test_records_with_none_of_the_declared_keys_are_another_dataset(
+    name: str, storage: Storage, judge_files: Callable[..., Judged]
+) -> None:
+    """As a file with none of the declared columns: it is refused as a whole, with what its records are instead."""
+    records, words = OTHER_KEYS[name]
+    good = json_file(storage, {"sku": "a"})
+
+    alone = judge_files(stored(plan_of(SKUS), storage), json_file(storage, *records))
+    second = judge_files(stored(plan_of(SKUS), storage), good, json_file(storage, *records))
+
+    for judged, part in ((alone, 0), (second, 1)):
+        assert judged.verdict is Verdict.REJECTED
+        assert judged.result.unreadable is not None
+        assert (judged.result.unreadable.code, judged.result.unreadable.part) == ("header", part)
+        assert words in judged.reasons
+
+
+@pytest.mark.parametrize("storage", JSON, ids=lambda storage: storage.suffix)
+def test_keys_that_no_record_has_are_absent_columns(storage: Storage, judge_files: Callable[..., Judged]) -> None:
+    """With the reasons and hints of other formats; a null, and a key of only some records, are none."""
+    plan = stored(plan_of({**SKUS, "name": "string", "day": "date"}, rule("required", "unit price")), storage)
+    records = [{"sku": "a", "Unit-Price": 1}, {"name": None, "more": 1}, {"sku": "b"}]
+
+    judged = judge_files(plan, json_file(storage, *records[:2]), json_file(storage, records[2]))
+
+    assert judged.result.columns == Columns(
+        ("sku", "name", "Unit-Price", "more"), absent=("unit price", "day"), extra=("Unit-Price", "more")
+    )
+    assert {each.check for each in judged.result.measurements} == {"type-0/sku", "type-2/name"}
+    assert judged.reasons.splitlines() == [
+        "cause/column-names: the keys have another spelling: 'Unit-Price' should be unit price",
+        "type-3/day: the file has no column day",
+    ]
+
+
+def test_parts_of_records_are_absent_where_no_record_of_theirs_has_them(judge_files: Callable[..., Judged]) -> None:
+    """Not where nothing is there that could have them: no object, or no element."""
+    texts = {
+        b'{"id": 1, "address": {"Street": "x"}, "items": [], "prices": {}, "any": 1}': {
+            "address.street",
+            "address.zip",
+        },
+        b'{"id": 1, "address": null, "items": [{"Sku": 1}], "prices": null, "any": 1}': {
+            "items[].sku",
+            "items[].tags",
+            "items[].tags[]",
+        },
+        b'{"id": 1}': {
+            "address",
+            "address.street",
+            "address.zip",
+            "items",
+            "items[]",
+            "items[].sku",
+            "items[].tags",
+            "items[].tags[]",
+            "prices",
+            "prices.key",
+            "prices.value",
+            "any",
+        },
+    }
+
+    for text, absent in texts.items():
+        judged = judge_files(nested_plan(), text)
+        assert judged.result.columns is not None
+        assert set(judged.result.columns.absent) == absent
+
+
+@given(st.lists(st.lists(st.sampled_from(["a", "b", "c", "A", "x"]), unique=True), min_size=1), st.data())
+@settings(max_examples=20, deadline=None)
+def test_a_column_is_absent_exactly_if_no_record_has_its_key(
+    judge_files: Callable[..., Judged], keys: list[list[str]], data: st.DataObject
+) -> None:
+    """However records are spread over objects, and on the short way as on the long one."""
+    fields = {"a": "string", "b": "integer", "c": "string"}
+    cut = data.draw(st.integers(0, len(keys) - 1))
+    objects = [each for each in (keys[:cut], keys[cut:]) if each]
+    every = {key for record in keys for key in record}
+
+    judged = judge_files(
+        stored(plan_of(fields), Storage(Format.JSONL)),
+        *(b"\n".join(json.dumps(dict.fromkeys(record, 1)).encode() for record in each) for each in objects),
+    )
+
+    foreign = [at for at, each in enumerate(objects) if not {key for record in each for key in record} & set(fields)]
+    if foreign:
+        assert judged.result.unreadable is not None
+        assert judged.result.unreadable.part == foreign[0]
+    else:
+        assert judged.result.columns is not None
+        assert judged.result.columns.absent == tuple(each for each in fields if each not in every)

@@ -119,7 +119,7 @@ def test_keys_that_nobody_declared_are_noted_in_json(judge_files: Callable[..., 
     judged = judge_files(plan, b'{"id": 1, "more": 2}\n{"id": 2, "ana@example.com": 1}\n')
 
     assert judged.verdict is Verdict.ACCEPTED_WITH_WARNINGS
-    assert judged.result.columns == Columns(("id",), extra=("aaa@aaaaaaa.aaa", "more"))
+    assert judged.result.columns == Columns(("id", "more"), extra=("aaa@aaaaaaa.aaa", "more"))
 
 
 WHOLE = """\

@@ -48,7 +48,7 @@ ROWS = 60
         (b"1.5 2e3", Csv(" ", header=False), ["column_1", "column_2"]),
         (b"1 2\n3\n", Csv(header=False), ["column_1"]),
         (b"first last\nAna Roe\n", Csv(), ["first last"]),
-        ("\ufeffa,b\n1,x\n".encode(), Csv(encoding="utf-8-sig"), ["a", "b"]),
+        ("\ufeffa,b\n1,x\n".encode(), Csv(), ["a", "b"]),
         ("a,b\n1,caf\xe9\n".encode("latin-1"), Csv(encoding="windows-1252"), ["a", "b"]),
         ("a,b\n1,caf\xe9\x81\n".encode("latin-1"), Csv(encoding="iso-8859-1"), ["a", "b"]),
         ("a,b\n1,\u20ac\n".encode("windows-1252"), Csv(encoding="windows-1252"), ["a", "b"]),

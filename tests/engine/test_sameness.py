@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakegate.contracts.model.storage import Compression, Csv, Format, Storage
-from lakegate.contracts.plan.result import MalformedRecords
+from lakegate.contracts.plan.result import MalformedRecords, Sample
 from lakegate.engine.read import csv as csv_source
 from tests.deliveries.delivery import plan_of, rule
 from tests.deliveries.written import packed
@@ -88,4 +88,8 @@ def test_a_quote_that_stays_open_is_the_last_record(
     again = judge_files(plan, content.encode())
 
     assert essence(again) == essence(once)
-    assert again.result.malformed == once.result.malformed == (MalformedRecords("quotes", 1, 202, is_last=True),)
+    assert (
+        again.result.malformed
+        == once.result.malformed
+        == (MalformedRecords("quotes", 1, 602, is_last=True, samples=(Sample(602, ()),)),)
+    )

@@ -119,8 +119,8 @@ def test_all_values_must_be_those_of_the_record(tmp_path: Path) -> None:
         ({}, b'id,name\r\n\r\n1,"a ""b"""\r\n2,x\r\n\r\n3,y', b"id,name\r\n\r\n2,x\r\n\r\n3,y"),
         ({"header": False}, b'1,"a ""b"""\n2,x\n', b"2,x\n"),
         ({"multi_line": True}, b'id,name\n3,"x\n\ny"\n1,"a ""b"""\n', b'id,name\n3,"x\n\ny"\n'),
-        ({"encoding": "utf-8-sig"}, b'\xef\xbb\xbfid,name\n1,"a ""b"""\n2,x\n', b"\xef\xbb\xbfid,name\n2,x\n"),
-        ({"encoding": "utf-8-sig", "header": False}, b'\xef\xbb\xbf2,x\n1,"a ""b"""\n', b"\xef\xbb\xbf2,x\n"),
+        ({}, b'\xef\xbb\xbfid,name\n1,"a ""b"""\n2,x\n', b"\xef\xbb\xbfid,name\n2,x\n"),
+        ({"header": False}, b'\xef\xbb\xbf2,x\n1,"a ""b"""\n', b"\xef\xbb\xbf2,x\n"),
         ({"delimiter": ";", "quote": "'"}, b"id;name\n1;'a \"b\"'\n2;x\n", b"id;name\n2;x\n"),
     ],
 )

@@ -27,6 +27,19 @@ def parse(logical: LogicalType, text: str | None) -> Any:
     return None if text is None else _PARSERS[logical](text)
 
 
+def separated(text: str | None, decimal: str, thousands: str) -> str | None:
+    """A number with separators in the form without; None where it is written otherwise."""
+    mantissa, mark, exponent = re.fullmatch(r"([^eE]*)([eE]?)(.*)", text or "", re.DOTALL).groups()  # type: ignore[union-attr]
+    whole, *fraction = mantissa.split(decimal)
+    groups = whole.lstrip("+-").split(thousands) if thousands else [whole.lstrip("+-")]
+    is_grouped = len(groups) == 1 or (1 <= len(groups[0]) <= 3 and {len(each) for each in groups[1:]} == {3})
+    digits = (*groups, *fraction)
+    if text is None or not is_grouped or len(fraction) > 1 or not all(each == "" or each.isdigit() for each in digits):
+        return None
+    sign = whole[: len(whole) - len(whole.lstrip("+-"))]
+    return sign + "".join(groups) + ".".join(["", *fraction]) + mark + exponent
+
+
 def _integer(text: str) -> int | None:
     number = int(text) if re.fullmatch(r"[-+]?[0-9]+", text) else None
     return number if number is not None and -(2**63) <= number < 2**63 else None

@@ -121,7 +121,7 @@ csvs = st.builds(
     st.sampled_from([",", ";", "\t", "|"]),
     st.sampled_from(["", '"', "'"]),
     st.booleans(),
-    st.sampled_from(["utf-8", "utf-8-sig", "iso-8859-1"]),
+    st.sampled_from(["utf-8", "us-ascii", "iso-8859-1"]),
     tuples(texts),
     st.booleans(),
 )

@@ -272,14 +272,30 @@ DETAILS: dict[str, tuple[MalformedRecords, str]] = {
         "have another number of values than the header (2 instead of 5): it holds nothing but delimiters, remove such rows",
     ),
     "json": (
-        MalformedRecords("json", 1, 9, is_last=True),
-        "are no JSON (RFC 8259; `NaN` is none, nor is a line that breaks off): it is the last line, was the upload cut off?",
+        MalformedRecords("json", 1, 9, is_last=True, at=1200),
+        "are no JSON (RFC 8259), from character 1,200 on",
+    ),
+    "a JSON line that breaks off": (
+        MalformedRecords("cut", 1, 9, is_last=True),
+        "break off before their object closes: it is the last line, was the upload cut off?",
+    ),
+    "a whole last line of JSON": (
+        MalformedRecords("nan", 1, 9, is_last=True),
+        "hold NaN or Infinity, which JSON does not have: write null",
+    ),
+    "a record that holds all of them": (
+        MalformedRecords("too_long", 1, 1, is_last=True, record="wrapped"),
+        "are longer than 1 MiB: it is one object with the records in a list, write each of them on a line of its own",
+    ),
+    "totals": (
+        MalformedRecords("fields", 1, 9, values=2, wanted=5, record="total", is_last=True),
+        "have another number of values than the header (2 instead of 5): it holds totals, remove such rows",
     ),
     "encoding": (
         MalformedRecords("encoding", 1, 9, encoding="windows-1252", is_last=True),
         (
-            "are not valid in the declared encoding (csv.encoding): save the file in it, or declare csv.encoding: windows-1252, "
-            "in which they can be read"
+            "are not valid UTF-8: save the file as UTF-8 (in Excel: CSV UTF-8), "
+            "or declare csv.encoding: windows-1252, in which it can be read"
         ),
     ),
 }

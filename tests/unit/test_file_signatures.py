@@ -91,7 +91,8 @@ def test_packed_bytes_that_are_damaged_are_refused(packed: bytes) -> None:
         (b"id,name\n", Format.JSONL, "not-json"),
         (b"id,name\n", Format.JSON, "not-json"),
         (b"<rows/>", Format.JSON, "not-json"),
-        (BOM + b'{"id": 1}', Format.JSONL, "bom"),
+        (BOM + b'[{"id": 1}]', Format.JSONL, "json-array"),
+        ('{"id": 1}'.encode("utf-32"), Format.JSONL, "encoding"),
         ('{"id": 1}'.encode("utf-16"), Format.JSONL, "encoding"),
         ('{"id": 1}'.encode("utf-16-le"), Format.JSONL, "encoding"),
         ('[{"id": 1}]'.encode("utf-16-be"), Format.JSON, "encoding"),
@@ -101,7 +102,7 @@ def test_packed_bytes_that_are_damaged_are_refused(packed: bytes) -> None:
     ],
 )
 def test_json_tells_by_its_first_character_what_it_is(first: bytes, form: Format, code: str) -> None:
-    """Lines and an array are distinguished; JSON is UTF-8 without a byte order mark."""
+    """Lines and an array are distinguished; JSON is UTF-8, with or without a byte order mark."""
     assert code == refusal_of_kind(first, Storage(form))[0]
 
 
@@ -109,6 +110,7 @@ def test_json_tells_by_its_first_character_what_it_is(first: bytes, form: Format
     ("text", "form"),
     [
         (b'\n\t [{"id": 1}]', Format.JSON),
+        (BOM + b'\n\t [{"id": 1}]', Format.JSON),
         (b'\r\n {"id": 1}', Format.JSONL),
         (b" \n", Format.JSONL),
         (b"", Format.JSONL),

@@ -38,7 +38,9 @@ WRITTEN = {
 @pytest.mark.parametrize(("code", "logical", "text"), [(code, *each) for code in MISTAKES for each in WRITTEN[code]])
 def test_a_known_mistake_is_told_from_the_text(code: str, logical: LogicalType, text: str) -> None:
     """Each known way to write a value wrongly is recognised, and has words that say what to write."""
-    assert form_of(logical, [text]) == ValueMistake(code, 1, 1)
+    found = form_of(logical, [text])
+    assert found is not None
+    assert (found.code, found.values, found.of) == (code, 1, 1)
     assert ": write" in remedy(ValueMistake(code, 1, 1), Storage())
 
 
@@ -64,7 +66,7 @@ def test_words_for_null_are_told_by_a_closed_list(logical: LogicalType) -> None:
         (LogicalType.DATE, ["2024-02-30"], True, None),
         (LogicalType.BINARY, ["x"], True, None),
         (LogicalType.NUMBER, ["x", "y"], False, None),
-        (LogicalType.NUMBER, ["1,5", "1,5", "x"], False, ValueMistake("decimal-comma", 2, 3)),
+        (LogicalType.NUMBER, ["1,5", "1,5", "x"], False, ValueMistake("decimal-comma", 2, 3, ",")),
         (LogicalType.NUMBER, ["1,5", "x"], False, None),
         (LogicalType.NUMBER, [], False, None),
     ],
@@ -116,7 +118,7 @@ def test_values_of_a_line_are_counted(line: str, values: int | None) -> None:
     ("content", "declared", "encoding"),
     [
         ("João".encode("latin-1"), "utf-8", "windows-1252"),
-        ("João €".encode("windows-1252"), "utf-8-sig", "windows-1252"),
+        ("João €".encode("windows-1252"), "utf-8", "windows-1252"),
         ("João".encode(), "us-ascii", "utf-8"),
         (b"Jo\x81o", "utf-8", None),
         (b"Jo\x00\xe3o", "utf-8", None),

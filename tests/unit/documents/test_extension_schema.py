@@ -42,12 +42,33 @@ WORDS = [
     "gzip",
 ]
 VALUES = (
-    st.sampled_from([*WORDS, "append", '"', ",", ";;", "", "\n", "é", "utf-8", "LATIN_1", "utf-7", "ISO-8859-1"])
+    st.sampled_from(
+        [
+            *WORDS,
+            "append",
+            '"',
+            ",",
+            ";;",
+            "",
+            "\n",
+            "é",
+            "utf-8",
+            "utf-8-sig",
+            ".",
+            "\u202f",
+            "LATIN_1",
+            "utf-7",
+            "ISO-8859-1",
+        ]
+    )
     | st.booleans()
     | st.none()
     | st.integers(-1, 2)
     | st.sampled_from([0.5, 1.0, 1.5])
     | st.lists(st.sampled_from(["", "NA", 1, None, "owner", "sales.*", "*", "a*b", "**", "a/b", "a\n"]), max_size=2)
+    | st.dictionaries(
+        st.sampled_from(["a", "b"]), st.lists(st.sampled_from(["", "NA", 1, None]), max_size=2) | st.just("NA")
+    )
     | st.sampled_from(["acme@1", "acme@01", "acme@", "@1", "a@b@0", "acme@1\n"])
 )
 CSVS = st.dictionaries(st.sampled_from([*CSV, "seperator"]), VALUES, max_size=3) | VALUES

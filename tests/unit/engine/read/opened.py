@@ -97,7 +97,7 @@ def _add(found: Read, plan: Plan, source: Source, share: Share, chunk: Chunk) ->
             found.rows += [(share.part, found.begun + row) for row in rows]
             found.texts += texts
             found.values += values
-    found.malformed += [(each.reason, each.rows, found.begun + each.first_row) for each in chunk.malformed]
+    found.malformed += [(each.reason, each.rows, found.begun + each.lines[0]) for each in chunk.malformed]
     found.lines[share.part] = before + chunk.lines
     found.sizes[share.part] = found.sizes.get(share.part, 0) + chunk.size
     found.extra |= chunk.extra

@@ -5,25 +5,30 @@ from __future__ import annotations
 import csv
 import io
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import lakegate.engine.read.csv as csv_source
 from lakegate.contracts.compile.dataset import compile_plan
 from lakegate.contracts.model.contract import Contract, Dataset, Field, Origin
-from lakegate.contracts.model.storage import Csv
+from lakegate.contracts.model.storage import Csv, NullWords
 from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.plan.request import StagedPart
 from lakegate.engine.read.bounds import LONGEST_RECORD
 from lakegate.engine.read.csv import open_csv
 from lakegate.engine.read.csv_records import record_ends
+from tests.deliveries.delivery import plan_of
+from tests.reference.lexical import parse, separated
+from tests.unit.engine.read.opened import read
 
 if TYPE_CHECKING:
     from lakegate.contracts.plan.plan import Plan
-    from lakegate.contracts.plan.result import MalformedRecords
+    from lakegate.engine.read.chunk import Malformed
 
 Record = tuple[int, list[str | None]]
 """The line of a record, from 0, and its texts."""
@@ -51,11 +56,11 @@ def text_plan(names: str, dialect: Csv) -> Plan:
     return compile_plan(Contract("reading", "1.0.0", "test", (dataset,)), dataset)
 
 
-def read_records(plan: Plan, content: bytes) -> tuple[list[Record], list[MalformedRecords], int]:
+def read_records(plan: Plan, content: bytes) -> tuple[list[Record], list[Malformed], int]:
     """The records of an object, its malformed records by reason and first line, and its lines."""
     source = open_csv(plan, (StagedPart("memory:", len(content)),), Memory(content), [content])
     records: list[Record] = []
-    malformed: dict[str, MalformedRecords] = {}
+    malformed: dict[str, Malformed] = {}
     lines = size = 0
     for share in source.shares:
         before = lines
@@ -69,8 +74,8 @@ def read_records(plan: Plan, content: bytes) -> tuple[list[Record], list[Malform
             records += [(before + row, list(values)) for row, *values in zip(rows, *texts, strict=True)]
             for each in chunk.malformed:
                 known = malformed.get(each.reason)
-                first = replace(each, first_row=before + each.first_row)
-                malformed[each.reason] = replace(known, rows=known.rows + each.rows) if known else first
+                found = replace(each, lines=tuple(before + line for line in each.lines))
+                malformed[each.reason] = known.with_more(found) if known else found
             lines += chunk.lines
             size += chunk.size
     assert size == len(content)
@@ -110,16 +115,17 @@ def test_no_line_is_read_otherwise_than_python_reads_it(written: list[str]) -> N
 
 @given(st.lists(st.tuples(cells, cells, cells), max_size=40))
 def test_what_was_written_is_what_is_read(rows: list[tuple[tuple[str, bool] | None, ...]]) -> None:
-    """Quoted or not, with delimiters, quotes and line breaks inside: each value comes back, nothing at all as null."""
-    content = "".join(",".join(map(spelt, row)) + "\r\n" for row in rows)
+    """Quoted or not, with delimiters, quotes and line breaks inside: each value comes back, nothing at all as null.
 
-    records, malformed, lines = read_records(RECORD, content.encode())
+    A record has the number of its first line.
+    """
+    written = [",".join(map(spelt, row)) + "\r\n" for row in rows]
+    begins = [sum(each.count("\n") for each in written[:at]) for at in range(len(written) + 1)]
 
-    assert ([(at, [cell and cell[0] for cell in row]) for at, row in enumerate(rows)], [], len(rows)) == (
-        records,
-        malformed,
-        lines,
-    )
+    records, malformed, lines = read_records(RECORD, "".join(written).encode())
+
+    texts = [[cell and cell[0] for cell in row] for row in rows]
+    assert (records, malformed, lines) == (list(zip(begins[:-1], texts, strict=True)), [], begins[-1])
 
 
 @given(written_lines, st.integers(1, 40), st.booleans())
@@ -156,14 +162,14 @@ def test_records_end_where_no_quote_is_open(text: str) -> None:
     ("dialect", "content", "records", "malformed"),
     [
         (Csv(), b"a,b\n1,2\r\n\r\n\n3,\n", [(1, ["1", "2"]), (4, ["3", None])], []),
-        (Csv(encoding="utf-8-sig"), b"\xef\xbb\xbfa,b\n1,2", [(1, ["1", "2"])], []),
+        (Csv(), b"\xef\xbb\xbfa,b\n1,2", [(1, ["1", "2"])], []),
         (Csv(encoding="iso-8859-1"), b"a,b\n\xe9,2\n", [(1, ["é", "2"])], []),
         (Csv(encoding="windows-1252"), b"a,b\n\x80,2\n\x81,3\n", [(1, ["€", "2"])], [("encoding", 1, 2)]),
         (Csv(encoding="us-ascii"), b"a,b\n\xe9,2\n1,2\n", [(2, ["1", "2"])], [("encoding", 1, 1)]),
         (Csv(), b"a,b\n\xff,2\n1,2\n", [(2, ["1", "2"])], [("encoding", 1, 1)]),
         (Csv(), b"a,b\n1,2,3\n4\n5,6\n7,8,9\n", [(3, ["5", "6"])], [("fields", 3, 1)]),
         (Csv(), b'a,b\n"x"y,2\n1,"z\n3,"""q"""\n', [(3, ["3", '"q"'])], [("quotes", 2, 1)]),
-        (Csv(), b"a,b\n1\r2,3\n\x00,1\n", [], [("nul", 1, 2), ("quotes", 1, 1)]),
+        (Csv(), b"a,b\n1\r2,3\n\x00,1\n", [], [("line-ends", 1, 1), ("nul", 1, 2)]),
         (Csv(delimiter="§", quote="'"), "a§b\n'1§x'§2\n".encode(), [(1, ["1§x", "2"])], []),
         (Csv(delimiter=";", quote="»"), "a;b\n»1;»»x»;2\n".encode(), [(1, ["1;»x", "2"])], []),
     ],
@@ -174,7 +180,7 @@ def test_every_dialect_is_read_as_declared(
     """Line ends, byte order marks, encodings, blank lines, quotes and delimiters are those of the contract."""
     found, bad, _ = read_records(text_plan("ab", dialect), content)
 
-    assert (records, malformed) == (found, [(each.reason, each.rows, each.first_row) for each in bad])
+    assert (records, malformed) == (found, [(each.reason, each.rows, each.lines[0]) for each in bad])
 
 
 @pytest.mark.parametrize("multi_line", [False, True])
@@ -186,9 +192,52 @@ def test_a_record_of_more_than_a_mebibyte_is_malformed_and_alone(multi_line: boo
     records, malformed, lines = read_records(text_plan("ab", Csv(multi_line=multi_line)), content)
 
     assert [(row, values[1]) for row, values in records] == [(1, "2"), (2, "1"), (4, "4")]
-    assert ([(each.reason, each.rows, each.first_row) for each in malformed], lines) == ([("too_long", 1, 3)], 5)
+    assert ([(each.reason, each.rows, each.lines[0]) for each in malformed], lines) == ([("too_long", 1, 3)], 5)
 
 
 def test_one_column_has_no_blank_lines() -> None:
     """Where a record has one value, an empty line is a record whose value is null."""
     assert read_records(text_plan("a", Csv()), b'a\nx\n\n""\n') == ([(1, ["x"]), (2, [None]), (3, [""])], [], 4)
+
+
+GROUPED = r"[-+]?[0-9]{1,3}([,.' \u00a0][0-9]{3}){0,2}[,.]?[0-9]{0,3}"
+NUMBERS = st.text("0123456789,.' +-eE\u00a0", max_size=12) | st.from_regex(GROUPED, fullmatch=True)
+SEPARATORS = [
+    (decimal, thousands) for decimal in ".," for thousands in ("", ",", ".", "'", "\u00a0") if decimal != thousands
+]
+
+
+@pytest.mark.parametrize(("decimal", "thousands"), SEPARATORS)
+@given(
+    st.lists(
+        NUMBERS | st.from_regex(r"[-+]?[0-9]{1,3}([,.' \u00a0][0-9]{3}){0,2}[,.]?[0-9]{0,3}", fullmatch=True),
+        min_size=1,
+    )
+)
+@example(
+    ["1.234,5", "1,234.5", "1'234", "1\u00a0234,5", "1234", "12.34", ",5", "1.", "1,2,3", "1,2345", "", "+1.234", "1e5"]
+)
+@settings(max_examples=25, deadline=None)
+def test_numbers_are_read_with_the_separators_of_the_contract(decimal: str, thousands: str, written: list[str]) -> None:
+    """As the grammar of their type has them, once the separators are replaced; a number written otherwise is no value."""
+    dialect = Csv(delimiter=";", header=False, decimal_separator=decimal, thousands_separator=thousands)
+    kinds = {"number": LogicalType.NUMBER, "decimal": LogicalType.DECIMAL, "integer": LogicalType.INTEGER}
+    plan = plan_of({name: kind.value for name, kind in kinds.items()}, csv=dialect)
+
+    with TemporaryDirectory() as folder:
+        found = read(plan, Path(folder), "".join(f"{text};{text};{text}\n" for text in written).encode())
+
+    assert found.values == [
+        {name: parse(kind, separated(text or None, decimal, thousands)) for name, kind in kinds.items()}
+        for text in written
+    ]
+
+
+def test_null_words_of_one_column_are_values_of_another(tmp_path: Path) -> None:
+    """A column with its own words has no others; an empty list has none."""
+    nulls = (NullWords("b", ("-", "NA")), NullWords("c", ()))
+    plan = plan_of(dict.fromkeys("abc", "string"), csv=Csv(null_values=("NA",), null_values_by_column=nulls))
+
+    found = read(plan, tmp_path, b"a,b,c\nNA,NA,NA\n-,-,-\n,,\n")
+
+    assert [list(row.values()) for row in found.values] == [[None, None, "NA"], ["-", None, "-"], [None, None, None]]

@@ -14,7 +14,7 @@ from lakegate.contracts.lint.examine import read
 from lakegate.contracts.plan.plan import Shape
 from lakegate.engine.read.bounds import LONGEST_RECORD
 from lakegate.engine.read.elements import repeats, sizes
-from lakegate.engine.read.json_rows import MAX_EXTRA, RowReader, levels
+from lakegate.engine.read.json_rows import MAX_EXTRA, OBJECT, RowReader, levels
 from lakegate.engine.read.json_text import MalformedError, NumberText, parsed
 from lakegate.engine.type.arrow import physical
 from tests.reference.cases import only_plan
@@ -22,14 +22,22 @@ from tests.reference.truths import size, unrepeated
 from tests.unit.test_nested_fields import nested_plan
 
 MALFORMED = {
-    "no JSON": (b"{", "json"),
+    "no JSON": (b"hello", "json"),
+    "an object that breaks off": (b'{"a": [1', "cut"),
+    "a text that breaks off": (b'{"a": "b', "cut"),
+    "a line of an object on several lines": (b"{", "spread"),
+    "a further line of it": (b'  "a": {', "spread"),
+    "its last line": (b" },\r", "spread"),
+    "Python": (b'{"a": None}', "python"),
+    "a comma behind": (b'{"a": 1},', "comma"),
+    "a comma in a list": (b'{"a": [1, ]}', "comma"),
     "two values": (b"{} {}", "json"),
-    "NaN": (b'{"a": NaN}', "json"),
-    "minus infinity": (b'{"a": -Infinity}', "json"),
+    "NaN": (b'{"a": NaN}', "nan"),
+    "minus infinity": (b'{"a": -Infinity}', "nan"),
     "a leading zero": (b'{"a": 01}', "json"),
     "a bare point": (b'{"a": .5}', "json"),
-    "single quotes": (b"{'a': 1}", "json"),
-    "a trailing comma": (b'{"a": 1,}', "json"),
+    "single quotes": (b"{'a': 1}", "python"),
+    "a trailing comma": (b'{"a": 1,}', "comma"),
     "a comment": (b'{"a": 1} // x', "json"),
     "a control character": (b'{"a": "\x01"}', "json"),
     "a nesting that is too deep": (b'{"a": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", "json"),
@@ -41,8 +49,8 @@ MALFORMED = {
     "an inner key twice": (b'{"a": {"b": 1, "b": 2}}', "keys"),
     "a key twice, escaped": (b'{"a": 1, "\\u0061": 2}', "keys"),
     "Latin-1": ('{"a": "ã"}'.encode("latin-1"), "encoding"),
-    "half a surrogate pair": (b'{"a": ["\\ud83d"]}', "encoding"),
-    "half a surrogate pair as a key": (b'{"\\ude00": 1}', "encoding"),
+    "half a surrogate pair": (b'{"a": ["\\ud83d"]}', "surrogate"),
+    "half a surrogate pair as a key": (b'{"\\ude00": 1}', "surrogate"),
     "2 MiB": (b'{"a": "' + b"x" * (2 * LONGEST_RECORD) + b'"}', "too_long"),
 }
 
@@ -96,7 +104,8 @@ def read_values(*values: object) -> RowReader:
 def cells(reading: RowReader, name: str) -> list[tuple[str | None, bool]]:
     field = nested_plan().field(name)
     found = reading.levels[field.level].cells if field.level else reading.rows
-    return list(zip(found.texts[field.alias], found.own[field.alias], strict=True))
+    (texts, own) = next(each[1:] for each in found.arrays() if each[0] == field.alias)
+    return list(zip(texts.to_pylist(), own.to_pylist(), strict=True))
 
 
 def test_a_cell_has_its_text_and_whether_it_is_of_its_own_kind() -> None:
@@ -147,12 +156,12 @@ def test_levels_come_in_the_order_of_the_plan() -> None:
 
 def test_keys_that_nobody_declared_are_kept_by_their_places() -> None:
     """Of the record and of its parts, a bounded number of each row; keys of a map are data."""
-    reading = read_values(
-        {"a": 1, "address": {"b": 1}, "items": [{"c": 1}], "prices": {"d": 1}}, {str(n): 1 for n in range(99)}
-    )
+    reading = read_values({"a": 1, "address": {"b": 1}, "items": [{"c": 1}], "prices": {"d": 1}})
+    many = read_values(*({f"{row}-{n}": 1 for n in range(2 * MAX_EXTRA)} for row in range(30)))
 
-    assert sorted(reading.extra[0]) == ["a", "address.b", "items[0].c"]
-    assert len(reading.extra[1]) == MAX_EXTRA
+    assert sorted(reading.extra) == ["a", "address.b", "items[0].c"]
+    assert (f"0-{MAX_EXTRA - 1}" in many.extra, f"0-{MAX_EXTRA}" in many.extra) == (True, False)
+    assert len(many.extra) == 20 * MAX_EXTRA
 
 
 WHOLE = b"""
@@ -242,3 +251,26 @@ def test_lists_of_a_table_are_compared_as_by_the_reference(lists: list[list[floa
         if not pa.types.is_map(kind):
             unique = [unrepeated(each) for each in rows[min(cut, len(lists)) :]]
             assert repeats(array, told).to_pylist() == [None if each is None else not each for each in unique]
+
+
+def test_values_stand_in_their_rows_although_others_lack_the_key() -> None:
+    """Absent keys cost nothing, and the values after them keep their rows."""
+    reading = read_values({}, {"id": 1}, {}, {}, {"id": 2}, {"items": [{}, {"sku": "a"}, None]}, {"id": 3}, {})
+
+    assert [text for text, _ in cells(reading, "id")] == [None, "1", None, None, "2", None, "3", None]
+    assert cells(reading, "items[].sku") == [(None, False), ("a", True), (None, False)]
+
+
+def test_keys_that_occur_are_known_with_the_objects_that_may_have_them() -> None:
+    """A key occurs with any value, also null; what is no object has no keys."""
+    reading = read_values({"address": None}, {"items": [{"sku": 1}, 2], "prices": {"a": 1}}, {"id": "x"})
+
+    assert reading.keys == {
+        (OBJECT,),
+        (".address",),
+        (".items",),
+        (".items", "[]", OBJECT),
+        (".items", "[]", ".sku"),
+        (".prices",),
+        (".id",),
+    }
