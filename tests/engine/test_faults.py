@@ -281,7 +281,7 @@ FAULTS: dict[str, tuple[Plan, bytes, list[str]]] = {
         text("1\u00a0,1.5,1,2024-12-31,SKU11,true"),
         [
             (
-                "type-0/id: id: wanted digits with an optional sign, within 64 bits; measured 1 of 1 rows fail (100 %); "
+                "type-0/id: id: wanted a whole number such as 1234, within 64 bits; measured 1 of 1 rows fail (100 %); "
                 "values with non-breaking blanks (U+00A0, as web pages and spreadsheets have): write them without"
             )
         ],
@@ -377,7 +377,7 @@ def test_the_first_rows_that_fail_are_sampled(judge_files: Callable[..., Judged]
     found = next(each for each in judged.result.measurements if each.check == "pattern/sku")
 
     assert found.samples == tuple(Sample(at + 1, ("AAA9999",), raw=(False,)) for at in range(1, 40, 2))
-    assert (found.good, found.form) == (("aaa99",), None)
+    assert (found.good, found.form) == (("AAA99",), None)
 
 
 def test_a_rare_failure_is_found_among_frequent_ones(judge_files: Callable[..., Judged]) -> None:
