@@ -35,7 +35,7 @@ RECORD, LIST = "{...}", "[...]"
 
 
 @dataclass(slots=True)
-class Column:
+class JsonColumn:
     """The values of a field that occur, in their order; absent ones cost nothing."""
 
     texts: list[str | None] = field(default_factory=list)
@@ -51,7 +51,7 @@ class Column:
 class Cells:
     """Columns that are being built, by alias of their field."""
 
-    columns: dict[str, Column]
+    columns: dict[str, JsonColumn]
     sizes: dict[str, list[int | None]]
     """Numbers of elements, entries or members of the values that occur; of the fields whose rules read them."""
     repeats: dict[str, list[bool | None]]
@@ -64,7 +64,7 @@ class Cells:
         """Empty columns of some fields."""
         aliases = [each.alias for each in fields]
         return Cells(
-            {alias: Column() for alias in aliases},
+            {alias: JsonColumn() for alias in aliases},
             {alias: [] for alias in aliases if alias in sized},
             {alias: [] for alias in aliases if alias in compared},
         )
