@@ -269,7 +269,8 @@ FAULTS: dict[str, tuple[Plan, bytes, list[str]]] = {
         text('1,"",1,2024-12-31,SKU11,true'),
         [
             (
-                'type-1/price: price: wanted a decimal number such as 1234.50; measured 1 of 1 rows fail (100 %); an empty text (`""`) where there is no value: '
+                "type-1/price: price: wanted a decimal number such as 1234.50; measured 1 of 1 rows fail (100 %); "
+                'an empty text (`""`) where there is no value: '
                 'write nothing, without quotes, or declare csv.nullValues: [""]'
             )
         ],
