@@ -29,6 +29,7 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         "new": "lakegate.cli.new:new",
         "init": "lakegate.cli.init:init",
         "convert": "lakegate.cli.convert:convert",
+        "schema": "lakegate.cli.schema:schema",
         "publish": "lakegate.cli.publish:publish",
         "withdraw": "lakegate.cli.withdraw:withdraw",
         "proposals": "lakegate.cli.proposed:proposals",

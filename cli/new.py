@@ -50,13 +50,13 @@ def new(
 
 def example(name: str, owner: str) -> str:
     """The example with a name and an owner, both escaped."""
-    from lakegate.contracts.draft.document import SCHEMA, VERSION, dataset_name  # noqa: PLC0415 - likewise
-    from lakegate.contracts.draft.yaml_text import scalar  # noqa: PLC0415 - likewise
+    from lakegate.contracts.draft.document import VERSION, dataset_name, for_editors  # noqa: PLC0415 - likewise
+    from lakegate.contracts.draft.yaml_text import comment, scalar  # noqa: PLC0415 - likewise
 
     text = (files("lakegate.cli.explanations") / "contract.odcs.yaml").read_text(encoding="utf-8")
     dataset = dataset_name(name)
     values = {
-        "@SCHEMA@": SCHEMA.format(VERSION),
+        "# @SCHEMA@": "\n".join(comment(each.text) for each in for_editors(VERSION)),
         "@ID@": scalar(dataset.replace("_", "-")),
         "@DATASET@": dataset,
         "@OWNER@": scalar(owner),

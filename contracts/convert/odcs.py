@@ -18,8 +18,8 @@ from lakegate.contracts.convert.promises import Converted
 from lakegate.contracts.convert.same_checks import compared_rules
 from lakegate.contracts.documents.document import parse
 from lakegate.contracts.documents.nodes import steps_of
-from lakegate.contracts.draft.document import SCHEMA
-from lakegate.contracts.draft.yaml_text import Flow, Items, Mapping, Remark, YamlEntry, written
+from lakegate.contracts.draft.document import for_editors
+from lakegate.contracts.draft.yaml_text import Flow, Items, Mapping, YamlEntry, written
 from lakegate.contracts.errors import ContractError
 from lakegate.contracts.lint.examine import examine
 from lakegate.contracts.model.placeholders import PLACEHOLDERS, VARIABLE
@@ -119,8 +119,7 @@ def _words(change: Change) -> str:
 def _text(document: Plain) -> str:
     top = node_of(document)
     assert isinstance(top, Mapping)
-    head = Remark(f"yaml-language-server: $schema={SCHEMA.format(VERSION)}")
-    return written(Mapping([head, *top.entries]))
+    return written(Mapping([*for_editors(VERSION), *top.entries]))
 
 
 def node_of(value: Any) -> Node:  # noqa: ANN401 - what a document holds

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from lakegate.contracts.draft.profile import Profile, ProfiledColumn
 
-SCHEMA = "https://raw.githubusercontent.com/bitol-io/open-data-contract-standard/main/schema/odcs-json-schema-{0}.json"
-"""The address of the official schema of a version, for editors."""
 VERSION, WITH_MAPS = "v3.1.0", "v3.2.0"
 """The version of ODCS; 3.1 has no maps."""
 ROOM = 0.95
@@ -69,6 +67,16 @@ def draft(profile: Profile, name: str, owner: str | None, now: datetime, faults:
     return _draft(text, chosen, left_out, name)
 
 
+def for_editors(version: str) -> tuple[Remark, Remark]:
+    """The first lines of a document: the file with its schema, as the YAML language server reads it, and how to write it."""
+    form = f"odcs-{version.removeprefix('v')}"
+    file = f"lakegate-{form}.schema.json"
+    return (
+        Remark(f"yaml-language-server: $schema={file}"),
+        Remark(f"An editor completes and checks this document by that file: lakegate schema {form} --output {file}"),
+    )
+
+
 def dataset_name(name: str) -> str:
     """A name as one of a dataset: small letters, digits and `_`."""
     word = re.sub(r"[^a-z0-9]+", "_", name.casefold()).strip("_")[:60].strip("_")
@@ -102,7 +110,7 @@ def _rendered(  # noqa: PLR0913, PLR0917 - what a document is made of
     levels = [] if not is_full else list(freshness(columns, dataset, now))
     top = Mapping(
         [
-            Remark(f"yaml-language-server: $schema={SCHEMA.format(version)}"),
+            *for_editors(version),
             Remark(
                 f"Drafted by `lakegate init` from {profile.rows:,} rows. Read each line with `suggested`: its comment is"
             ),

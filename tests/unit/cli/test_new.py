@@ -26,7 +26,7 @@ def test_an_example_is_valid_with_any_name_and_owner(name: str) -> None:
     assert (examined.errors, examined.warnings) == ((), ())
     assert examined.contract is not None
     assert ((examined.contract.name or ""), (examined.contract.about.owner or "")) == (name, name)
-    assert text.startswith("# yaml-language-server: $schema=https://")
+    assert text.startswith("# yaml-language-server: $schema=lakegate-odcs-3.1.0.schema.json\n")
 
 
 def test_a_file_is_written_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

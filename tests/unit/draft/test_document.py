@@ -92,7 +92,7 @@ def test_faults_of_the_data_stand_above_its_draft() -> None:
     found = draft(of(column()), "x", None, NOW, faults).text
     lines = found.splitlines()
 
-    assert lines[3] == (
+    assert lines[4] == (
         "# This data is rejected by its own draft. Each of these is a fault of the data, or a rule to correct:"
     )
     assert [each for each in lines if each.startswith("# - ")][1:] == [
