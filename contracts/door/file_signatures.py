@@ -95,8 +95,13 @@ def _unknown_format(_head: bytes, storage: Storage, _csv: Csv) -> tuple[str, str
     return "format-unknown", f"{words}: say `format` in its `lakegate` extension"
 
 
-def _empty(head: bytes, _storage: Storage, _csv: Csv) -> tuple[str, str] | None:
-    return None if head else ("empty", "the file is empty: it has not even a header")
+def _empty(head: bytes, storage: Storage, csv: Csv) -> tuple[str, str] | None:
+    """Without a byte, only a text of lines has no records; whether that is allowed, the contract says (`allowEmpty`)."""
+    has_lines = storage.format in {Format.JSONL, Format.ANY_JSON} or (storage.format is Format.CSV and not csv.header)
+    if head or (has_lines and storage.compression is Compression.NONE):
+        return None
+    missing = {Format.CSV: "it has not even a header", Format.JSON: "an array without elements is []"}
+    return "empty", f"the file is empty: {missing.get(storage.format, 'a file without records is one with its signature')}"
 
 
 def _other_signature(head: bytes, storage: Storage, _csv: Csv) -> tuple[str, str] | None:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.documents.odcs import WITH_VARIABLES
-from lakegate.contracts.lint.walk import extensions_of
+from lakegate.contracts.lint.walk import extensions_of, settings_of
 from lakegate.contracts.model.placeholders import PLACEHOLDERS, VARIABLE
 from lakegate.contracts.words import did_you_mean, shown
 
@@ -119,19 +119,14 @@ def csv_conflict(_contract: Contract, document: Document) -> Iterator[Finding]:
 
 def idle_share(contract: Contract, document: Document) -> Iterator[Finding]:
     """How many rows may be refused matters only where rows are refused one by one."""
-    if any(dataset.policy.on_reject.value == "rows" for dataset in contract.datasets):
-        return
-    for place in extensions_of(document):
-        if place["maxRejectedShare"].present:
-            yield place["maxRejectedShare"].path, "Whole files are refused, so no share counts: add `onReject: rows`."
+    for place, datasets in settings_of(contract, document, "maxRejectedShare"):
+        if all(each.policy.on_reject.value != "rows" for each in datasets):
+            yield place.path, "Whole files are refused, so no share counts: add `onReject: rows`."
 
 
 def rewritten_rows(contract: Contract, document: Document) -> Iterator[Finding]:
     """Accepted and rejected rows are written to new files in UTF-8, so consumers would decode them wrongly."""
-    apart = {dataset.csv.encoding for dataset in contract.datasets if dataset.policy.on_reject.value == "rows"}
-    if apart <= {"utf-8", "us-ascii"}:
-        return
-    for place in extensions_of(document):
-        encoding = place["csv"]["encoding"]
-        if encoding.present:
-            yield encoding.path, "Rows refused one by one are written in UTF-8: declare that, or refuse whole files."
+    for place, datasets in settings_of(contract, document, "csv", "encoding"):
+        apart = {each.csv.encoding for each in datasets if each.policy.on_reject.value == "rows"}
+        if not apart <= {"utf-8", "us-ascii"}:
+            yield place.path, "Rows refused one by one are written in UTF-8: declare that, or refuse whole files."

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from lakegate.contracts.compile.rules.nested_fields import planned
 from lakegate.contracts.compile.slices import event_time_misfit, merge_key, misfits
-from lakegate.contracts.lint.walk import extensions_of
+from lakegate.contracts.lint.walk import settings_of
 from lakegate.contracts.model.policy import Duplicates, MergeStrategy, OnReject, PublishAs, Treatment
 
 if TYPE_CHECKING:
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from lakegate.contracts.documents.document import Document
     from lakegate.contracts.lint.finding import Finding
     from lakegate.contracts.model.contract import Contract, Dataset
+
+_SETTINGS = ("watermarkMinutes", "lateEvents", "changedRows", "vanishedRows", "duplicates", "snapshotTime")
 
 
 def no_slice(contract: Contract, _document: Document) -> Iterator[Finding]:
@@ -28,35 +30,34 @@ def no_slice(contract: Contract, _document: Document) -> Iterator[Finding]:
 
 def no_event_time(contract: Contract, document: Document) -> Iterator[Finding]:
     """`eventTime` names a column with dates or timestamps, and has an effect only on slices."""
-    named = [place["eventTime"] for place in extensions_of(document) if place["eventTime"].text]
-    if named and not list(_published(contract)):
-        yield named[-1].path, "`eventTime` has an effect only with `publishAs: parquet`: add that, or remove it."
-    for dataset in _published(contract):
-        wanted = dataset.policy.event_time
-        wrong = wanted and event_time_misfit(planned(dataset.fields, with_inner=True), wanted)
-        if wrong:
-            yield named[-1].path, f"`eventTime` of {dataset.name}: {wrong}. Name a column with dates or timestamps."
+    for place, datasets in settings_of(contract, document, "eventTime"):
+        published = [each for each in datasets if each.policy.publish_as is PublishAs.PARQUET]
+        if place.text and not published:
+            yield place.path, "`eventTime` has an effect only with `publishAs: parquet`: add that, or remove it."
+        for dataset in published:
+            wanted = dataset.policy.event_time
+            wrong = wanted and event_time_misfit(planned(dataset.fields, with_inner=True), wanted)
+            if wrong:
+                yield place.path, f"`eventTime` of {dataset.name}: {wrong}. Name a column with dates or timestamps."
 
 
 def idle_setting(contract: Contract, document: Document) -> Iterator[Finding]:
     """A watermark needs times of events, late events need slices, and changed rows a merge strategy."""
-    places = list(extensions_of(document))
-    for dataset in contract.datasets:
-        policy = dataset.policy
-        has_times = policy.event_time is not None or policy.merge_strategy is MergeStrategy.SNAPSHOT
-        if policy.watermark_minutes is not None and not has_times:
-            for each in [place["watermarkMinutes"] for place in places if place["watermarkMinutes"].number is not None]:
-                yield each.path, "`watermarkMinutes` has an effect only with `eventTime`: add that, or remove it."
-        for wrong, reason in _merge_misfits(dataset):
-            for each in [place[wrong] for place in places if place[wrong].text]:
-                yield each.path, f"`{wrong}` of {dataset.name} {reason}."
-        if policy.late_events is not Treatment.ACCEPT and policy.publish_as is not PublishAs.PARQUET:
-            for each in [place["lateEvents"] for place in places if place["lateEvents"].text]:
-                yield each.path, "`lateEvents` has an effect only with `publishAs: parquet`: add that, or remove it."
+    for key in _SETTINGS:
+        for place, datasets in settings_of(contract, document, key):
+            reasons = [dict(_idle(each)).get(key) for each in datasets]
+            if None not in reasons:  # one of them needs it
+                yield place.path, f"`{key}` of {', '.join(each.name for each in datasets)} {reasons[0]}."
 
 
-def _merge_misfits(dataset: Dataset) -> Iterator[tuple[str, str]]:
+def _idle(dataset: Dataset) -> Iterator[tuple[str, str]]:
+    """The settings of a dataset without an effect, each with the reason and the remedy."""
     policy = dataset.policy
+    has_times = policy.event_time is not None or policy.merge_strategy is MergeStrategy.SNAPSHOT
+    if policy.watermark_minutes is not None and not has_times:
+        yield "watermarkMinutes", "has an effect only with `eventTime`: add that, or remove it"
+    if policy.late_events is not Treatment.ACCEPT and policy.publish_as is not PublishAs.PARQUET:
+        yield "lateEvents", "has an effect only with `publishAs: parquet`: add that, or remove it"
     if policy.merge_strategy is not MergeStrategy.LEDGER:
         for key, treatment, default in (
             ("changedRows", policy.changed_rows, Treatment.WARN),
@@ -74,11 +75,11 @@ def _merge_misfits(dataset: Dataset) -> Iterator[tuple[str, str]]:
 
 def no_merge_key(contract: Contract, document: Document) -> Iterator[Finding]:
     """A merge strategy has slices, and a primary key of columns with plain values; a snapshot is accepted as a whole."""
-    places = [place["mergeStrategy"] for place in extensions_of(document) if place["mergeStrategy"].text]
-    for dataset in contract.datasets:
-        strategy, wrong = dataset.policy.merge_strategy, _strategy_misfit(dataset)
-        if strategy is not MergeStrategy.APPEND and wrong:
-            yield places[-1].path, f"`mergeStrategy: {strategy.value}` of {dataset.name} {wrong}."
+    for place, datasets in settings_of(contract, document, "mergeStrategy"):
+        for dataset in datasets:
+            strategy, wrong = dataset.policy.merge_strategy, _strategy_misfit(dataset)
+            if strategy is not MergeStrategy.APPEND and wrong:
+                yield place.path, f"`mergeStrategy: {strategy.value}` of {dataset.name} {wrong}."
 
 
 def _strategy_misfit(dataset: Dataset) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.documents.server_format import served
-from lakegate.contracts.lint.walk import extensions_of
+from lakegate.contracts.lint.walk import extensions_of, settings_of
 from lakegate.contracts.model.policy import DeliveryUnit, OnReject
 from lakegate.contracts.model.storage import Compression, Format
 from lakegate.contracts.words import listed, shown
@@ -44,32 +44,26 @@ def null_column(contract: Contract, document: Document) -> Iterator[Finding]:
 
 def compressed_inside(contract: Contract, document: Document) -> Iterator[Finding]:
     """Files with internal compression (Parquet, ORC, Avro) are not compressed again."""
-    if any(not each.storage.format.is_text and _is_packed(each) for each in contract.datasets):
-        for place in extensions_of(document):
-            if place["compression"].text not in {None, Compression.NONE.value}:
-                message = "Parquet, ORC and Avro have internal compression: remove `compression`."
-                yield place["compression"].path, message
+    for place, datasets in settings_of(contract, document, "compression"):
+        if any(not each.storage.format.is_text and _is_packed(each) for each in datasets):
+            yield place.path, "Parquet, ORC and Avro have internal compression: remove `compression`."
 
 
 def unsplittable_rows(contract: Contract, document: Document) -> Iterator[Finding]:
     """Single rows are rejected only in formats whose rows can be written to separate files."""
-    if any(
-        dataset.policy.on_reject is OnReject.ROWS and not dataset.storage.splits_rows for dataset in contract.datasets
-    ):
-        for place in extensions_of(document):
-            if place["onReject"].text == OnReject.ROWS.value:
-                words = "Rows of a JSON array, or of a file packed with zstd, cannot be split"
-                yield place["onReject"].path, f"{words}: deliver `jsonl`, pack with `gzip`, or refuse whole files."
+    for place, datasets in settings_of(contract, document, "onReject"):
+        if any(each.policy.on_reject is OnReject.ROWS and not each.storage.splits_rows for each in datasets):
+            words = "Rows of a JSON array, or of a file packed with zstd, cannot be split"
+            yield place.path, f"{words}: deliver `jsonl`, pack with `gzip`, or refuse whole files."
 
 
 def idle_delivery_setting(contract: Contract, document: Document) -> Iterator[Finding]:
     """Times of deliveries of parts are used only with the `delivery` that they belong to."""
-    kinds = {dataset.policy.delivery for dataset in contract.datasets}
-    for place in extensions_of(document):
-        for key, used in DELIVERY_TIMES.items():
-            if place[key].present and not used & kinds:
+    for key, used in DELIVERY_TIMES.items():
+        for place, datasets in settings_of(contract, document, key):
+            if not used & {each.policy.delivery for each in datasets}:
                 wanted = listed(f"`delivery: {each.value}`" for each in sorted(used, key=lambda each: each.value))
-                yield place[key].path, f"`{key}` has an effect only with {wanted}: remove it, or set `delivery`."
+                yield place.path, f"`{key}` has an effect only with {wanted}: remove it, or set `delivery`."
 
 
 def format_left_open(_contract: Contract, document: Document) -> Iterator[Finding]:

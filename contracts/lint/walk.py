@@ -50,6 +50,27 @@ def extensions_of(document: Document) -> Iterator[Place]:
                 yield each["value"]
 
 
+def settings_of(contract: Contract, document: Document, *keys: str) -> Iterator[tuple[Place, tuple[Dataset, ...]]]:
+    """The places of a setting of the extension, each with the datasets that have it from there, of which there are some.
+
+    A dataset has a setting from its own extension, or else from that of the contract.
+    """
+    places = [place for each in extensions_of(document) if (place := _below(each, keys)).present]
+    own = {
+        place.path: tuple(each for each in contract.datasets if place.path.startswith(f"{each.origin.path}."))
+        for place in places
+    }
+    apart = {each.name for datasets in own.values() for each in datasets}
+    others = tuple(each for each in contract.datasets if each.name not in apart)
+    return ((place, found) for place in places if (found := own[place.path] or others))
+
+
+def _below(place: Place, keys: tuple[str, ...]) -> Place:
+    for each in keys:
+        place = place[each]
+    return place
+
+
 def is_odcs(contract: Contract) -> bool:
     """Whether a document is of ODCS."""
     return contract.format.startswith("ODCS")

@@ -153,3 +153,24 @@ def test_what_cannot_be_seen_is_left_to_the_job(storage: Storage) -> None:
     magic = MAGIC["parquet" if storage.format is Format.PARQUET else "zstd"]
 
     assert text_of(magic, storage, Csv()) is None
+
+
+@pytest.mark.parametrize(
+    ("storage", "csv", "expected"),
+    [
+        (Storage(Format.JSONL), Csv(), None),
+        (Storage(Format.ANY_JSON), Csv(), None),
+        (Storage(Format.CSV), Csv(header=False), None),
+        (Storage(Format.CSV), Csv(), "it has not even a header"),
+        (Storage(Format.CSV, Compression.GZIP), Csv(header=False), "it has not even a header"),
+        (Storage(Format.JSON), Csv(), "an array without elements is []"),
+        (Storage(Format.JSONL, Compression.GZIP), Csv(), "a file without records is one with its signature"),
+        (Storage(Format.PARQUET), Csv(), "a file without records is one with its signature"),
+    ],
+)
+def test_an_empty_file_is_one_of_lines_alone(storage: Storage, csv: Csv, expected: str | None) -> None:
+    """Lines may be none, and `allowEmpty` decides about that; any other format has bytes without records, too."""
+    if expected is None:
+        assert text_of(b"", storage, csv) == b""
+    else:
+        assert refusal_of_kind(b"", storage, csv) == ("empty", f"the file is empty: {expected}")
