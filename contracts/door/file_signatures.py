@@ -100,8 +100,12 @@ def _empty(head: bytes, storage: Storage, csv: Csv) -> tuple[str, str] | None:
     has_lines = storage.format in {Format.JSONL, Format.ANY_JSON} or (storage.format is Format.CSV and not csv.header)
     if head or (has_lines and storage.compression is Compression.NONE):
         return None
-    missing = {Format.CSV: "it has not even a header", Format.JSON: "an array without elements is []"}
-    return "empty", f"the file is empty: {missing.get(storage.format, 'a file without records is one with its signature')}"
+    if storage.format is Format.CSV and csv.header:
+        return "empty", "the file is empty: it has not even a header"
+    words = (
+        "an array without elements is []" if storage.format is Format.JSON else "one without records has a signature"
+    )
+    return "empty", f"the file is empty: {words}"
 
 
 def _other_signature(head: bytes, storage: Storage, _csv: Csv) -> tuple[str, str] | None:

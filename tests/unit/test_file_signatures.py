@@ -162,10 +162,10 @@ def test_what_cannot_be_seen_is_left_to_the_job(storage: Storage) -> None:
         (Storage(Format.ANY_JSON), Csv(), None),
         (Storage(Format.CSV), Csv(header=False), None),
         (Storage(Format.CSV), Csv(), "it has not even a header"),
-        (Storage(Format.CSV, Compression.GZIP), Csv(header=False), "it has not even a header"),
+        (Storage(Format.CSV, Compression.GZIP), Csv(header=False), "one without records has a signature"),
         (Storage(Format.JSON), Csv(), "an array without elements is []"),
-        (Storage(Format.JSONL, Compression.GZIP), Csv(), "a file without records is one with its signature"),
-        (Storage(Format.PARQUET), Csv(), "a file without records is one with its signature"),
+        (Storage(Format.JSONL, Compression.GZIP), Csv(), "one without records has a signature"),
+        (Storage(Format.PARQUET), Csv(), "one without records has a signature"),
     ],
 )
 def test_an_empty_file_is_one_of_lines_alone(storage: Storage, csv: Csv, expected: str | None) -> None:
