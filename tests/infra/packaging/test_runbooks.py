@@ -57,3 +57,25 @@ def test_the_dashboard_shows_every_alarm_and_metrics_that_exist(stack: Stack) ->
     assert {(metric[2], metric[4]) for metric in own} == {("stack", "service")}
     assert [name for name in counted if f'"{name}' not in source] == []
     assert {metric[0] for metric in metrics} == {"Lakegate", "AWS/Lambda", "AWS/SQS"}
+
+
+def test_the_mail_of_a_failure_is_two_sentences_with_the_commands(stack: Stack) -> None:
+    """What went wrong where, and what to run: no JSON for a person to read."""
+    (target,) = stack.resources("AWS::Events::Rule")["FailedRule"]["Targets"]
+    paths, text = target["InputTransformer"]["InputPathsMap"], target["InputTransformer"]["InputTemplate"]
+    body = {"line": "shop/orders_v1", "attempt": 3, "cause": "run-failed"}
+    event: dict[str, object] = {"detail": {"workload": "8b4d015d1ee0", "body": body}}
+
+    def value(name: str) -> str:
+        found: object = event
+        for part in paths[name].removeprefix("$.").split("."):
+            assert isinstance(found, dict)
+            found = found[part]
+        return str(found)
+
+    assert re.sub(r"<(\w+)>", lambda found: value(found[1]), text).splitlines() == [
+        '"The delivery 8b4d015d1ee0 to shop/orders_v1 has no verdict after attempt 3 (run-failed),'
+        ' and its data is untouched in landing."',
+        '"See why: lakegate doctor 8b4d015d1ee0 --stack lakegate.'
+        ' When the cause is removed: lakegate replay 8b4d015d1ee0 --stack lakegate"',
+    ]

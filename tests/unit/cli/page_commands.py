@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import subprocess
 from typing import TYPE_CHECKING, Any
 
 from botocore import xform_name
@@ -30,6 +31,7 @@ def commands(text: str) -> list[str]:
 
 def aws(line: str, names: Mapping[str, str], client: Callable[[str], Any]) -> dict[str, Any]:
     """Run one `aws` command with the client of a service; `$NAME` stands for one of the names."""
+    line = re.sub(r"\$\(\(.*\)\)", lambda found: _shell(found[0]), line)
     words = [re.sub(r"\$(\w+)", lambda found: names[found[1]], word) for word in shlex.split(line)]
     service, operation, *rest = words[1:]
     made = client({"s3api": "s3"}.get(service, service))
@@ -48,6 +50,11 @@ def aws(line: str, names: Mapping[str, str], client: Callable[[str], Any]) -> di
     request = {parameters[name][0]: _value(values, parameters[name][1]) for name, values in given.items()}
     answer: dict[str, Any] = getattr(made, method)(**request)
     return answer
+
+
+def _shell(text: str) -> str:
+    """What a shell puts in the place of an expression."""
+    return subprocess.run(["bash", "-c", f"echo {text}"], check=True, capture_output=True, text=True).stdout.strip()  # noqa: S603, S607 - of our pages
 
 
 def _value(words: list[str], shape: Shape) -> Any:
