@@ -73,9 +73,8 @@ def test_the_mail_of_a_failure_is_two_sentences_with_the_commands(stack: Stack) 
             found = found[part]
         return str(found)
 
-    assert re.sub(r"<(\w+)>", lambda found: value(found[1]), text).splitlines() == [
-        '"The delivery 8b4d015d1ee0 to shop/orders_v1 has no verdict after attempt 3 (run-failed),'
-        ' and its data is untouched in landing."',
-        '"See why: lakegate doctor 8b4d015d1ee0 --stack lakegate.'
-        ' When the cause is removed: lakegate replay 8b4d015d1ee0 --stack lakegate"',
-    ]
+    sentences = (
+        "The delivery 8b4d015d1ee0 to shop/orders_v1 has no verdict after attempt 3 (run-failed), and its data is untouched in landing.",
+        "See why: lakegate doctor 8b4d015d1ee0 --stack lakegate. When the cause is removed: lakegate replay 8b4d015d1ee0 --stack lakegate",
+    )
+    assert re.sub(r"<(\w+)>", lambda found: value(found[1]), text).splitlines() == [f'"{each}"' for each in sentences]
