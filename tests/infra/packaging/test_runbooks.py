@@ -63,8 +63,8 @@ def test_the_mail_of_a_failure_is_two_sentences_with_the_commands(stack: Stack) 
     """What went wrong where, and what to run: no JSON for a person to read."""
     (target,) = stack.resources("AWS::Events::Rule")["FailedRule"]["Targets"]
     paths, text = target["InputTransformer"]["InputPathsMap"], target["InputTransformer"]["InputTemplate"]
-    body = {"line": "shop/orders_v1", "attempt": 3, "cause": "run-failed"}
-    event: dict[str, object] = {"detail": {"workload": "8b4d015d1ee0", "body": body}}
+    body = {"line": "shop/a_v1", "attempt": 3, "cause": "run-failed"}
+    event: dict[str, object] = {"detail": {"workload": "8b4d", "body": body}}
 
     def value(name: str) -> str:
         found: object = event
@@ -74,7 +74,7 @@ def test_the_mail_of_a_failure_is_two_sentences_with_the_commands(stack: Stack) 
         return str(found)
 
     sentences = (
-        "The delivery 8b4d015d1ee0 to shop/orders_v1 has no verdict after attempt 3 (run-failed), and its data is untouched in landing.",
-        "See why: lakegate doctor 8b4d015d1ee0 --stack lakegate. When the cause is removed: lakegate replay 8b4d015d1ee0 --stack lakegate",
+        "The delivery 8b4d to shop/a_v1 has no verdict after attempt 3 (run-failed), and its data is untouched in landing.",
+        "See why: lakegate doctor 8b4d --stack lakegate. When the cause is removed: lakegate replay 8b4d --stack lakegate",
     )
     assert re.sub(r"<(\w+)>", lambda found: value(found[1]), text).splitlines() == [f'"{each}"' for each in sentences]
