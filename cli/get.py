@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path  # noqa: TC003 - typer reads the annotation
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -18,8 +19,10 @@ from lakegate.cli.options import DEFAULT_STACK, AsJson, Line, Local, StackName
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.block import BlockKind
 from lakegate.contracts.lake.block import deliveries as listed_deliveries
+from lakegate.contracts.lake.lifecycle import LineStatus, moment
 from lakegate.contracts.lake.projection import NOTHING
 from lakegate.contracts.lake.waiver import Waiver
+from lakegate.contracts.words import shown
 from lakegate.functions.ports.errors import NotFound
 from lakegate.functions.usecases.layout import manifest_key
 from lakegate.functions.usecases.lines import line_named
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     from lakegate.functions.usecases.dependencies import Dependencies
 
 DIFFERS = 1
+HEIGHT: Final = re.compile(r"-1|[0-9]{1,15}")
 
 
 @dataclass(slots=True)
@@ -59,7 +63,10 @@ def get(  # noqa: PLR0913 - a command has these options
     line: Line,
     folder: Annotated[Path, typer.Argument(help="The target folder; created if missing.", show_default=False)],
     *,
-    since: Annotated[int, typer.Option(min=NOTHING, help="Only deliveries above this height.")] = NOTHING,
+    since: Annotated[
+        str,
+        typer.Option(help="Only deliveries above this height, or accepted since this time (UTC), such as 2026-11-26."),
+    ] = str(NOTHING),
     skip_lost: Annotated[
         bool, typer.Option("--skip-lost", help="Leave out deliveries with an object that was deleted, and name them.")
     ] = False,
@@ -71,6 +78,8 @@ def get(  # noqa: PLR0913 - a command has these options
 
     Example: lakegate get orders_v1 data/ --since 4
 
+    A line that is deprecated, in sunset or retired is named with its replacement.
+
     Exit code: 0 everything is there, 1 an object is not what the manifest lists, 2 it cannot be fetched.
     """
     with opened(stack, local=local) as there:
@@ -78,7 +87,9 @@ def get(  # noqa: PLR0913 - a command has these options
         head = head_of(dependencies, line)
         known = Folder(folder).known(head["line"])
         is_current = "segments" in known or not known["deliveries"]  # else all that it lists gets the current form
-        fetch = Fetch(whole(dependencies, head, since if is_current else NOTHING), since, folder)
+        height = int(since) if HEIGHT.fullmatch(since) else None
+        manifest = whole(dependencies, head, height if is_current and height is not None else NOTHING)
+        fetch = Fetch(manifest, _height_before(manifest, since) if height is None else height, folder)
         _fetch(dependencies, fetch, known, skip_lost=skip_lost)
     if as_json:
         terminal.print_json(_as_document(fetch))
@@ -86,9 +97,41 @@ def get(  # noqa: PLR0913 - a command has these options
         if line != head["line"]:  # a part of a name is what one line has today, and may be another one's tomorrow
             terminal.answers().print(escaped(f"line  {head['line']}"), markup=False, soft_wrap=True)
         _print(fetch, " --local" if local else "")
+    if text := _ending(head.get("lifecycle"), moment(datetime.now(UTC))):
+        terminal.errors().print(escaped(f"lakegate: warning: {head['line']} {text}"), markup=False, soft_wrap=True)
     if fetch.problem:
         terminal.errors().print(escaped(f"lakegate: {fetch.problem}"), markup=False)
         raise typer.Exit(DIFFERS)
+
+
+def _height_before(manifest: dict[str, Any], since: str) -> int:
+    """The height of the latest delivery that was accepted before a time. Raises InputError for a text that is no time."""
+    try:
+        time = datetime.fromisoformat(since)
+    except ValueError:
+        raise InputError(f"--since {shown(since)} is neither a height nor a time such as 2026-11-26T08:00") from None
+    begin = time if time.tzinfo else time.replace(tzinfo=UTC)
+    before = [
+        each["height"]
+        for each in manifest["deliveries"]
+        if "published_at" not in each
+        or datetime.fromisoformat(each["published_at"]) < begin  # an older release listed none
+    ]
+    return max(before, default=NOTHING)
+
+
+def _ending(lifecycle: dict[str, Any] | None, now: str) -> str:
+    """What a reader has to know of the end of a line; empty where it has none."""
+    if lifecycle is None:
+        return ""
+    passed = [each["status"] for each in lifecycle["planned"] if each["at"] <= now]
+    status = passed[-1] if passed else lifecycle["status"]
+    if status not in {LineStatus.DEPRECATED, LineStatus.SUNSET, LineStatus.RETIRED}:
+        return ""
+    ahead = "".join(f", {each['status']} from {each['at'][:10]}" for each in lifecycle["planned"] if each["at"] > now)
+    use = f": use {lifecycle['replacement']}" if lifecycle["replacement"] else ""
+    guide = f" ({lifecycle['guide']})" if lifecycle["guide"] else ""
+    return f"is {'in sunset' if status == LineStatus.SUNSET else status}{ahead}{use}{guide}"
 
 
 def head_of(dependencies: Dependencies, name: str) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -94,6 +95,32 @@ def test_only_what_is_above_a_height_is_fetched(filled: Lakegate, tmp_path: Path
     assert data(tmp_path / "x") == [BODIES["b.csv"]]
     assert nothing.splitlines()[0] == f"Nothing of {LINE} was accepted above height 2."
     assert not (tmp_path / "y").exists()
+
+
+def test_only_what_was_accepted_since_a_time_is_fetched(filled: Lakegate, tmp_path: Path) -> None:
+    """A consumer who reads each day needs no height; a text that is neither is refused."""
+    first, second = (each["published_at"] for each in manifest(filled)["deliveries"])
+    document = filled.json("get", LINE, str(tmp_path / "x"), "--since", second)
+    all_of_them = filled.json("get", LINE, str(tmp_path / "y"), "--since", first[:10])
+    error = str(filled("get", LINE, str(tmp_path / "z"), "--since", "yesterday").exception)
+
+    assert ([each["height"] for each in document["deliveries"]], document["since"]) == ([2], 0)
+    assert ([each["height"] for each in all_of_them["deliveries"]], all_of_them["since"]) == ([0, 2], -1)
+    assert error == "--since `yesterday` is neither a height nor a time such as 2026-11-26T08:00"
+
+
+def test_a_line_that_ends_is_named_with_its_replacement(filled: Lakegate, tmp_path: Path) -> None:
+    """Who reads a deprecated line hears of it with the data, as long as nobody reactivates it."""
+    before = filled("get", LINE, str(tmp_path / "x")).stderr
+    filled.ok("deprecate", LINE, "--reason", "old", "--replacement", "shop/orders_v2")
+    filled.delivered(name="c.csv", body=b"id,amount\nx,5\n")  # writes the head of the manifest, as sweep does
+    after = filled("get", LINE, str(tmp_path / "x"))
+
+    assert (before, after.exit_code) == ("", 0)
+    assert re.fullmatch(
+        rf"lakegate: warning: {LINE} is deprecated, sunset from [-0-9]{{10}}, retired from [-0-9]{{10}}: use shop/orders_v2\n",
+        after.stderr,
+    )
 
 
 def test_the_folders_manifest_lists_what_is_in_the_folder(filled: Lakegate, tmp_path: Path) -> None:
