@@ -20,6 +20,7 @@ from lakegate.cli.over_http import Api
 from lakegate.cli.plan import explained
 from lakegate.cli.remote import list_contracts, refuse_options, show_contract
 from lakegate.contracts.errors import InputError
+from lakegate.contracts.inherit.resolve import resolve
 from lakegate.contracts.lake.lifecycle import LineStatus  # noqa: TC001 - typer reads the annotation
 from lakegate.contracts.lake.routes import line_of
 from lakegate.contracts.lake.versions import major, precedence
@@ -33,8 +34,12 @@ from lakegate.functions.usecases.parents import datasets_of, document_of
 Prefixes: TypeAlias = defaultdict[tuple[str, str, str], list[str]]
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from lakegate.cli.inheriting import Inherited
     from lakegate.cli.line_statuses import Statuses
+    from lakegate.contracts.inherit.resolve import ParentDocument
+    from lakegate.contracts.model.contract import Dataset, Field
     from lakegate.functions.ports.registry import Publication, Registry, RegistrySnapshot
 
 Filter: TypeAlias = Annotated[list[str] | None, typer.Option(help="Only contracts with this label.", metavar="NAME")]
@@ -105,17 +110,20 @@ def show(  # noqa: PLR0913 - a command has these options
         bool,
         typer.Option("--resolved", help="What deliveries are judged by: definitions and variables are filled in."),
     ] = False,
+    columns: Annotated[
+        bool, typer.Option("--columns", help="A table of the columns: type, required, key, classification, meaning.")
+    ] = False,
     stack: StackName = DEFAULT_STACK,
     local: Local = False,
     api: ApiUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print a published contract document as it was published, or what it resolves to.
+    """Print a published contract document as it was published, what it resolves to, or its columns.
 
     Example: lakegate show brazil-se-weather 1.0.0
     """
     if api:
-        refuse_options(local=local, resolved=resolved)
+        refuse_options(local=local, resolved=resolved, columns=columns)
         show_contract(Api(api), contract, version, as_json=as_json)
         return
     with opened(stack, local=local) as there:
@@ -130,7 +138,9 @@ def show(  # noqa: PLR0913 - a command has these options
         document = document_of(dependencies, found)
         text = document.text.decode(errors="backslashreplace")
         version_document = _as_document(_by_dataset(snapshot), statuses_of(dependencies, [found]), found)
-    if resolved:
+    if columns:
+        _show_columns(version_document, document, as_json=as_json)
+    elif resolved:
         _show_resolved(version_document, plans, inherited_elements(document), as_json=as_json)
     elif as_json:
         terminal.print_json({**version_document, "text": text})
@@ -138,6 +148,46 @@ def show(  # noqa: PLR0913 - a command has these options
         console = terminal.answers()
         for line in text.splitlines():
             console.print(escaped(line), markup=False, soft_wrap=True)
+
+
+def _show_columns(version: dict[str, object], document: ParentDocument, *, as_json: bool) -> None:
+    """The columns of each dataset, those inside of objects and lists, too."""
+    contract = resolve(document.text, document.parents).examined.contract
+    assert contract is not None  # it was published
+    described = {each.name: [_column(each, field) for field in _flat(each.fields)] for each in contract.datasets}
+    if as_json:
+        terminal.print_json({**version, "columns": described})
+        return
+    for dataset, found in described.items():
+        terminal.answers().print(escaped(f"{dataset}: {len(found)} columns"), markup=False, soft_wrap=True)
+        table = Table(box=None, header_style="bold", pad_edge=False)
+        for name in ("column", "type", "required", "key", "classification", "description"):
+            table.add_column(name, overflow="fold")
+        for each in found:
+            table.add_row(*(Text(escaped(_cell(value))) for value in each.values()))
+        terminal.wide().print(table)
+
+
+def _flat(fields: Iterable[Field]) -> Iterator[Field]:
+    for each in fields:
+        yield each
+        yield from _flat(each.parts)
+
+
+def _column(dataset: Dataset, field: Field) -> dict[str, object]:
+    kinds = {rule.kind for rule in dataset.rules if field.name in rule.fields}
+    return {
+        "column": field.name,
+        "type": field.type.value,
+        "required": bool(kinds & {"required", "primaryKey"}),
+        "key": "primaryKey" in kinds,
+        "classification": field.classification,
+        "description": field.description,
+    }
+
+
+def _cell(value: object) -> str:
+    return "yes" if value is True else str(value or "")
 
 
 def _show_resolved(version: dict[str, object], plans: dict[str, bytes], inherited: Inherited, *, as_json: bool) -> None:

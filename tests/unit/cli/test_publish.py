@@ -61,6 +61,24 @@ def test_a_contract_is_shown_as_deliveries_are_judged_by_it(lakegate: Lakegate) 
     assert "text" not in machine
 
 
+def test_a_contract_is_shown_as_a_table_of_its_columns(lakegate: Lakegate) -> None:
+    """What a consumer asks first: names, types, what is always there, and what it means."""
+    lakegate.ok("publish", lakegate.contract())
+    shown = lakegate.ok("show", "shop", "--columns").splitlines()
+
+    assert shown[0] == "orders: 2 columns"
+    assert shown[1].split() == ["column", "type", "required", "key", "classification", "description"]
+    assert [each.split() for each in shown[2:]] == [["id", "string", "yes"], ["amount", "integer", "public"]]
+    assert lakegate.json("show", "shop", "--columns")["columns"]["orders"][0] == {
+        "column": "id",
+        "type": "string",
+        "required": True,
+        "key": False,
+        "classification": None,
+        "description": None,
+    }
+
+
 def labelled(lakegate: Lakegate, name: str, labels: str, version: str = "1.0.0", status: str = "active") -> None:
     path = lakegate.contract(version, status, **{"id: shop": f"id: {name}", "name: Shop": f"name: Shop\n{labels}"})
     lakegate.ok("publish", path)
