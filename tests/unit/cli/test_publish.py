@@ -163,7 +163,7 @@ def test_a_dry_run_of_a_first_version_and_of_a_published_one(lakegate: Lakegate)
     first = lakegate.json("publish", lakegate.contract(), "--dry-run")
     lakegate.ok("publish", lakegate.contract())
 
-    assert first == {"valid": True, "new": True, "confirm": [], "comparison": None, "warnings": []}
+    assert first == {"valid": True, "new": True, "confirm": [], "comparison": None, "warnings": [], "children": []}
     assert lakegate.ok("publish", lakegate.contract(), "--dry-run") == (
         "shop 1.0.0 is published already. Nothing was written.\n"
     )
