@@ -39,7 +39,7 @@ def superlinear(pattern: str) -> str | None:
     if len(pattern) > LONGEST:
         return f"has more than {LONGEST} characters"
     try:
-        items = parse(rewritten(pattern))
+        items = parse(rewritten(pattern, is_strict=False))
     except ValueError:
         return None
     return _judged(items)

@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 FOREIGN = (
     (re.compile(r"\(\?[a-zA-Z]+[:)]"), "flags (`(?i)`)", "write both cases, e.g. `[Aa]`"),
     (re.compile(r"\\[AZz]"), "`\\A`, `\\Z` and `\\z`", "write `^` and `$`"),
-    (re.compile(r"(?<!\\)(?:\\\\)*[*+?}]\+"), "possessive quantifiers", "remove the second sign"),
+    (
+        re.compile(r"(?<!\\)(?:\\\\)*(?:[*+?]|\{[0-9]+(?:,[0-9]*)?\})\+"),
+        "possessive quantifiers",
+        "remove the second sign",
+    ),
     (re.compile(r"\[\[:[a-z]+:\]"), "POSIX classes", "write the characters, e.g. `[A-Za-z]`"),
     (re.compile(r"\\[pP]\{"), "Unicode properties", "write the characters, e.g. `[A-Za-z]`"),
     (re.compile(r"\(\?P[<=]"), "Python's named groups", "write `(?:…)`"),

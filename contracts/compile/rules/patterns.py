@@ -2,7 +2,8 @@ r"""Translates patterns of ECMA-262 (with the `u` flag) to the dialect of plans.
 
 The dialect is the common subset of java.util.regex and Python, except for `\z`: `$` is the very end, `.` and `\s` are ECMA's,
 `\d`, `\w` and `\b` are ASCII, groups do not capture. Patterns without an exact translation (look-behind, back references,
-properties, possessive quantifiers, surrogates) or over 1,024 characters are refused, never approximated.
+properties, possessive quantifiers, surrogates) or over 1,024 characters are refused, never approximated. So is all that the
+grammar of the `u` flag refuses; patterns of other engines (Great Expectations, Soda) may escape any punctuation, as theirs do.
 """
 
 from __future__ import annotations
@@ -30,8 +31,12 @@ _CONTROLS = {"t": 9, "n": 10, "v": 11, "f": 12, "r": 13, "0": 0}
 _QUANTIFIER = re.compile(r"[*+?]|\{([0-9]{1,9})(,([0-9]{0,9}))?\}")
 _MEANT = re.compile(r" *([0-9]{1,9}) *(,?) *([0-9]{0,9})")
 """The text after the brace of a malformed quantifier, which would match literally: `{4`, `{1, 5}`."""
+_AT_MOST = re.compile(r" *, *([0-9]{1,9}) *\}")
+"""The same of `{,3}`, which other dialects read as at most three."""
 _HEX = re.compile(r"x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|u\{([0-9A-Fa-f]{1,6})\}")
-_GROUP = re.compile(r"\?(?:[:=!]|<[A-Za-z_$][A-Za-z0-9_$]*>)|(?!\?)")
+_GROUP = re.compile(r"\?(?:[:=!]|<(?P<name>[A-Za-z_$][A-Za-z0-9_$]*)>)|(?!\?)")
+_SYNTAX = frozenset("^$\\.*+?()[]{}|/")
+"""The characters that a backslash may stand before, so that they stand for themselves; in a class also `-`."""
 
 
 def translate(rule: Rule, pattern: str) -> str:
@@ -39,7 +44,7 @@ def translate(rule: Rule, pattern: str) -> str:
     if len(pattern) > LONGEST:
         refuse(rule, "pattern", f"a pattern has at most {LONGEST:,} characters")
     try:
-        translated = rewritten(pattern)
+        translated = rewritten(pattern, is_strict=rule.kind != "custom")
     except ValueError as error:
         refuse(rule, "pattern", f"the pattern cannot be used: {error}")
     return _bounded(rule, translated)
@@ -63,9 +68,12 @@ def _bounded(rule: Rule, translated: str) -> str:
     return translated
 
 
-def rewritten(pattern: str) -> str:
-    """The pattern in the dialect of plans; ValueError names the part that cannot be translated."""
-    return _Reader(pattern).read()
+def rewritten(pattern: str, *, is_strict: bool = True) -> str:
+    """The pattern in the dialect of plans; ValueError names the part that cannot be translated.
+
+    Not `is_strict`: a `]`, `{` or `}` that closes or begins nothing stands for itself, as any punctuation after a backslash does.
+    """
+    return _Reader(pattern, is_strict=is_strict).read()
 
 
 _CLASSES = {
@@ -84,11 +92,13 @@ _PLAIN_PARTS = {"|": ("|", False), "^": ("^", False), "$": (r"\z", False), ".": 
 class _Reader:
     """One pass over a pattern; ValueError names what cannot be translated."""
 
-    def __init__(self, pattern: str) -> None:
+    def __init__(self, pattern: str, *, is_strict: bool) -> None:
         self.text = pattern
+        self.is_strict = is_strict
         self.at = 0
-        self.open: list[int] = []
-        """The start positions of open groups, from 1."""
+        self.open: list[tuple[int, bool]] = []
+        """The start positions of open groups, from 1, and whether they may be repeated."""
+        self.names: set[str] = set()
 
     def read(self) -> str:
         """The whole pattern, translated."""
@@ -105,7 +115,7 @@ class _Reader:
                 part, repeatable = self._part()
                 parts.append(part)
         if self.open:
-            raise ValueError(f"the group that opens at character {self.open[-1]} is not closed: add `)`")
+            raise ValueError(f"the group that opens at character {self.open[-1][0]} is not closed: add `)`")
         return "".join(parts)
 
     def _take(self, count: int = 1) -> str:
@@ -134,30 +144,41 @@ class _Reader:
             case "(":
                 return self._group(), False
             case ")":
-                return self._close(), True
+                return self._close()
             case "{" if meant := _MEANT.match(self.text, self.at):
                 counted = "".join(meant.groups())
                 raise ValueError(
                     f"the `{{` at character {self.at} begins no quantifier: write `{{{counted}}}` or `\\{{`"
                 )
+            case "{" if most := _AT_MOST.match(self.text, self.at):
+                raise ValueError(
+                    f"the `{{` at character {self.at} begins no quantifier: write `{{0,{most[1]}}}` or `\\{{`"
+                )
+            case "{" | "}" | "]" if self.is_strict:
+                does = "begins no quantifier" if char == "{" else "closes nothing"
+                raise ValueError(f"the `{char}` at character {self.at} {does}: write `\\{char}`")
             case _:
                 return plain(_code(char)), True
 
-    def _close(self) -> str:
+    def _close(self) -> tuple[str, bool]:
         if not self.open:
             raise ValueError(f"`)` at character {self.at} closes no group: remove it, or write `\\)`")
-        self.open.pop()
-        return ")"
+        _, is_repeatable = self.open.pop()
+        return ")", is_repeatable
 
     def _group(self) -> str:
         found, start = _GROUP.match(self.text, self.at), self.at
         if not found:
             raise ValueError("look-behind and inline flags are not supported")
         self.at = found.end()
-        self.open.append(start)
+        is_ahead = found[0] in {"?=", "?!"}
+        if found["name"] in self.names:
+            raise ValueError(f"two groups have the name {found['name']}")
+        self.names |= {found["name"]} - {None}
+        self.open.append((start, not is_ahead))
         if len(self.open) > MAX_NESTED:
             raise ValueError(f"groups are nested at most {MAX_NESTED} deep")
-        return f"({found[0]}" if found[0] in {"?=", "?!"} else "(?:"
+        return f"({found[0]}" if is_ahead else "(?:"
 
     def _escape(self) -> tuple[str, bool]:
         name = self.text[self.at : self.at + 1]
@@ -169,8 +190,8 @@ class _Reader:
             return (EDGE if name == "b" else INNER), False
         return plain(self._escaped_code()), True
 
-    def _escaped_code(self) -> int:
-        """The code point of the escape after a backslash."""
+    def _escaped_code(self, also: str = "") -> int:
+        """The code point of the escape after a backslash; `also` are characters that may be escaped here."""
         found = _HEX.match(self.text, self.at)
         if found:
             self.at = found.end()
@@ -182,6 +203,8 @@ class _Reader:
             return ord(self._take()) % 32
         if not name or name.isalnum():
             raise ValueError(f"the escape \\{name} is not supported")
+        if self.is_strict and name not in _SYNTAX and name not in also:
+            raise ValueError(f"the escape \\{name} means nothing else than `{name}`: write that")
         return _code(name)
 
     def _paired(self, code: int) -> int:
@@ -230,7 +253,7 @@ class _Reader:
         if name == "b":
             self.at += 1
             return 8
-        return self._escaped_code()
+        return self._escaped_code("-")
 
 
 def _code(char: str) -> int:

@@ -118,3 +118,22 @@ def test_sql_at_a_property_may_read_a_column_of_any_level(files: str, read: str)
     top = f"customProperties: [{{property: lakegate, value: {{format: {files}}}}}]"
 
     assert examine(document("odcs", {"properties": properties, "top": top})).errors == ()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "errors"),
+    [
+        (r"^\p{L}+$", ["Unicode properties"]),
+        ("^[a-z]{2}++$", ["possessive quantifiers"]),
+        (r"^\\++$", ["possessive quantifiers"]),
+        (r"^\++$", []),
+        (r"^(?i)\p{L}+$", ["flags (`(?i)`)", "Unicode properties"]),
+    ],
+)
+def test_a_pattern_of_another_dialect_has_its_own_error_alone(pattern: str, errors: list[str]) -> None:
+    """A brace that ends a property is no quantifier, and a plus after a backslash is a plus."""
+    options = f"properties: [{{name: a, logicalType: string, logicalTypeOptions: {{pattern: '{pattern}'}}}}]"
+    head = "apiVersion: v3.1.0\nkind: DataContract\nid: x\nversion: 1.0.0\nstatus: active\n"
+    found = examine(f"{head}schema: [{{name: t, {options}}}]\n".encode()).errors
+
+    assert [each.message.split(" has no ")[-1].split(": ")[0] for each in found] == errors

@@ -28,13 +28,12 @@ def matches(pattern: str, text: str) -> bool:
         ("^ab$", r"^ab\z"),
         (r"[$^.]", r"[\x24\x5E\x2E]"),
         (r"a\/b", "a/b"),
+        (r"\]\{\}[\-]", r"\x5D\x7B\x7D[\x2D]"),
+        ("[a-z&&[^b]", "[a-z\\x26\\x26\\x5B\\x5Eb]"),
         (r"\d\D", "[0-9][\\x00-\\x2F\\x3A-\U0010ffff]"),
         ("(?<year_1>a)", "(?:a)"),
         ("(a)(?:b)", "(?:a)(?:b)"),
         ("a{2}b{2,}c{2,3}?", "a{2}b{2,}c{2,3}?"),
-        ("}", r"\x7D"),
-        ("{", r"\x7B"),
-        ("]", r"\x5D"),
         (r"\u{1F600}", "😀"),
         (r"\uD83D\uDE00", "😀"),
         (r"\x41\u0042", "AB"),
@@ -158,9 +157,151 @@ def test_a_pattern_has_a_longest_length() -> None:
         ("^SKU[0-9{4}$", "the character class that opens at character 5 is not closed: add `]`"),
         ("^(SKU$", "the group that opens at character 2 is not closed: add `)`"),
         ("^SKU)$", r"`)` at character 5 closes no group: remove it, or write `\)`"),
+        ("^a{,3}$", r"the `{` at character 3 begins no quantifier: write `{0,3}` or `\{`"),
+        ("^a]$", r"the `]` at character 3 closes nothing: write `\]`"),
+        ("^a}$", r"the `}` at character 3 closes nothing: write `\}`"),
+        ("^a{$", r"the `{` at character 3 begins no quantifier: write `\{`"),
+        ("^[a-z&&[^b]]+$", r"the `]` at character 12 closes nothing: write `\]`"),
+        (r"a\-b", r"the escape \- means nothing else than `-`: write that"),
+        ("(?=a)*", "a quantifier has nothing to repeat"),
+        ("(?<a>x)(?<a>y)", "two groups have the name a"),
     ],
 )
 def test_an_unclosed_bracket_is_refused_with_its_position(pattern: str, message: str) -> None:
     """A pattern with an unclosed bracket is refused, with the position in the message."""
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         rewritten(pattern)
+
+
+FRAGMENTS = (
+    *"ab01.*+?|()[]{}^$\\-,:=!<>/_ &",
+    *(
+        "(?:",
+        "(?=",
+        "(?!",
+        "(?<a>",
+        "(?<b>",
+        "[^",
+        r"\d",
+        r"\w",
+        r"\S",
+        r"\b",
+        r"\B",
+        "{2}",
+        "{,3}",
+        "{1,}",
+        "{1,3}",
+        "{3,1}",
+    ),
+    *(
+        r"\-",
+        r"\/",
+        r"\.",
+        r"\]",
+        r"\}",
+        r"\u{41}",
+        r"\x41",
+        r"\u0041",
+        r"\cA",
+        r"\c1",
+        r"\0",
+        r"\01",
+        "[a-z]",
+        r"[\d-x]",
+    ),
+    *(r"[a-\d]", "[--a]", r"[\-]", r"[\b]", r"[\B]", r"\e", r"\_", "&&", "[[", "]]", "x*?", "x{2}?", "(a)", "(?=a)"),
+)
+
+
+class Grammar:
+    """The grammar of ECMA-262 for patterns with the u flag, without properties, references and look-behind."""
+
+    QUANTIFIER = re.compile(r"(?:[*+?]|\{([0-9]+)(?:(,)([0-9]*))?\})\??")
+    ESCAPE = (
+        r"[fnrtvdDsSwW]|c[A-Za-z]|0(?![0-9])|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|u\{[0-9a-fA-F]{1,5}\}|[$^\\.*+?()\[\]{}|/]"
+    )
+    ATOM = re.compile(rf"\\(?:{ESCAPE})|\.|[^$^\\.*+?()\[\]{{}}|]")
+    MEMBER = re.compile(rf"\\(?:{ESCAPE}|[-b])|[^\\\]]")
+    SETS = re.compile(r"\\[dDsSwW]")
+    OPENING = re.compile(r"\((?:\?:|\?<([A-Za-z_$][A-Za-z0-9_$]*)>|(?!\?))")
+
+    def __init__(self, pattern: str) -> None:
+        self.text, self.at, self.names = pattern, 0, list[str]()
+
+    def holds(self) -> bool:
+        """Whether the whole text is a pattern."""
+        return self.alternatives() and self.at == len(self.text) and len(self.names) == len(set(self.names))
+
+    def take(self, shape: re.Pattern[str]) -> re.Match[str] | None:
+        found = shape.match(self.text, self.at)
+        self.at = found.end() if found else self.at
+        return found
+
+    def alternatives(self) -> bool:
+        while self.at < len(self.text) and self.text[self.at] != ")":
+            if self.take(re.compile(r"\||\^|\$|\\[bB]")):
+                continue
+            if self.take(re.compile(r"\(\?[=!]")):
+                if not (self.alternatives() and self.take(re.compile(r"\)"))):
+                    return False
+            elif not (self.atom() and self.repeated()):
+                return False
+        return True
+
+    def repeated(self) -> bool:
+        found = self.take(self.QUANTIFIER)
+        return found is None or not (found[1] and found[3]) or int(found[1]) <= int(found[3])
+
+    def atom(self) -> bool:
+        if self.text.startswith("[", self.at):
+            return self.members()
+        opening = self.take(self.OPENING)
+        if opening:
+            self.names += [opening[1]] if opening[1] else []
+            return self.alternatives() and self.take(re.compile(r"\)")) is not None
+        return self.take(self.ATOM) is not None
+
+    def members(self) -> bool:
+        self.take(re.compile(r"\[\^?"))
+        while not self.take(re.compile(r"\]")):
+            low = self.take(self.MEMBER)
+            if low is None:
+                return False
+            if self.take(re.compile(r"-(?!\])")):
+                high = self.take(self.MEMBER)
+                if high is None or any(self.SETS.fullmatch(each[0]) for each in (low, high)):
+                    return False
+                if self.code(low[0]) > self.code(high[0]):
+                    return False
+        return True
+
+    @staticmethod
+    def code(written: str) -> int:
+        escaped = re.fullmatch(r"\\[xu]\{?([0-9a-fA-F]+)\}?", written)
+        if escaped:
+            return int(escaped[1], 16)
+        controls = {r"\f": 12, r"\n": 10, r"\r": 13, r"\t": 9, r"\v": 11, r"\0": 0, r"\b": 8}
+        if written.startswith(r"\c"):
+            return ord(written[2]) % 32
+        return controls.get(written, ord(written[-1]))
+
+
+@sampled(2_000, 100_000)
+@given(st.lists(st.sampled_from(FRAGMENTS), max_size=7).map("".join))
+def test_a_pattern_is_usable_exactly_if_the_u_flag_allows_it(pattern: str) -> None:
+    """A recogniser of the grammar, which shares no code with the translation, decides for every pattern alike."""
+    try:
+        rewritten(pattern)
+    except ValueError:
+        assert not Grammar(pattern).holds()
+    else:
+        assert Grammar(pattern).holds()
+
+
+def test_patterns_of_other_engines_may_escape_any_punctuation() -> None:
+    """In Great Expectations and Soda a backslash before punctuation is usual, and a lone bracket stands for itself."""
+    custom = Rule("r", "custom", Origin("$"))
+
+    assert [translate(custom, each) for each in (r"a\-b\@c", "a]}")] == [r"a-b@c", r"a\x5D\x7D"]
+    with pytest.raises(ContractError, match=r"write `\{0,3\}`"):
+        translate(custom, "a{,3}")
