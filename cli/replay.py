@@ -13,6 +13,8 @@ from lakegate.cli.account import SHORT_ID, STANDING, as_document
 from lakegate.cli.aws import opened
 from lakegate.cli.options import DEFAULT_STACK, ApiUrl, AsJson, Local, OptionalDelivery, StackName
 from lakegate.cli.over_http import Api
+from lakegate.cli.published import chosen as chosen_of
+from lakegate.cli.published import snapshot_of
 from lakegate.cli.remote import refuse_options, send_transition
 from lakegate.cli.replay_many import MOST, TIMES, Chosen, Replayable, print_outcome, replay_many
 from lakegate.cli.status import LATEST
@@ -83,13 +85,24 @@ def replay(  # noqa: PLR0913 - a command has these options
             raise InputError("name a workload, or choose many with --state (then without --wait)")
         with opened(stack, local=local) as there:
             chosen = Chosen(state, line, since, until, limit)
-            outcome = replay_many(there.working_dependencies(), chosen, contract or "", dry_run=dry_run)
+            dependencies = there.working_dependencies()
+            outcome = replay_many(dependencies, chosen, whole_version(dependencies, contract), dry_run=dry_run)
         print_outcome(outcome, as_json=as_json)
         raise typer.Exit(WaitExit.NO_VERDICT if outcome.refused else WaitExit.ACCEPTED)
     with opened(stack, local=local) as there:
         limit_of_wait = timeout if wait else None
-        ended = _replay_one(there.working_dependencies(), workload, contract or "", limit_of_wait, as_json=as_json)
+        dependencies = there.working_dependencies()
+        version = whole_version(dependencies, contract)
+        ended = _replay_one(dependencies, workload, version, limit_of_wait, as_json=as_json)
     raise typer.Exit(ended)
+
+
+def whole_version(dependencies: Dependencies, written: str | None) -> str:
+    """`contract@version` with the whole id of the contract; empty for none."""
+    contract, at, version = (written or "").rpartition("@")
+    if not at or not contract:
+        return written or ""
+    return f"{chosen_of(snapshot_of(dependencies.registry, contract), contract).contract}@{version}"
 
 
 def _replay_one(

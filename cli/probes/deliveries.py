@@ -17,6 +17,7 @@ from lakegate.contracts.lake.states import END_STATES, State
 from lakegate.contracts.words import listed
 from lakegate.functions.ports.errors import NotFound, UnreadableItem
 from lakegate.functions.ports.jobs import names_invocation
+from lakegate.functions.usecases.deliveries import failed_and_staged
 from lakegate.functions.usecases.delivery import readable_row, row_of
 from lakegate.functions.usecases.source import data_of
 from lakegate.functions.usecases.steps import Alarm
@@ -103,6 +104,9 @@ def stuck(examined: ExaminedStack) -> Iterator[CauseFinding]:
             yield from untaken(examined, identity, version.key, version.modified)
         elif row is not None and row.state is State.FAILED:
             yield from of_row(examined, row)
+    for failed in failed_and_staged(examined.dependencies):
+        if failed.row is not None:
+            yield from of_row(examined, failed.row)
 
 
 def one(examined: ExaminedStack) -> Iterator[CauseFinding]:

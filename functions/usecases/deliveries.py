@@ -1,7 +1,8 @@
 """What has become of deliveries: found by reading what the protocol leaves behind, so that no second list can be wrong.
 
 * A published or quarantined delivery is in the ledger, the newest on top of its chain.
-* An open, FAILED or not yet claimed one is still in the landing bucket: only what has a block is deleted there.
+* An open, FAILED or not yet claimed one is still in the landing bucket: only what has a block is deleted there by the gate.
+* Of a FAILED one whose landed version was deleted by others the staged copy is left.
 * An open replay of a quarantined copy is on the agenda, and its id follows from the workload that it replays.
 
 A workload that is GONE, because its producer deleted the version before it was staged, is found by its id alone.
@@ -18,7 +19,7 @@ from lakegate.contracts.door.ignored import is_ignored
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.block import deliveries
 from lakegate.contracts.words import did_you_mean, listed
-from lakegate.functions.ports.errors import UnreadableItem
+from lakegate.functions.ports.errors import AccessDenied, UnreadableItem
 from lakegate.functions.usecases import layout
 from lakegate.functions.usecases.delivery import Delivery, at_rest, delivery_of, delivery_of_block, readable_row, row_of
 from lakegate.functions.usecases.lines import chains
@@ -75,6 +76,8 @@ def recent(dependencies: Dependencies, limit: int, wanted: Wanted = EVERY) -> tu
     rows = limit if wanted == EVERY else max(limit, SEARCHED_ROWS)
     for delivery in (*_at_rest(dependencies, limit, wanted), *_landed(dependencies, rows), *_open(dependencies, rows)):
         known.setdefault(delivery.id, delivery)
+    for failed in failed_and_staged(dependencies, frozenset(known)):
+        known.setdefault(failed.id, failed)
     for replayed in _replays(dependencies, tuple(known.values())):
         known.setdefault(replayed.id, replayed)
     return tuple(nlargest(limit, filter(wanted.admits, known.values()), key=lambda each: each.at or ALWAYS))
@@ -127,7 +130,14 @@ def _top(dependencies: Dependencies, chain: str, count: int) -> tuple[Block, ...
     except UnreadableItem as refused:
         dependencies.left_out.append(refused)
         head = -1
-    return deliveries(dependencies.ledger.blocks(chain, max(head - count, -1), strict=False)) if head >= 0 else ()
+    found: tuple[Block, ...] = ()
+    reach = count
+    while head >= 0:  # records, such as those of replays, are blocks, too
+        found = deliveries(dependencies.ledger.blocks(chain, max(head - reach, -1), strict=False))
+        if len(found) >= count or reach > head:
+            break
+        reach *= 4
+    return found[-count:]
 
 
 def _landed(dependencies: Dependencies, limit: int) -> Iterator[Delivery]:
@@ -149,6 +159,25 @@ def _listed(dependencies: Dependencies) -> Iterator[ObjectVersion]:
         page = dependencies.objects.versions(dependencies.places.landing, "", after)
         ignored = dependencies.places.ignored
         yield from (each for each in page.versions if not is_ignored(each.key, each.size, ignored))
+        after = page.after
+        if after is None:
+            return
+
+
+def failed_and_staged(dependencies: Dependencies, known: frozenset[str] = frozenset()) -> Iterator[Delivery]:
+    """FAILED deliveries with a staged copy, but for those that are known: also where the landed version was deleted."""
+    after: str | None = None
+    seen = set(known)
+    for _ in range(PAGES):
+        try:
+            page = dependencies.objects.versions(dependencies.places.lake, layout.STAGING, after)
+        except AccessDenied:  # owners of contracts list their own prefixes alone
+            return
+        for identity in dict.fromkeys(layout.staged_workload(each.key) for each in page.versions if each.current):
+            row = None if identity in seen else readable_row(dependencies, identity)
+            seen.add(identity)
+            if row is not None and row.state is State.FAILED:
+                yield delivery_of(row)
         after = page.after
         if after is None:
             return

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 DAYS: Final = 7
 """How many chains of unrouted deliveries, one a day, are searched."""
+SHORTEST: Final = 6
+"""Characters of an abbreviated id, as of workloads."""
 LONGEST_NAME: Final = 1_024
 """Bytes; longer names are no key of the ledger's table."""
 
@@ -46,7 +48,8 @@ def lines_of(versions: Iterable[Publication]) -> set[str]:
 def line_named(dependencies: Dependencies, name: str) -> str:
     """The chain of a line, by its whole name or a part of it that only one line has.
 
-    `shop/orders_v1`, `orders_v1`, `shop/orders`, `orders`, `shop`: the first of these forms that fits counts.
+    `shop/orders_v1`, `orders_v1`, `shop/orders`, `orders`, `shop`: the first of these forms that fits counts; after them those
+    with the beginning of a contract's id, of six characters at least, that only one line has.
     Raises InputError where none fits, or several do.
     """
     known = chains(dependencies)
@@ -56,14 +59,26 @@ def line_named(dependencies: Dependencies, name: str) -> str:
             return found[0]
         if found:
             raise InputError(f"{name} is more than one line: {listed(found)}; give one of them")
-    return _older(dependencies, known, name)
+    begun = [chain for chain in known if _begins(chain, name)]
+    if len(begun) > 1:
+        raise InputError(f"{name} is the beginning of more than one line: {listed(begun)}; give one of them")
+    return begun[0] if begun else _older(dependencies, known, name)
 
 
 def lines_fitting(dependencies: Dependencies, name: str) -> frozenset[str]:
     """The chains of all lines that a name fits in any of these forms. Raises InputError where there is none."""
     known = chains(dependencies)
     found = frozenset(chain for chain in known if name in names_of(chain))
+    found = found or frozenset(chain for chain in known if _begins(chain, name))
     return found or frozenset({_older(dependencies, known, name)})
+
+
+def _begins(chain: str, name: str) -> bool:
+    """Whether a name is a line, a dataset of a contract, or a contract, whose id is abbreviated."""
+    whole, _, in_contract, _, contract = names_of(chain)
+    begin, slash, rest = name.partition("/")
+    is_short = len(begin) >= SHORTEST and contract.startswith(begin) and not contract.startswith("_")
+    return is_short and (not slash or rest in {whole.rpartition("/")[2], in_contract.rpartition("/")[2]})
 
 
 def _older(dependencies: Dependencies, known: tuple[str, ...], name: str) -> str:

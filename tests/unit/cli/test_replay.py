@@ -189,3 +189,15 @@ def test_a_wait_for_a_replay_that_fails_has_no_verdict(lakegate: Lakegate, monke
 
     assert lakegate("replay", KEY, "--wait").exit_code == 3
     assert lakegate.dependencies.workloads.get(judged).state is State.FAILED
+
+
+def test_the_version_to_judge_by_may_be_abbreviated(lakegate: Lakegate) -> None:
+    """Its contract is found by the beginning of its id, as in other commands; what is no version is refused as it was written."""
+    lakegate.routed()
+    workload = lakegate.delivered(1)
+    lakegate.ok("publish", lakegate.contract("1.1.0"))
+    refused = lakegate("replay", workload, "--contract", "1.0.0")
+    result = lakegate.json("replay", workload, "--contract", "sho@1.0.0")
+
+    assert str(refused.exception).startswith("`1.0.0` is no published version: write CONTRACT@VERSION")
+    assert result["chosen"] == {"line": "shop/orders_v1", "version": "1.0.0"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 from unittest.mock import Mock
 
 import pytest
@@ -16,6 +17,7 @@ from lakegate.functions.usecases import deliveries
 from lakegate.functions.usecases.deliveries import named, recent
 from lakegate.functions.usecases.delivery import Delivery, first_of_content, result_of
 from lakegate.functions.usecases.intake import intake
+from lakegate.functions.usecases.recording import append
 from lakegate.functions.usecases.steps import Alarm
 from lakegate.functions.workload import State, replay_id
 from tests.fakes.jobs import Ending
@@ -23,6 +25,10 @@ from tests.simulation.contract import DIGESTS
 from tests.simulation.environment import LAKE, LANDING, LINE, PREFIX, Environment, Upload
 from tests.simulation.stage import Fault, Stage, settle
 from tests.unit.usecases.scenarios import drive
+
+if TYPE_CHECKING:
+    from lakegate.functions.ports.objects import VersionPage
+    from tests.fakes.objects import MemoryObjects
 
 PLANS = (("lines", DIGESTS["1.0.0"]),)
 DUPLICATED = {"first": b"good:1", "again": b"good:1", "bad": b"bad:1", "refused": b"%PDF:1"}
@@ -224,3 +230,43 @@ def test_nothing_landed_is_an_empty_list() -> None:
 
     assert recent(stage.env.dependencies, 20) == ()
     assert deliveries.chains(stage.env.dependencies)[:2] == (LINE, "_unrouted/2026-01-05")
+
+
+def test_a_failed_delivery_is_found_after_its_landed_version_was_deleted() -> None:
+    """By its staged copy, by its key and by the beginning of its id; owners, who may not list it, see the others."""
+    stage = world_of(*[Ending.FAILED] * 3)
+    upload = stage.env.upload(f"{PREFIX}bad.csv", b"good:1")
+    settle(stage)
+    stage.env.delete(upload)
+    found = keys(stage)
+    others = replace(stage.env.dependencies, objects=_Restricted(stage.env.memory.objects))  # type: ignore[arg-type] # one of its methods
+
+    assert found == [(f"{PREFIX}bad.csv", State.FAILED)]
+    assert named(stage.env.dependencies, f"{PREFIX}bad.csv", 20).id == upload.workload
+    assert named(stage.env.dependencies, upload.workload[:12], 20).id == upload.workload
+    assert recent(others, 20) == ()
+
+
+class _Restricted:
+    """The landing bucket alone can be listed."""
+
+    def __init__(self, objects: MemoryObjects) -> None:
+        self._objects = objects
+
+    def versions(self, bucket: str, *more: Any) -> VersionPage:
+        if bucket != LANDING:
+            raise AccessDenied
+        return self._objects.versions(bucket, *more)
+
+
+def test_records_do_not_count_as_deliveries() -> None:
+    """After many replays the latest deliveries of the line are listed as before."""
+    stage = world_of()
+    for number in range(3):
+        finished(stage, f"{PREFIX}{number}.csv", f"good:{number}".encode())
+    content = {"workload": "w", "state": "FAILED", "attempt": 1, "replayed_by": "w"}
+    for number in range(9):
+        steps = append(stage.env.dependencies, "replay", "orders/lines_v1", content, f"{number}" * 64)
+        drive(stage.env.dependencies, steps)
+
+    assert [key for key, _ in keys(stage, 2)] == [f"{PREFIX}2.csv", f"{PREFIX}1.csv"]

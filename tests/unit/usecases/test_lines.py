@@ -16,6 +16,8 @@ PUBLISHED = (
     ("shop", "2.0.0", ("orders",)),
     ("store", "1.0.0", ("lines", "stock")),
     ("orders", "1.0.0", ("single",)),
+    ("longer-name", "1.0.0", ("heads",)),
+    ("wide-office", "1.0.0", ("a", "b")),
 )
 
 
@@ -37,6 +39,9 @@ def env() -> Environment:
         ("stock", "store/stock_v1"),
         ("single", "orders/single_v1"),
         ("orders/lines_v1", "orders/lines_v1"),
+        ("longer", "longer-name/heads_v1"),
+        ("longer-n/heads_v1", "longer-name/heads_v1"),
+        ("longer-n/heads", "longer-name/heads_v1"),
         ("_unrouted/2026-01-05", "_unrouted/2026-01-05"),
         ("2026-01-05", "_unrouted/2026-01-05"),
     ],
@@ -74,6 +79,7 @@ def test_every_line_that_a_name_fits_is_found_where_several_may_be_meant() -> No
         *("shop/orders_v1", "shop/orders_v2"),
         *("orders/lines_v1", "orders/single_v1"),
     }
+    assert lines_fitting(dependencies, "wide-of") == {"wide-office/a_v1", "wide-office/b_v1"}
     assert lines_fitting(dependencies, "shop") == {"shop/orders_v1", "shop/lines_v1", "shop/orders_v2"}
 
 
@@ -86,8 +92,11 @@ def test_every_line_that_a_name_fits_is_found_where_several_may_be_meant() -> No
             "lines_v1 is more than one line: `orders/lines_v1`, `shop/lines_v1`, `store/lines_v1`; give one of them",
         ),
         ("_unrouted", "_unrouted is more than one line: "),
-        ("stocks", "stocks is not a line; known are `orders/lines_v1`, "),
+        ("stocks", "stocks is not a line; known are `longer-name/heads_v1`, "),
         ("shop/orders_v3", "shop/orders_v3 is not a line; known are "),
+        ("wide-of", "wide-of is the beginning of more than one line: `wide-office/a_v1`, `wide-office/b_v1`; give one"),
+        ("wide-of/c", "wide-of/c is not a line; known are "),
+        ("wide", "wide is not a line; known are "),
         ("", " is not a line; "),
         ("\udcff", "\udcff is not a line; "),
         ("x" * 3_000, "xxx"),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from lakegate.functions.adapters.rows import workload_item
 from lakegate.functions.workload import State
 from tests.unit.cli.doctor.causes_of_stack import Case, log
-from tests.unit.cli.stack import LAKE
+from tests.unit.cli.stack import LAKE, LANDING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,6 +46,14 @@ def failed(
         world.lakegate.overwrite(workload, lambda row: row.update(state=State.FAILED, attempt=3, failed=[one]))
 
     return inject
+
+
+def failed_and_deleted(world: World) -> None:
+    """Somebody has deleted what landed."""
+    failed()(world)
+    landed = world.lakegate.clients["s3"].list_object_versions(Bucket=LANDING)["Versions"]
+    for each in landed:
+        world.lakegate.clients["s3"].delete_object(Bucket=LANDING, Key=each["Key"], VersionId=each["VersionId"])
 
 
 def running(state: str, minutes: float = 0) -> Callable[[World], object]:
@@ -268,6 +276,7 @@ CASES: tuple[Case, ...] = (
         )
     ),
     Case("manifest-untrue", damaged_manifest, "aws s3api delete-object"),
+    Case("run-failed", failed_and_deleted, "lakegate replay", name="without its landed version"),
     Case("source-lost", lost, "CloudTrail"),
     Case("object-archived", failed("archived"), "aws s3api restore-object"),
     Case("object-denied", failed("access-denied"), "kms:Decrypt"),
