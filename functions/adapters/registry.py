@@ -87,13 +87,13 @@ class DynamoRegistry:
         )
 
     def damaged(self) -> Mapping[str, tuple[str, ...]]:
-        """One scan, as `snapshot`."""
+        """One scan, as `snapshot`. An item that cannot be read is left out: it is no other one."""
         items = {item["id"]["S"]: item for item in self._items()}
         lists = {name: item for name, item in items.items() if name.startswith("contract#")}
         wanted = {name: _own_items(snapshot) for name, snapshot in self.table.readable(lists.values(), _named_contract)}
         found: dict[str, set[str]] = {}
         for name, of_it in wanted.items():
-            lost = {each for each in of_it if _is_other(items, each, of_it)}
+            lost = {each for each in of_it if _is_other(items, each, of_it) and _is_readable(items.get(each))}
             found.setdefault(name.partition("#")[2], set()).update(lost)
         for name, item in items.items():
             if name.startswith(("version#", "route#")) and "contract" in item:
@@ -309,6 +309,15 @@ def _own_items(seen: RegistrySnapshot) -> dict[str, Any]:
     """The item of each version and route of a contract, by its id."""
     versions = {_version_id(each): _version(each)["Item"] for each in seen.versions}
     return versions | {_route_id(each.bucket, each.prefix): _claimed(each)["Item"] for each in seen.routes}
+
+
+def _is_readable(item: Mapping[str, Any] | None) -> bool:
+    try:
+        if item is not None:
+            decoded(item, _publication if item["id"]["S"].startswith("version#") else _route)
+    except UnreadableItem:
+        return False
+    return True
 
 
 def _is_other(there: Mapping[str, Any], name: str, wanted: Mapping[str, Any]) -> bool:
