@@ -1,7 +1,7 @@
 """`python -m tests.simulation 20000 --pairs 1 --planted`: as many schedules as asked for, from one printed seed.
 
-Prints schedules per second and what was covered. Ends with 1 on the first broken promise, with the shortest trace
-that breaks it, and when a planted bug survives.
+Prints schedules per second and what was covered. Ends with 1 on the first broken promise, with a short trace that breaks it
+and names the deliveries, and when a planted bug survives.
 """
 
 from __future__ import annotations
@@ -29,11 +29,16 @@ from tests.simulation.schedules import broken, run, shrunk, trace_text
 from tests.simulation.stage import KINDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 
 PLANTED_LIMIT = 100_000
-CHUNK = 500
-"""Schedules of one task. Reference counts free an environment when its schedule ends; cycles are collected after a task."""
+SHRINKING = 8.0
+"""Seconds for a shorter schedule that breaks the same promise: what is shortest by then is printed."""
+CHUNK = 200
+"""Schedules of one task: those under way are finished where another one breaks a promise.
+
+Reference counts free an environment when its schedule ends; cycles are collected after a task.
+"""
 
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
@@ -54,6 +59,10 @@ class Covered:
     states: set[int] = field(default_factory=set)
     effects: set[Effect] = field(default_factory=set)
     broken: str = ""
+    script: tuple[int, ...] = ()
+    """Of the schedule that broke a promise."""
+    promise: str = ""
+    """That it broke."""
 
     def add(self, other: Covered) -> None:
         for name in ("schedules", "singles", "hit", "steps", "faults", "seconds"):
@@ -61,7 +70,8 @@ class Covered:
         self.sweeps = max(self.sweeps, other.sweeps)
         self.states |= other.states
         self.effects |= other.effects
-        self.broken = self.broken or other.broken
+        if other.broken and not self.broken:
+            self.broken, self.script, self.promise = other.broken, other.script, other.promise
 
     def pace(self, wall: float) -> str:
         return f"{wall:.1f} s, {self.schedules / wall:,.0f}/s; {self.schedules / self.seconds:,.0f}/s of CPU"
@@ -72,13 +82,19 @@ def say(line: str) -> None:
     sys.stdout.flush()
 
 
-def spread(jobs: int, work: Callable[[Task], Answer], tasks: Iterable[Task]) -> Iterator[Answer]:
-    """Each task in one of `jobs` processes, the answers in order; a fork sees the bugs that are planted here."""
+def spread(jobs: int, work: Callable[[Task], Answer], tasks: Iterable[Task]) -> Generator[Answer, None, None]:
+    """Each task in one of `jobs` processes, the answers in order; a fork sees the bugs that are planted here.
+
+    Closed, it leaves the tasks that have not begun.
+    """
     if jobs == 1:
         yield from map(work, tasks)
         return
     with ProcessPoolExecutor(jobs, multiprocessing.get_context("fork"), gc.disable) as pool:
-        yield from pool.map(work, tasks)
+        try:
+            yield from pool.map(work, tasks)
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def some_schedules(seeds: range) -> Covered:
@@ -89,7 +105,8 @@ def some_schedules(seeds: range) -> Covered:
         try:
             ran = run(choices)
         except Violation as violation:
-            covered.broken = trace_of(seed, tuple(choices.made), violation)
+            covered.broken = f"BROKEN by schedule {seed}: {violation}"
+            covered.script, covered.promise = tuple(choices.made), violation.promise
             break
         covered.steps += ran.steps
         covered.faults += ran.faults
@@ -100,23 +117,24 @@ def some_schedules(seeds: range) -> Covered:
     return covered
 
 
-def trace_of(seed: int, made: tuple[int, ...], violation: Violation) -> str:
-    script = shrunk(made, violation.promise)
-    return (
-        f"BROKEN by schedule {seed}: {violation}\n"
-        f"The shortest schedule found that breaks {violation.promise}: {script}\n{trace_text(script)}"
-    )
+def story(found: Covered) -> str:
+    """What was broken, and the shortest schedule that is found in a few seconds that breaks it, step by step."""
+    gc.enable()
+    script = shrunk(found.script, found.promise, time.monotonic() + SHRINKING)
+    return f"{found.broken}\nThe shortest schedule found that breaks {found.promise}: {script}\n{trace_text(script)}"
 
 
 def schedules(number: int, seed: int, jobs: int) -> bool:
     """Random schedules; False when one breaks a promise."""
     began, all_of_it = time.perf_counter(), Covered()
     parts = [range(first, min(first + CHUNK, seed + number)) for first in range(seed, seed + number, CHUNK)]
-    for covered in spread(jobs, some_schedules, parts):
+    answers = spread(jobs, some_schedules, parts)
+    for covered in answers:
         all_of_it.add(covered)
-    if all_of_it.broken:
-        say(all_of_it.broken)
-        return False
+        if all_of_it.broken:
+            answers.close()
+            say(story(all_of_it))
+            return False
     say(
         f"{number:,} schedules, {all_of_it.steps:,} effects, {all_of_it.faults:,} faults, "
         f"{len(all_of_it.states):,} states visited, finished within "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -381,8 +382,11 @@ def broken(choices: Choices, trace: list[str] | None = None) -> Violation | None
     return None
 
 
-def shrunk(script: tuple[int, ...], promise: str) -> tuple[int, ...]:
-    """The shortest list of numbers that still breaks the promise: cut, then drop, then calm each number."""
+def shrunk(script: tuple[int, ...], promise: str, until: float = float("inf")) -> tuple[int, ...]:
+    """The shortest list of numbers that still breaks the promise: cut, then drop, then calm each number.
+
+    `until`: of the monotonic clock; what is the shortest by then is returned.
+    """
 
     def breaks(candidate: tuple[int, ...]) -> bool:
         violation = broken(Choices(script=candidate))
@@ -390,6 +394,8 @@ def shrunk(script: tuple[int, ...], promise: str) -> tuple[int, ...]:
 
     while True:
         for candidate in _simpler(script):
+            if time.monotonic() > until:
+                return script
             if breaks(candidate):
                 script = candidate
                 break

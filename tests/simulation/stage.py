@@ -228,7 +228,7 @@ class Stage:
         self.counted[effect] = self.counted.get(effect, 0) + 1
         fault = self.fault_at(effect)
         if self.trace is not None:  # a trace costs more than the step
-            self.trace.append(f"{worker.name} {fault} {effect}")
+            self.trace.append(f"{worker.name} {fault} {effect}{self._about(call)}")
         if fault is not Fault.NONE:
             self.faults += 1
         self.env.effects += 1
@@ -244,6 +244,22 @@ class Stage:
             promises.cancelled(call.do.args[0])  # type: ignore[attr-defined]  # a partial of the port's method
         self.look()
         promises.barred = NOBODY
+
+    def _about(self, call: Call) -> str:
+        """Which deliveries an effect is about, for the trace: by the numbers of their uploads, and their keys."""
+        given = [
+            each for do in (call.do,) for each in (*getattr(do, "args", ()), *getattr(do, "keywords", {}).values())
+        ]
+        words = repr(given)
+        named = []
+        for number, upload in enumerate(self.env.uploads, 1):
+            replay = self.promises.replays.get(upload.workload, "")
+            version = f"{upload.version.key}', version='{upload.version.version}'"
+            if upload.workload in words or (replay and replay in words) or version in words:
+                named.append(
+                    f"delivery {number} ({upload.version.key})" + (" as replayed" if replay and replay in words else "")
+                )
+        return f": {', '.join(named)}" if named else ""
 
     def _by_the_pause(self, worker: Worker) -> None:
         """What is held is let go by the pause of its line: a lease that was refused before it was held does not count."""

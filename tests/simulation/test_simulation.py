@@ -9,6 +9,8 @@ import pytest
 
 from lakegate.contracts.lake.states import Outcome, State
 from lakegate.contracts.lake.workflow import PUSH
+from lakegate.functions.ports.errors import AccessDenied
+from lakegate.functions.usecases.advance import advance
 from lakegate.functions.usecases.steps import Effect
 from tests.fakes.jobs import Ending
 from tests.simulation.__main__ import PLANTED_LIMIT, caught, main, until_caught
@@ -249,3 +251,40 @@ def test_every_transition_of_the_workflow_is_taken() -> None:
             break
 
     assert left == set()
+
+
+@pytest.mark.parametrize(("what", "effect"), [("delete", Effect.VANISH), ("lock", Effect.FAIL), ("", Effect.PIN)])
+def test_who_was_refused_a_lease_may_let_go_what_is_held(what: str, effect: Effect) -> None:
+    """The pause of a line lets go what it holds, whoever leased it before: no promise is broken by any of its ends."""
+    env = Environment()
+    stage = Stage(env, lambda _: Fault.NONE)
+    upload = env.upload(f"{PREFIX}day.csv", b"good:1")
+    stage.pause()
+    while stage.workers or env.inbox:
+        stage.step(stage.workers[0]) if stage.workers else stage.deliver(0)
+    stage.resume()
+    stage.step(stage.workers[0])
+    if what == "delete":
+        env.delete(upload)
+    elif what == "lock":
+        env.lock(upload, AccessDenied)
+    stage.start("sweep", advance(env.dependencies, env.memory.rows.rows[upload.workload]))
+    stage.workers[-1].barred.add(upload.workload)
+    assert stage.workers[-1].call.effect is effect
+    stage.step(stage.workers[-1])
+
+    assert env.memory.rows.rows[upload.workload].state is not State.HELD
+
+
+def test_the_first_broken_promise_ends_the_run_with_its_story(capsys: pytest.CaptureFixture[str]) -> None:
+    """Other tasks are left; the story is short, and names the deliveries by number and key."""
+    (bug,) = [each for each in PLANTED if each.name == "unrouted deliveries are in the chain of the day of the sweep"]
+    with planted(bug):
+        status = main(["100000", "--seed", "1", "--jobs", "2"])
+    story = capsys.readouterr().out
+
+    assert status == 1
+    assert story.startswith("seed 1\nBROKEN by schedule ")
+    assert " claim the version: delivery 1 (elsewhere/c.csv)\n" in story
+    assert story.rstrip().endswith("=> P3: an unrouted delivery is in the chain or the folder of another day")
+    assert len(story.splitlines()) < 30
