@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
 
 from lakegate.contracts.errors import InputError
@@ -26,6 +27,7 @@ def major(version: str) -> int:
     return precedence(version)[0][0]
 
 
+@lru_cache(1_000)
 def precedence(version: str) -> Precedence:
     """The sort key of a version by semver.org 2.0.0 (11): a pre-release precedes its release."""
     release, _, pre = version.partition("+")[0].partition("-")

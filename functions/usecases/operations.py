@@ -101,9 +101,16 @@ def _copies(dependencies: Dependencies, workload: Workload, suffix: str) -> Step
 
 
 def _copied(dependencies: Dependencies, workload: Workload, source: SourceObject, key: str) -> Steps[SourceObject]:
+    """A staged copy: the one that another worker made, if there is one, so that the version that is pinned stays current."""
     to = Address(dependencies.places.lake, key)
+    copy = partial(dependencies.objects.copy, address(source), source.etag, to)
     try:
-        staged = yield from perform(Effect.STAGE, partial(dependencies.objects.copy, address(source), source.etag, to))
+        try:
+            staged = yield from perform(Effect.STAGE, partial(copy, absent=True))
+        except ConditionFailed:
+            staged = dependencies.objects.head(to)
+            if staged.etag != source.etag and (not staged.checksum or staged.checksum != source.checksum):
+                staged = yield from perform(Effect.STAGE, copy)
     except NotFound:
         # Deleted since intake checked it. A copy that an earlier worker made is as good as the version itself.
         try:

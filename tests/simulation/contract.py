@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from lakegate.contracts import schemas
 from lakegate.contracts.model.policy import OnReject, Policy
 from lakegate.contracts.model.storage import Csv
 from lakegate.contracts.model.types import LogicalType
@@ -21,7 +22,7 @@ from lakegate.contracts.plan.check import NONE, Check, Interval, Metric, Tier, U
 from lakegate.contracts.plan.plan import Plan, PlanField
 from lakegate.contracts.plan.predicate import Present
 from lakegate.contracts.plan.result import Measured, Measurement, Result
-from lakegate.functions.usecases import delivery_report, judging
+from lakegate.functions.usecases import admission, delivery_report, judging
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -69,8 +70,30 @@ def results_remembered() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Result, "from_bytes", lru_cache(REMEMBERED)(Result.from_bytes))
         patch.setattr(judging, "judge", _remembering(judging.judge))
+        patch.setattr(admission, "refusals", lru_cache(REMEMBERED)(admission.refusals))
+        patch.setattr(schemas, "validate", _by_shape(schemas.validate))
         patch.setattr(delivery_report, "page_of", lambda _, delivery: delivery.id)
         yield
+
+
+def _by_shape(validate: Callable[[str, object], None]) -> Callable[[str, object], None]:
+    """The same, where documents whose members have the same names and kinds of values are validated once."""
+    known: set[tuple[str, object]] = set()
+
+    def shape(value: object) -> object:
+        if isinstance(value, dict):
+            return tuple([(name, shape(each)) for name, each in value.items()])
+        if isinstance(value, list | tuple):
+            return frozenset([shape(each) for each in value])
+        return len(value) if isinstance(value, str) else value.__class__
+
+    def validated(name: str, document: object) -> None:
+        at = name, shape(document)
+        if at not in known:
+            validate(name, document)
+            known.add(at)
+
+    return validated
 
 
 def _remembering(judge: Callable[[Plan, Result], Judgement]) -> Callable[[Plan, Result], Judgement]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
+from functools import lru_cache, partial
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -62,6 +62,7 @@ def slicing(strategy: MergeStrategy) -> Iterator[bool]:
         yield True
 
 
+@lru_cache(64)
 def _planned(body: bytes, strategy: MergeStrategy, key: tuple[str, ...]) -> bytes:
     plan = Plan.from_bytes(body)
     policy = replace(

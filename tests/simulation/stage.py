@@ -54,7 +54,6 @@ class Fault(StrEnum):
 KINDS = tuple(Fault)[1:8]
 """The seven kinds of the exhaustive run; REFUSED is an eighth, for random schedules."""
 CONTENDED = frozenset(Effect) - {
-    Effect.STAGE,
     Effect.WRITE_REQUEST,
     Effect.START_JOB,
     Effect.CANCEL_JOB,

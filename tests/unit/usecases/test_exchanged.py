@@ -12,10 +12,11 @@ from lakegate.contracts.errors import LakegateError
 from lakegate.contracts.judge.verdict import ACCEPTING
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases.advance import advance
+from lakegate.functions.usecases.intake import intake
 from lakegate.functions.usecases.sweep import sweep
 from lakegate.functions.workload import State
-from tests.simulation.environment import LAKE, Environment
-from tests.unit.usecases.scenarios import answered, decided, drive
+from tests.simulation.environment import LAKE, LANDING, Environment
+from tests.unit.usecases.scenarios import KEY, answered, decided, drive
 
 OTHER = b"bad:22"
 """Another content, of the same size."""
@@ -69,3 +70,21 @@ def test_the_staged_copy_of_what_is_decided_outlives_its_upload() -> None:
     drive(env.dependencies, sweep(env.dependencies))
 
     assert env.dependencies.workloads.get(row.id).state is State.PUBLISHED
+
+
+@pytest.mark.parametrize(("there", "versions"), [(b"good:1", 1), (OTHER, 2)])
+def test_a_staged_copy_is_the_only_current_one(there: bytes, versions: int) -> None:
+    """Of two workers that stage one upload, the second takes the copy of the first: what is pinned stays current and is kept.
+
+    What lies there and is not the upload is replaced.
+    """
+    env = Environment()
+    upload = env.upload(KEY, b"good:1")
+    to = Address(LAKE, f"staging/{upload.workload}/part-00000.csv")
+    before = env.memory.objects.land(to, there, "sha256")
+    drive(env.dependencies, intake(env.dependencies, LANDING, KEY))
+    row = env.dependencies.workloads.get(upload.workload)
+
+    assert row.staged is not None
+    assert (row.staged.version == before.version, len(env.lake[to.key])) == (versions == 1, versions)
+    assert row.staged.version == env.memory.objects.head(to).version
