@@ -6,25 +6,30 @@ Read are descriptions, types, constraints, and dbt's own generic tests (dbt docu
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from lakegate.contracts.convert.from_sql import data_type, field_of
 from lakegate.contracts.convert.imported import ImportedSchema, contract_of
+from lakegate.contracts.draft.document import dataset_name
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.dbt import manifest_of
 from lakegate.contracts.model.contract import Severity
 from lakegate.contracts.words import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from lakegate.contracts.model.contract import Contract, Dataset, Field
+    from lakegate.contracts.model.contract import Contract, Field, Rule
 
 RESOURCES = ("model", "seed", "snapshot", "source")
 CONSTRAINTS = {"not_null": "required", "unique": "unique", "primary_key": "primaryKey"}
 """Constraints of dbt with their kinds of rules."""
+TESTS = {"not_null": "required", "unique": "unique", "accepted_values": "enum", "relationships": "foreignKey"}
+"""Generic tests of dbt with their kinds of rules."""
+_NAME = re.compile(r"[^\s()'\".,`]+")
 _WARNING = "warn"
 _METRICS = {"required": "nullValues", "unique": "duplicateValues", "enum": "invalidValues"}
 """What a test of the severity `warn` becomes: constraints of ODCS have no severity."""
@@ -38,7 +43,7 @@ def read(text: bytes, name: str, dialect: str = "") -> tuple[Contract, tuple[str
     for resource, each in nodes:
         if isinstance(each, Mapping) and each.get("resource_type") == "test":
             tests[str(each.get("attached_node"))].append((resource, each))
-    datasets: list[Dataset] = []
+    tables: list[tuple[str, ImportedSchema, list[Field]]] = []
     lost: list[str] = []
     for resource, each in nodes:
         if isinstance(each, Mapping) and each.get("resource_type") in RESOURCES:
@@ -49,15 +54,41 @@ def read(text: bytes, name: str, dialect: str = "") -> tuple[Contract, tuple[str
             for test, one in tests[resource]:
                 _test(schema, test, one)
             if fields:
-                datasets.append(schema.dataset(fields))
-            lost += (
-                [f"{resource}.{one}" for one in schema.lost] if columns else [f"{resource}: it describes no columns"]
-            )
-    if not datasets:
+                tables.append((resource, schema, fields))
+            else:
+                lost += _lost(resource, schema) if columns else [f"{resource}: it describes no columns"]
+    if not tables:
         raise InputError(
             "no resource of the manifest has columns with `data_type`: add them, or run `dbt docs generate`"
         )
-    return contract_of(name, datasets, lost)
+    targets = {dataset_name(schema.name): {each.name for each in fields} for _, schema, fields in tables}
+    for resource, schema, _ in tables:
+        schema.rules = [each for each in schema.rules if _is_found(schema, each, targets)]
+        lost += _lost(resource, schema)
+    return contract_of(name, [schema.dataset(fields) for _, schema, fields in tables], lost)
+
+
+def _lost(resource: str, schema: ImportedSchema) -> list[str]:
+    return [f"{resource}.{each}" for each in schema.lost]
+
+
+def _is_found(schema: ImportedSchema, rule: Rule, targets: Mapping[str, set[str]]) -> bool:
+    """Whether a rule is no reference, or one to columns of a resource of the manifest; the others are listed."""
+    if rule.kind != "foreignKey":
+        return True
+    to = str(rule.arguments["to"])
+    is_known = all(
+        column in targets.get(table, ()) for table, _, column in (each.partition(".") for each in to.split(","))
+    )
+    if not is_known:
+        schema.lose(", ".join(rule.fields), f"a reference to {shown(to)}, which the manifest does not describe")
+    return is_known
+
+
+def _to(target: object, columns: Iterable[object]) -> str:
+    """The target of a reference: `ref('orders')`, `source('shop', 'orders')` or a name, and its columns."""
+    words = _NAME.findall(str(target)) or [""]
+    return ",".join(f"{dataset_name(words[-1])}.{each}" for each in columns)
 
 
 def _mapping(value: object) -> Mapping[str, Any]:
@@ -92,7 +123,10 @@ def _table_constraints(schema: ImportedSchema, resource: Mapping[str, Any]) -> N
 
 def _constraint(schema: ImportedSchema, constraint: Mapping[str, Any], names: tuple[str, ...]) -> None:
     kind = CONSTRAINTS.get(str(constraint.get("type")))
-    if kind is not None and names and (len(names) == 1 or kind == "primaryKey"):
+    columns = constraint.get("to_columns")
+    if constraint.get("type") == "foreign_key" and isinstance(columns, list) and len(columns) == len(names) > 0:
+        schema.rule("foreignKey", *names, to=_to(constraint.get("to"), columns))
+    elif kind is not None and names and (len(names) == 1 or kind == "primaryKey"):
         schema.rule(kind, *names)
     else:
         schema.lose(", ".join(names) or "constraints", f"the constraint {shown(str(constraint.get('type')))}")
@@ -101,14 +135,22 @@ def _constraint(schema: ImportedSchema, constraint: Mapping[str, Any], names: tu
 def _test(schema: ImportedSchema, resource: str, test: Mapping[str, Any]) -> None:
     """A generic test of dbt itself, about all rows; all others are listed."""
     about, config = _mapping(test.get("test_metadata")), _mapping(test.get("config"))
-    column, values = test.get("column_name"), _mapping(about.get("kwargs")).get("values")
-    kind = {"not_null": "required", "unique": "unique", "accepted_values": "enum"}.get(str(about.get("name")))
+    given = _mapping(about.get("kwargs"))
+    column, values = test.get("column_name"), given.get("values")
+    kind = TESTS.get(str(about.get("name")))
     is_listed = kind != "enum" or (isinstance(values, list) and all(_is_word(each) for each in values))
     if kind is None or about.get("namespace") or config.get("where") or not isinstance(column, str) or not is_listed:
         schema.lose(resource, "the test has no equivalent")
         return
+    is_warning = str(config.get("severity")).lower() == _WARNING
+    if kind == "foreignKey":
+        if is_warning or not isinstance(given.get("to"), str) or not isinstance(given.get("field"), str):
+            schema.lose(resource, "the test has no equivalent")
+        else:
+            schema.rule(kind, column, to=_to(given["to"], [given["field"]]))
+        return
     words = tuple(map(str, values)) if kind == "enum" and isinstance(values, list) else ()
-    if str(config.get("severity")).lower() == _WARNING:
+    if is_warning:
         schema.metric(_METRICS[kind], column, severity=Severity.WARN, **({"validValues": words} if words else {}))
     else:
         schema.rule(kind, column, **({"values": words} if words else {}))

@@ -6,14 +6,15 @@ without being listed: neither a rule, nor a setting, nor a text.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping as MappingType
 from typing import TYPE_CHECKING, Any
 
 from lakegate.contracts.compare.compare import compare
 from lakegate.contracts.compare.version import ContractVersion
 from lakegate.contracts.compile.rules.build import brief
-from lakegate.contracts.convert.odcs_document import VERSION, document_of
-from lakegate.contracts.convert.passed import passed_keys, unread_keys
+from lakegate.contracts.convert.odcs_document import VERSION, document_of, server_settings
+from lakegate.contracts.convert.passed import definitions_of, passed_keys, unread_keys
 from lakegate.contracts.convert.promises import Converted
 from lakegate.contracts.convert.same_checks import compared_rules
 from lakegate.contracts.documents.document import parse
@@ -104,8 +105,16 @@ def _lost(old: ContractVersion, new: ContractVersion) -> Iterator[str]:
         is_of_rule = change.path in rules.paths and change.kind != "rule-id"
         is_addition = change.kind == "metadata" and change.before is None
         is_moved = is_purpose and change.path in {"description", "purpose"}
-        if not (is_of_rule or is_addition or is_moved):
+        if not (is_of_rule or is_addition or is_moved or _is_same(change)):
             yield _words(change)
+
+
+def _is_same(change: Change) -> bool:
+    """Whether ODCS has the same in another form: links, and the roles of servers."""
+    if change.before is None or change.after is None or not change.before.startswith("{"):
+        return False
+    before = json.loads(change.before)
+    return json.loads(change.after) in (definitions_of(before), server_settings(before))
 
 
 def _words(change: Change) -> str:

@@ -18,7 +18,7 @@ from lakegate.contracts.compile.rules.service_levels import SECONDS, duration
 from lakegate.contracts.convert.odcs_constraints import CONSTRAINTS
 from lakegate.contracts.convert.odcs_properties import properties_of
 from lakegate.contracts.convert.odcs_quality import QUALITY
-from lakegate.contracts.convert.odcs_site import DATASET, OwnKeys, RuleSite, number, own_id
+from lakegate.contracts.convert.odcs_site import DATASET, OwnKeys, RuleSite, number, own_id, own_properties
 from lakegate.contracts.convert.odcs_thresholds import THRESHOLDS
 from lakegate.contracts.documents.about import DEPRECATION, DEPRECATION_KEYS
 from lakegate.contracts.documents.extension import CSV, EXTENSION, POLICY, STORAGE
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from lakegate.contracts.compare.service_levels import PromisedLevel
     from lakegate.contracts.convert.odcs_site import Plain
-    from lakegate.contracts.model.contract import Contract, Dataset, Rule
+    from lakegate.contracts.model.contract import Contract, Dataset, Rule, Server
 
     Rest = Callable[[str, str], Mapping[str, Any]]
     """The keys of an element (`root`, `dataset`, `field`, `rule`, `level`) at an address that ODCS has too."""
@@ -65,13 +65,28 @@ def document_of(contract: Contract, rest: Rest) -> Plain:
         "team": None if about.owner is None else {"name": about.owner},
         "tags": [each for each in about.tags if each] or None,
         **rest("root", "$"),
-        "servers": [{"server": each.name, "type": each.type, **each.settings} for each in about.servers] or None,
+        "servers": [_server(each) for each in about.servers] or None,
         DEPRECATION: _known({key: getattr(about.deprecation, key, None) for key in DEPRECATION_KEYS}) or None,
         "schema": [_object(contract, each, rest) for each in contract.datasets] or None,
         "slaProperties": [_level(each, rest) for each in service_levels(contract) if _is_plain(each)] or None,
-        "customProperties": [{"property": EXTENSION, "value": _known(settings)}] if _known(settings) else None,
     }
-    return _known(root)
+    return _known(root | own_properties(root, EXTENSION, _known(settings) or None))
+
+
+def _server(server: Server) -> Plain:
+    return {"server": server.name, "type": server.type, **server_settings(server.settings)}
+
+
+def server_settings(settings: Mapping[str, object]) -> Plain:
+    """The settings of a server; its roles have the key `role` in ODCS."""
+    roles = settings.get("roles")
+    return {**settings, **({"roles": [_role(each) for each in roles]} if isinstance(roles, list | tuple) else {})}
+
+
+def _role(role: object) -> object:
+    if not isinstance(role, Mapping) or "role" in role or "name" not in role:
+        return role
+    return {"role": role["name"], **{key: each for key, each in role.items() if key != "name"}}
 
 
 def _known(mapping: Mapping[str, Any]) -> Plain:
@@ -87,17 +102,18 @@ def _object(contract: Contract, dataset: Dataset, rest: Rest) -> Plain:
         for owner, written in WRITERS[rule.kind](RuleSite(dataset, rule, checks, found)):
             found[owner].quality.append(about | written)
     own, settings = found[DATASET], _settings(dataset, is_lenient=is_lenient)
+    passed = rest("dataset", dataset.origin.path)
     return _known(
         {
             "name": dataset.name,
             "physicalName": dataset.physical,
             "description": dataset.description,
             "logicalType": "object",
-            **rest("dataset", dataset.origin.path),
+            **passed,
             "properties": properties_of(dataset, found, rest) or None,
             "relationships": own.relationships or None,
             "quality": own.quality or None,
-            "customProperties": [{"property": EXTENSION, "value": settings}] if settings else None,
+            **own_properties(passed, EXTENSION, settings or None),
         }
     )
 

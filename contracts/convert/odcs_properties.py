@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.compile.rules.nested_fields import NESTED_KIND, shape_of
+from lakegate.contracts.convert.odcs_site import own_properties
 from lakegate.contracts.convert.promises import own_name, part
 from lakegate.contracts.documents.odcs_properties import PERSONAL
 from lakegate.contracts.documents.physical_types import PHYSICAL, type_word
@@ -31,16 +32,16 @@ def properties_of(dataset: Dataset, found: Mapping[str, OwnKeys], rest: Rest) ->
 
 def _content(each: Field, typed: frozenset[str], found: Mapping[str, OwnKeys], rest: Rest) -> Plain:
     """A property without its name."""
-    own = found.get(each.name)
+    own, passed = found.get(each.name), rest("field", each.origin.path)
     keys = {
         "physicalName": each.physical,
         **(_types(each) if each.name in typed else {"physicalType": each.declared}),
         "description": each.description,
-        **rest("field", each.origin.path),
+        **passed,
         **(own.keys if own else {}),
         "logicalTypeOptions": (own.options or None) if own else None,
         "classification": each.classification,
-        "customProperties": None if each.personal is None else [{"property": PERSONAL, "value": each.personal}],
+        **own_properties(passed, PERSONAL, each.personal),
         "examples": [example.written for example in each.examples] or None,
         **dict(_parts(each, typed, found, rest)),
         "relationships": (own.relationships or None) if own else None,

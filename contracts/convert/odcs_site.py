@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -77,3 +77,9 @@ def listed(values: object, kind: LogicalType) -> list[Any]:
     """The values of a list: whole numbers as numbers, all others as the texts that they are, since `1.10` is not `1.1`."""
     texts = values if isinstance(values, list | tuple) else ()
     return [int(each) if kind.numeric and each is not None and _WHOLE.fullmatch(each) else each for each in texts]
+
+
+def own_properties(passed: Mapping[str, Any], name: str, value: object) -> Plain:
+    """`customProperties`: those that an element has already, and one more if it has a value."""
+    found = [*passed.get("customProperties", []), *([] if value is None else [{"property": name, "value": value}])]
+    return {"customProperties": found or None}

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +17,7 @@ from lakegate.contracts.compare.compare import compare
 from lakegate.contracts.compare.version import ContractVersion, read_version
 from lakegate.contracts.compile.dataset import compile_plan
 from lakegate.contracts.convert.odcs import odcs
+from lakegate.contracts.convert.odcs_document import server_settings
 from lakegate.contracts.errors import ContractError, InputError
 from lakegate.contracts.judge.judgement import judge
 from lakegate.contracts.judge.outcomes import Status
@@ -209,15 +211,52 @@ def test_keys_that_odcs_has_too_are_kept() -> None:
     )
 
 
+def test_links_config_roles_and_what_definitions_have_are_kept() -> None:
+    """ODCS has them in another form: nothing is listed."""
+    url = "https://example.org/x"
+    about = {"links": {"doc": url}, "config": {"glueType": "string"}, "tags": ["key"]}
+    document = dcs_document(
+        links={"wiki": url},
+        servers={
+            "p": {
+                "type": "s3",
+                "location": "s3://b/p",
+                "format": "csv",
+                "roles": [{"name": "reader", "description": "r"}],
+            }
+        },
+        definitions={
+            "c": {"type": "text", "title": "Code"} | about,
+            "d": {"$ref": "#/definitions/c", "type": "text", "title": "Own"},
+        },
+    )
+    fields = {"a": {"$ref": "#/definitions/d"}, "b": {"type": "text", "title": "B", "pii": True} | about}
+    document["models"] = {"orders": {"fields": fields, "config": {"lakegate": {"onReject": "rows"}, "x": 1}}}
+    found = odcs(version_of(document))
+    written = yaml.safe_load(found.text)
+    (table,) = written["schema"]
+    links, own = [{"type": "doc", "url": url}], {"property": "glueType", "value": "string"}
+    kept = {"tags": ["key"], "authoritativeDefinitions": links, "customProperties": [own]}
+
+    assert found.omitted == ()
+    assert server_settings({"roles": ["x", {"role": "y"}, {}]}) == {"roles": ["x", {"role": "y"}, {}]}
+    assert written["authoritativeDefinitions"] == [{"type": "wiki", "url": url}]
+    assert written["servers"][0]["roles"] == [{"role": "reader", "description": "r"}]
+    assert table["properties"][0].items() >= ({"businessName": "Own"} | kept).items()
+    assert table["properties"][1]["customProperties"] == [own, {"property": "pii", "value": True}]
+    assert [each["property"] for each in table["customProperties"]] == ["x", "lakegate"]
+
+
 @pytest.mark.parametrize(
     ("document", "lost"),
     [
         (fields_document(a={"type": "text", "lineage": {"inputFields": []}}), ["$.models.orders.fields.a.lineage"]),
         (
-            dcs_document(definitions={"d": {"type": "text", "title": "T"}})
+            dcs_document(definitions={"d": {"type": "text", "lineage": {"inputFields": []}}})
             | {"models": {"orders": {"fields": {"a": {"$ref": "#/definitions/d"}}}}},
-            ["$.definitions.d.title"],
+            ["$.definitions.d.lineage"],
         ),
+        (dcs_document(links={"wiki": "no address"}), ["$.links"]),
         (dcs_document(terms={"billing": "free"}), ["$.terms"]),
         (
             dcs_document(servicelevels={"backup": {"description": "daily"}}),

@@ -305,6 +305,42 @@ def test_a_manifest_without_types_is_refused() -> None:
         from_dbt.read(manifest(m=model({"name": "a"})), "shop")
 
 
+def test_references_of_dbt_lead_to_resources_of_the_manifest() -> None:
+    """Tests and constraints by `ref`, `source` or a name; others are listed."""
+    number = {"data_type": "bigint"}
+
+    def refers(column: str, to: object, field: object = "id") -> dict[str, Any]:
+        about = {"name": "relationships", "kwargs": {"to": to, "field": field}}
+        return {
+            "resource_type": "test", "attached_node": "model.a", "column_name": column,
+            "test_metadata": about, "config": {},
+        }  # fmt: skip
+
+    keys = [
+        {"type": "foreign_key", "columns": ["x", "y"], "to": "db.s.dim", "to_columns": ["id", "n"]},
+        {"type": "foreign_key", "columns": ["x"], "to": "ref('dim')", "to_columns": []},
+    ]
+    a = model({"name": "x"} | number, {"name": "y"} | number) | {"name": "a", "constraints": keys}
+    dim = model({"name": "id"} | number, {"name": "n"} | number) | {"name": "Dim"}
+    tests = {
+        f"test.{at}": refers(*each)
+        for at, each in enumerate(
+            [("x", "ref('Dim')"), ("y", "source('s', 'dim')", "none"), ("y", "ref('other')"), ("y", None)]
+        )
+    }
+    contract, lost = from_dbt.read(manifest(**{"model.a": a, "model.dim": dim}, **tests), "shop")
+
+    assert rules(contract) == [
+        ("foreignKey", ("x", "y"), {"to": "dim.id,dim.n"}),
+        ("foreignKey", ("x",), {"to": "dim.id"}),
+    ]
+    assert [each.partition(": ")[2][:16] for each in lost] == [
+        "the constraint `",
+        "the test has no ",
+        *["a reference to `"] * 2,
+    ]
+
+
 @pytest.mark.parametrize(
     ("schema", "kinds", "listed"),
     [
