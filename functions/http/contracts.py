@@ -42,9 +42,9 @@ def publish(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
     Where the stack requires approval, a proposal is left (202).
     """
     from lakegate.functions.usecases.approval import propose  # noqa: PLC0415 - reading documents takes yaml and sqlglot
+    from lakegate.functions.usecases.bounded_compilation import compile_bounded  # noqa: PLC0415 - likewise
     from lakegate.functions.usecases.compile_contract import (  # noqa: PLC0415 - likewise
         DocumentRefused,
-        compile_document,
         effects_of,
     )
     from lakegate.functions.usecases.parents import identity  # noqa: PLC0415 - likewise
@@ -58,7 +58,7 @@ def publish(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
         if declared := identity(body)[0]:  # before what it refers to is read
             _refuse_another(request, declared)
         referred, unmeasured = referred_of(dependencies, body, request.own), request.flag("allowUnmeasured")
-        compiled = compile_document(body, referred, allow_unmeasured=unmeasured)
+        compiled = compile_bounded(body, referred, allow_unmeasured=unmeasured)
         _refuse_another(request, compiled.contract)
         compiled = replace(compiled, inherited_from=_day(dependencies, request))
         change = planned(dependencies, compiled)
