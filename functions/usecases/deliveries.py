@@ -104,9 +104,9 @@ def named(dependencies: Dependencies, name: str, among: int) -> Delivery:
         raise InputError(
             f"{len(same)} of the latest {among} deliveries have an id that begins so: {listed(e.id for e in same)}"
         )
-    for version in dependencies.objects.versions(landing, key).versions:
-        if version.key == key:  # it is not among them because its row cannot be read
-            row_of(dependencies, workload_id(landing, key, version.version))
+    if dependencies.left_out and key.isprintable():  # it may not be among them because its row cannot be read
+        for version in dependencies.objects.versions(landing, key).versions:
+            row_of(dependencies, workload_id(landing, version.key, version.version))
     hint = did_you_mean(name, (each.key for each in latest))
     raise InputError(f"none of the latest {among} deliveries is called so: give the whole workload id.{hint}")
 

@@ -30,6 +30,7 @@ from lakegate.functions.ports.errors import (
     PortError,
     Throttled,
     TransactionConflict,
+    UnreadableItem,
 )
 from lakegate.functions.ports.registry import Publication, RegistrySnapshot
 from lakegate.functions.ports.workloads import Expected
@@ -113,6 +114,16 @@ def test_a_row_comes_back_as_it_was_written(workload: Workload) -> None:
 def test_a_message_comes_back_as_it_was_written(message: Message) -> None:
     """Every field of a message survives the table; its body is JSON."""
     assert message == message_of(message_item(message))
+
+
+def test_a_place_of_another_form_begins_the_listing_again(cloud: Cloud) -> None:
+    """A cursor is derived: one that cannot be read counts as absent, but one that was kept first and for ever."""
+    agenda = DynamoAgenda(cloud.table("workloads"))
+    cloud.dynamodb.put_item(TableName="workloads", Item={"id": {"S": "cursor#landing"}, "cursor": {"N": "1"}})
+
+    assert agenda.cursor("landing") is None
+    with pytest.raises(UnreadableItem, match="cursor#landing"):
+        agenda.keep_first("landing", "1")
 
 
 def test_what_is_due_is_found_oldest_first_over_all_shards(cloud: Cloud) -> None:

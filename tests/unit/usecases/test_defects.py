@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.functions.ports.errors import UnreadableItem
+from lakegate.functions.ports.errors import Throttled, UnreadableItem
 from lakegate.functions.usecases import completion, labelled, notices, promises, pulling
 from lakegate.functions.usecases.delivery import at_rest, readable_row
 from lakegate.functions.usecases.intake import intake
@@ -178,6 +178,10 @@ def test_a_notice_that_cannot_be_read_stops_no_other(monkeypatch: pytest.MonkeyP
     notified = gate.turn()
 
     assert (notified.channels.failures, [to for to, *_ in gate.sent()]) == ([unreadable], [OPERATOR])
+
+    throttled = Throttled("GetItem")
+    monkeypatch.setattr(gate.env.memory.notices, "get", refusing(gate.env.memory.notices.get, "bad", throttled))
+    assert gate.turn().channels.failures == [throttled]
 
 
 def test_a_row_that_cannot_be_read_leaves_its_block(monkeypatch: pytest.MonkeyPatch) -> None:
