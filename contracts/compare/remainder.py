@@ -191,7 +191,7 @@ PARTS: dict[tuple[str, Element, str], Part] = {
     ("ODCS", "field", "relationships"): _relationships,
     ("ODCS", "rule", "description"): _description,
     ("DCS", "root", "info"): _without("title", "version", "status", "description", "owner"),
-    ("DCS", "root", "terms"): _without("usage", "limitations"),
+    ("DCS", "root", "terms"): _without("usage", "limitations", "noticePeriod"),
     ("DCS", "root", "config"): _without(EXTENSION),
     ("DCS", "dataset", "config"): _without(EXTENSION),
     ("DCS", "rule", "description"): _description,

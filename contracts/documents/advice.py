@@ -76,7 +76,9 @@ def _mended(document: Document, problem: Problem) -> Problem:
     elif problem.code == "wrong-type" and key in SPELLINGS and place.written.strip().endswith("%"):
         advice = _of_percent(document.at(problem.path.removesuffix(f".{key}")), place.written.strip(" %"))
     elif problem.code == "wrong-type" and place.steps[-2:-1] == ("enum",):
-        advice = f"Write `{{value: {place.written}}}` here, not a text."
+        is_mapping = document.top["apiVersion"].present
+        form = f"{{value: {place.written}}}" if is_mapping else f'"{place.written}"'
+        advice = f"Write `{form}` here, not a {'text' if is_mapping else 'value without quotes'}."
     return replace(problem, message=advice) if advice else problem
 
 

@@ -15,8 +15,8 @@ from lakegate.contracts.documents.dcs_older import older_quality
 from lakegate.contracts.documents.extension import EXTENSION, Extension, inheritance
 from lakegate.contracts.documents.quality import Owner, quality_rules
 from lakegate.contracts.documents.schemas import schema_problems
-from lakegate.contracts.documents.server_format import served
-from lakegate.contracts.documents.service_levels import named_rules
+from lakegate.contracts.documents.server_format import delimiter_of, served
+from lakegate.contracts.documents.service_levels import named_rules, notice_of
 from lakegate.contracts.documents.unknown_keys import warn_unknown_keys
 from lakegate.contracts.documents.values import rule_id, texts
 from lakegate.contracts.model.contract import Contract, Dataset, Rule, separated
@@ -100,7 +100,8 @@ def _dataset(name: str, place: Place, definitions: Definitions, older: Mapping[s
     ordinals = Counter[str]()
     top = definitions.top
     places = [top["config"][EXTENSION], place["config"][EXTENSION]]
-    extension = Extension(places, definitions.notes, served(top["servers"]))
+    extension = Extension(places, definitions.notes, served(top["servers"]), delimiter_of(top["servers"]))
+    promised = None if "notice_days" in extension.declared else notice_of(top["terms"]["noticePeriod"])
     layered = {path: definitions.layers(each) for path, each in place["fields"].entries.items()}
     found = {path: layers for path, layers in layered.items() if layers is not None}
     fields = [read_field(layers, path, definitions, ordinals) for path, layers in found.items()]
@@ -117,10 +118,12 @@ def _dataset(name: str, place: Place, definitions: Definitions, older: Mapping[s
         rules=extension.graded(rules),
         origin=place.origin,
         policy=_policy(place["additionalFields"], extension),
-        notice_days=extension.notice_days,
+        notice_days=extension.notice_days if promised is None else promised,
         csv=extension.csv,
         storage=extension.storage,
-        declared=extension.declared | (set() if place["additionalFields"].flag is None else {"additional_fields"}),
+        declared=extension.declared
+        | (set() if place["additionalFields"].flag is None else {"additional_fields"})
+        | (set() if promised is None else {"notice_days"}),
     )
 
 

@@ -39,7 +39,9 @@ WIDTHS = {"int": "i32", "integer": "i32", "float": "f32"}
 """The types that the specification defines with 32 bits."""
 NULL = "null"
 MAX_WHOLE, MAX_SCALE = 19, 18
-"""The most digits before and after the point that the type allows; a wider precision has no effect."""
+"""The most digits before and after the point that bounds are made of; a wider precision has no effect."""
+MAX_DIGITS = 20
+"""The most digits before the point of a decimal (docs/types.md)."""
 FORMATTED = (LogicalType.DATE, LogicalType.TIME, LogicalType.TIMESTAMP)
 
 
@@ -104,6 +106,8 @@ def _declared_rules(layers: Layers, logical: LogicalType | None) -> Iterator[tup
         yield layers["format"], _format(layers["format"], logical)
     if logical is LogicalType.DECIMAL:
         yield from _digits(layers["precision"], layers["scale"])
+    if logical is LogicalType.INTEGER:
+        yield from _bounds(layers["precision"], Decimal(0), most=MAX_WHOLE - 1)
 
 
 def _type(layers: Layers, logical: LogicalType | None) -> Iterator[KindAndArguments]:
@@ -135,8 +139,14 @@ def _digits(precision: Place, scale: Place) -> Iterator[tuple[Place, KindAndArgu
         return
     step = Decimal(1).scaleb(-int(after))
     yield scale if scale.present else precision, ("multipleOf", {"value": step})
-    if precision.number is not None and after < precision.number <= after + MAX_WHOLE:
-        bound = Decimal(10) ** int(precision.number - after) - step
+    yield from _bounds(precision, after, most=after + MAX_WHOLE)
+
+
+def _bounds(precision: Place, after: Decimal, most: Decimal | int) -> Iterator[tuple[Place, KindAndArguments]]:
+    """The largest number of so many digits, `after` of which follow the point."""
+    digits = precision.number
+    if digits is not None and 0 < digits <= most:
+        bound = Decimal(10) ** int(digits - after) - Decimal(1).scaleb(-int(after))
         yield precision, ("minimum", {"value": -bound, "exclusive": False})
         yield precision, ("maximum", {"value": bound, "exclusive": False})
 
@@ -175,6 +185,15 @@ def _warn(layers: Layers, logical: LogicalType | None, notes: Notes) -> None:
     declared = layers["type"].text
     if declared is None:
         notes.warning("no-type", layers.own, "The field has no type: add `type`.")
+    precision, scale = layers["precision"].number, layers["scale"].number
+    whole = (precision or Decimal(0)) - (scale or Decimal(0))
+    if logical is LogicalType.DECIMAL and (whole > MAX_DIGITS or (scale or Decimal(0)) > MAX_SCALE):
+        place = layers["precision"] if whole > MAX_DIGITS else layers["scale"]
+        message = (
+            f"Numbers of more than {MAX_DIGITS} digits before the point, or {MAX_SCALE} after it, are not read as decimals, "
+            "so that they are rejected: declare fewer digits, or the type `string` with a `pattern`."
+        )
+        notes.warning("too-many-digits", place, message)
     if logical in FORMATTED and layers["format"].present:
         message = "Dates and times are read as ISO 8601 alone: remove the `format`, or declare the type `string`."
         notes.warning("date-format", layers["format"], message)

@@ -126,12 +126,14 @@ CSV: dict[str, tuple[str, Parser]] = {
 class Extension:
     """The extension of a dataset: later places override earlier ones (the dataset's override the contract's).
 
-    `served` is the file format of the document's servers; the extension overrides it.
+    `served` and `delimiter` are those of the document's servers; the extension overrides them.
     """
 
-    def __init__(self, places: list[Place], notes: Notes, served: Format | None = None) -> None:
+    def __init__(
+        self, places: list[Place], notes: Notes, served: Format | None = None, delimiter: str | None = None
+    ) -> None:
         settings: dict[str, Any] = {}
-        csv: dict[str, Any] = {}
+        csv: dict[str, Any] = {} if delimiter is None else {"delimiter": delimiter}
         for place in places:
             settings |= _read(place, POLICY | STORAGE | OTHER, notes, other_keys=("csv", *_of_contracts(place)))
             csv |= _read(place["csv"], CSV, notes)

@@ -11,11 +11,17 @@ from lakegate.contracts.documents.about import DEPRECATION, about
 from lakegate.contracts.documents.advice import advised, merge_by_owner
 from lakegate.contracts.documents.definitions import expanded
 from lakegate.contracts.documents.extension import EXTENSION, Extension, inheritance
-from lakegate.contracts.documents.odcs_properties import Property, is_column, read_property, read_relationship
+from lakegate.contracts.documents.odcs_properties import (
+    DATES,
+    Property,
+    is_column,
+    read_property,
+    read_relationship,
+)
 from lakegate.contracts.documents.odcs_references import by_names
 from lakegate.contracts.documents.quality import Owner, quality_rules
 from lakegate.contracts.documents.schemas import schema_problems
-from lakegate.contracts.documents.server_format import served
+from lakegate.contracts.documents.server_format import delimiter_of, served
 from lakegate.contracts.documents.service_levels import element_rules
 from lakegate.contracts.documents.unknown_keys import warn_unknown_keys
 from lakegate.contracts.documents.values import rule_id
@@ -37,6 +43,8 @@ SCHEMAS = {
     "v3.1.0": "official/odcs-3.1.0",
     "v3.2.0": "official/odcs-3.2.0",
 }
+WITHOUT_MOMENTS = ("v3.0.0", "v3.0.1", "v3.0.2")
+"""The versions without logical types for moments and times of day."""
 WITH_VARIABLES = ("v3.2.0",)
 """The versions whose documents have variables: in all others the linter warns of them."""
 VERSIONS = tuple(SCHEMAS)
@@ -90,15 +98,23 @@ def _about(top: Place, notes: Notes) -> About:
 
 def _dataset(place: Place, top: Place, notes: Notes) -> Dataset:
     name, ordinals = place["name"].text or "", Counter[str]()
-    extension = Extension([*_extensions(top), *_extensions(place)], notes, served(top["servers"]))
+    extension = Extension(
+        [*_extensions(top), *_extensions(place)], notes, served(top["servers"]), delimiter_of(top["servers"])
+    )
     columns = [each for each in place["properties"].items if is_column(each, notes)]
-    properties = [read_property(each, ordinals, notes) for each in columns]
+    dates = DATES if (top["apiVersion"].text or "") in WITHOUT_MOMENTS else frozenset()
+    properties = [read_property(each, ordinals, notes, dates) for each in columns]
     rules = [
         *(rule for each in properties for rule in each.rules),
         *_primary_key(properties, ordinals),
         *quality_rules(Owner(place, name), ordinals, notes),
         *(read_relationship(each, ordinals, place["properties"], notes) for each in place["relationships"].items),
-        *element_rules(top["slaProperties"], name, [each["name"].text or "" for each in top["schema"].items]),
+        *element_rules(
+            top["slaProperties"],
+            top["slaDefaultElement"],
+            name,
+            [each["name"].text or "" for each in top["schema"].items],
+        ),
     ]
     rules = [_by_names(rule, top) for rule in rules]
     return Dataset(

@@ -28,6 +28,10 @@ NESTED = ("object", "array", "map", "vector")
 BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
 TEXTS = (LogicalType.STRING, LogicalType.BINARY)
 FORMATTED = (LogicalType.DATE, LogicalType.TIME, LogicalType.TIMESTAMP)
+Dates = frozenset[LogicalType]
+_AS_DECLARED: Dates = frozenset()
+DATES: Dates = frozenset({LogicalType.TIMESTAMP, LogicalType.TIME})
+"""The types that a `date` is by its physical type in ODCS 3.0, which has no logical type for moments and times of day."""
 COLUMN = "column"
 PERSONAL = "pii"
 LAST = 1 << 30
@@ -55,27 +59,30 @@ def is_column(place: Place, notes: Notes) -> bool:
     return role == COLUMN
 
 
-def read_property(place: Place, ordinals: Counter[str], notes: Notes) -> Property:
-    """A property of an object with all its rules, including those of nested properties."""
+def read_property(place: Place, ordinals: Counter[str], notes: Notes, dates: Dates = _AS_DECLARED) -> Property:
+    """A property of an object with all its rules, including those of nested properties.
+
+    `dates` are the types that a `date` may be by its physical type (`DATES`).
+    """
     name, position = place["name"].text or "", place["primaryKeyPosition"].number
     return Property(
-        field=_field(place, name),
-        rules=tuple(_rules(place, name, _logical(place), ordinals, notes)),
+        field=_field(place, name, dates),
+        rules=tuple(_rules(place, name, dates, ordinals, notes)),
         key_position=(int(position) if position and position > 0 else LAST) if place["primaryKey"].flag else None,
         key_origin=place["primaryKey"].origin,
     )
 
 
-def _field(place: Place, path: str) -> Field:
+def _field(place: Place, path: str, dates: Dates) -> Field:
     return Field(
         name=path,
-        type=_logical(place) or LogicalType.STRING,
+        type=_logical(place, dates) or LogicalType.STRING,
         origin=place.origin,
         description=place["description"].text,
         classification=place["classification"].text,
         personal=_personal(place),
         declared=place["logicalType"].text or place["physicalType"].text,
-        parts=tuple(_field(each, inner) for inner, each in _inner(place, path)),
+        parts=tuple(_field(each, inner, dates) for inner, each in _inner(place, path)),
         examples=examples(place["examples"]),
         physical=place["physicalName"].text,
     )
@@ -88,10 +95,13 @@ def _personal(place: Place) -> bool | None:
     return flags[0] if flags else tagged or None
 
 
-def _logical(place: Place) -> LogicalType | None:
+def _logical(place: Place, dates: Dates) -> LogicalType | None:
     """The logical type of the values; None if there is none that a text can be checked against."""
     declared, physical = place["logicalType"].text, type_word(place["physicalType"].text)
-    logical, form = TYPES.get(declared or ""), place["logicalTypeOptions"]["format"]
+    form = place["logicalTypeOptions"]["format"]
+    logical: LogicalType | None = TYPES.get(declared or "")
+    if logical is LogicalType.DATE and PHYSICAL.get(physical) in dates:
+        logical = PHYSICAL[physical]
     if logical in FORMATTED and form.present:
         return DATE_FORMATS.get(form.text or "")
     if logical is LogicalType.NUMBER and physical in EXACT:
@@ -101,10 +111,8 @@ def _logical(place: Place) -> LogicalType | None:
     return PHYSICAL.get(physical) if declared is None else logical
 
 
-def _rules(
-    place: Place, path: str, logical: LogicalType | None, ordinals: Counter[str], notes: Notes
-) -> Iterator[Rule]:
-    declared, options = place["logicalType"], place["logicalTypeOptions"]
+def _rules(place: Place, path: str, dates: Dates, ordinals: Counter[str], notes: Notes) -> Iterator[Rule]:
+    declared, options, logical = place["logicalType"], place["logicalTypeOptions"], _logical(place, dates)
 
     def rule(kind: str, at: Place, arguments: dict[str, object]) -> Rule:
         return Rule(rule_id(ordinals, path, kind), kind, at.origin, (path,), arguments)
@@ -122,8 +130,8 @@ def _rules(
     for each in place["relationships"].items:
         yield rule("foreignKey", each, {"to": each["to"].text or ""})
     yield from quality_rules(Owner(place, path, path), ordinals, notes)
-    yield from _nested(place, path, ordinals, notes)
-    _warn(place, logical, notes)
+    yield from _nested(place, path, dates, ordinals, notes)
+    _warn(place, logical, dates, notes)
 
 
 def _options_type(place: Place, logical: LogicalType | None) -> LogicalType | str:
@@ -137,12 +145,12 @@ def _readable(place: Place, logical: LogicalType | None) -> bool:
     return logical is not None or TYPES.get(place["logicalType"].text or "") not in FORMATTED
 
 
-def _nested(place: Place, path: str, ordinals: Counter[str], notes: Notes) -> Iterator[Rule]:
+def _nested(place: Place, path: str, dates: Dates, ordinals: Counter[str], notes: Notes) -> Iterator[Rule]:
     """The rules of nested values and of each nested property."""
     if place["logicalType"].text in NESTED:
         yield Rule(rule_id(ordinals, path, NESTED_KIND), NESTED_KIND, place["logicalType"].origin, (path,))
     for inner, each in _inner(place, path):
-        yield from _rules(each, inner, _logical(each), ordinals, notes)
+        yield from _rules(each, inner, dates, ordinals, notes)
 
 
 def _inner(place: Place, path: str) -> Iterator[tuple[str, Place]]:
@@ -154,15 +162,18 @@ def _inner(place: Place, path: str) -> Iterator[tuple[str, Place]]:
             yield f"{path}{suffix}", each
 
 
-def _warn(place: Place, logical: LogicalType | None, notes: Notes) -> None:
+def _warn(place: Place, logical: LogicalType | None, dates: Dates, notes: Notes) -> None:
     zone = place["logicalTypeOptions"]["defaultTimezone"]
     if not _readable(place, logical):
         _warn_of_format(place, notes)
     elif logical is None and not place["logicalType"].present:
         notes.warning("no-type", place, "The property has no known type: add `logicalType`.")
     declared, physical = TYPES.get(place["logicalType"].text or ""), PHYSICAL.get(type_word(place["physicalType"].text))
-    if declared and physical and physical not in TEXTS and _family(declared) != _family(physical):
+    is_dated = declared is LogicalType.DATE and physical in dates
+    if declared and physical and physical not in TEXTS and not is_dated and _family(declared) != _family(physical):
         message = f"A {declared.value} does not fit into the physical type {shown(place['physicalType'].text)}."
+        if declared in FORMATTED and physical in FORMATTED:
+            message += f" Days, moments and times of day are types of their own: write `logicalType: {physical.value}`."
         notes.warning("physical-type", place["physicalType"], message)
     if zone.text is not None and zone.text not in UTC:
         notes.warning("timezone", zone, "Timestamps without an offset are read as UTC: write offsets in the data.")
@@ -187,10 +198,8 @@ def _warn_of_format(place: Place, notes: Notes) -> None:
 
 
 def _family(logical: LogicalType) -> str:
-    """The family of a type: numbers, points in time, or the type itself."""
-    if logical.numeric:
-        return "number"
-    return "moment" if logical in {LogicalType.DATE, LogicalType.TIMESTAMP} else logical.value
+    """The family of a type: numbers, or the type itself."""
+    return "number" if logical.numeric else logical.value
 
 
 def read_relationship(place: Place, ordinals: Counter[str], properties: Place, notes: Notes) -> Rule:

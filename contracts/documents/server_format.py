@@ -13,6 +13,8 @@ from lakegate.contracts.model.storage import FORMATS, Format
 if TYPE_CHECKING:
     from lakegate.contracts.documents.nodes import Place
 
+_CHARACTERS = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "pipe": "|"}
+"""Delimiters by their names."""
 _JSON = {"new_line": Format.JSONL, "newline": Format.JSONL, "array": Format.JSON}
 """The JSON format by the `delimiter` of a server; without one the first character of a file decides."""
 
@@ -22,6 +24,14 @@ def served(servers: Place) -> Format | None:
     places = (*servers.items, *servers.entries.values())
     named = {_format(each) for each in places if each["format"].present}
     return named.pop() if len(named) == 1 else Format.UNKNOWN if named else None
+
+
+def delimiter_of(servers: Place) -> str | None:
+    """The delimiter that all servers of CSV declare; None if two differ, or one declares none of a single character."""
+    places = [each for each in (*servers.items, *servers.entries.values()) if _format(each) is Format.CSV]
+    named = {_CHARACTERS.get(word.lower(), word) for each in places if (word := each["delimiter"].text)}
+    (only,) = named if len(named) == 1 else ("",)
+    return only if len(only) == 1 and only.isprintable() | (only == "\t") else None
 
 
 def _format(server: Place) -> Format:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import TYPE_CHECKING
 
+from lakegate.contracts.compile.rules.service_levels import duration
 from lakegate.contracts.documents.values import exact
 from lakegate.contracts.model.contract import Rule
 
@@ -13,18 +15,54 @@ if TYPE_CHECKING:
     from lakegate.contracts.documents.nodes import Place
 
 KIND = "serviceLevel"
+KNOWN = {
+    "availability": "av",
+    "throughput": "th",
+    "errorRate": "er",
+    "generalAvailability": "ga",
+    "endOfSupport": "es",
+    "endOfLife": "el",
+    "retention": "re",
+    "frequency": "fy",
+    "latency": "ly",
+    "freshness": "fr",
+    "timeToDetect": "td",
+    "timeToNotify": "tn",
+    "timeToRepair": "tr",
+}
+"""The service levels of ODCS with their abbreviations; and `freshness`, which is common."""
+_STANDARD = {each.casefold(): each for names in KNOWN.items() for each in names}
+DAY = 86400
+MOST_DAYS = 3660
+"""The longest period of notice."""
 
 
-def element_rules(levels: Place, dataset: str, known: Collection[str]) -> Iterator[Rule]:
-    """The service levels of a list that refer to a dataset (`element: orders.placed_at`), or to none that is `known`."""
+def level_of(written: str) -> str:
+    """The name of a service level in the case of the standard: ODCS does not distinguish it."""
+    return _STANDARD.get(written.casefold(), written)
+
+
+def element_rules(levels: Place, default: Place, dataset: str, known: Collection[str]) -> Iterator[Rule]:
+    """The service levels of a list that refer to a dataset (`element: orders.placed_at`), or to none that is `known`.
+
+    `default` is the element of levels that name none. Of an only dataset, fields need no dataset before them.
+    """
     for ordinal, place in enumerate(levels.items, start=1):
-        elements = [each.strip() for each in (place["element"].text or "").split(",")]
+        written = (place["element"].text or default.text or "").split(",")
+        elements = [qualified_element(each.strip(), known) for each in written]
         tables = {each.partition(".")[0] for each in elements}
         if dataset in tables or tables.isdisjoint(known):
-            name = place["property"].text or ""
+            name = level_of(place["property"].text or "")
             arguments = {"property": name, "value": exact(place["value"]), "unit": place["unit"].text}
             fields = _fields(elements, dataset)
             yield Rule(f"{name}:{KIND}:{ordinal}", KIND, place.origin, fields, arguments, name=name)
+
+
+def qualified_element(element: str, datasets: Collection[str]) -> str:
+    """An element with its dataset, which may be left out where there is only one."""
+    first, *others = datasets or ("",)
+    is_field = element and not others and element.partition(".")[0] != first
+    return f"{first}.{element}" if is_field else element
 
 
 def _fields(elements: Iterable[str], dataset: str) -> tuple[str, ...]:
@@ -48,18 +86,27 @@ TIMESTAMPS = ("timestampField", "sourceTimestampField", "processedTimestampField
 
 def named_rules(levels: Place, dataset: str, known: Collection[str]) -> Iterator[Rule]:
     """The service levels of DCS that refer to a dataset (`timestampField: orders.placed_at`), or to none that is `known`."""
-    for name, place in levels.entries.items():
+    for written, place in levels.entries.items():
+        name = level_of(written)
         timestamps = {key: text for key in TIMESTAMPS if (text := place[key].text)}
         tables = {each.partition(".")[0] for each in timestamps.values()}
         if dataset in tables or tables.isdisjoint(known):
             main = next((place[key] for key in MAIN.get(name, ()) if place[key].present), place)
+            main = place["unlimited"] if name == "retention" and place["unlimited"].flag else main
             arguments = {"property": name, "value": exact(main), "unit": None}
             fields = _fields(timestamps.values(), dataset)
             yield Rule(f"{name}:{KIND}:1", KIND, place.origin, fields, arguments | timestamps, name=name)
 
 
+def notice_of(period: Place) -> int | None:
+    """The days of a period of notice (`P3M`); None where there is none, or none that is a duration."""
+    seconds = None if period.text is None else duration(period.text, None)
+    return None if seconds is None or seconds > MOST_DAYS * DAY else ceil(seconds / DAY)
+
+
 def key_rules(levels: Place) -> Iterator[Rule]:
     """The service levels of a mapping: one per key."""
-    for name, place in levels.entries.items():
+    for written, place in levels.entries.items():
+        name = level_of(written)
         arguments = {"property": name, "value": exact(place), "unit": None}
         yield Rule(f"{name}:{KIND}:1", KIND, place.origin, (), arguments, name=name)

@@ -38,7 +38,8 @@ READ_KEYS = {
     "policies": ("name",),
     "definitions": ("enum", "$ref"),
     "models": ("additionalFields",),
-    "quality": ("metric", "arguments", "unit", "id", "name", "dimension"),
+    "quality": ("metric", "arguments", "unit", "id", "name", "dimension", "scheduler", "schedule"),
+    "servers": ("driver",),
 }
 """Keys that are read although a schema does not define them, by the key of their owner."""
 OLDER_ROOT_KEYS = {

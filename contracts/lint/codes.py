@@ -73,6 +73,7 @@ READING = {
         WARNING,
         "Dates and times are written as ISO 8601, or in a format that can be measured, without bounds.",
     ),
+    "too-many-digits": (WARNING, "A decimal has no more digits than are read."),
     "timezone": (WARNING, "Timestamps without an offset are in UTC."),
     "not-a-column": (WARNING, "A property is delivered: measures and dimensions are computed by consumers."),
     "unknown-unit": (ERROR, "A unit of a rule is rows or percent."),

@@ -8,7 +8,7 @@ from lakegate.contracts.compile.rules.nested_fields import with_parts
 from lakegate.contracts.compile.rules.references import form_elsewhere
 from lakegate.contracts.compile.rules.service_levels import MOMENTS
 from lakegate.contracts.documents.odcs_references import ANCHOR, qualified
-from lakegate.contracts.documents.service_levels import TIMESTAMPS
+from lakegate.contracts.documents.service_levels import TIMESTAMPS, qualified_element
 from lakegate.contracts.lint.walk import is_odcs
 from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.words import did_you_mean, shown
@@ -77,9 +77,10 @@ def of_other_type(contract: Contract, document: Document) -> Iterator[Finding]:
 def unknown_element(contract: Contract, document: Document) -> Iterator[Finding]:
     """A service level refers to an existing dataset or field."""
     known = {each.name: None for each in contract.datasets} | _named(contract)
-    for place, name in _elements(document):
-        if name not in known:
-            message = f"{shown(name)} is not a dataset or field here.{did_you_mean(name, list(known)[:MAX_KNOWN])}"
+    for place, written in _elements(document):
+        name = qualified_element(written, [each.name for each in contract.datasets])
+        if written not in known and name not in known:
+            message = f"{shown(written)} is not a dataset or field here.{did_you_mean(name, list(known)[:MAX_KNOWN])}"
             yield place.path, message
 
 
@@ -93,8 +94,10 @@ def not_a_moment(contract: Contract, document: Document) -> Iterator[Finding]:
 
 
 def _elements(document: Document) -> Iterator[tuple[Place, str]]:
-    for level in document.top["slaProperties"].items:
-        place = level["element"]
+    for place in (
+        document.top["slaDefaultElement"],
+        *(each["element"] for each in document.top["slaProperties"].items),
+    ):
         yield from ((place, each.strip()) for each in (place.text or "").split(",") if each.strip())
     yield from ((place, place.text) for place in document.named(*TIMESTAMPS) if place.text)
 

@@ -32,7 +32,6 @@ WARNINGS = {
         "nested-fields": 1,
         "optional-key": 1,
         "unknown-element": 5,
-        "unknown-level": 2,
     },
     "odcs-3.2.0-init": {"no-dataset": 1},
 }

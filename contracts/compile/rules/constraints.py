@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from lakegate.contracts.plan.predicate import Predicate
 
 
+TEXTS = (LogicalType.STRING, LogicalType.BINARY)
 OFFSET = r":[0-9]{2}(?:\.[0-9]+)?(?:[Zz]|[+-][0-9]{2}(?::?[0-9]{2})?)\z"
 """The end of a moment or a time of day with an offset."""
 
@@ -200,6 +201,10 @@ def with_offset(contract: Contract, dataset: Dataset, rule: Rule, fields: tuple[
 def text_form(rule: Rule, field: Field) -> Check:
     """Every text matches a named format; a format that does not constrain the text is skipped."""
     name = str(argument(rule, "value"))
+    if field.type not in TEXTS:
+        return skipped(
+            rule, (field,), f"the format {brief(name)} is one of texts, and {field.name} is a {field.type.value}"
+        )
     form = TEXT_FORMS.get(name.strip().lower())
     if form is None:
         return skipped(rule, (field,), f"the format {brief(name)} cannot be measured on text")

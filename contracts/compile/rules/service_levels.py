@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from lakegate.contracts.compile.rules.build import brief, check, refuse, skipped
 from lakegate.contracts.judge.measured_numbers import lasting
 from lakegate.contracts.model.literals import number_of
-from lakegate.contracts.model.schedules import MIN_MINUTES
+from lakegate.contracts.model.schedules import MIN_MINUTES, ScheduleError, of_cron, schedule
 from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.plan.check import OF_NO_DELIVERY, Check, Interval, Tier, Unit
 from lakegate.contracts.plan.metrics import Metric
@@ -137,6 +137,25 @@ def promises_of(rules: Iterable[Rule]) -> tuple[Promise, ...]:
 
 
 def pull_schedule(rules: Iterable[Rule]) -> str:
-    """The schedule of a pull that a frequency promises; empty if none does, or a shorter one than a schedule may be."""
+    """The schedule of a pull that a frequency promises, as an interval or in five fields of cron.
+
+    Empty if none does, or a shorter one than a schedule may be.
+    """
+    rules = tuple(rules)
     minutes = {each.name: each.seconds for each in promises_of(rules)}.get("frequency", 0) // _MINUTE
-    return f"rate({minutes} minutes)" if minutes >= MIN_MINUTES else ""
+    if minutes >= MIN_MINUTES:
+        return f"rate({minutes} minutes)"
+    return next(filter(None, map(_times_of, rules)), "")
+
+
+def _times_of(rule: Rule) -> str:
+    """The schedule that a frequency names in cron; empty if it names none that can be followed."""
+    value = rule.arguments.get("value")
+    if rule.kind != "serviceLevel" or _PROMISES.get(str(rule.arguments.get("property"))) != "frequency":
+        return ""
+    try:
+        found = of_cron(str(value).strip())
+        schedule(found)
+    except ScheduleError:
+        return ""
+    return found

@@ -286,3 +286,132 @@ def test_references_are_followed_within_bounds(monkeypatch: pytest.MonkeyPatch) 
         False,
         True,
     ]
+
+
+@pytest.mark.parametrize(
+    ("field", "bounds"),
+    [
+        ("type: long, precision: 3", [-999, 999]),
+        ("type: bigint, precision: 18", [-(10**18) + 1, 10**18 - 1]),
+        ("type: long, precision: 19", []),
+        ("type: decimal, precision: 2, scale: 5", [Decimal("-0.00099"), Decimal("0.00099")]),
+        ("type: decimal, precision: 5, scale: 2", [Decimal("-999.99"), Decimal("999.99")]),
+    ],
+)
+def test_precision_bounds_every_number(field: str, bounds: list[object]) -> None:
+    """Of whole numbers too; one that the type cannot exceed sets no bound."""
+    found = constraints(field)
+
+    assert [rule["value"] for kind, rule in found if kind in {"minimum", "maximum"}] == bounds
+
+
+def test_more_digits_than_are_read_are_warned_of() -> None:
+    """Numbers of the specification's default precision are rejected, so that lint says it."""
+    wide = [
+        warnings(document(f"n: {{type: decimal, {each}}}"))
+        for each in ("precision: 38", "precision: 30, scale: 20", "scale: 19")
+    ]
+    read_whole = [
+        warnings(document(f"n: {{type: {each}}}"))
+        for each in ("decimal", "decimal, precision: 38, scale: 18", "long, precision: 30")
+    ]
+
+    assert [[each.code for each in found] for found in wide] == [["too-many-digits"]] * 3
+    assert [list(found) for found in read_whole] == [[]] * 3
+
+
+@pytest.mark.parametrize("kind", ["long", "number", "boolean", "decimal"])
+def test_a_format_of_texts_does_not_apply_to_others(kind: str) -> None:
+    """No delivery is rejected by it, and lint says that it is not measured."""
+    (plan,) = [
+        compile_plan(contract, contract.datasets[0])
+        for contract in (read(document(f"n: {{type: {kind}, format: email}}")),)
+    ]
+    (check,) = (each for each in plan.checks if each.kind == "format")
+
+    assert check.skip is not None
+    assert check.skip.startswith("the format email is one of texts, and n is a ")
+    assert [each.code for each in warnings(document(f"n: {{type: {kind}, format: email}}"))] == ["not-measured"]
+
+
+@pytest.mark.parametrize(
+    ("terms", "days"),
+    [
+        ("noticePeriod: P3M", 93),
+        ("noticePeriod: P14D", 14),
+        ("noticePeriod: 90 days", 90),
+        ("noticePeriod: PT36H", 2),
+        ("noticePeriod: soon", 30),
+        ("noticePeriod: P900Y", 30),
+        ("usage: any", 30),
+    ],
+)
+def test_the_notice_of_the_terms_is_that_of_the_contract(terms: str, days: int) -> None:
+    """In whole days; the extension may say another one."""
+    own = "config: {lakegate: {noticePeriod: 7}}"
+
+    assert dataset(top=f"terms: {{{terms}}}").notice_days == days
+    assert dataset(model=own, top=f"terms: {{{terms}}}").notice_days == 7
+    is_read = days != 30 or "usage" in terms
+    assert [each.code for each in warnings(document(top=f"terms: {{{terms}}}"))] == (
+        [] if is_read else ["not-a-duration"]
+    )
+
+
+def test_keys_that_are_followed_have_a_meaning() -> None:
+    """The schedule of a rule, and the driver of a server of the specification."""
+    rule = "quality: [{type: sql, query: 'SELECT COUNT(*) FROM m', mustBe: 1, scheduler: cron, schedule: 0 6 * * *}]"
+    server = "servers: {p: {type: sqlserver, host: h, port: 1433, database: d, schema: s, driver: ODBC}}"
+
+    assert warnings(document(model=rule)) == []
+    assert warnings(document(top=server)) == []
+
+
+def test_a_listed_number_is_put_in_quotes() -> None:
+    """The remedy is one of this format, and obeying it is right."""
+    found = examine(document("n: {type: long, enum: [1, 2]}")).errors
+
+    assert [each.message for each in found] == [
+        'Write `"1"` here, not a value without quotes.',
+        'Write `"2"` here, not a value without quotes.',
+    ]
+    assert errors(document('n: {type: long, enum: ["1", "2"]}')) == []
+
+
+@pytest.mark.parametrize(
+    ("servers", "delimiter"),
+    [
+        ("{a: {type: local, path: x, format: csv, delimiter: ';'}}", ";"),
+        ("{a: {type: local, path: x, format: csv, delimiter: Tab}}", "\t"),
+        ("{a: {type: local, path: x, format: csv}}", ","),
+        (
+            "{a: {type: local, path: x, format: csv, delimiter: ';'}, b: {type: local, path: y, format: csv, delimiter: ','}}",
+            ",",
+        ),
+        ("{a: {type: local, path: x, format: csv, delimiter: ';;'}}", ","),
+    ],
+)
+def test_the_delimiter_of_the_servers_is_that_of_the_files(servers: str, delimiter: str) -> None:
+    """Where they agree on one; the extension decides otherwise."""
+    own = "config: {lakegate: {csv: {delimiter: '|'}}}"
+
+    assert dataset(top=f"servers: {servers}").csv.delimiter == delimiter
+    assert dataset(model=own, top=f"servers: {servers}").csv.delimiter == "|"
+
+
+@pytest.mark.parametrize(
+    ("retention", "reason"),
+    [
+        ("period: P1Y, unlimited: true", "the level retention sets no limit"),
+        ("unlimited: true", "the level retention sets no limit"),
+        ("period: P1Y, unlimited: false", None),
+    ],
+)
+def test_retention_without_limit_has_none(retention: str, reason: str | None) -> None:
+    """Also beside a period."""
+    contract = read(
+        document("t: {type: timestamp}", top=f"servicelevels: {{retention: {{{retention}, timestampField: m.t}}}}")
+    )
+    (check,) = (each for each in compile_plan(contract, contract.datasets[0]).checks if each.kind == "serviceLevel")
+
+    assert check.skip == reason

@@ -6,8 +6,15 @@ from decimal import Decimal
 
 import pytest
 
+from lakegate.contracts.lint.examine import examine, read
 from lakegate.contracts.model.types import LogicalType
-from tests.unit.documents.test_odcs import dataset
+from tests.unit.documents.test_odcs import COLUMN, CONTRACT, dataset
+
+
+def document(properties: str = COLUMN, top: str = "", version: str = "v3.1.0") -> bytes:
+    """A contract of one object."""
+    one = CONTRACT.partition("  - name: e\n")[0]
+    return one.format(properties=properties, quality="", keys="", top=top, version=version).encode()
 
 
 def option_rules(options: str, version: str = "v3.1.0") -> list[tuple[str, dict[str, object]]]:
@@ -102,3 +109,77 @@ def test_bounds_of_older_versions_are_opened_by_a_flag() -> None:
     ]
 
     assert expected == option_rules(options, version="v3.0.2")
+
+
+@pytest.mark.parametrize(
+    ("version", "physical", "logical", "is_warned"),
+    [
+        ("v3.0.2", "timestamp", LogicalType.TIMESTAMP, False),
+        ("v3.0.0", "timestamp_tz", LogicalType.TIMESTAMP, False),
+        ("v3.0.1", "DATETIME2(3)", LogicalType.TIMESTAMP, False),
+        ("v3.0.2", "time", LogicalType.TIME, False),
+        ("v3.0.2", "date", LogicalType.DATE, False),
+        ("v3.0.2", "varchar(10)", LogicalType.DATE, False),
+        ("v3.0.2", "bigint", LogicalType.DATE, True),
+        ("v3.1.0", "timestamp", LogicalType.DATE, True),
+        ("v3.2.0", "time", LogicalType.DATE, True),
+    ],
+)
+def test_a_date_of_the_first_versions_holds_moments_if_they_are_stored(
+    version: str, physical: str, logical: LogicalType, *, is_warned: bool
+) -> None:
+    """ODCS 3.0 has no logical type for moments and times of day; later versions have, and lint names it."""
+    found = examine(document(f"{{name: n, logicalType: date, physicalType: '{physical}'}}", version=version))
+
+    assert found.contract is not None
+    assert found.contract.datasets[0].fields[0].type is logical
+    assert [each.code for each in found.warnings] == (["physical-type"] if is_warned else [])
+
+
+def test_parts_of_a_date_are_read_likewise() -> None:
+    """A moment inside of an object, and in a list."""
+    inner = "{name: at, logicalType: date, physicalType: timestamp}"
+    found = dataset(f"{{name: o, logicalType: object, properties: [{inner}]}}", version="v3.0.2")
+
+    assert found.fields[0].parts[0].type is LogicalType.TIMESTAMP
+    assert [rule.kind for rule in found.rules] == ["nested", "type"]
+
+
+ELEMENTS = [
+    ("element: at", ("at",)),
+    ("element: d.at", ("at",)),
+    ("element: 'at, d.m'", ("at", "m")),
+    ("element: d", ()),
+    ("", ()),
+]
+
+
+@pytest.mark.parametrize(("element", "fields"), ELEMENTS)
+@pytest.mark.parametrize("name", ["freshness", "FRESHNESS", "Retention", "Latency"])
+def test_the_element_of_an_only_object_needs_no_name_of_it(name: str, element: str, fields: tuple[str, ...]) -> None:
+    """Also as the default of all levels; names of levels are read in any case, and as those of the standard."""
+    columns = "{name: at, logicalType: timestamp}, {name: m, logicalType: timestamp}"
+    level = f"property: {name}, value: 2, unit: h"
+    own = read(document(columns, f"slaProperties: [{{{level}{', ' if element else ''}{element}}}]"))
+    as_default = f"slaDefaultElement: {element.removeprefix('element: ') or 'd'}\nslaProperties: [{{{level}}}]"
+    default = read(document(columns, as_default))
+
+    for each in (own, default):
+        (rule,) = (rule for rule in each.datasets[0].rules if rule.kind == "serviceLevel")
+        assert (rule.fields, rule.arguments["property"]) == (fields, name.lower())
+
+
+def test_an_element_of_an_only_object_is_known_to_lint() -> None:
+    """A level of the standard's own examples has no hint at another one."""
+    levels = (
+        "slaDefaultElement: at\n"
+        "slaProperties: [{property: Freshness, value: 2, unit: h, element: m}, {property: timeOfAvailability, value: 9},"
+        " {property: retension, value: 1, unit: d}, {property: privacy, value: x}]"
+    )
+    found = examine(document("{name: at, logicalType: timestamp}, {name: m, logicalType: timestamp}", top=levels))
+
+    assert [(each.code, each.message) for each in found.warnings] == [
+        ("older-key", found.warnings[0].message),
+        ("unknown-level", "`retension` is not a service level that is known. Did you mean `retention`?"),
+        ("unknown-level", "`privacy` is not a service level that is known."),
+    ]

@@ -108,3 +108,24 @@ def test_a_pull_is_kept_by_a_conversion() -> None:
     again = examine(found.text.encode()).contract
 
     assert [each.policy.pull for each in again.datasets] == [Pull(SOURCE, "rate(1 day)")]
+
+
+@pytest.mark.parametrize(
+    ("frequency", "schedule"),
+    [
+        ({"cron": "0 6 * * *"}, "cron(0 6 * * ? *)"),
+        ({"interval": "1h", "cron": "0 6 * * *"}, "rate(60 minutes)"),
+        ({"cron": "* * * * *"}, ""),
+        ({"cron": "at dawn"}, ""),
+    ],
+)
+def test_a_frequency_in_cron_is_a_schedule(frequency: dict[str, str], schedule: str) -> None:
+    """If pulls can follow it; otherwise nothing says how often data is fetched, which is an error."""
+    levels = json.dumps({"frequency": {"type": "batch", **frequency}})
+    examined = examine(text({"source": SOURCE}, levels=levels))
+    assert examined.contract is not None
+    pull = compile_plan(examined.contract, examined.contract.datasets[0]).policy.pull
+    assert pull is not None
+
+    assert pull.schedule == schedule
+    assert bool(errors({"source": SOURCE}, levels=levels)) is not bool(schedule)
