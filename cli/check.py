@@ -16,10 +16,12 @@ from lakegate.cli.against import as_document, earlier, lines
 from lakegate.cli.check_formats import CheckAnswer, CheckFormat, write
 from lakegate.cli.completeness import complete
 from lakegate.cli.contracts import ALONE, load, plan_of
-from lakegate.cli.deliveries import DataFile, files_of
+from lakegate.cli.deliveries import DataFile, by_dataset, files_of
 from lakegate.cli.engine import EngineName, measure
+from lakegate.cli.escape import escaped
+from lakegate.cli.grid import print_wrapped
 from lakegate.cli.interrupts import interruptible_folder
-from lakegate.cli.judgement_text import show
+from lakegate.cli.judgement_text import WORDS, show
 from lakegate.cli.options import DEFAULT_STACK, Local, StackName
 from lakegate.cli.outputs import usable, write_text
 from lakegate.cli.parents import ParentPaths, ParentPlaces
@@ -27,10 +29,11 @@ from lakegate.cli.referring import accepted, linked, referred, referred_lines
 from lakegate.contracts.errors import LakegateError
 from lakegate.contracts.judge.judgement import judge
 from lakegate.contracts.judge.outcomes import Status
-from lakegate.contracts.judge.verdict import Verdict
+from lakegate.contracts.judge.verdict import Verdict, worst
 from lakegate.contracts.plan.request import Request, StagedPart
 from lakegate.contracts.report.delivery import Report
 from lakegate.contracts.report.progress import progress
+from lakegate.contracts.words import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -109,6 +112,9 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
 
     Example: lakegate check --contract contracts/examples/weather.dcm.yaml samples/weather-clean.csv
 
+    A file belongs to the dataset that it is named after (orders.csv, orders-2026.csv, orders/1.csv, or as {model} in the path of
+    a server), unless --dataset chooses one. Rules that refer to another dataset of the contract use its files.
+
     Exit codes: 0 accepted, with or without warnings; 1 rejected; 2 the contract, a file or this machine cannot be used;
     3 undecided, because a check could not be measured; 130 interrupted by Ctrl-C.
     """
@@ -133,24 +139,67 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
             ParentPlaces.of(parents, stack, local=local),
         )
         with interruptible_folder() as folder:
-            report, advice = judge_delivery(delivery, folder)
+            judged = judge_tables(delivery, folder)
+            written = list(_written(delivery, [report for report, _ in judged]))
     except LakegateError as error:
         if form is CheckFormat.JSON:
             terminal.print_json(documents.refused(inputs, error))
         elif form is not CheckFormat.TEXT:
-            write(form, CheckAnswer(tuple(data), error=error))
+            write(form, [CheckAnswer(tuple(data), error=error)])
         raise
-    found = progress(before.findings, report.judgement.outcomes) if before is not None else None
+    outcomes = [outcome for report, _ in judged for outcome in report.judgement.outcomes]
+    found = progress(before.findings, outcomes) if before is not None else None
+    reports = [report for report, _ in judged]
     if form is CheckFormat.TEXT:
-        advice = (*advice, *(lines(before, found) if before and found else ()))
-        show(terminal.answers(), report, show_all=show_all, advice=advice)
+        for at, (report, advice) in enumerate(judged):
+            if at:
+                terminal.answers().print()
+            show(terminal.answers(), report, show_all=show_all, advice=advice)
+        if len(reports) > 1:
+            terminal.answers().print()
+            terminal.answers().print(escaped(_overview(reports)), markup=False, soft_wrap=True)
+        for line in (*written, *(lines(before, found) if before and found else ())):
+            print_wrapped(terminal.answers(), line)
     elif form is CheckFormat.JSON:
         more = {"against": as_document(before, found)} if before and found else {}
-        terminal.print_json(documents.judged(inputs, report) | more)
+        terminal.print_json(documents.judged_tables(inputs, reports) | more)
     else:
-        write(form, CheckAnswer(report.files, report))
+        write(form, [CheckAnswer(each.files, each) for each in reports])
     codes = {Verdict.REJECTED: CheckExit.REJECTED, Verdict.UNDECIDED: CheckExit.UNDECIDED}
-    raise typer.Exit(codes.get(report.judgement.verdict, CheckExit.ACCEPTED))
+    raise typer.Exit(codes.get(worst(each.judgement.verdict for each in reports), CheckExit.ACCEPTED))
+
+
+def _overview(reports: list[Report]) -> str:
+    """The verdict on several tables, and which have it."""
+    verdict = worst(each.judgement.verdict for each in reports)
+    names = [each.plan.dataset for each in reports if each.judgement.verdict is verdict]
+    return f"{WORDS[verdict][1]}: {len(names)} of {len(reports)} tables ({listed(names)})"
+
+
+def judge_tables(delivery: LocalDelivery, folder: Path) -> list[tuple[Report, tuple[str, ...]]]:
+    """Each dataset that has files, judged, in the order of the contract; one alone where it is named, or the only one.
+
+    Raises InputError for a file that belongs to no dataset.
+    """
+    document = load(delivery.contract, delivery.parents)
+    if delivery.dataset is not None or len(document.datasets) == 1:
+        return [judge_delivery(delivery, folder)]
+    tables = by_dataset(document, delivery.files)
+    given = {each.partition("=")[0] for each in delivery.references}
+    found: list[tuple[Report, tuple[str, ...]]] = []
+    for name, files in tables.items():
+        others = [
+            f"{other}={each.name}"
+            for other, its in tables.items()
+            if other not in {name, *given}
+            for each in its
+            if each.pin is None
+        ]
+        place = folder / f"table-{len(found)}"
+        place.mkdir()
+        table = replace(delivery, dataset=name, files=files, references=[*delivery.references, *others])
+        found.append(judge_delivery(table, place))
+    return found
 
 
 def judge_delivery(delivery: LocalDelivery, folder: Path) -> tuple[Report, tuple[str, ...]]:
@@ -167,17 +216,18 @@ def judge_delivery(delivery: LocalDelivery, folder: Path) -> tuple[Report, tuple
     others = [load(each, delivery.parents) for each in delivery.reference_contracts]
     references = accepted(document, plan, delivery.references, others)
     report = _report(delivery, plan, references, folder)
-    return report, (*_advice(delivery, report, references), *_written(delivery, report))
+    return report, tuple(_advice(delivery, report, references))
 
 
-def _written(delivery: LocalDelivery, report: Report) -> Iterator[str]:
+def _written(delivery: LocalDelivery, reports: list[Report]) -> Iterator[str]:
     """Write the files that options name; yields what was written, in words."""
     if delivery.failures is not None:
-        yield failures.write("--failures", delivery.failures, report)
+        yield failures.write("--failures", delivery.failures, reports)
     if delivery.report is not None:
-        from lakegate.contracts.report.page import render  # noqa: PLC0415 - jinja2, for this option alone
+        from lakegate.contracts.report.page import render, render_tables  # noqa: PLC0415 - jinja2, for this option alone
 
-        write_text("--report", delivery.report, render(report))
+        page = render(reports[0]) if len(reports) == 1 else render_tables(reports)
+        write_text("--report", delivery.report, page)
         yield f"{delivery.report}: report written"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib.metadata import version
@@ -17,7 +18,7 @@ from lakegate.contracts.judge.judgement import counts_of
 from lakegate.contracts.judge.outcomes import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from lakegate.contracts.errors import LakegateError
     from lakegate.contracts.judge.outcomes import CheckOutcome
@@ -50,12 +51,23 @@ class CheckAnswer:
     error: LakegateError | None = None
 
 
-def junit(answer: CheckAnswer) -> Iterator[str]:
-    """One test suite with a test case for each check: `failure` rejects, `skipped` was not measured, warnings pass.
+def junit(answers: Sequence[CheckAnswer]) -> Iterator[str]:
+    """A test suite for each table with a test case for each check: `failure` rejects, `skipped` was not measured, warnings pass.
 
     The schema that Jenkins and GitLab read: testsuites > testsuite > testcase > failure | error | skipped | system-out.
     """
     root = ET.Element("testsuites", name="lakegate")
+    total: Counter[str] = Counter()
+    for each in answers:
+        total.update(_suite(root, each))
+    for name, count in total.items():
+        root.set(name, str(count))
+    ET.indent(root)
+    yield f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}'
+
+
+def _suite(root: ET.Element, answer: CheckAnswer) -> dict[str, int]:
+    """Add the suite of a table; its counts."""
     suite = ET.SubElement(root, "testsuite", name=escaped(", ".join(answer.files)))
     counts = dict.fromkeys(("tests", "failures", "errors", "skipped"), 0)
     if answer.report is None:
@@ -71,10 +83,8 @@ def junit(answer: CheckAnswer) -> Iterator[str]:
         counts = dict(zip(counts, numbers, strict=True))
         suite.set("time", f"{sum(answer.report.result.timings.values()):.3f}")
     for name, count in counts.items():
-        root.set(name, str(count))
         suite.set(name, str(count))
-    ET.indent(root)
-    yield f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}'
+    return counts
 
 
 def _others(report: Report) -> Iterator[CheckOutcome]:
@@ -93,18 +103,21 @@ def _test_case(suite: ET.Element, report: Report, outcome: CheckOutcome) -> None
         ET.SubElement(case, "system-out").text = "\n".join([f"warning: {message}", *([rows] if rows else [])])
 
 
-def sarif(answer: CheckAnswer) -> Iterator[str]:
+def sarif(answers: Sequence[CheckAnswer]) -> Iterator[str]:
     """A log of SARIF 2.1.0: one result for each reason, at its first failing row; further rows are related locations."""
     driver: dict[str, Any] = {"name": "lakegate", "version": version("lakegate"), "rules": []}
-    if answer.report is None:
-        note = {"level": "error", "message": {"text": str(answer.error)}}
-        log = sarif_log(driver, [], [note])
-    else:
-        found = [each for each in answer.report.judgement.reasons if each.status in LEVELS]
-        rules = {each.id: each.rule for each in found}
-        driver["rules"] = [{"id": name, "shortDescription": {"text": rule}} for name, rule in rules.items()]
-        log = sarif_log(driver, [_result(answer.report, each, list(rules).index(each.id)) for each in found], [])
-    yield json.dumps(log, indent=2)
+    notes = [{"level": "error", "message": {"text": str(each.error)}} for each in answers if each.report is None]
+    found = [
+        (each.report, reason)
+        for each in answers
+        if each.report is not None
+        for reason in each.report.judgement.reasons
+        if reason.status in LEVELS
+    ]
+    rules = {reason.id: reason.rule for _, reason in found}
+    driver["rules"] = [{"id": name, "shortDescription": {"text": rule}} for name, rule in rules.items()]
+    results = [_result(report, reason, list(rules).index(reason.id)) for report, reason in found]
+    yield json.dumps(sarif_log(driver, results, notes), indent=2)
 
 
 def _result(report: Report, outcome: CheckOutcome, index: int) -> dict[str, Any]:
@@ -133,8 +146,12 @@ def _location(report: Report, sample: Sample) -> dict[str, Any]:
     return at | {"message": {"text": report.place(sample)}}
 
 
-def github(answer: CheckAnswer) -> Iterator[str]:
+def github(answers: Sequence[CheckAnswer]) -> Iterator[str]:
     """One workflow command for each reason, at its first failing row."""
+    return (line for each in answers for line in _commands(each))
+
+
+def _commands(answer: CheckAnswer) -> Iterator[str]:
     if answer.report is None:
         yield workflow_command("error", {"title": "lakegate check"}, str(answer.error))
         return
@@ -146,8 +163,15 @@ def github(answer: CheckAnswer) -> Iterator[str]:
         yield workflow_command(LEVELS.get(each.status, "notice"), properties, answer.report.message(each))
 
 
-def summary(answer: CheckAnswer) -> Iterator[str]:
-    """The verdict and its reasons as Markdown, for the summary of a workflow or a comment."""
+def summary(answers: Sequence[CheckAnswer]) -> Iterator[str]:
+    """The verdict of each table and its reasons as Markdown, for the summary of a workflow or a comment."""
+    for at, each in enumerate(answers):
+        if at:
+            yield ""
+        yield from _summary(each)
+
+
+def _summary(answer: CheckAnswer) -> Iterator[str]:
     named = markdown(", ".join(answer.files))
     if answer.report is None:
         yield f"**Not judged**: {markdown(str(answer.error))}"
@@ -167,7 +191,7 @@ def summary(answer: CheckAnswer) -> Iterator[str]:
         yield f"| {' | '.join(map(markdown, cells))} |"
 
 
-WRITERS: Final[dict[CheckFormat, Callable[[CheckAnswer], Iterable[str]]]] = {
+WRITERS: Final[dict[CheckFormat, Callable[[Sequence[CheckAnswer]], Iterable[str]]]] = {
     CheckFormat.JUNIT: junit,
     CheckFormat.SARIF: sarif,
     CheckFormat.GITHUB: github,
@@ -175,6 +199,6 @@ WRITERS: Final[dict[CheckFormat, Callable[[CheckAnswer], Iterable[str]]]] = {
 }
 
 
-def write(form: CheckFormat, answer: CheckAnswer) -> None:
-    """Write the answer to standard output."""
-    sys.stdout.writelines(f"{line}\n" for line in WRITERS[form](answer))
+def write(form: CheckFormat, answers: Sequence[CheckAnswer]) -> None:
+    """Write the answers, one for each table, to standard output."""
+    sys.stdout.writelines(f"{line}\n" for line in WRITERS[form](answers))

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from glob import glob, has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.errors import InputError
+from lakegate.contracts.words import listed
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from lakegate.contracts.model.contract import Contract
     from lakegate.spark_jobs.store import PinnedObject
 
 MARKERS = ("_", ".")
@@ -39,6 +44,46 @@ def files_of(names: list[str]) -> list[DataFile]:
     InputError for a folder without files, for a pattern that nothing matches, and for an object that cannot be read.
     """
     return [file for name in names for file in (_objects(name) if name.startswith("s3://") else _files(Path(name)))]
+
+
+def by_dataset(contract: Contract, files: list[DataFile]) -> dict[str, list[DataFile]]:
+    """The files of each dataset of a contract that has some, in the order of the contract.
+
+    A file belongs to the dataset that its name, a folder of it, or the beginning of its name before a sign is, and else to the
+    one by whose name the path of a server names it (`data/{model}.csv`). Raises InputError for a file that belongs to none.
+    """
+    names = {
+        name.casefold(): each.name for each in contract.datasets for name in (each.physical or each.name, each.name)
+    }
+    found: dict[str, list[DataFile]] = {each.name: [] for each in contract.datasets}
+    for file in files:
+        dataset = _named(file.shown, names) or _located(file.shown, names, contract)
+        if dataset is None:
+            known = f"no dataset of the contract ({listed(found)})"
+            raise InputError(f"{file.shown} is named after {known}: rename it, or choose one with --dataset")
+        found[dataset].append(file)
+    return {name: its for name, its in found.items() if its}
+
+
+def _named(file: str, names: Mapping[str, str]) -> str | None:
+    *folders, last = file.casefold().split("/")
+    stem = last.partition(".")[0]
+    for each in (stem, *reversed(folders)):
+        if each in names:
+            return names[each]
+    begun = [name for name in names if re.match(rf"{re.escape(name)}[^0-9a-z]", stem)]
+    return names[max(begun, key=len)] if begun else None
+
+
+def _located(file: str, names: Mapping[str, str], contract: Contract) -> str | None:
+    for server in contract.about.servers:
+        for key in ("path", "location"):
+            before, placeholder, after = str(server.settings.get(key, "")).rpartition("/")[2].partition("{model}")
+            for name, dataset in names.items() if placeholder else ():
+                pattern = "".join(".*" if each == "*" else re.escape(each) for each in f"{before}{name}{after}")
+                if re.fullmatch(pattern, file.rpartition("/")[2], re.IGNORECASE):
+                    return dataset
+    return None
 
 
 def _objects(name: str) -> list[DataFile]:

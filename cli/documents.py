@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from hashlib import file_digest
 from importlib.metadata import version
 from pathlib import Path
@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING
 from lakegate.contracts.errors import ContractError, SetUpError
 from lakegate.contracts.judge.judgement import counts_of
 from lakegate.contracts.judge.technology import technologies
+from lakegate.contracts.judge.verdict import worst
 from lakegate.contracts.report.delivery import is_masked, is_raw
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lakegate.cli.deliveries import DataFile
     from lakegate.contracts.errors import LakegateError
     from lakegate.contracts.judge.outcomes import CheckOutcome
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from lakegate.contracts.report.delivery import Report
 
 VERSION = "lakegate/check/1"
+TABLES_VERSION = "lakegate/check-tables/1"
 SAMPLES = 20
 """Failing rows of a check in the document."""
 
@@ -56,6 +60,19 @@ def judged(inputs: Inputs, report: Report) -> dict[str, object]:
         "reasons": _reasons(report),
         "checks": checks(report),
         "timings": report.result.timings,
+    }
+
+
+def judged_tables(inputs: Inputs, reports: Sequence[Report]) -> dict[str, object]:
+    """The document of one dataset; of several, one with the documents of all (contracts/schemas/check-tables.json)."""
+    if len(reports) == 1:
+        return judged(inputs, reports[0])
+    files = {each.shown: each for each in inputs.files}
+    tables = [judged(replace(inputs, files=[files[name] for name in each.files]), each) for each in reports]
+    return {
+        "version": TABLES_VERSION,
+        "verdict": worst(each.judgement.verdict for each in reports).value,
+        "tables": tables,
     }
 
 

@@ -12,6 +12,7 @@ from lakegate.contracts.errors import InputError
 from lakegate.contracts.judge.outcomes import Status
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from lakegate.contracts.judge.outcomes import CheckOutcome
@@ -27,10 +28,11 @@ FORMULA = re.compile(r"[=+\-@\t\r\n]")
 NUMBER = re.compile(r"-[0-9]+([.,][0-9]+)?")
 
 
-def write(option: str, path: Path, report: Report) -> str:
+def write(option: str, path: Path, reports: Sequence[Report]) -> str:
     """Write the failing rows; what was written, in words. InputError where the file cannot be written."""
-    bad = [each for each in report.judgement.outcomes if each.status in {Status.FAIL, Status.WARN}]
-    rows = [_row(report, outcome, sample) for outcome in bad for sample in outcome.samples]
+    broken = {Status.FAIL, Status.WARN}
+    bad = [(report, each) for report in reports for each in report.judgement.outcomes if each.status in broken]
+    rows = [_row(report, outcome, sample) for report, outcome in bad for sample in outcome.samples]
     try:
         with path.open("w", encoding="utf-8", newline="") as file:
             if path.suffix == ".json":
@@ -41,7 +43,7 @@ def write(option: str, path: Path, report: Report) -> str:
                 writer.writerows({name: _cell(row.get(name)) for name in COLUMNS} for row in rows)
     except OSError as error:
         raise InputError(f"{option} {path} cannot be written: {error.strerror}") from error
-    cut = sum(len(each.samples) < (each.failing_rows or 0) for each in bad)
+    cut = sum(len(each.samples) < (each.failing_rows or 0) for _, each in bad)
     more = f"; {cut} {'rule has' if cut == 1 else 'rules have'} more failing rows than are written" if cut else ""
     return f"{path}: {len(rows):,} {'row' if len(rows) == 1 else 'rows'} written{more}"
 

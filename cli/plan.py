@@ -32,20 +32,28 @@ def plan(  # noqa: PLR0913, PLR0917 - a command has these options
     explain: Annotated[bool, typer.Option("--explain", help="Rule by rule, in words.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="The plan as a document (the default).")] = False,
 ) -> None:
-    """Print the plan that a contract compiles to: all the job will know of it.
+    """Print the plan that a contract compiles to: all the job will know of it. With --explain, of every dataset.
 
     Example: lakegate plan contracts/examples/orders.odcs.yaml --explain
     """
+    explains = explain and not as_json
     try:
-        compiled = plan_of(load(file, ParentPlaces.of(parents, stack, local=local)), dataset)
+        contract = load(file, ParentPlaces.of(parents, stack, local=local))
+        names = [each.name for each in contract.datasets] if explains and dataset is None else [dataset]
+        plans = [plan_of(contract, name) for name in names]
     except ContractError as error:
         terminal.say_refused(error)
         raise typer.Exit(REFUSED) from None
-    if explain and not as_json:
+    if not explains:
+        terminal.print_json(plans[0].to_json())
+        return
+    for at, compiled in enumerate(plans):
+        if len(plans) > 1:
+            terminal.answers().print(
+                "\n" * bool(at) + escaped(compiled.dataset), style="bold", markup=False, soft_wrap=True
+            )
         terminal.wide().print(explained(compiled))
         terminal.answers().print(f"\n{len(compiled.checks)} checks; plan {compiled.digest}", markup=False)
-    else:
-        terminal.print_json(compiled.to_json())
 
 
 def explained(compiled: Plan) -> Table:

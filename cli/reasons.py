@@ -78,7 +78,7 @@ def _written(one: Account, export: Path | None, page: Path | None, html: str | N
     if export is not None:
         if one.measured is None:
             raise InputError(f"nothing was measured of {one.delivery.key}, {standing_now}")
-        yield failures.write("--export", export, one.measured)
+        yield failures.write("--export", export, [one.measured])
     if page is not None:
         if html is None:
             raise InputError(f"nothing was decided on {one.delivery.key}, {standing_now}")

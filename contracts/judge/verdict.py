@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 class Verdict(StrEnum):
@@ -17,3 +20,11 @@ class Verdict(StrEnum):
 
 ACCEPTING: Final = frozenset({Verdict.ACCEPTED, Verdict.ACCEPTED_WITH_WARNINGS})
 """The verdicts with which a delivery is published."""
+
+
+def worst(verdicts: Iterable[Verdict]) -> Verdict:
+    """The verdict on several deliveries together: rejected where one is, else undecided where one is; of at least one."""
+    order = list(Verdict)
+    order.remove(Verdict.UNDECIDED)
+    order.insert(order.index(Verdict.REJECTED), Verdict.UNDECIDED)
+    return max(verdicts, key=order.index)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from lakegate.contracts.judge.codes import in_words
 from lakegate.contracts.judge.judgement import counts_of
 from lakegate.contracts.judge.outcomes import Status
-from lakegate.contracts.judge.verdict import Verdict
+from lakegate.contracts.judge.verdict import Verdict, worst
 from lakegate.contracts.report.bars import Bar, bar
 from lakegate.contracts.report.delivery import RECORDS, is_masked, is_raw
 from lakegate.contracts.report.templates import template
@@ -100,6 +100,24 @@ class RuleLine:
     bar: Bar | None
 
 
+class Section(NamedTuple):
+    """What the page shows of one delivery, in the order in which the template unpacks it."""
+
+    verdict: Verdict
+    title: str
+    rows: str
+    first: Reason | None
+    more: int
+    """Further reasons."""
+    unlisted: int
+    """Reasons that are not on the page."""
+    facts: Sequence[tuple[str, str]]
+    reasons: Sequence[Reason]
+    lines: Sequence[RuleLine]
+    unlisted_lines: int
+    history: Sequence[tuple[PastDelivery, float]]
+
+
 def render(
     report: Report,
     facts: Sequence[tuple[str, str]] = (),
@@ -110,10 +128,26 @@ def render(
 
     `gate`: reasons of the gate that are no check of the contract, which come first.
     """
+    return _page(TITLES[report.judgement.verdict], [_section(report, facts, history, gate)])
+
+
+def render_tables(reports: Sequence[Report]) -> str:
+    """One page with a section for each table of a contract."""
+    verdict = worst(each.judgement.verdict for each in reports)
+    count = sum(each.judgement.verdict is verdict for each in reports)
+    return _page(f"{TITLES[verdict]}: {count} of {len(reports)} tables", [_section(each) for each in reports])
+
+
+def _section(
+    report: Report,
+    facts: Sequence[tuple[str, str]] = (),
+    history: Sequence[PastDelivery] = (),
+    gate: Sequence[str] = (),
+) -> Section:
     counts = counts_of(report.plan, report.judgement)
     shown = report.judgement.reasons[:MAX_REASONS_OF_PAGE]
     status = Status.FAIL if report.judgement.verdict is Verdict.REJECTED else Status.WARN
-    return _page(
+    return _section_of(
         report.judgement.verdict,
         counts.rows_in_words,
         [*(_reason_of_gate(status, each) for each in gate), *(_reason(report, each) for each in shown)],
@@ -137,10 +171,12 @@ def render_unmeasured(
     """
     status = Status.FAIL if verdict is Verdict.REJECTED else Status.WARN
     shown = [_reason_of_gate(status, each) for each in reasons[:MAX_REASONS_OF_PAGE]]
-    return _page(verdict, rows, shown, facts, history, unlisted=len(reasons) - len(shown))
+    return _page(
+        TITLES[verdict], [_section_of(verdict, rows, shown, facts, history, unlisted=len(reasons) - len(shown))]
+    )
 
 
-def _page(  # noqa: PLR0913 - a page has these parts
+def _section_of(  # noqa: PLR0913 - a section has these parts
     verdict: Verdict,
     rows: str,
     reasons: Sequence[Reason],
@@ -149,21 +185,24 @@ def _page(  # noqa: PLR0913 - a page has these parts
     *,
     lines: Sequence[RuleLine] = (),
     unlisted: int = 0,
-) -> str:
-    return template("page.html").render(
-        verdict=verdict,
-        title=TITLES[verdict],
-        rows=rows,
-        first=reasons[0] if reasons else None,
-        more=len(reasons) - 1 + unlisted,
-        unlisted=unlisted,
-        facts=facts,
-        reasons=reasons,
-        lines=lines[:MAX_LINES],
-        unlisted_lines=max(len(lines) - MAX_LINES, 0),
-        statuses=STATUSES,
-        history=_bars(history),
+) -> Section:
+    return Section(
+        verdict,
+        TITLES[verdict],
+        rows,
+        reasons[0] if reasons else None,
+        len(reasons) - 1 + unlisted,
+        unlisted,
+        facts,
+        reasons,
+        lines[:MAX_LINES],
+        max(len(lines) - MAX_LINES, 0),
+        _bars(history),
     )
+
+
+def _page(title: str, sections: Sequence[Section]) -> str:
+    return template("page.html").render(title=title, pages=sections, statuses=STATUSES)
 
 
 def _facts(report: Report, checks: str) -> Iterator[tuple[str, str]]:

@@ -87,3 +87,17 @@ def test_a_dataset_is_chosen_by_its_name(run: Callable[..., Ended]) -> None:
     assert json.loads(chosen.stdout)["dataset"] == "orders"
     expected = "lakegate: the contract has no dataset order: choose one with --dataset, in Python dataset= (orders)\n"
     assert (unknown.returncode, unknown.stderr) == (2, expected)
+
+
+def test_every_dataset_is_explained(run: Callable[..., Ended], tmp_path: Path) -> None:
+    """Without a name, one table of rules for each."""
+    contract = tmp_path / "shop.yaml"
+    contract.write_text(
+        "apiVersion: v3.1.0\nkind: DataContract\nid: shop\nversion: 1.0.0\nstatus: active\nname: Shop\nschema:\n"
+        "  - {name: a, logicalType: object, properties: [{name: x, logicalType: string, required: true}]}\n"
+        "  - {name: b, logicalType: object, properties: [{name: y, logicalType: integer}]}\n"
+    )
+    lines = run("plan", "--explain", str(contract)).stdout.splitlines()
+
+    assert [line for line in lines if line in {"a", "b"}] == ["a", "b"]
+    assert [line.split()[0] for line in lines if ":1 " in line] == ["x:type:1", "x:required:1", "y:type:1"]
