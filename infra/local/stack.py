@@ -19,6 +19,7 @@ import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from secrets import token_hex
 from typing import TYPE_CHECKING, Final
 from urllib.error import URLError
 
@@ -95,18 +96,20 @@ class Stack:
 
     def _started(self, options: StackOptions, report: Callable[[str], None]) -> LocalState:
         emr, aws = self.daemons
+        secret = token_hex(20)
         report("starting the embedded AWS and the local EMR Serverless")
         with programs.listen(options.port) as listening:
             endpoint = f"http://{programs.LOOPBACK}:{listening.getsockname()[1]}"
             command = programs.emr_command(endpoint, self.folder / "emr", options.mode)
-            pids = {"emr": emr.start(command, programs.emr_environment(self.folder / "tmp"))}
+            pids = {"emr": emr.start(command, programs.emr_environment(self.folder / "tmp", secret))}
             descriptor = listening.fileno()
-            environment = programs.aws_environment(self.folder / "tmp", emr.answers)
+            environment = programs.aws_environment(self.folder / "tmp", emr.answers, secret)
             pids["aws"] = aws.start(programs.aws_command(descriptor), environment, (descriptor,))
         bundle(options.parameters)
         emr.wait(lambda: emr.answers.read_text().endswith("\n"))
         aws.wait(lambda: _answers(endpoint))
-        return LocalState(endpoint, json.loads(emr.answers.read_text())["endpoint"], STACK, pids=pids)
+        found = json.loads(emr.answers.read_text())["endpoint"]
+        return LocalState(endpoint, found, STACK, secret_key=secret, pids=pids)
 
     def _deployed(self, state: LocalState, options: StackOptions, report: Callable[[str], None]) -> LocalState:
         make_bucket(state)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from lakegate.contracts.errors import SetUpError
+from lakegate.infra.local.aws.guard import VARIABLE
 from lakegate.infra.local.clone import ROOT, TOOLS
 from lakegate.infra.local.jars import jars
 from lakegate.infra.local.java import java_home
@@ -68,13 +69,13 @@ def aws_command(descriptor: int) -> Sequence[str]:
     return (str(PYTHON_OF_AWS), str(LAUNCHER), str(descriptor))
 
 
-def aws_environment(scratch: Path, emr: Path) -> dict[str, str]:
+def aws_environment(scratch: Path, emr: Path, secret: str) -> dict[str, str]:
     """Of the embedded AWS and, through it, of the functions; `scratch` takes all that it unpacks.
 
     The file `emr` holds the address of the local EMR Serverless once that runs.
     """
     CODE.mkdir(parents=True, exist_ok=True)
-    own = {"MINISTACK_REGION": REGION, "AWS_SECRET_ACCESS_KEY": "local"}
+    own = {"MINISTACK_REGION": REGION, "AWS_SECRET_ACCESS_KEY": secret, VARIABLE: secret}
     own |= {"LAKEGATE_EMR_ADDRESS": str(emr), "LAKEGATE_CODE": str(CODE)}
     return _environment(scratch) | QUIET | own
 
@@ -85,9 +86,9 @@ def emr_command(endpoint: str, folder: Path, mode: str) -> Sequence[str]:
     return (sys.executable, "-m", "lakegate.infra.local.emr", *place, "--state-dir", str(folder), "--mode", mode)
 
 
-def emr_environment(scratch: Path) -> dict[str, str]:
+def emr_environment(scratch: Path, secret: str) -> dict[str, str]:
     """Of the local EMR Serverless and, through it, of the job: it imports this clone's code."""
-    return _environment(scratch) | {"PYTHONPATH": str(ROOT)}
+    return _environment(scratch) | {"PYTHONPATH": str(ROOT), VARIABLE: secret}
 
 
 def _environment(scratch: Path) -> dict[str, str]:

@@ -33,7 +33,8 @@ class LocalState:
     account: str = ACCOUNT
     access_key: str = ACCOUNT
     """The embedded AWS takes an access key of twelve digits for the account."""
-    secret_key: str = "local"  # noqa: S105 - guards nothing: the endpoint listens to this machine only
+    secret_key: str = ""
+    """Random for each start: both programs serve only requests that are signed by it."""
     pids: Mapping[str, int] = field(default_factory=dict)
     """By name of the process: `aws`, `emr`."""
     api: str = ""
@@ -59,6 +60,8 @@ class LocalState:
         """Write the file, whole or not at all."""
         path.parent.mkdir(parents=True, exist_ok=True)
         aside = path.with_suffix(".aside")
+        aside.unlink(missing_ok=True)
+        aside.touch(mode=0o600)  # the secret is nobody else's
         aside.write_text(json.dumps(asdict(self), indent=2) + "\n")
         aside.replace(path)
 

@@ -21,6 +21,7 @@ from lakegate.functions.ports.errors import NotFound
 from lakegate.functions.usecases.steps import run
 from lakegate.functions.usecases.sweep import sweep
 from lakegate.functions.workload import workload_id
+from lakegate.infra.local.aws.guard import HEADER
 from lakegate.infra.local.stack import Stack
 
 if TYPE_CHECKING:
@@ -221,7 +222,10 @@ class Deployed:
 
     def _faults(self, method: str, body: bytes | None = None) -> None:
         request = urllib.request.Request(  # noqa: S310 - our own service on loopback
-            f"{self.state.emr_endpoint}/_faults", body, {"Content-Type": "application/json"}, method=method
+            f"{self.state.emr_endpoint}/_faults",
+            body,
+            {"Content-Type": "application/json", HEADER: self.state.secret_key},
+            method=method,
         )
         with urllib.request.urlopen(request, timeout=5) as answer:  # noqa: S310 - likewise
             assert answer.status < 300

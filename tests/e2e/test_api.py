@@ -28,6 +28,7 @@ from lakegate.functions.usecases.routing import add_route
 from lakegate.functions.usecases.steps import run
 from lakegate.functions.usecases.sweep import sweep
 from lakegate.functions.usecases.workflows import publish_workflow, referred_of
+from lakegate.infra.local.aws.guard import HEADER
 from lakegate.infra.local.clone import ROOT
 from lakegate.infra.setup.environments import program
 from tests.e2e.deployed import until
@@ -106,9 +107,10 @@ def test_generated_requests_find_nothing(stack: Deployed, tmp_path: Path) -> Non
     state = stack.state
     credential = f"{state.access_key}/20260101/{state.region}/execute-api/aws4_request"
     signature = f"Authorization: AWS4-HMAC-SHA256 Credential={credential}, SignedHeaders=host, Signature=0"
-    command = [str(tool), "run", str(ROOT / "docs/openapi.json"), "--url", state.api, "-H", signature]
+    secret = f"{HEADER}: {state.secret_key}"  # each request would need a signature of its own
+    command = [str(tool), "run", str(ROOT / "docs/openapi.json"), "--url", state.api, "-H", signature, "-H", secret]
     command += ["--max-examples", "200", "--workers", "2", "--no-color", "--exclude-checks", ",".join(NOT_DECLARED)]
-    ended = subprocess.run(  # noqa: S603 - from the lock file; the embedded AWS verifies no signature
+    ended = subprocess.run(  # noqa: S603 - from the lock file
         command, cwd=tmp_path, env={"NO_PROXY": "127.0.0.1"}, capture_output=True, text=True, check=False
     )
 

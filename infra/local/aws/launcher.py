@@ -1,7 +1,9 @@
 """Serves the embedded AWS on a socket that was bound before: `python launcher.py FD`, by the Python of `.tools/ministack`.
 
-Beside the standard library only that environment's packages can be imported here. Eleven things differ from the program
+Beside the standard library only that environment's packages can be imported here. Twelve things differ from the program
 `ministack`, nine of them by wrapping its private names, so its version is pinned exactly.
+
+* Only programs that know the secret of this start are served, and no pages (`guard.py`): functions are code that runs here.
 
 * The socket is given: bound to loopback, so that its port is known before the first request.
 * Events of EMR Serverless are let through. AWS refuses `aws.*` sources from customers; here their sender is another process.
@@ -27,6 +29,7 @@ import hashlib
 import itertools
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -48,6 +51,8 @@ ADDRESS = "LAKEGATE_EMR_ADDRESS"
 """Variable with the file that holds the address of the local EMR Serverless."""
 CODE = "LAKEGATE_CODE"
 """Variable with the folder for the contents of bundles."""
+OPEN = re.compile(r"GET /_ministack/health|POST /_aws/execute-api/[^/]+/api/v1/workload/[0-9a-f]+/callback", re.ASCII)
+"""What nobody signs: whether the service is there, and the one route of the API that has a token in its body."""
 KEPT_SECONDS = 86_400
 LET_THROUGH = "aws.emr-serverless"
 AT_ONCE = max(2, os.cpu_count() or 1)
@@ -81,7 +86,59 @@ def main(descriptor: int) -> None:
     config = import_module("hypercorn.config").Config()
     config.bind = [f"fd://{descriptor}"]
     config.keep_alive_timeout = 75
-    asyncio.run(serve(config))
+    guard = import_module("guard")
+    app = import_module("ministack.app").app
+    asyncio.run(serve(config, guarded(app, guard, os.environ[guard.VARIABLE])))
+
+
+def guarded(app: Any, guard: Any, secret: str) -> Any:  # noqa: ANN401 - of ASGI, and the module
+    """The application for those whom `guard` trusts; its answers allow pages of other origins nothing."""
+
+    async def served(scope: dict[str, Any], receive: Any, send: Any) -> None:  # noqa: ANN401 - of ASGI
+        if scope["type"] == "lifespan":
+            await app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            return
+        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        path = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1")
+        target, body, more = f"{path}?{scope['query_string'].decode('latin-1')}", b"", True
+        read = receive
+        if "x-amz-content-sha256" not in headers:
+            while more:
+                part = await receive()
+                body, more = body + part.get("body", b""), part.get("more_body", False)
+            read = replayed(body, receive)
+        is_open = OPEN.fullmatch(f"{scope['method']} {path}") is not None
+        if guard.is_local(headers) and (is_open or guard.is_trusted(secret, scope["method"], target, headers, body)):
+            await app(scope, read, without_cors(send))
+            return
+        answer = b'{"message":"Forbidden"}'
+        kind = [(b"content-type", b"application/json"), (b"content-length", str(len(answer)).encode())]
+        await send({"type": "http.response.start", "status": 403, "headers": kind})
+        await send({"type": "http.response.body", "body": answer})
+
+    return served
+
+
+def replayed(body: bytes, receive: Any) -> Any:  # noqa: ANN401 - of ASGI
+    """Receives a body that was read before, then what follows."""
+    parts = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def read() -> Any:  # noqa: ANN401 - of ASGI
+        return parts.pop() if parts else await receive()
+
+    return read
+
+
+def without_cors(send: Any) -> Any:  # noqa: ANN401 - of ASGI
+    """Sends an answer without what allows pages of other origins to read it."""
+
+    async def sent(message: dict[str, Any]) -> None:
+        own = [each for each in message.get("headers", ()) if not each[0].lower().startswith(b"access-control-")]
+        await send({**message, "headers": own} if "headers" in message else message)
+
+    return sent
 
 
 def copying(objects: Any) -> Callable[..., Any]:  # noqa: ANN401 - ministack's module
@@ -100,14 +157,12 @@ def copying(objects: Any) -> Callable[..., Any]:  # noqa: ANN401 - ministack's m
     return copied
 
 
-async def serve(config: Any) -> None:  # noqa: ANN401 - hypercorn's
+async def serve(config: Any, app: Any) -> None:  # noqa: ANN401 - hypercorn's, and of ASGI
     """Serve until a signal; then everything ends at once, functions included. All state is in memory, and lost."""
     for each in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(each, os.killpg, os.getpgrp(), signal.SIGKILL)
     never = asyncio.Event()
-    await import_module("hypercorn.asyncio").serve(
-        import_module("ministack.app").app, config, shutdown_trigger=never.wait
-    )
+    await import_module("hypercorn.asyncio").serve(app, config, shutdown_trigger=never.wait)
 
 
 def trusting(put_events: Callable[..., Any]) -> Callable[..., Any]:

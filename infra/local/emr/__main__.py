@@ -10,12 +10,14 @@ import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final
 
 import botocore.session
 from botocore.config import Config
 
 from lakegate.contracts.errors import SetUpError
+from lakegate.infra.local.aws.guard import VARIABLE
 from lakegate.infra.local.emr.events import EventBridge, Reporter
 from lakegate.infra.local.emr.executor import Executor, Processes, Surroundings
 from lakegate.infra.local.emr.faults import Orders
@@ -42,28 +44,33 @@ MODES: Final[Mapping[str, Callable[[Surroundings, argparse.Namespace], Executor]
 def main() -> int:
     """Serve; 2 and one sentence where that cannot be."""
     forget_callers_aws()
+    secret = os.environ.pop(VARIABLE, "")
     try:
-        serve(arguments().parse_args())
+        serve(arguments().parse_args(), secret)
     except SetUpError as error:
         print(f"emr: {error}", file=sys.stderr)
         return UNUSABLE
     return 0
 
 
-def serve(options: argparse.Namespace) -> None:
-    """Build the service, print its address, and serve until SIGTERM or SIGINT."""
-    around = Surroundings(options.aws_endpoint, options.region, options.account, "local")
+def serve(options: argparse.Namespace, secret: str) -> None:
+    """Build the service, print its address, and serve until SIGTERM or SIGINT.
+
+    `secret`: by which requests are signed, those of the service, too; empty: a random one, which is printed.
+    """
+    used = secret or token_hex(20)
+    around = Surroundings(options.aws_endpoint, options.region, options.account, used)
     executor = MODES[options.mode](around, options)
     outlet = EventBridge(_client("events", around))
     reporter = Reporter(outlet)
     files = FileCache(_client("s3", around), options.state_dir / "code")
     life = Life(executor, files, reporter, options.state_dir / "runs", options.minute)
     service = Service(Home(options.account, options.region), life, reporter, Orders())
-    server = ServiceServer(options.port, service, executor)
+    server = ServiceServer(options.port, service, executor, used)
     executor.start()
     for each in (signal.SIGTERM, signal.SIGINT):
         signal.signal(each, lambda *_: threading.Thread(target=server.shutdown).start())
-    print(json.dumps({"endpoint": server.endpoint}), flush=True)
+    print(json.dumps({"endpoint": server.endpoint, **({} if secret else {"secret": used})}), flush=True)
     try:
         server.serve_forever(poll_interval=0.1)
     finally:

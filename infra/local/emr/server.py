@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
 from lakegate.contracts.errors import SetUpError
+from lakegate.infra.local.aws.guard import is_local, is_trusted
 from lakegate.infra.local.emr.errors import (
     AccessDeniedError,
     InternalServerError,
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from lakegate.infra.local.emr.service import Service
 
 HOST: Final = "127.0.0.1"
-_NAMES: Final = frozenset({HOST, "localhost"})
+HEALTH: Final = ("GET", "/_health")
 MAX_BYTES: Final = 4 << 20
 """Of a request: far above what the model's limits add up to."""
 
@@ -38,7 +39,7 @@ class ServiceServer(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, port: int, service: Service, executor: Executor) -> None:
+    def __init__(self, port: int, service: Service, executor: Executor, secret: str) -> None:
         try:
             super().__init__((HOST, port), Handler)
         except (OSError, OverflowError):
@@ -47,6 +48,8 @@ class ServiceServer(ThreadingHTTPServer):
             ) from None
         self.service = service
         self.executor = executor
+        self.secret = secret
+        """By which requests are signed."""
 
     @property
     def endpoint(self) -> str:
@@ -68,7 +71,7 @@ class Handler(BaseHTTPRequestHandler):
     def _answer(self) -> None:
         body = self._body()
         try:
-            self._refuse_foreign()
+            self._refuse_foreign(body)
             members = self._performed(body)
         except ServiceError as error:
             self._refuse(error)
@@ -87,11 +90,14 @@ class Handler(BaseHTTPRequestHandler):
             return b""
         return self.rfile.read(int(size))
 
-    def _refuse_foreign(self) -> None:
-        """Runs execute code: a page in a browser must not be able to ask for one."""
-        host = self.headers.get("Host", "").rpartition(":")[0] or self.headers.get("Host", "")
-        if host not in _NAMES or "Origin" in self.headers:
+    def _refuse_foreign(self, body: bytes) -> None:
+        """Runs execute code: neither a page in a browser nor another user of this machine may ask for one."""
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        if not is_local(headers):
             raise AccessDeniedError("only programs on this machine are served, by the name 127.0.0.1 or localhost")
+        is_open = (self.command, self.path) == HEALTH
+        if not is_open and not is_trusted(self.server.secret, self.command, self.path, headers, body):
+            raise AccessDeniedError("sign the request by the secret key of this start")
 
     def _performed(self, body: bytes) -> Mapping[str, Any]:
         control = _CONTROLS.get((self.command, self.path))
@@ -142,7 +148,7 @@ def _health(server: ServiceServer, _body: bytes) -> Mapping[str, Any]:
 
 
 _CONTROLS: Final[Mapping[tuple[str, str], Callable[[ServiceServer, bytes], Mapping[str, Any]]]] = {
-    ("GET", "/_health"): _health,
+    HEALTH: _health,
     ("GET", "/_faults"): _list_faults,
     ("POST", "/_faults"): _add_fault,
     ("DELETE", "/_faults"): _clear_faults,

@@ -20,6 +20,8 @@ import pytest
 from botocore.config import Config
 from moto.server import ThreadedMotoServer
 
+from lakegate.infra.local.aws.guard import HEADER, VARIABLE
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -179,7 +181,7 @@ def service(aws: Aws, folder: Path, *options: str, **environment: str) -> Iterat
             stderr=log,
             text=True,
             cwd=ROOT,
-            env=os.environ | environment,
+            env=os.environ | {VARIABLE: "local"} | environment,
         )
     assert process.stdout is not None
     with process.stdout:
@@ -223,7 +225,7 @@ def send(emr: Emr, method: str, path: str, body: str = "", **headers: str) -> tu
 
     connection = HTTPConnection(emr.endpoint.removeprefix("http://"), timeout=PATIENCE_SECONDS)
     try:
-        connection.request(method, path, body, headers)
+        connection.request(method, path, body, {HEADER: "local", **headers})
         answer = connection.getresponse()
         return answer.status, json.loads(answer.read())
     finally:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+import boto3
 import pytest
 from botocore.exceptions import ClientError
 from botocore.validate import ParamValidator
 
+from lakegate.infra.local.aws.guard import HEADER
 from lakegate.infra.local.emr.service import OPERATIONS
 from lakegate.infra.local.emr.shapes import model, routes
 from tests.infra.emr.conftest import ROLE, send, until
@@ -305,6 +307,30 @@ def test_a_web_page_is_not_served(emr: Emr, headers: dict[str, str]) -> None:
         status, document = send(emr, "GET", path, **headers)
 
         assert (status, document["__type"]) == (403, "AccessDeniedException")
+
+
+@pytest.mark.parametrize("path", ["/applications", "/_faults", "/applications/1/jobruns"])
+@pytest.mark.parametrize("headers", [{HEADER: "guessed"}, {HEADER: ""}])
+def test_another_user_of_this_machine_is_not_served(emr: Emr, path: str, headers: dict[str, str]) -> None:
+    """Who does not know the secret of this start can neither run code nor order faults."""
+    for method in ("GET", "POST", "DELETE"):
+        status, document = send(emr, method, path, "{}", **headers)
+
+        assert (status, document["__type"]) == (403, "AccessDeniedException")
+
+
+def test_a_request_that_is_signed_by_another_secret_is_refused(emr: Emr) -> None:
+    """As AWS refuses it."""
+    other = boto3.client(
+        "emr-serverless",
+        endpoint_url=emr.endpoint,
+        region_name="us-east-1",
+        aws_access_key_id="000000000000",
+        aws_secret_access_key="guessed",
+    )
+    with pytest.raises(ClientError, match="sign the request by the secret key"):
+        other.list_applications()
+    other.close()
 
 
 def test_the_service_reports_whether_it_is_warm(emr: Emr) -> None:

@@ -62,8 +62,8 @@ def test_nothing_of_a_real_account_reaches_the_programs(tmp_path: Path, monkeypa
     """Credentials, profiles and endpoints of the caller stay outside; scratch files go where `down` removes them."""
     for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "LAKEGATE_STACK", "SPARK_HOME"):
         monkeypatch.setenv(name, "the caller's")
-    found = programs.aws_environment(tmp_path / "scratch", tmp_path / "emr.out") | programs.emr_environment(
-        tmp_path / "scratch"
+    found = programs.aws_environment(tmp_path / "scratch", tmp_path / "emr.out", "s3cret") | programs.emr_environment(
+        tmp_path / "scratch", "s3cret"
     )
 
     assert "the caller's" not in found.values()

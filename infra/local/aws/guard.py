@@ -1,0 +1,73 @@
+"""Who is served by the programs of the local stack, which run code: programs that know the secret of this start.
+
+A page in a browser names itself (`Origin`), or comes by a foreign name that leads here (`Host`). A program of another user on
+this machine does not know the secret, by which requests are signed (AWS Signature Version 4) as for AWS.
+
+Imported by the embedded AWS, too, in its own environment: the standard library alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote, unquote_plus
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+VARIABLE: Final = "LAKEGATE_LOCAL_SECRET"
+"""Environment variable with the secret; never a word of a command, which everybody on the machine can list."""
+HEADER: Final = "x-lakegate-secret"
+"""With the secret itself, for requests that cannot be signed."""
+NAMES: Final = frozenset({"127.0.0.1", "localhost"})
+ALGORITHM: Final = "AWS4-HMAC-SHA256"
+UNSIGNED: Final = "UNSIGNED-PAYLOAD"
+
+
+def is_local(headers: Mapping[str, str]) -> bool:
+    """Whether a request names this machine and comes from no page. Names of headers are in lower case."""
+    host = headers.get("host", "").partition(":")[0].lower()
+    return (host in NAMES or host.endswith(".localhost")) and "origin" not in headers
+
+
+def is_trusted(secret: str, method: str, target: str, headers: Mapping[str, str], body: bytes = b"") -> bool:
+    """Whether a request has the secret, or is signed by it, in a header or in its query. `target`: path and query as sent."""
+    if HEADER in headers:
+        return hmac.compare_digest(headers[HEADER].encode(), secret.encode())
+    path, _, text = target.partition("?")
+    pairs = (each.partition("=") for each in text.split("&") if each)
+    query = [(unquote_plus(name), unquote_plus(value)) for name, _, value in pairs]
+    given = dict(query)
+    in_query = "X-Amz-Signature" in given
+    if in_query:
+        parts = {name: given.get(f"X-Amz-{name}", "") for name in ("Credential", "SignedHeaders", "Signature", "Date")}
+    else:
+        algorithm, _, rest = headers.get("authorization", "").partition(" ")
+        fields = (each.strip().partition("=")[::2] for each in rest.split(",")) if algorithm == ALGORITHM else ()
+        parts = {"Date": headers.get("x-amz-date", ""), **dict(fields)}
+    scope = parts.get("Credential", "").split("/")
+    if len(scope) != 5 or parts["Date"][:8] != scope[1]:  # noqa: PLR2004 - key, day, region, service, a constant
+        return False
+    is_s3 = scope[3] == "s3"
+    hashed = headers.get("x-amz-content-sha256") or hashlib.sha256(body).hexdigest()
+    signed = parts.get("SignedHeaders", "")
+    canonical = (
+        method,
+        path if is_s3 else quote(path, safe="/-_.~"),
+        _canonical(query),
+        "".join(f"{name}:{' '.join(headers.get(name, '').split())}\n" for name in signed.split(";")),
+        signed,
+        UNSIGNED if in_query and is_s3 else hashed,
+    )
+    digest = hashlib.sha256("\n".join(canonical).encode()).hexdigest()
+    key = f"AWS4{secret}".encode()
+    for each in (*scope[1:], "\n".join((ALGORITHM, parts["Date"], "/".join(scope[1:]), digest))):
+        key = hmac.new(key, each.encode(), hashlib.sha256).digest()
+    return hmac.compare_digest(key.hex().encode(), parts.get("Signature", "").encode())
+
+
+def _canonical(query: list[tuple[str, str]]) -> str:
+    """The query as it is signed: sorted, without its own signature."""
+    pairs = sorted([quote(each, safe="-_.~") for each in pair] for pair in query if pair[0] != "X-Amz-Signature")
+    return "&".join("=".join(pair) for pair in pairs)
