@@ -32,7 +32,10 @@ def is_local(headers: Mapping[str, str]) -> bool:
 
 
 def is_trusted(secret: str, method: str, target: str, headers: Mapping[str, str], body: bytes = b"") -> bool:
-    """Whether a request has the secret, or is signed by it, in a header or in its query. `target`: path and query as sent."""
+    """Whether a request has the secret, or is signed by it, in a header or in its query. `target`: path and query as sent.
+
+    Path and query may be signed as AWS defines it, or as they are sent, which older versions of curl do.
+    """
     if HEADER in headers:
         return hmac.compare_digest(headers[HEADER].encode(), secret.encode())
     path, _, text = target.partition("?")
@@ -52,19 +55,23 @@ def is_trusted(secret: str, method: str, target: str, headers: Mapping[str, str]
     is_s3 = scope[3] == "s3"
     hashed = headers.get("x-amz-content-sha256") or hashlib.sha256(body).hexdigest()
     signed = parts.get("SignedHeaders", "")
-    canonical = (
-        method,
-        path if is_s3 else quote(path, safe="/-_.~"),
-        _canonical(query),
+    rest_of_it = (
         "".join(f"{name}:{' '.join(headers.get(name, '').split())}\n" for name in signed.split(";")),
         signed,
         UNSIGNED if in_query and is_s3 else hashed,
     )
-    digest = hashlib.sha256("\n".join(canonical).encode()).hexdigest()
     key = f"AWS4{secret}".encode()
-    for each in (*scope[1:], "\n".join((ALGORITHM, parts["Date"], "/".join(scope[1:]), digest))):
-        key = hmac.new(key, each.encode(), hashlib.sha256).digest()
-    return hmac.compare_digest(key.hex().encode(), parts.get("Signature", "").encode())
+    for each in scope[1:]:
+        key = _keyed(key, each)
+    found = []
+    for at, of in ((path if is_s3 else quote(path, safe="/-_.~"), _canonical(query)), (path, text)):
+        digest = hashlib.sha256("\n".join((method, at, of, *rest_of_it)).encode()).hexdigest()
+        found.append(_keyed(key, "\n".join((ALGORITHM, parts["Date"], "/".join(scope[1:]), digest))).hex())
+    return any([hmac.compare_digest(each.encode(), parts.get("Signature", "").encode()) for each in found])
+
+
+def _keyed(key: bytes, text: str) -> bytes:
+    return hmac.new(key, text.encode(), hashlib.sha256).digest()
 
 
 def _canonical(query: list[tuple[str, str]]) -> str:
