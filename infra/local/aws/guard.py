@@ -67,7 +67,7 @@ def is_trusted(secret: str, method: str, target: str, headers: Mapping[str, str]
     for at, of in ((path if is_s3 else quote(path, safe="/-_.~"), _canonical(query)), (path, text)):
         digest = hashlib.sha256("\n".join((method, at, of, *rest_of_it)).encode()).hexdigest()
         found.append(_keyed(key, "\n".join((ALGORITHM, parts["Date"], "/".join(scope[1:]), digest))).hex())
-    return any([hmac.compare_digest(each.encode(), parts.get("Signature", "").encode()) for each in found])
+    return any(hmac.compare_digest(each.encode(), parts.get("Signature", "").encode()) for each in found)
 
 
 def _keyed(key: bytes, text: str) -> bytes:
