@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, NoReturn
 
 from lakegate.contracts.errors import ContractError, Problem
 from lakegate.contracts.model.literals import literal, number_of
-from lakegate.contracts.model.types import LogicalType
+from lakegate.contracts.model.types import GRAMMARS, LogicalType
 from lakegate.contracts.plan.check import NONE, Check, Interval, Tier, Unit
 from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.predicate import OneOf, Within, together, where
+from lakegate.contracts.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -235,9 +236,15 @@ def value_of(rule: Rule, field: Field, value: object) -> str:
         refuse(
             rule,
             "value-not-of-type",
-            f"a value that rules about {field.name} name is not of the type {field.type.value}",
+            f"{shown(value)}, which a rule about {field.name} names, is not {_form(field.type)}",
         )
     return text
+
+
+def _form(logical: LogicalType) -> str:
+    """What a value of a type is, and how it is written, for a message."""
+    words = GRAMMARS[logical].words.partition(";")[0]
+    return f"of the type {logical.value}: write {words}"
 
 
 def brief(text: str) -> str:

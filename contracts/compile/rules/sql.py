@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.compile.rules.build import refuse, skipped
@@ -64,5 +65,6 @@ def _comparisons(rule: Rule) -> list[Comparison | None]:
 
 
 def _comparison(name: str, operand: object) -> Comparison | None:
-    numbers = [number_of(each) for each in (operand if isinstance(operand, list | tuple) else [operand])]
+    operands = operand if isinstance(operand, list | tuple) else [operand]
+    numbers = [Decimal(each) if isinstance(each, bool) else number_of(each) for each in operands]
     return Comparison(name, tuple(each for each in numbers if each is not None)) if None not in numbers else None

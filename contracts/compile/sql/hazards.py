@@ -72,7 +72,7 @@ def _refusal(node: exp.Expr, functions: Collection[str]) -> tuple[str, str] | No
 
 TABLE = (
     (exp.TableSample, "query-not-repeatable", "{} takes other rows each time: ask all of them."),
-    (STATEMENTS, "query-not-a-select", "A rule asks and changes nothing: write one SELECT."),
+    (STATEMENTS, "query-not-a-select", "{} is no part of a SELECT: a rule asks and changes nothing."),
     (ENVIRONMENT, "query-forbidden", "{} reaches beyond the data: remove it."),
     (GENERATORS, "query-too-large", "{} builds values that grow: a query reads what was delivered."),
 )

@@ -15,6 +15,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from lakegate.contracts.compile.sql.refusal import RefusedError, UntranslatedError
 from lakegate.contracts.model.placeholders import PLACEHOLDERS
+from lakegate.contracts.words import shown
 
 MAX_LENGTH = 10_000
 MAX_TOKENS = 2_000
@@ -30,6 +31,7 @@ PLACEHOLDER_PREFIX = "lakegate_placeholder_"
 OPENING = {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1, TokenType.CASE: 1, TokenType.END: -1}
 NESTING = (TokenType.NOT, TokenType.DASH, TokenType.TILDE)
 MAX_PREFIX_OPERATORS = 8
+ONE_SELECT = "a rule asks and changes nothing, so write one SELECT."
 WHITESPACE = "\t\n\r "
 DEVIATIONS = {"stdevp": exp.StddevPop, "var": exp.Variance, "varp": exp.VariancePop}
 """Functions of T-SQL for which the parser has no class."""
@@ -47,7 +49,10 @@ def parse(text: str, dialect: str) -> exp.Query:
     _check_tokens(_tokens(named, dialect))
     statements = [each for each in _trees(named, dialect) if each is not None and not isinstance(each, exp.Semicolon)]
     if len(statements) != 1 or not isinstance(statements[0], exp.Query):
-        raise RefusedError("query-not-a-select", "A rule asks and changes nothing: write one SELECT.")
+        found = (
+            f"begins with {shown(_first_word(text))}" if len(statements) == 1 else f"has {len(statements)} statements"
+        )
+        raise RefusedError("query-not-a-select", f"The query {found}: {ONE_SELECT}")
     for call in list(statements[0].find_all(exp.Anonymous)):
         _replace_named(call, dialect)
     return statements[0]
@@ -139,17 +144,19 @@ def _trees(text: str, dialect: str) -> list[exp.Expr | None]:
     except ParseError as error:
         found = error.errors[0] if error.errors else {}
         place = (found["line"], found["col"]) if found.get("line") else None
-        raise RefusedError(_code(text), f"The query cannot be read as {dialect}.", place) from None
+        if _first_word(text) in {"", "SELECT", "WITH", "FROM"}:
+            raise RefusedError("query-syntax", f"The query cannot be read as {dialect}.", place) from None
+        message = f"The query begins with {shown(_first_word(text))}: {ONE_SELECT}"
+        raise RefusedError("query-not-a-select", message, place) from None
     except Exception as error:  # noqa: BLE001 - likewise
         code = "query-too-large" if isinstance(error, RecursionError) else "query-syntax"
         raise RefusedError(code, f"The query cannot be read as {dialect}.") from None
 
 
-def _code(text: str) -> str:
-    """`query-not-a-select` for another statement, even if the parser cannot read it; else `query-syntax`."""
+def _first_word(text: str) -> str:
+    """The first word of a query after comments, in capitals: that of its statement."""
     words = re.sub(r"--[^\n]*|/\*.*?\*/", " ", text, flags=re.DOTALL).split()
-    first = words[0].lower().lstrip("(") if words else ""
-    return "query-syntax" if first in {"", "select", "with", "from"} else "query-not-a-select"
+    return words[0].upper().lstrip("(") if words else ""
 
 
 def one_word(node: exp.Expr) -> str:

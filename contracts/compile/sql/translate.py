@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -32,7 +33,7 @@ FUNCTIONS = sorted({name.lower() for form in FORMS if issubclass(form, exp.Func)
 
 
 def translate(contract: Contract, dataset: Dataset, rule: Rule) -> tuple[Query, tuple[str, ...]]:
-    """The query of a rule, and the fields of the rule's dataset that it names.
+    """The query of a rule, and the fields of the rule's dataset that it names. Of an answer, true is 1 and false is 0.
 
     Raises RefusedError if the query must not be executed, UntranslatedError if this version cannot translate it.
     """
@@ -52,6 +53,11 @@ def translate(contract: Contract, dataset: Dataset, rule: Rule) -> tuple[Query, 
         # the parser builds trees without parts that a node must have, or with others, from hostile texts
         raise UntranslatedError("a part of it has a form that is not known") from None
     kinds = [each.kind for each in subquery.columns]
+    if kinds == [SqlKind.BOOLEAN]:
+        alias = names.fresh()
+        truth = f"CASE WHEN {alias}.k0 THEN 1L WHEN (NOT {alias}.k0) THEN 0L ELSE NULL END"
+        text = f"SELECT ({truth}) AS k0 FROM ({subquery.text}) AS {alias}"  # noqa: S608 - generated names
+        subquery, kinds = replace(subquery, text=text), [SqlKind.INTEGER]
     if len(kinds) != 1 or not (kinds[0].numeric or kinds[0] is SqlKind.NULL):
         found = f"{len(kinds)} columns" if len(kinds) != 1 else kinds[0].value
         raise RefusedError(

@@ -235,6 +235,29 @@ def test_each_operator_of_a_query_is_a_check() -> None:
     assert [each.wanted for each in checks] == ["an answer of more than 1", "an answer of at least 0 and at most 9"]
 
 
+@pytest.mark.parametrize(
+    ("operator", "operand", "wanted"),
+    [
+        ("mustBe", True, "exactly 1"),
+        ("mustBe", False, "exactly 0"),
+        ("mustNotBe", True, "not 1"),
+        ("mustBe", 1, "exactly 1"),
+    ],
+)
+def test_an_answer_may_be_true_or_false(operator: str, operand: object, wanted: str) -> None:
+    """ODCS: a query returns a numeric or a boolean value. True is 1 and false is 0."""
+    whole = contract()
+    arguments = {"query": "SELECT count(*) = 0 FROM orders", operator: operand}
+    (check,) = compile_rule(whole, whole.datasets[0], Rule("r", "sql", Origin("$"), (), arguments), ())
+
+    assert check.wanted == f"an answer of {wanted}"
+    assert check.query is not None
+    assert check.query.text == (
+        "SELECT (CASE WHEN q2.k0 THEN 1L WHEN (NOT q2.k0) THEN 0L ELSE NULL END) AS k0 "
+        "FROM (SELECT (count(1) = 0L) AS k0 FROM r0 AS q1) AS q2"
+    )
+
+
 def test_the_deepest_allowed_query_does_not_exceed_the_recursion_limit() -> None:
     """The depth limit of queries keeps the parser and the translator within Python's recursion limit."""
     deep = "(" * 15 + "total" + ")" * 15

@@ -192,6 +192,10 @@ def test_what_cannot_be_computed_is_an_error(sql: str, values: dict[str, str]) -
         ("duckdb", "SELECT count(*) FROM orders WHERE status < 'é' AND status > 'Z'", {"status": "z"}, "1"),
         ("duckdb", "SELECT max(length(concat(status, NULL))) FROM orders", {"status": "abc"}, "3"),
         ("duckdb", "SELECT max(length(status || NULL)) FROM orders", {"status": "abc"}, None),
+        # truths
+        ("duckdb", "SELECT count(*) = 1 FROM orders", {}, "1"),
+        ("duckdb", "WITH a AS (SELECT total FROM orders) SELECT max(total) > 1 FROM a", {"total": "1"}, "0"),
+        ("duckdb", "SELECT max(total) > 1 FROM orders", {}, None),
         # points in time
         ("duckdb", "SELECT max(day(day + INTERVAL 1 MONTH)) FROM orders", {"day": "2024-01-31"}, "29"),
         ("duckdb", "SELECT max(day(day - INTERVAL 1 YEAR)) FROM orders", {"day": "2024-02-29"}, "28"),
