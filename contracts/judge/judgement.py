@@ -55,6 +55,25 @@ class Judgement:
         return reasons(self.causes, self.outcomes)
 
     @property
+    def by_harm(self) -> tuple[CheckOutcome, ...]:
+        """The reasons by status, those of the whole file first, then by the share of rows (or elements) that fail."""
+        worst = {each.status: at for at, each in reversed(tuple(enumerate(self.reasons)))}
+        explains = {cause.as_outcome(): cause.explains for cause in self.causes}
+        outcomes = {each.id: each for each in self.outcomes}
+
+        def share(reason: CheckOutcome) -> Fraction:
+            return max(self._share(outcomes[each]) for each in explains.get(reason, (reason.id,)))
+
+        return tuple(sorted(self.reasons, key=lambda each: (worst[each.status], -share(each))))
+
+    def _share(self, outcome: CheckOutcome) -> Fraction:
+        """The share of rows that fail; 1 where no rows are counted."""
+        if outcome.failing_rows is None:
+            return Fraction(1)
+        of = outcome.numbers.of if outcome.numbers else self.rows
+        return min(Fraction(1), Fraction(outcome.failing_rows, max(1, of)))
+
+    @property
     def explained(self) -> frozenset[str]:
         """Ids of the outcomes that a cause explains."""
         return frozenset(each for cause in self.causes for each in cause.explains)

@@ -145,7 +145,7 @@ def _section(
     gate: Sequence[str] = (),
 ) -> Section:
     counts = counts_of(report.plan, report.judgement)
-    shown = report.judgement.reasons[:MAX_REASONS_OF_PAGE]
+    shown = report.judgement.by_harm[:MAX_REASONS_OF_PAGE]
     status = Status.FAIL if report.judgement.verdict is Verdict.REJECTED else Status.WARN
     return _section_of(
         report.judgement.verdict,

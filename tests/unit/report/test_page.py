@@ -19,7 +19,7 @@ from lakegate.contracts.plan.check import NONE, Check, Interval, Tier, Unit
 from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.plan import Plan, PlanField
 from lakegate.contracts.plan.predicate import Present
-from lakegate.contracts.plan.result import Columns, Measured, Measurement, Result, Sample
+from lakegate.contracts.plan.result import Columns, MalformedRecords, Measured, Measurement, Result, Sample
 from lakegate.contracts.report.delivery import Report
 from lakegate.contracts.report.page import PastDelivery, render, render_unmeasured
 
@@ -92,6 +92,23 @@ def test_the_first_sentences_are_the_verdict_and_what_to_change_first() -> None:
         "Rejected: 10 rows Change first: n : wanted present; measured 4 of 10 rows fail (40 %) (first at row 17). 1 more reason ."
         in page.text
     )
+
+
+def test_what_fails_most_rows_is_changed_first() -> None:
+    """Whatever the order of the fields is, and malformed rows among them; failures come before warnings."""
+    checks = [check("mild", worst=Severity.WARN), check("few"), check("most"), check("some")]
+    answers = [failing("mild", 10), failing("few", 1), failing("most", 9), failing("some", 3)]
+    plan = report(checks, answers).plan
+    result = Result(
+        "w", 1, "0" * 64, "v", 10, malformed=(MalformedRecords("fields", 5, 2),), measurements=tuple(answers)
+    )
+
+    judgement = judge(plan, result)
+
+    assert [each.id for each in judgement.by_harm] == ["most/n", "file/records", "some/n", "few/n", "mild/n"]
+    assert [each.id for each in judgement.reasons] == ["file/records", "few/n", "most/n", "some/n", "mild/n"]
+    page = Page(render(Report(plan, judgement, result, ("a.csv",))))
+    assert "Change first: n : wanted present; measured 9 of 10 rows fail" in page.text
 
 
 def test_an_accepted_delivery_needs_no_change() -> None:
