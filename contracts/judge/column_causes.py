@@ -86,15 +86,16 @@ def column_causes(plan: Plan, result: Result, bad: dict[str, CheckOutcome]) -> I
     declared = {field.name for field in plan.columns}
     absent = [name for name in columns.absent if name in declared]
     pairs = renamed(columns.extra, absent)
+    readers = _readers(plan, columns, bad)
     if pairs:
         extra = ("file/additional-columns",) if set(columns.extra) <= set(pairs.values()) else ()
         subject = "the keys have" if plan.storage.format.is_json else "the header has"
         words = f"{subject} {differ_in(pairs)}: {shown_pairs(pairs)}"
-        yield "column-names", words, (), (*_reading(plan, columns, pairs, bad), *extra)
-    explains = {name: _reading(plan, columns, [name], bad) for name in absent if name not in pairs}
-    failing = {each for each, outcome in bad.items() if outcome.status is Status.FAIL}
-    demanded = [name for name, ids in explains.items() if not failing.isdisjoint(ids)]
-    optional = [name for name in explains if name not in demanded]
+        yield "column-names", words, (), (*_reading(readers, pairs), *extra)
+    lacks = [name for name in absent if name not in pairs]
+    failing = {own for each, own in readers.items() if each in bad and bad[each].status is Status.FAIL}
+    demanded = [name for name in lacks if frozenset({name}) in failing]
+    optional = [name for name in lacks if frozenset({name}) not in failing]
     for lacking, remedies in (
         (demanded, (": deliver it", ": deliver them")),
         (optional, (", which is optional", ", which are optional")),
@@ -104,7 +105,7 @@ def column_causes(plan: Plan, result: Result, bad: dict[str, CheckOutcome]) -> I
             noun, remedy = (words[len(lacking) > 1] for words in (nouns, remedies))
             where = "no record has the" if plan.storage.format.is_json else "the file has no"
             message = f"{where} {noun} {named(lacking)}{remedy}"
-            yield "missing-columns", message, (), _reading(plan, columns, lacking, bad)
+            yield "missing-columns", message, (), _reading(readers, lacking)
     index = [each for each in columns.extra if INDEX.fullmatch(each)]
     if index and columns.found[:1] == (index[0],):
         words = "the first column only numbers the rows: write the file without it (pandas: index=False; R: row.names = FALSE)"
@@ -112,12 +113,17 @@ def column_causes(plan: Plan, result: Result, bad: dict[str, CheckOutcome]) -> I
     yield from _foreign(plan, columns)
 
 
-def _reading(plan: Plan, columns: Columns, names: Iterable[str], bad: dict[str, CheckOutcome]) -> tuple[str, ...]:
-    """The bad outcomes of checks that are bad because one of the columns, or its nested field, is missing."""
-    own = {field.name for field in plan.fields for name in names if field.place[0] == f".{name}"}
-    absent = set(columns.absent)
-    lacking = {check.id for check in plan.checks if check.reads & absent and check.reads & absent <= own}
-    return tuple(each for each in bad if each in lacking)
+def _readers(plan: Plan, columns: Columns, bad: dict[str, CheckOutcome]) -> dict[str, frozenset[str]]:
+    """The bad outcomes of checks that read absent fields, each with the columns of these."""
+    owners, absent = {field.name: field.place[0].removeprefix(".") for field in plan.fields}, frozenset(columns.absent)
+    found = ((check.id, check.reads & absent) for check in plan.checks if check.id in bad)
+    return {name: frozenset(owners[each] for each in lacking) for name, lacking in found if lacking}
+
+
+def _reading(readers: dict[str, frozenset[str]], names: Iterable[str]) -> tuple[str, ...]:
+    """The outcomes that are bad because one of the columns, or its nested field, is missing."""
+    own = frozenset(names)
+    return tuple(each for each, lacking in readers.items() if lacking <= own)
 
 
 def _foreign(plan: Plan, columns: Columns) -> Iterator[Found]:

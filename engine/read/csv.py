@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 SHARE_BYTES = 8 << 20
 """Bytes of an object that one share, and one block of a share, holds."""
+BLOCK_LINES = 1 << 18
+"""Lines of a block: each costs memory, however short it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +61,19 @@ class CsvSource:
             yield chunk
 
     def blocks(self, share: Share) -> Iterator[Block]:
-        """The bytes of a share."""
+        """The bytes of a share, some MiB and some lines at a time."""
         dialect = Dialect.of(self.plan.csv)
+        quote = dialect.raw_quote if dialect.multi_line else None
+        for block, size in self._blocks(share, quote):
+            starts = [0]
+            if block.count(b"\n") > BLOCK_LINES:
+                starts += record_ends(block, quote)[BLOCK_LINES - 1 :: BLOCK_LINES].tolist()
+            for start, end in pairwise([*starts, len(block)]):
+                if end > start or start == 0:
+                    yield block[start:end], 0 if start else size
+
+    def _blocks(self, share: Share, quote: bytes | None) -> Iterator[Block]:
         if _is_whole(self.plan):
-            quote = dialect.raw_quote if dialect.multi_line else None
             yield from object_blocks(self.store, share.address, self.plan.storage.compression, SHARE_BYTES, quote)
         else:
             yield share_block(self.store, share)

@@ -128,23 +128,27 @@ def test_what_was_written_is_what_is_read(rows: list[tuple[tuple[str, bool] | No
     assert (records, malformed, lines) == (list(zip(begins[:-1], texts, strict=True)), [], begins[-1])
 
 
-@given(written_lines, st.integers(1, 40), st.booleans())
-def test_where_a_file_is_cut_changes_nothing(written: list[str], step: int, feed: bool) -> None:  # noqa: FBT001 - drawn
-    """Every cut into shares gives the same records, malformed records and lines as the whole file."""
+@given(written_lines, st.integers(1, 40), st.integers(1, 5), st.booleans())
+def test_where_a_file_is_cut_changes_nothing(written: list[str], step: int, lines: int, feed: bool) -> None:  # noqa: FBT001 - drawn
+    """Every cut into shares, and of shares into blocks, gives the same records, malformed records and lines as the whole file."""
     content = ("\n".join(written) + ("\n" if feed else "")).encode()
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(csv_source, "SHARE_BYTES", step)
+        patched.setattr(csv_source, "BLOCK_LINES", lines)
         cut = read_records(LINE, content)
 
     assert read_records(LINE, content) == cut
 
 
-@given(st.lists(st.tuples(cells, cells, cells), max_size=30), st.integers(1, 60))
-def test_where_a_stream_is_cut_changes_nothing(rows: list[tuple[tuple[str, bool] | None, ...]], size: int) -> None:
+@given(st.lists(st.tuples(cells, cells, cells), max_size=30), st.integers(1, 60), st.integers(1, 5))
+def test_where_a_stream_is_cut_changes_nothing(
+    rows: list[tuple[tuple[str, bool] | None, ...]], size: int, lines: int
+) -> None:
     """Records over several lines come back whole from blocks of any size."""
     content = "".join(",".join(map(spelt, row)) + "\n" for row in rows).encode()
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(csv_source, "SHARE_BYTES", size)
+        patched.setattr(csv_source, "BLOCK_LINES", lines)
         cut = read_records(RECORD, content)
 
     assert read_records(RECORD, content) == cut

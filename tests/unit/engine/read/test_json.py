@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from lakegate.engine.read.json_flat import learned
 from tests.deliveries.delivery import plan_of
 from tests.deliveries.written import packed
 from tests.unit.engine.read.opened import opened, read, read_all
+from tests.unit.test_nested_fields import nested_plan
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -219,3 +221,40 @@ def test_objects_with_parts_go_the_long_way() -> None:
     """The expression finds tokens alone."""
     assert learned(plan().fields, [b'{"id": 1}', b'{"id": {}}']) is None
     assert learned(plan().fields, [b"", b"nothing"]) is None
+
+
+@pytest.mark.parametrize("form", [Format.JSONL, Format.JSON])
+def test_a_chunk_has_few_cells_however_little_its_records_hold(
+    form: Format, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Absent fields and elements count: a chunk ends before it has many of them, or after the record that has them."""
+    monkeypatch.setattr(reader, "MAX_CELLS", 60)
+    empty, many = b'{"id": 1}', b'{"items": [' + b",".join([b"{}"] * 30) + b"]}"
+    records = [empty, b"{}", many, many, *[b"{}"] * 90, many]
+    content = b"\n".join(records) if form is Format.JSONL else b"[" + b",".join(records) + b"]"
+    nested = replace(nested_plan(), storage=Storage(form))
+    source = opened(nested, tmp_path, content)
+
+    chunks = [chunk for share in source.shares for chunk in source.chunks(share)]
+
+    of_records = len([each for each in nested.fields if not each.level])
+    for chunk in chunks:
+        elements = sum(table.num_rows for table in chunk.levels.values())
+        assert chunk.records.num_rows * of_records <= 60
+        assert elements in {0, 30}
+    assert sum(chunk.records.num_rows for chunk in chunks) == len(records)
+    assert (sum(chunk.size for chunk in chunks), sum(chunk.lines for chunk in chunks)) == (len(content), len(records))
+
+
+def test_many_undeclared_keys_take_no_longer_than_their_number(tmp_path: Path) -> None:
+    """Of one record, and of many records with keys of their own; some are kept."""
+    one = b'{"id": 1, ' + b", ".join(b'"k%d": 1' % at for at in range(50_000)) + b"}"
+    many = b"\n".join(
+        b'{"id": 1, ' + b", ".join(b'"k%d-%d": 1' % (row, at) for at in range(250)) + b"}" for row in range(200)
+    )
+    began = time.process_time()
+
+    found = [read(plan(id="integer"), tmp_path, content).extra for content in (one, many)]
+
+    assert [len(each) for each in found] == [200, 200]
+    assert time.process_time() - began < 20
