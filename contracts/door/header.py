@@ -76,7 +76,8 @@ def first_line(head: bytes, csv: Csv) -> str:
 def refuse_header(line: str, csv: Csv, declared: tuple[str, ...]) -> None:
     """UnreadableError where the first record is a header, although the contract declares none."""
     found = [plain(each) for each in cells(line, csv.delimiter, csv.quote)]
-    if len(found) > 1 and set(found) <= {plain(each) for each in declared}:
+    names = set(found)
+    if len(found) == len(names) > 1 and names <= {plain(each) for each in declared}:
         words = "the first line names the declared columns, although the contract declares csv.header: false"
         raise UnreadableError("header", f"{words}: remove it, or declare csv.header: true")
 
