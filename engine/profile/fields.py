@@ -135,16 +135,21 @@ class JsonTokens:
 
 
 def of_json(batches: Iterable[list[bytes]]) -> tuple[FoundField, ...]:
-    """The fields of all records; UnreadableError if there are too many, or none."""
-    top = JsonTokens()
+    """The fields of all records; UnreadableError if there are too many, or none.
+
+    Where no record can be read there is one of no meaning: the judgement of the file has the reason.
+    """
+    top, is_malformed = JsonTokens(), False
     for texts in batches:
         for text in texts:
             try:
                 top.add(parsed(text))
             except MalformedError:
-                continue
+                is_malformed = True
         if top.count() > MAX_COLUMNS:
             raise UnreadableError("too-wide", f"the file has more than {MAX_COLUMNS:,} columns: deliver fewer")
+    if is_malformed and not top.kinds:
+        return (FoundField("value", LogicalType.STRING),)
     if not top.members:
         raise UnreadableError("header", "the file has no record with a value: draft from a file with data")
     return tuple(_of_tokens(key, each) for key, each in top.members.items())
