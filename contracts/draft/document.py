@@ -21,7 +21,7 @@ from lakegate.contracts.model.storage import Compression, Csv, Format
 from lakegate.contracts.plan.plan import Shape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
     from datetime import datetime
 
     from lakegate.contracts.draft.profile import Profile, ProfiledColumn
@@ -146,6 +146,8 @@ def _faulty(faults: Sequence[str]) -> Iterator[Remark]:
 
 
 def _dataset(profile: Profile, name: str, properties: list[Mapping], left_out: list[str], *, is_full: bool) -> Mapping:
+    entries = (one for each in properties for one in each.entries if isinstance(one, YamlEntry))
+    names = {str(each.value) for each in entries if each.key == "name"}
     of_file = profile.rows // max(1, profile.files)
     rows = of_file // HALF
     count = Mapping(
@@ -154,7 +156,9 @@ def _dataset(profile: Profile, name: str, properties: list[Mapping], left_out: l
             YamlEntry("mustBeGreaterOrEqualTo", rows),
         ]
     )
-    settings = Mapping([YamlEntry("property", "lakegate"), YamlEntry("value", Mapping(list(_settings(profile))))])
+    settings = Mapping(
+        [YamlEntry("property", "lakegate"), YamlEntry("value", Mapping(list(_settings(profile, names))))]
+    )
     return Mapping(
         [
             YamlEntry("name", name),
@@ -167,7 +171,21 @@ def _dataset(profile: Profile, name: str, properties: list[Mapping], left_out: l
     )
 
 
-def _settings(profile: Profile) -> Iterator[YamlEntry]:
+def _of_columns(csv: Csv, names: Collection[str]) -> Iterator[YamlEntry]:
+    own = [each for each in csv.null_values_by_column if each.column in names]
+    if own:
+        note = "suggested: there, words for null have the form of the values"
+        yield YamlEntry("nullValuesByColumn", Mapping([YamlEntry(each.column, Flow(each.words)) for each in own]), note)
+
+
+def _separators(csv: Csv) -> Iterator[YamlEntry]:
+    if csv.decimal_separator != ".":
+        yield YamlEntry("decimalSeparator", csv.decimal_separator, "suggested: numbers are written so")
+    if csv.thousands_separator:
+        yield YamlEntry("thousandsSeparator", csv.thousands_separator, "suggested: numbers are written so")
+
+
+def _settings(profile: Profile, names: Collection[str]) -> Iterator[YamlEntry]:
     storage, csv, standard = profile.storage, profile.csv, Csv()
     yield YamlEntry("format", storage.format.value)
     if storage.compression is not Compression.NONE:
@@ -182,6 +200,8 @@ def _settings(profile: Profile) -> Iterator[YamlEntry]:
             YamlEntry("header", csv.header, "" if csv.header else "suggested: the first line has values"),
             YamlEntry("encoding", csv.encoding, "" if csv.encoding.startswith("utf") else "suggested: it is not UTF-8"),
             *([YamlEntry("nullValues", Flow(csv.null_values), nulls)] if csv.null_values else []),
+            *_of_columns(csv, names),
+            *_separators(csv),
             *([YamlEntry("multiLine", csv.multi_line)] if csv.multi_line != standard.multi_line else []),
         ]
         yield YamlEntry("csv", Mapping(found))

@@ -22,6 +22,8 @@ class Spelling:
     """The mistake that `check` would name (`lakegate.contracts.judge.value_mistakes`)."""
     format: str | None = None
     """Of dates and times, the format that a contract can declare; None where more than one fits."""
+    separators: str = ""
+    """Of numbers, the decimal separator and after it that of thousands, where a contract can declare them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -176,7 +176,7 @@ def form_of(  # noqa: PLR0913 - all of it is known of a check
     (code, word), values = found.most_common(1)[0]
     if values * 2 <= len(texts):
         return None
-    return ValueMistake(code, values, len(texts), word or (_separators(texts) if code in _SEPARATING else ""))
+    return ValueMistake(code, values, len(texts), word or (_separators(texts) if code in SEPARATING else ""))
 
 
 def allowed_words(plan: Plan, field: PlanField) -> tuple[str, ...]:
@@ -229,7 +229,8 @@ def remedy(form: ValueMistake, storage: Storage) -> str:
     return words
 
 
-_SEPARATING = frozenset({"thousands", "thousands-point", "decimal-comma"})
+SEPARATING = frozenset({"thousands", "thousands-point", "decimal-comma"})
+"""Mistakes of which a contract can declare the separators."""
 
 
 def _separators(texts: Iterable[str]) -> str:

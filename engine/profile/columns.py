@@ -16,15 +16,15 @@ from lakegate.contracts.draft.profile import Spelling, Values
 from lakegate.contracts.draft.shapes import CODES
 from lakegate.contracts.draft.suggestions import MAX_WORDS
 from lakegate.contracts.judge.value_mistakes import NULL_WORDS
-from lakegate.contracts.model.storage import Format
+from lakegate.contracts.model.storage import Csv, Format, NullWords
 from lakegate.contracts.model.types import GRAMMARS, LogicalType
 from lakegate.contracts.plan.plan import PlanField, Shape
 from lakegate.engine.evaluate.patterns import sql as pattern_sql
 from lakegate.engine.profile.spellings import spelling_of, whole_pattern, with_format
-from lakegate.engine.type.values import text_literal, typed_value
+from lakegate.engine.type.values import plain_number, text_literal, typed_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     import duckdb
 
@@ -80,7 +80,10 @@ class LevelTable:
     name: str
     fields: Mapping[PlanField, FoundField]
     format: Format
-    null_words: tuple[str, ...] = ()
+    csv: Csv = dataclasses.field(default_factory=Csv)
+    """The words for null and the separators of numbers, as they are known so far."""
+    numbers: frozenset[PlanField] = frozenset()
+    """The fields of numbers with the separators of `csv`."""
     spellings: dict[PlanField, tuple[Spelling, tuple[str, ...]]] = dataclasses.field(default_factory=dict)
     """What the first texts of fields seem to be, with formats that may fit."""
 
@@ -135,13 +138,29 @@ class LevelTable:
             first.append(MeasuredField(each, kind, present, values, self.name, self.text(each)))
         yield from self._extremes(first)
 
+    def values_like(self, words: Collection[str]) -> Iterator[NullWords]:
+        """The columns of texts in which words for null have the form of all other texts, with the words that stay null there."""
+        for field in self.fields:
+            kept = set[str]()
+            for word in words:
+                shape = re.sub(r"[a-z]", "[a-z]", re.sub(r"(?<!\\)[A-Z]", "[A-Z]", re.escape(word)))
+                others = f"{field.alias} IS NOT NULL AND {field.alias} NOT IN ({', '.join(map(text_literal, words))})"
+                alike = f"regexp_full_match({field.alias}, {text_literal(shape)})"
+                found, is_like = self._one(
+                    f"SELECT count(*) FILTER (WHERE {field.alias} = {text_literal(word)}), "  # noqa: S608 - generated names, literals
+                    f"coalesce(bool_and({alike}) FILTER (WHERE {others}), false) FROM {self.name}"
+                )
+                if found and is_like:
+                    kept.add(word)
+            if kept:
+                yield NullWords(field.name, tuple(each for each in words if each not in kept))
+
     def text(self, field: PlanField) -> str:
-        """The text of a field in SQL; null words are null."""
-        if not self.null_words:
-            return field.alias
-        return (
-            f"CASE WHEN {field.alias} NOT IN ({', '.join(map(text_literal, self.null_words))}) THEN {field.alias} END"
-        )
+        """The text of a field in SQL; null words are null, and numbers have the separators of the written grammar."""
+        words, found = self.csv.null_words(field.name), field.alias
+        if words:
+            found = f"CASE WHEN {found} NOT IN ({', '.join(map(text_literal, words))}) THEN {found} END"
+        return plain_number(found, self.csv) if field in self.numbers else found
 
     def _likely(self, fields: Sequence[PlanField]) -> dict[PlanField, list[LogicalType]]:
         """The types whose patterns at least half of the first texts match."""

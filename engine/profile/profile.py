@@ -7,17 +7,21 @@ from typing import TYPE_CHECKING
 
 from lakegate.contracts.draft.keys import may_be_key
 from lakegate.contracts.draft.profile import Profile, ProfiledColumn
+from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.plan.plan import Shape
 from lakegate.engine.measure.tables import database
 from lakegate.engine.profile.columns import LevelTable, MeasuredField
 from lakegate.engine.profile.fields import FoundField, step_of
+from lakegate.engine.profile.spellings import with_separators
 from lakegate.engine.profile.tables import read
 from lakegate.engine.profile.unique import unique_columns, unique_pairs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from lakegate.contracts.model.storage import Csv, NullWords
+    from lakegate.contracts.plan.plan import PlanField
     from lakegate.contracts.plan.request import StagedPart
     from lakegate.engine.read.chunk import Level, Store
 
@@ -40,12 +44,17 @@ def profile(
             for each in texts.tables
         ]
         words = tuple(sorted({word for each in tables for word in each.find_null_words()}))
-        by_place: ByPlace = {}
-        rows: dict[Level, int] = {}
-        for each, table in zip(texts.tables, tables, strict=True):
-            table.null_words = words
-            rows[each.level] = table.rows()
-            by_place |= {one.field.place: one for one in table.measured()}
+        own = [found for each in tables for found in each.values_like(words)] if words else []
+        csv = replace(texts.plan.csv, null_values=words, null_values_by_column=tuple(sorted(own, key=_name)))
+        rows = {each.level: table.rows() for each, table in zip(texts.tables, tables, strict=True)}
+        by_place = _measured(tables, csv, frozenset())
+        spelled = [each for each in by_place.values() if each.values.spelling and each.values.spelling.separators]
+        plain = any(each.type is LogicalType.NUMBER for each in by_place.values())
+        other = with_separators(csv, [each.values.spelling for each in spelled if each.values.spelling])
+        if other is not None and (other.decimal_separator == "." or not plain):
+            again = _measured(tables, other, frozenset(each.field for each in spelled))
+            if all(again[each.field.place].present == each.present for each in spelled):
+                csv, by_place = other, again
         values = [by_place[(f".{each.name}",)] for each in texts.fields if each.shape is Shape.VALUE]
         unique = unique_columns(connection, values, rows[()])
         kinds = {each.field.name: each.meaning for each in values}
@@ -53,7 +62,7 @@ def profile(
         pairs = () if has_key else unique_pairs(connection, values, rows[()])
     return Profile(
         texts.plan.storage,
-        replace(texts.plan.csv, null_values=words),
+        csv,
         rows[()],
         len(parts),
         tuple(_column(each, (f".{each.name}",), rows[()], by_place, rows) for each in texts.fields),
@@ -61,6 +70,19 @@ def profile(
         pairs,
         texts.malformed,
     )
+
+
+def _name(each: NullWords) -> str:
+    return each.column
+
+
+def _measured(tables: Sequence[LevelTable], csv: Csv, numbers: frozenset[PlanField]) -> ByPlace:
+    """The fields of all tables by their places, read with a dialect."""
+    found: ByPlace = {}
+    for table in tables:
+        table.csv, table.numbers, table.spellings = csv, numbers, {}
+        found |= {one.field.place: one for one in table.measured()}
+    return found
 
 
 def _flat(fields: tuple[FoundField, ...]) -> list[FoundField]:

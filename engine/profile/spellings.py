@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING
 
 from lakegate.contracts.draft.profile import Spelling
 from lakegate.contracts.draft.suggestions import numeral
-from lakegate.contracts.judge.value_mistakes import BLANKS, MISTAKES, form_of
+from lakegate.contracts.judge.value_mistakes import BLANKS, MISTAKES, SEPARATING, form_of
 from lakegate.contracts.model.types import GRAMMARS, LogicalType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from lakegate.contracts.model.storage import Csv
 
 COVERED = 0.95
 """The share of the first texts that have to be values of the type, or have its mistake."""
@@ -85,7 +87,7 @@ def _of_kind(kind: LogicalType, texts: Sequence[str]) -> tuple[Spelling, tuple[s
     mistake = form_of(kind, others)
     if mistake is None or len(texts) - len(others) + mistake.values < COVERED * len(texts):
         return None
-    spelling = Spelling(kind, mistake.code)
+    spelling = Spelling(kind, mistake.code, separators=mistake.word if mistake.code in SEPARATING else "")
     if mistake.code in _DAYS or kind is LogicalType.TIME:
         formats = tuple(_formats(spelling, texts[0]))
         is_moment = ":" in texts[0]
@@ -111,6 +113,15 @@ def _is_meant(code: str, texts: Sequence[str]) -> bool:
         return frozenset(map(str.casefold, texts)) in _WORDS
     has_currency = code != "currency" or all(map(_MONEY.search, texts))
     return code in _NUMERALS and has_currency and not any(map(_CODE.match, texts))
+
+
+def with_separators(csv: Csv, spellings: Iterable[Spelling]) -> Csv | None:
+    """The dialect with the separators that all numbers have that are spelled with some; None if there are none, or several."""
+    found = [each.separators for each in spellings]
+    decimals, thousands = {each[:1] for each in found}, {each[1:] for each in found if each[1:]}
+    if not all(found) or len(decimals) != 1 or len(thousands) > 1:
+        return None
+    return replace(csv, decimal_separator=decimals.pop(), thousands_separator=next(iter(thousands), ""))
 
 
 def whole_pattern(spelling: Spelling) -> str:

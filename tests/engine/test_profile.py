@@ -19,7 +19,7 @@ from lakegate.contracts.draft.keys import primary_key
 from lakegate.contracts.draft.shapes import UUID
 from lakegate.contracts.draft.suggestions import MAX_WORDS
 from lakegate.contracts.judge.verdict import Verdict
-from lakegate.contracts.model.storage import Compression, Csv, Format, Storage
+from lakegate.contracts.model.storage import Compression, Csv, Format, NullWords, Storage
 from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.plan.plan import Shape
 from lakegate.engine.profile.profile import profile
@@ -39,7 +39,7 @@ ROWS = 60
     ("text", "csv", "names"),
     [
         (b"a,b\n1,x\n2,y\n", Csv(), ["a", "b"]),
-        (b"a;b\n1,5;x\n2,5;y\n", Csv(";"), ["a", "b"]),
+        (b"a;b\n1,5;x\n2,5;y\n", Csv(";", decimal_separator=","), ["a", "b"]),
         (b"a\tb\r\n1\tx\r\n", Csv("\t"), ["a", "b"]),
         (b"a|b\n1|x\n", Csv("|"), ["a", "b"]),
         (b"a\nx\ny\n", Csv(), ["a"]),
@@ -182,10 +182,13 @@ def test_a_number_that_is_unique_by_chance_is_no_key(tmp_path: Path) -> None:
         (lambda at: f"{1 + at % 12:02}/{1 + at % 12:02}/2026", "string", "pattern: "),
         (lambda at: f"2026-01-{1 + at % 28:02} ", "string", "pattern: "),
         (lambda at: f"{at % 3}.{at % 10}.{10 + at % 3}", "string", "pattern: "),
-        (lambda at: f'"{at},{at % 10}"' if at % 4 else f"{at}", "string", "[0-9]+|"),
+        (lambda at: f'"{at},{at % 10}"' if at % 4 else f"{at}", "number", "maximum: 90"),
+        (lambda at: f'"1.0{at:02},50"', "number", "maximum: 1089"),
+        (lambda at: f'"{1 + at},000"', "integer", "maximum: 90000"),
+        (lambda at: f'"{at},5"' if at < 59 else '"5,5 or so"', "string", "pattern: "),
         (lambda at: f"{at} %", "string", "%)$"),
         (lambda at: f"{at}.50 €", "string", "€"),
-        (lambda at: f"{at}'000", "string", "[' "),
+        (lambda at: f"{1 + at}'000", "integer", "maximum: 90000"),
         (lambda at: f" {at}", "string", "^(?: *[-+]"),
         (lambda at: f"ABC{at}", "string", "^ABC[0-9]{1,2}$"),
         (lambda at: "ja" if at % 3 else "nein", "string", "validValues: [ja, nein]"),
@@ -205,6 +208,34 @@ def test_values_in_another_spelling_are_recognised(
     assert own.split()[:2] == ["logicalType:", kind]
     assert option in own
     assert judged(found.plan, path).verdict is Verdict.ACCEPTED
+
+
+def test_separators_that_would_change_other_numbers_are_not_declared(tmp_path: Path) -> None:
+    """Beside numbers with a point, or with two kinds of separators, those with a comma are texts with a pattern."""
+    path = tmp_path / "data.csv"
+    for other in ("{0}.5", "{0}'000,5"):
+        rows = (f'k{at},"{at},5","{other.format(at)}","1.{at:03}"\n' for at in range(60))
+        path.write_text("id,a,b,c\n" + "".join(rows))
+        found = drafted(path)
+
+        assert (found.profile.csv, found.profile.columns[1].type) == (Csv(), LogicalType.STRING)
+        assert 'pattern: "^(?:[-+]?[0-9]+|' in found.draft.text
+        assert judged(found.plan, path).verdict is Verdict.ACCEPTED
+
+
+def test_a_word_for_null_is_a_value_where_it_has_the_form_of_the_others(tmp_path: Path) -> None:
+    """Namibia stays a country; what names no column of the draft is not declared."""
+    path = tmp_path / "data.csv"
+    countries = ["NA", "NE", "NC"]
+    rows = [f"{countries[at % 3]},{'NA' if at == 5 else at},{'NA' if at % 2 else 'yes it is'},NA" for at in range(30)]
+    path.write_text("\n".join(["cc,pop,note, cd", *rows, ""]))
+    found = drafted(path)
+
+    assert found.profile.csv.null_values == ("NA",)
+    assert found.profile.csv.null_values_by_column == (NullWords("cc", ()),)
+    assert "validValues: [NA, NC, NE]" in found.draft.text
+    assert [each.present for each in found.profile.columns] == [30, 29, 15, 0]
+    assert judged(found.plan, path).verdict is Verdict.ACCEPTED_WITH_WARNINGS
 
 
 def test_the_first_texts_do_not_decide_alone(tmp_path: Path) -> None:
