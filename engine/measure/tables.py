@@ -52,6 +52,7 @@ def database(folder: Path, memory: str = MEMORY) -> duckdb.DuckDBPyConnection:
         },
     )
     connection.execute("SET TimeZone = 'UTC'")
+    connection.execute("SET enable_progress_bar = false")  # it is printed among the answers of a slow machine
     patterns.register(connection)
     return connection
 

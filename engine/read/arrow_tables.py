@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from lakegate.engine.read.addressed import AddressedFile
 from lakegate.engine.read.bounds import GRACE_VALUES, RATIO, unreadable
-from lakegate.engine.read.parquet_footer import BYTES, DELTA_LENGTHS, DELTA_TEXTS, MAGIC, footer_of
+from lakegate.engine.read.parquet_footer import BYTES, DELTA_LENGTHS, DELTA_TEXTS, MAGIC, footer_of, longest_page
 from lakegate.engine.read.schema import Table, refuse_values, refuse_wide
 from lakegate.engine.type.arrow import physical_of
 from lakegate.engine.type.physical import Kind, Physical
@@ -36,6 +36,8 @@ SHARE_ROWS = 1 << 17
 """Rows of one share."""
 MAX_AT_ONCE = 16 << 20
 """The most bytes of a batch, unless a single row has more."""
+_SHARED = 16 << 20
+"""Bytes of texts that share their beginnings with others, and are in memory at a time."""
 _KEPT = 4
 """Footers of a delivery that are kept for its next shares."""
 
@@ -201,7 +203,7 @@ def _of_groups(
             file, about, [footer.leaves[at].path[0] for at in wanted if _may_repeat(footer, chosen, at)]
         )
         if names:
-            batches = opened.iter_batches(_rows_at_once(footer, chosen, wanted), row_groups=run, columns=names)
+            batches = opened.iter_batches(_rows_at_once(footer, file, chosen, wanted), row_groups=run, columns=names)
         else:
             batches = [opened.read_row_groups(run, columns=[])]
         for batch in batches:
@@ -244,7 +246,7 @@ def _may_repeat(footer: Footer, groups: list[RowGroup], at: int) -> bool:
     )
 
 
-def _rows_at_once(footer: Footer, groups: list[RowGroup], wanted: list[int]) -> int:
+def _rows_at_once(footer: Footer, file: AddressedFile, groups: list[RowGroup], wanted: list[int]) -> int:
     """Rows that take some MiB, by what the footer counts; fewer where a few bytes of the file may be a long text in each row."""
     rows = sum(each.rows for each in groups)
     most = MAX_AT_ONCE * rows // max(1, sum(_unpacked(footer, each, wanted) for each in groups))
@@ -252,8 +254,8 @@ def _rows_at_once(footer: Footer, groups: list[RowGroup], wanted: list[int]) -> 
         leaf, chunks = footer.leaves[at], [group.chunks[at] for group in groups]
         if leaf.kind == BYTES and len(leaf.path) > 1:
             most = min(most, BATCH)
-        if any(DELTA_TEXTS in each.encodings for each in chunks):
-            most = min(most, GRACE_VALUES // max(1, *(each.unpacked for each in chunks)))
+        shared = [longest_page(file, each) for each in chunks if DELTA_TEXTS in each.encodings]
+        most = min(most, _SHARED // max(1, *shared)) if shared else most
     return max(1, min(most, MAX_ROWS))
 
 

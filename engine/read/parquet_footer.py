@@ -35,6 +35,10 @@ MAX_DEPTH = 100
 _REPEATED = 2
 _CRYPTO = 8
 """The field of a chunk that only an encrypted one has."""
+MAX_PAGES = 20_000
+"""Pages of a chunk whose heads are looked at."""
+LONGEST_HEAD = 64 << 10
+"""Bytes of the head of a page, which has the least and the greatest value."""
 _DEEPEST = 32
 """Structures within structures of Thrift; Parquet has 6."""
 
@@ -60,6 +64,10 @@ class ColumnChunk:
     values: int = 0
     unpacked: int = 0
     codec: int = 0
+    begin: int = 0
+    """Where its first page begins."""
+    packed: int = 0
+    """Bytes of its pages in the file."""
     encodings: frozenset[int] = frozenset()
 
 
@@ -119,6 +127,25 @@ def footer_of(file: AddressedFile) -> Footer:
     return footer
 
 
+def longest_page(file: AddressedFile, chunk: ColumnChunk) -> int:
+    """Bytes of the longest page of a chunk, unpacked: no value is longer. All of the chunk where its pages are very many."""
+    at, end, most = chunk.begin, chunk.begin + chunk.packed, 0
+    begin, window = at, b""
+    for _ in range(MAX_PAGES):
+        if at >= end:
+            return most
+        if at + LONGEST_HEAD > begin + len(window) < file.size or at < begin:
+            file.seek(at)
+            begin, window = at, file.read(2 * LONGEST_HEAD)
+        reading = _Compact(window, at - begin)
+        try:
+            head = reading.structure({2: NUMBER, 3: NUMBER})
+            most, at = max(most, head[2]), begin + reading.at + max(0, head[3])
+        except (IndexError, KeyError, ValueError, RecursionError):
+            raise unreadable("inside") from None
+    return chunk.unpacked
+
+
 def _footer(content: bytes) -> Footer:
     reading = _Compact(content)
     found = reading.structure({2: (LISTS, _element), 3: NUMBER, 4: (LISTS, _group)})
@@ -171,13 +198,14 @@ def _chunk(reading: _Compact) -> ColumnChunk:
     about = found.get(3)
     if _CRYPTO in found or about is None:
         return ColumnChunk(is_encrypted=True)
-    if min(about[5], about[6]) < 0:
+    if min(about[5], about[6], about[7], about[9]) < 0:
         raise ValueError
-    return ColumnChunk(False, about[5], about[6], about[4], frozenset(about[2]))
+    begin = min(about[9], about.get(11) or about[9])
+    return ColumnChunk(False, about[5], about[6], about[4], begin, about[7], frozenset(about[2]))
 
 
 def _values(reading: _Compact) -> dict[int, Any]:
-    return reading.structure({2: (LISTS, _Compact.signed), 4: NUMBER, 5: NUMBER, 6: NUMBER})
+    return reading.structure({2: (LISTS, _Compact.signed), **dict.fromkeys((4, 5, 6, 7, 9, 11), NUMBER)})
 
 
 def _skipped(reading: _Compact) -> None:
@@ -187,10 +215,10 @@ def _skipped(reading: _Compact) -> None:
 class _Compact:
     """Values of Thrift's compact protocol, one after the other. IndexError, KeyError or ValueError where there is none."""
 
-    __slots__ = ("_at", "_content", "_depth")
+    __slots__ = ("_content", "_depth", "at")
 
-    def __init__(self, content: bytes) -> None:
-        self._content, self._at, self._depth = content, 0, 0
+    def __init__(self, content: bytes, at: int = 0) -> None:
+        self._content, self.at, self._depth = content, at, 0
 
     def structure(self, wanted: dict[int, Wanted]) -> dict[int, Any]:
         """The wanted fields of a structure by number."""
@@ -199,9 +227,9 @@ class _Compact:
         self._depth += 1
         if self._depth > _DEEPEST:
             raise ValueError
-        while content[self._at]:
-            head = content[self._at]
-            self._at += 1
+        while content[self.at]:
+            head = content[self.at]
+            self.at += 1
             number = number + (head >> 4) if head >> 4 else self.signed()
             kind = head & 15
             if number not in wanted:
@@ -211,18 +239,18 @@ class _Compact:
             if kind not in kinds:
                 raise ValueError
             found[number] = self._list(read) if kind in LISTS else read(self)
-        self._at += 1
+        self.at += 1
         self._depth -= 1
         return found
 
     def text(self) -> bytes:
         """Bytes behind their number."""
         size = self._unsigned()
-        begin = self._at
-        self._at += size
-        if self._at > len(self._content):
+        begin = self.at
+        self.at += size
+        if self.at > len(self._content):
             raise IndexError
-        return self._content[begin : self._at]
+        return self._content[begin : self.at]
 
     def signed(self) -> int:
         """A number whose lowest bit is its sign."""
@@ -236,12 +264,12 @@ class _Compact:
         return [read(self) for _ in range(size)]
 
     def _head_of_list(self) -> tuple[int, int]:
-        head = self._content[self._at]
-        self._at += 1
+        head = self._content[self.at]
+        self.at += 1
         size = head >> 4
         if size == _LONG:
             size = self._unsigned()
-        if size > len(self._content) - self._at:  # an element takes a byte at the least
+        if size > len(self._content) - self.at:  # an element takes a byte at the least
             raise IndexError
         return size, head & 15
 
@@ -259,21 +287,21 @@ class _Compact:
         elif kind in _MAPS:
             self._skip_map()
         elif kind in _TRUTHS:
-            self._at += is_element
+            self.at += is_element
         else:
-            self._at += _FIXED[kind]
+            self.at += _FIXED[kind]
 
     def _skip_map(self) -> None:
         size = self._unsigned()
         if size:
-            kinds = self._content[self._at]
-            self._at += 1
+            kinds = self._content[self.at]
+            self.at += 1
             for _ in range(size):
                 self._skip(kinds >> 4, is_element=True)
                 self._skip(kinds & 15, is_element=True)
 
     def _unsigned(self) -> int:
-        content, at, shift = self._content, self._at, 7
+        content, at, shift = self._content, self.at, 7
         byte = content[at]
         found = byte & 127
         while byte > 127:  # noqa: PLR2004 - the highest bit
@@ -283,7 +311,7 @@ class _Compact:
             shift += 7
             if shift > 70:  # noqa: PLR2004 - ten bytes of seven bits
                 raise ValueError
-        self._at = at + 1
+        self.at = at + 1
         return found
 
 

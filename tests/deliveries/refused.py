@@ -243,6 +243,12 @@ def dictionary_parquet() -> bytes:
     return as_parquet(pa.table({"id": list(range(2_000)), "name": column}), compression="zstd")
 
 
+def delta_parquet() -> bytes:
+    """2 GB of texts, each all of the one before."""
+    table = pa.table({"id": list(range(2_000)), "name": ["x" * 1_000_000] * 2_000})
+    return as_parquet(table, compression="zstd", use_dictionary=False, column_encoding={"name": "DELTA_BYTE_ARRAY"})
+
+
 def endless_avro() -> bytes:
     """A block that declares a billion records without bytes."""
     schema = {"type": "record", "name": "r", "fields": [{"name": "id", "type": "null"}]}

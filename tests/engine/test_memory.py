@@ -16,7 +16,7 @@ import pytest
 
 from lakegate.contracts.model.storage import Compression, Format, Storage
 from lakegate.infra.local.clone import ROOT
-from tests.deliveries.refused import BOMBS, gzip_of
+from tests.deliveries.refused import BOMBS, delta_parquet, gzip_of
 from tests.deliveries.written import as_parquet, packed
 
 if TYPE_CHECKING:
@@ -175,6 +175,7 @@ LARGE: dict[str, Callable[[], tuple[Storage, bytes, str]]] = {
         ),
         "accepted",
     ),
+    "Parquet of texts that begin alike": lambda: (Storage(Format.PARQUET), delta_parquet(), "rejected"),
     "gzip that unpacks to 69 times its size": lambda: (
         Storage(Format.CSV, Compression.GZIP),
         gzip.compress(
@@ -190,7 +191,7 @@ LARGE: dict[str, Callable[[], tuple[Storage, bytes, str]]] = {
 
 @pytest.mark.parametrize("name", LARGE)
 def test_what_is_just_no_bomb_is_judged_in_bounded_memory(name: str, judged: Judge, small: int) -> None:
-    """Large values and packed files inside the bounds are measured, with keys within the engine's limit and little besides."""
+    """Large values and packed files inside the bounds, or beyond them late, are measured with keys within the engine's limit and little besides."""
     storage, content, expected = LARGE[name]()
     _, peak, verdict = judged(storage, content)
 
