@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from lakegate.contracts.plan.batch import BatchRequest
 from lakegate.functions.ports.batches import Batch, Member
-from lakegate.functions.ports.errors import ConditionFailed, NotFound
+from lakegate.functions.ports.errors import ConditionFailed, NotFound, UnreadableItem
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases import layout
 from lakegate.functions.usecases.grouping import group_of, limits_of
@@ -44,8 +44,9 @@ def join(dependencies: Dependencies, workload: Workload, cause: FailureCause | N
     """
     assert workload.staged is not None
     member = Member(workload.id, workload.attempt + 1, workload.staged.size)
-    if workload.batch and cause in SUCCEEDED:
-        before = dependencies.batches.get(workload.batch)
+    before = _readable(dependencies, workload) if workload.batch and cause in SUCCEEDED else None
+    if before is not None:
+        assert cause is not None
         identity, members = _successor(before, workload.id, cause)
         fresh = partial(_smaller, dependencies, before, identity, members)
         return (yield from _enter(dependencies, workload, member, _found(dependencies, identity, fresh)))
@@ -62,7 +63,13 @@ def _current(dependencies: Dependencies, workload: Workload, member: Member, gro
     identity = dependencies.agenda.cursor(name) or _derived(group, "batches")
     while True:
         fresh = partial(Batch, identity, limits.files or 1, limits.bytes or 1, closes_at)
-        batch = yield from _enter(dependencies, workload, member, _found(dependencies, identity, fresh))
+        try:
+            found = _found(dependencies, identity, fresh)
+        except UnreadableItem as refused:  # nobody can join it: the next one is opened
+            dependencies.left_out.append(refused)
+            batch = None
+        else:
+            batch = yield from _enter(dependencies, workload, member, found)
         if batch is not None:
             return batch
         identity = _derived(identity, "next")
@@ -169,18 +176,31 @@ def _start_request(dependencies: Dependencies, workload: Workload, batch: str) -
     return start_job_run(job, workload.pin.contract, workload.pin.chain, run)
 
 
+def _readable(dependencies: Dependencies, workload: Workload) -> Batch | None:
+    """The batch of a workload; None where its item cannot be read, which is reported: nothing is known of the other members."""
+    try:
+        return dependencies.batches.get(workload.batch)
+    except UnreadableItem as refused:
+        dependencies.left_out.append(refused)
+        return None
+
+
 def cause_of_member(dependencies: Dependencies, workload: Workload, cause: FailureCause) -> FailureCause:
     """Why a member has no result: where others were judged by the same run, nobody knows whose fault it was."""
     if not workload.batch or cause is FailureCause.NOT_STARTED:
         return cause
-    return cause if len(dependencies.batches.get(workload.batch).members) == 1 else FailureCause.BATCH_FAILED
+    batch = _readable(dependencies, workload)
+    return cause if batch is None or len(batch.members) == 1 else FailureCause.BATCH_FAILED
 
 
-def share_of(dependencies: Dependencies, workload: Workload) -> float:
-    """The share of a workload in what its run was billed, by bytes; equal shares where there are none."""
+def share_of(dependencies: Dependencies, workload: Workload) -> float | None:
+    """The share of a workload in what its run was billed, by bytes; equal shares where there are none; None: not known."""
     if not workload.batch:
         return 1.0
-    members = dependencies.batches.get(workload.batch).members
+    batch = _readable(dependencies, workload)
+    if batch is None:
+        return None
+    members = batch.members
     total = sum(each.size for each in members)
     own = sum(each.size for each in members if each.workload == workload.id)
     return own / total if total else 1 / len(members)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.errors import LakegateError
-from lakegate.functions.ports.errors import NotFound, Unfinished
+from lakegate.functions.ports.errors import NotFound, Unfinished, UnreadableItem
 from lakegate.functions.ports.jobs import names_invocation
 from lakegate.functions.usecases.advance import advance, complete
 from lakegate.functions.usecases.steps import Defect
@@ -43,6 +43,9 @@ def _batch_ended(dependencies: Dependencies, batch: str) -> Steps[None]:
         members = dependencies.batches.get(batch).members
     except NotFound:
         return  # a run of somebody else's in the same application
+    except UnreadableItem as refused:  # `sweep` continues each member by its row
+        dependencies.left_out.append(refused)
+        return
     failures: list[LakegateError] = []
     for step in (advance, complete):
         for member in members:

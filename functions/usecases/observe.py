@@ -10,7 +10,7 @@ from lakegate.contracts.errors import InputError
 from lakegate.contracts.judge.verdict import ACCEPTING, Verdict
 from lakegate.contracts.lake.states import Outcome, State
 from lakegate.contracts.plan.billing import cost_of_job
-from lakegate.functions.ports.errors import NotFound
+from lakegate.functions.ports.errors import NotFound, UnreadableItem
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases import layout
 from lakegate.functions.usecases.admission import refused_object, refused_parts
@@ -135,7 +135,11 @@ def _pinned(dependencies: Dependencies, workload: Workload) -> Observation | Non
 
 def _submitting(dependencies: Dependencies, workload: Workload) -> Observation | None:
     if workload.batch:
-        return Observation(Outcome.STORED) if is_to_start(dependencies, workload) else None
+        try:
+            return Observation(Outcome.STORED) if is_to_start(dependencies, workload) else None
+        except UnreadableItem as refused:  # its members are judged alone
+            dependencies.left_out.append(refused)
+            return Observation(Outcome.CONFLICT, cause=FailureCause.BATCH_FAILED)
     if workload.not_before is not None and dependencies.clock.now() < workload.not_before:
         return None
     return Observation(Outcome.STORED)
@@ -158,6 +162,8 @@ def _validating(dependencies: Dependencies, workload: Workload) -> Observation |
     if run is None or run.billed is None:
         return found
     share = share_of(dependencies, workload)
+    if share is None:
+        return found
     return found._replace(cost=cost_of_job(dependencies.places.prices, *(share * each for each in run.billed)))
 
 

@@ -132,7 +132,9 @@ def _over(dependencies: Dependencies, workload: Workload, found: Observation) ->
     """
     if workload.run and not (workload.batch and found.answered):
         yield from perform(Effect.CANCEL_JOB, partial(dependencies.jobs.cancel, workload.run))
-    if not found.answered and result_of(dependencies, workload) is not None:
+    # In SUBMITTING its batch cannot be read: whether a run was started is not known, and nobody looks for its result.
+    is_started = workload.state is not State.SUBMITTING
+    if is_started and not found.answered and result_of(dependencies, workload) is not None:
         raise ConcurrentUpdate(workload.id)
 
 

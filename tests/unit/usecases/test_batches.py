@@ -14,7 +14,7 @@ import pytest
 from lakegate.contracts.door.terms import BatchLimits
 from lakegate.contracts.lake.states import State
 from lakegate.contracts.model.policy import Policy
-from lakegate.functions.ports.errors import Throttled, Unfinished
+from lakegate.functions.ports.errors import Throttled, Unfinished, UnreadableItem
 from lakegate.functions.ports.jobs import JobState
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases import batching
@@ -371,3 +371,32 @@ def test_a_thousand_small_deliveries_are_ten_runs() -> None:
     arrived(env, *(b"good:%d" % number for number in range(1_000)))
 
     assert runs(env) == 10
+
+
+def unreadable(env: Environment, batch: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From here on the item of a batch cannot be read."""
+    usual = env.memory.rows.batches.get
+
+    def get(identity: str) -> Batch:
+        if identity == batch:
+            raise UnreadableItem(f"batch#{batch}", "it is not JSON")
+        return usual(identity)
+
+    monkeypatch.setattr(env.memory.rows.batches, "get", get)
+
+
+@pytest.mark.parametrize(
+    "bodies", [(b"good:1",), (b"good:1", b"bad:1", b"good:2"), (b"poison:1", b"good:1", b"good:2")]
+)
+def test_a_batch_that_cannot_be_read_stops_nobody(bodies: tuple[bytes, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its members are judged alone, whether its run was started or not, and those that follow open another one."""
+    env = Environment(batch=LIMITS)
+    workloads = arrived(env, *bodies)
+    unreadable(env, rows(env, workloads)[0].batch, monkeypatch)
+    workloads += arrived(env, b"good:9")
+    for _ in range(4):
+        finished(env, minutes=90)
+
+    assert [row.state for row in rows(env, workloads)] == [
+        {b"g": State.PUBLISHED, b"b": State.QUARANTINED, b"p": State.FAILED}[each[:1]] for each in (*bodies, b"good:9")
+    ]
