@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import resource
 import struct
 import subprocess
 import sys
@@ -154,6 +153,8 @@ class _AskedStore:
 
 def serve() -> None:
     """Answer one request on standard input with messages on standard output."""
+    import resource  # noqa: PLC0415 - Windows does not have it, and keeps no memory of a process that ended
+
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     asked, answered = sys.stdin.buffer, sys.stdout.buffer
     message = _received(asked)

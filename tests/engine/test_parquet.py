@@ -17,13 +17,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakegate.contracts.door.file_signatures import UnreadableError
+from lakegate.contracts.errors import InputError
 from lakegate.contracts.judge.verdict import Verdict
 from lakegate.contracts.model.storage import Format, Storage
+from lakegate.contracts.plan.request import StagedPart
+from lakegate.engine.digest.files import digest_of, slice_in
+from lakegate.engine.profile.schema import parquet as contract_of_parquet
+from lakegate.engine.profile.tables import read as profiled
 from lakegate.engine.read.addressed import AddressedFile
 from lakegate.engine.read.chunk import Share
 from lakegate.engine.read.local import LocalStore
 from lakegate.engine.read.open import READERS
 from lakegate.engine.read.parquet_footer import footer_of
+from lakegate.engine.read.presence import columns_in
 from tests.deliveries.delivery import plan_of, rule
 from tests.deliveries.parquet_footers import STRUCT, TEXT, Fields, element, put, value, varint, with_footer
 from tests.deliveries.written import as_orc, as_parquet
@@ -274,6 +280,24 @@ def test_a_footer_that_is_wrong_is_the_fault_of_the_file(name: str, judge_files:
         for column, kind in (("x", "integer"), ("text", "string"))
     ]
     assert found == [of_x, of_text]
+
+
+def test_every_reader_of_parquet_survives_an_encrypted_column(tmp_path: Path) -> None:
+    """What reads its values says so, what reads names and types does not need them."""
+    path = tmp_path / "encrypted.parquet"
+    path.write_bytes(with_footer(as_parquet(FLAT, store_schema=False), encrypted("text")))
+    part = StagedPart(path.as_uri(), path.stat().st_size)
+
+    with pytest.raises(InputError, match="cannot be read"):
+        digest_of(path)
+    with pytest.raises(InputError, match="a slice has one column offset"):
+        slice_in(path)
+    with duckdb.connect() as connection, pytest.raises(UnreadableError) as error:
+        profiled(connection, (part,), LocalStore(), lambda _: None)
+    assert error.value.finding.message == "the column 'text' is encrypted: write the file without encryption"
+    contract, lost = contract_of_parquet(path, "x")
+    assert ([each.name for each in contract.datasets[0].fields], lost) == (["x", "text"], ())
+    assert columns_in(plan_for(x="integer"), part, LocalStore()).found == ("x", "text")
 
 
 def test_a_file_of_too_many_pieces_is_refused(judge_files: Callable[..., Judged]) -> None:
