@@ -25,6 +25,7 @@ AT_ONCE = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j3)
 
 setup: .venv/ready ## Make .venv/ (with .venv/bin/lakegate), .tools/ (jars, an archive of their classes, Java where there is none) and the official schemas
 	@$(MAKE) $(AT_ONCE) classes schemas
+	@[ "$(MAKECMDGOALS)" != setup ] || echo "Ready. Next: make sample-data, then $(BIN)/lakegate check --contract contracts/examples/weather.dcm.yaml samples/weather-dirty.csv; or make demo: the whole stack on this machine"
 
 .PHONY: java classes schemas
 java: .venv/ready

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from enum import IntEnum
 from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import urlsplit
 
 import typer
 
@@ -24,6 +26,8 @@ from lakegate.functions.ports.errors import UnreadableItem
 from lakegate.functions.usecases.deliveries import named
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rich.console import Console
 
     from lakegate.cli.aws import DeployedStack
@@ -91,7 +95,12 @@ def _examined(stack: DeployedStack, ask: StackReader, workload: str | None) -> t
         if not page.get("NextToken"):
             break
         more = {"NextToken": page["NextToken"]}
-    return ExaminedStack(stack, resources, dependencies, ask, delivery), delivery
+    return ExaminedStack(stack, resources, dependencies, ask, delivery, is_embedded(os.environ)), delivery
+
+
+def is_embedded(environment: Mapping[str, str]) -> bool:
+    """Whether AWS is on this machine: the embedded one of a local stack."""
+    return urlsplit(environment.get("AWS_ENDPOINT_URL", "")).hostname in {"127.0.0.1", "localhost", "::1"}
 
 
 def _document(name: str, stack: DeployedStack | None, delivery: Delivery | None, report: Examination) -> dict[str, Any]:

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from lakegate.infra.local.state import LocalState
 
 DOWN = 1
+DEAD = {
+    "emr": "EMR Serverless has died, its log is {log}: `lakegate local up` starts it again, and keeps everything.",
+    "aws": "The embedded AWS has died, its log is {log}: all that it held is lost; `lakegate local up --reset` starts another.",
+}
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
@@ -35,16 +39,24 @@ def up(
     small_file_bytes: Annotated[
         int, typer.Option(min=0, help="Deliveries below this size are judged in a Lambda function first.")
     ] = 0,
+    reset: Annotated[
+        bool, typer.Option("--reset", help="Throw away what runs and all that lies in it, and start from nothing.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Start the embedded AWS and the local EMR Serverless, and deploy template.yaml on them; nothing where they run.
 
     Example: lakegate local up
 
+    Where EMR Serverless alone has died, it is started again, and everything else stays as it is. Nothing is thrown away without
+    --reset.
+
     Exit code: 0 it is up, 2 it cannot be, and nothing was left running.
     """
     with interruptible(), progress() as report:
-        state = Stack().up(StackOptions(port, spark, parameters={"SmallFileBytes": str(small_file_bytes)}), report)
+        state = Stack().up(
+            StackOptions(port, spark, parameters={"SmallFileBytes": str(small_file_bytes)}), report, reset=reset
+        )
     if as_json:
         terminal.print_json(asdict(state))
     else:
@@ -67,13 +79,17 @@ def status(as_json: AsJson = False) -> None:
 
     Example: lakegate local status
 
-    Exit code: 0 it is up, 1 it is not.
+    Exit code: 0 it is up, 1 it is not, or a part of it has died.
     """
-    state = Stack().found()
+    stack = Stack()
+    state, dead = stack.found(), stack.dead()
     if as_json:
-        terminal.print_json({"up": state is not None, **(asdict(state) if state else {})})
+        terminal.print_json({"up": state is not None, "dead": list(dead), **(asdict(state) if state else {})})
     elif state is not None:
         _print(state)
+    elif dead:
+        for each in dead:
+            terminal.answers().print(DEAD[each].format(log=stack.folder / f"{each}.log"), markup=False, soft_wrap=True)
     else:
         terminal.answers().print("The local stack is not up: `lakegate local up` starts it.")
     raise typer.Exit(0 if state else DOWN)

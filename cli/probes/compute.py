@@ -148,21 +148,20 @@ def logs(examined: ExaminedStack) -> Iterator[CauseFinding]:
 def _lines(examined: ExaminedStack, group: str) -> Iterator[tuple[str, str]]:
     """Kind and text of every failure that is logged."""
     since = examined.ask.now() - timedelta(minutes=MINUTES)
-    more: dict[str, Any] = {}
+    more: dict[str, Any] = {} if examined.embedded else {"filterPattern": PATTERN}  # it knows no alternatives
     for _ in range(PAGES):
         page = examined.ask(
             "logs",
             "filter_log_events",
             logGroupName=group,
             startTime=int(since.timestamp() * 1000) // 60_000 * 60_000,
-            filterPattern=PATTERN,
             **more,
         )
         for event in page.get("events", ()):
             yield from _line(event["message"])
         if not page.get("nextToken"):
             return
-        more = {"nextToken": page["nextToken"]}
+        more |= {"nextToken": page["nextToken"]}
 
 
 def _line(message: str) -> Iterator[tuple[str, str]]:

@@ -39,6 +39,8 @@ class ExaminedStack:
     ask: StackReader
     delivery: Delivery | None = None
     """The one that the operator names."""
+    embedded: bool = False
+    """Whether it is on the embedded AWS of a local stack, which cannot answer everything (docs/local-stack.md)."""
 
     def name(self, logical: str) -> str:
         """The physical name of a resource. Raises SetUpError for a stack of another version."""

@@ -98,5 +98,6 @@ def _keys(examined: ExaminedStack) -> Iterator[tuple[str, str]]:
 
 
 def _has_index(table: dict[str, Any]) -> bool:
-    indexes = {each["IndexName"]: each["IndexStatus"] for each in table.get("GlobalSecondaryIndexes", ())}
+    # the embedded AWS states no status, AWS always does
+    indexes = {each["IndexName"]: each.get("IndexStatus", "ACTIVE") for each in table.get("GlobalSecondaryIndexes", ())}
     return indexes.get(INDEX) in USABLE

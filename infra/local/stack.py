@@ -67,12 +67,20 @@ class Stack:
         """EMR Serverless first: it is the first to stop."""
         return Daemon("emr", self.folder), Daemon("aws", self.folder)
 
-    def up(self, options: StackOptions, report: Callable[[str], None] = lambda _: None) -> LocalState:
-        """Start what does not run; the state. SetUpError, with nothing left running, where that fails."""
+    def up(
+        self, options: StackOptions, report: Callable[[str], None] = lambda _: None, *, reset: bool = False
+    ) -> LocalState:
+        """Start what does not run; the state. SetUpError, with nothing left running, where a first start fails.
+
+        Of a stack that was up, a dead EMR Serverless alone is started again. The embedded AWS holds everything in memory: where
+        it has died, a new one needs `reset`, which also throws away what runs.
+        """
         with self._alone():
             found = self.found()
-            if found is not None:
+            if found is not None and not reset:
                 return found
+            if not reset and self.path.exists():
+                return self._revived(options, report)
             self._end()
             programs.examine()
             try:
@@ -82,6 +90,27 @@ class Stack:
                 self._end(keep=True)
                 raise
             return state
+
+    def dead(self) -> tuple[str, ...]:
+        """The programs of a stack that was up and that have ended: `aws`, `emr`; none where it never was, or all run."""
+        return tuple(each.name for each in self.daemons if self.path.exists() and each.pid() is None)
+
+    def _revived(self, options: StackOptions, report: Callable[[str], None]) -> LocalState:
+        """A stack that was up with its EMR Serverless started again, at its address. SetUpError where the AWS is dead, too."""
+        state, (emr, aws) = LocalState.read(self.path), self.daemons
+        if aws.pid() is None:
+            raise SetUpError(
+                f"the embedded AWS has died, and with it all that it held: `lakegate local up --reset` starts another, with"
+                f" nothing in it. Its log is {aws.log}."
+            )
+        report("starting the local EMR Serverless again")
+        port = int(state.emr_endpoint.rpartition(":")[2])
+        command = programs.emr_command(state.endpoint, self.folder / "emr", options.mode, port)
+        pid = emr.start(command, programs.emr_environment(self.folder / "tmp", state.secret_key))
+        emr.wait(lambda: emr.answers.read_text().endswith("\n"))
+        state = replace(state, pids={**state.pids, "emr": pid})
+        state.write(self.path)
+        return state
 
     def found(self) -> LocalState | None:
         """The state of a stack whose programs both run; None where there is none."""

@@ -40,7 +40,7 @@ def examine() -> None:
     """Raise SetUpError, in one sentence, where something that the stack is made of is not there."""
     for path in (PYTHON_OF_AWS, PYTHON_OF_SAM):
         if not path.is_file():
-            raise SetUpError(f"{path.relative_to(ROOT)} is missing: run `make setup`.")
+            raise SetUpError(f"{path.relative_to(ROOT)} is missing: run `make stack-tools`.")
     java_home()
     jars()
 
@@ -80,9 +80,9 @@ def aws_environment(scratch: Path, emr: Path, secret: str) -> dict[str, str]:
     return _environment(scratch) | QUIET | own
 
 
-def emr_command(endpoint: str, folder: Path, mode: str) -> Sequence[str]:
-    """Starts the local EMR Serverless beside the AWS at an endpoint."""
-    place = ("--port", "0", "--aws-endpoint", endpoint, "--account", ACCOUNT, "--region", REGION)
+def emr_command(endpoint: str, folder: Path, mode: str, port: int = 0) -> Sequence[str]:
+    """Starts the local EMR Serverless beside the AWS at an endpoint; port 0 takes a free one."""
+    place = ("--port", str(port), "--aws-endpoint", endpoint, "--account", ACCOUNT, "--region", REGION)
     return (sys.executable, "-m", "lakegate.infra.local.emr", *place, "--state-dir", str(folder), "--mode", mode)
 
 

@@ -65,7 +65,8 @@ def serve(options: argparse.Namespace, secret: str) -> None:
     reporter = Reporter(outlet)
     files = FileCache(_client("s3", around), options.state_dir / "code")
     life = Life(executor, files, reporter, options.state_dir / "runs", options.minute)
-    service = Service(Home(options.account, options.region), life, reporter, Orders())
+    kept = options.state_dir / "applications.json"
+    service = Service(Home(options.account, options.region), life, reporter, Orders(), kept)
     server = ServiceServer(options.port, service, executor, used)
     executor.start()
     for each in (signal.SIGTERM, signal.SIGINT):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.infra.local.emr.states import ApplicationState
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from datetime import datetime
 
 MAXIMUM: Final = 15
 """Runs of one application at a time, where its scheduler configuration does not say."""
@@ -71,6 +71,11 @@ class Application:
             "updatedAt": self.updated_at,
         }
 
+    def kept(self) -> dict[str, Any]:
+        """What `restored` makes the application of."""
+        times = {"created_at": self.created_at.isoformat(), "updated_at": self.updated_at.isoformat()}
+        return {"id": self.id, "arn": self.arn, "request": self.request, **times}
+
     def summary(self) -> dict[str, Any]:
         """The application as ListApplications returns it."""
         document = self.document()
@@ -94,3 +99,9 @@ class Application:
     def _scheduler(self) -> Mapping[str, Any]:
         found: Mapping[str, Any] = self.request.get("schedulerConfiguration", {})
         return found
+
+
+def restored(kept: Mapping[str, Any]) -> Application:
+    """An application of a service that has ended; a run starts it again."""
+    times = {name: datetime.fromisoformat(kept[name]) for name in ("created_at", "updated_at")}
+    return Application(kept["id"], kept["arn"], kept["request"], **times, state=ApplicationState.CREATED)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.infra.local.emr import events
-from lakegate.infra.local.emr.applications import Application
+from lakegate.infra.local.emr.applications import Application, restored
 from lakegate.infra.local.emr.errors import Absent, Conflict, Invalid, Unsupported
 from lakegate.infra.local.emr.limits import refuse_unsupported
 from lakegate.infra.local.emr.listing import Members, page, wanted
@@ -15,6 +16,7 @@ from lakegate.infra.local.emr.states import ENDS, ApplicationState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
     from lakegate.infra.local.emr.faults import Orders
     from lakegate.infra.local.emr.life import Life
@@ -23,9 +25,14 @@ _IDLE: Final = frozenset({ApplicationState.CREATED, ApplicationState.STOPPED})
 
 
 class Service:
-    """Applications and runs of one account in one region, in memory."""
+    """Applications and runs of one account in one region, in memory.
 
-    def __init__(self, home: Home, life: Life, reporter: events.Reporter, orders: Orders) -> None:
+    Applications are also in a file, if one is given: a service that is started again has them, not started, and no runs.
+    """
+
+    def __init__(
+        self, home: Home, life: Life, reporter: events.Reporter, orders: Orders, kept: Path | None = None
+    ) -> None:
         self._home = home
         self._life = life
         self._reporter = reporter
@@ -33,6 +40,9 @@ class Service:
         self._applications: dict[str, Application] = {}
         self._runs: dict[str, Run] = {}
         self._tokens: dict[tuple[str, ...], tuple[Members, Members]] = {}
+        self._kept = kept
+        if kept is not None and kept.exists():
+            self._applications = {each.id: each for each in map(restored, json.loads(kept.read_text()))}
 
     def perform(self, operation: str, request: Members) -> Members:
         """Perform an operation; ServiceError where it is refused."""
@@ -83,6 +93,7 @@ class Service:
             )
         application.request |= {name: request[name] for name in request.keys() - {"applicationId", "clientToken"}}
         application.updated_at = now()
+        self._keep()
         return {"application": application.document()}
 
     def start_application(self, request: Members) -> Members:
@@ -203,6 +214,15 @@ class Service:
         for state in states:
             previous, application.state, application.updated_at = application.state, state, now()
             self._reporter.plain(events.APPLICATION, application.detail(previous), application.updated_at)
+        self._keep()
+
+    def _keep(self) -> None:
+        """Write the applications that are not deleted, whole or not at all."""
+        if self._kept is not None:
+            there = [each for each in self._applications.values() if each.state is not ApplicationState.TERMINATED]
+            aside = self._kept.with_suffix(".aside")
+            aside.write_text(json.dumps([each.kept() for each in there]))
+            aside.replace(self._kept)
 
     def _application(self, request: Members) -> Application:
         found = self._applications.get(request["applicationId"])

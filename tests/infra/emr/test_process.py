@@ -37,6 +37,21 @@ def test_a_stopped_service_leaves_nothing_running(aws: Aws, tmp_path: Path, sign
         until(lambda: not running(started), "all of it ended")
 
 
+def test_a_service_that_is_started_again_has_its_applications(aws: Aws, tmp_path: Path) -> None:
+    """Its runs are unknown; a deleted application is gone, and a run starts one that is left."""
+    with service(aws, tmp_path, "--mode", "process") as emr:
+        first, gone = emr.application, emr.client.create_application(releaseLabel="emr-7.14.0", type="SPARK")
+        emr.client.delete_application(applicationId=gone["applicationId"])
+        os.kill(emr.pid(), signal.SIGKILL)
+        emr.process.wait(PATIENCE_SECONDS)
+    with service(aws, tmp_path, "--mode", "process") as emr:
+        listed = [each["id"] for each in emr.client.list_applications()["applications"]]
+        emr.application = first
+        emr.reaches(emr.start(aws.program("", "empty.py")), "SUCCESS")
+
+    assert listed[1:] == [first]  # the first one is that of the second service of this test
+
+
 def test_a_service_without_aws_still_serves(tmp_path: Path) -> None:
     """EventBridge and S3 that do not answer cost a line for each event or log, and no run its end."""
     command = [

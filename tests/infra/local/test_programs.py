@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+import subprocess
 import time
 import zipfile
 from types import SimpleNamespace
@@ -54,7 +55,7 @@ def test_what_set_up_has_not_installed_is_named(lacking: str, monkeypatch: pytes
         monkeypatch.setattr(programs, name, programs.ROOT / "Makefile")
     monkeypatch.setattr(programs, lacking, programs.ROOT / ".tools/none/bin/thing")
 
-    with pytest.raises(SetUpError, match=r"^\.tools/none/bin/thing is missing: run `make setup`\.$"):
+    with pytest.raises(SetUpError, match=r"^\.tools/none/bin/thing is missing: run `make stack-tools`\.$"):
         programs.examine()
 
 
@@ -180,3 +181,14 @@ def test_services_are_known_by_their_names_and_by_those_of_their_endpoints() -> 
         True,
         False,
     ]
+
+
+def test_set_up_ends_with_a_next_step() -> None:
+    """Whoever has set up reads what to do with it; a target that needs set-up does not say so."""
+    last = {
+        goal: subprocess.run(["make", "-n", goal], cwd=programs.ROOT, capture_output=True, text=True, check=True).stdout  # noqa: S603, S607
+        for goal in ("setup", "stack-tools")
+    }
+
+    assert last["setup"].splitlines()[-1].startswith('[ "setup" != setup ] || echo "Ready. Next: make sample-data')
+    assert '[ "stack-tools" != setup ]' in last["stack-tools"]

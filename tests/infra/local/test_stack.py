@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -59,13 +61,52 @@ def test_up_again_changes_nothing(stack: Stack) -> None:
     assert stack.up(StackOptions()) == stack.up(StackOptions(port=1))
 
 
-def test_up_replaces_what_has_half_died(stack: Stack) -> None:
-    """One program without the other is not a stack: both are restarted."""
+def test_up_starts_a_dead_emr_serverless_alone(stack: Stack) -> None:
+    """At its address, beside the AWS as it is; the state names the new process."""
+    first = stack.up(StackOptions())
+    before = stack.dead()
+    stack.daemons[0].stop()
+    dead = stack.dead(), stack.found()
+    again = stack.up(StackOptions())
+
+    assert (before, dead) == ((), (("emr",), None))
+    assert again == replace(first, pids={"aws": first.pids["aws"], "emr": stack.daemons[0].pid()})
+    assert (again, stack.dead()) == (stack.found(), ())
+
+
+def test_a_dead_aws_is_replaced_only_on_request(stack: Stack) -> None:
+    """All that it held is lost, and nothing else is thrown away without --reset."""
     first = stack.up(StackOptions())
     stack.daemons[1].stop()
+    with pytest.raises(SetUpError, match=r"the embedded AWS has died, .* --reset` starts another"):
+        stack.up(StackOptions())
+    left = stack.daemons[0].pid()
+    after = stack.up(StackOptions(), reset=True)
 
-    assert stack.found() is None
-    assert first.pids["emr"] != stack.up(StackOptions()).pids["emr"]
+    assert left == first.pids["emr"]
+    assert first.pids["emr"] != after.pids["emr"]
+
+
+def test_a_reset_replaces_a_stack_that_runs(stack: Stack) -> None:
+    """It begins from nothing."""
+    first = stack.up(StackOptions())
+
+    assert stack.up(StackOptions(), reset=True).pids["aws"] != first.pids["aws"]
+
+
+def test_a_dead_part_is_named_with_what_to_do(stack: Stack) -> None:
+    """By `local status`; its exit code is 1."""
+    run = CliRunner().invoke
+    stack.up(StackOptions())
+    answers = []
+    for each in stack.daemons:
+        each.stop()
+        answers.append(run(app, ["local", "status"]))
+
+    assert [each.exit_code for each in answers] == [1, 1]
+    assert answers[0].stdout.startswith("EMR Serverless has died, its log is ")
+    assert "lakegate local up --reset" in answers[1].stdout
+    assert json.loads(run(app, ["local", "status", "--json"]).stdout) == {"up": False, "dead": ["emr", "aws"]}
 
 
 def test_down_leaves_nothing(stack: Stack) -> None:

@@ -251,3 +251,27 @@ def test_probes_only_read() -> None:
 def test_the_page_has_every_cause_and_every_right() -> None:
     """docs/doctor.md is what `python -m tests.unit.cli.doctor.page` writes."""
     assert PAGE.read_text() == generated(PAGE.read_text())
+
+
+def test_the_embedded_aws_is_asked_for_what_it_can_answer(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has no quotas, states no status of an index, and filters no log lines by several words."""
+    described = world.usual("dynamodb", "describe_table")
+
+    def without_status(request: dict[str, Any]) -> Any:
+        answer = described(request)
+        for each in answer["Table"].get("GlobalSecondaryIndexes", ()):
+            each.pop("IndexStatus", None)
+        return answer
+
+    asked: list[dict[str, Any]] = []
+    lines = world.usual("logs", "filter_log_events")
+    world.say("dynamodb", "describe_table", without_status)
+    world.say("logs", "filter_log_events", lambda request: asked.append(request) or lines(request))  # type: ignore[func-returns-value]
+    world.refuse("service-quotas", "list_service_quotas", "UnknownService", 404)
+    elsewhere = world.lakegate("doctor", *PATIENT)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:4566")
+    asked.clear()
+    here = world.lakegate("doctor", *PATIENT)
+
+    assert (elsewhere.exit_code, here.exit_code) == (3, 0), here.output
+    assert {"filterPattern" in each for each in asked} == {False}
