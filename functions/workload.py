@@ -178,6 +178,8 @@ class Workload(NamedTuple):
     answer: ApprovalAnswer | None = None
     unknown: str = "{}"
     """What a newer release has put into the row beside this, as JSON: it is written again as it was."""
+    tries: int = 0
+    """How many workers have taken it since its row was last written, and were not seen to come to an end."""
 
 
 @dataclass(frozen=True, slots=True)

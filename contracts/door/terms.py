@@ -31,6 +31,8 @@ class BatchLimits(NamedTuple):
 
 
 UNLIMITED: Final = BatchLimits()
+REMEMBERED_BYTES: Final = 256 << 10
+"""Of a plan whose terms are remembered, with its bytes: 16 MiB of all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +86,17 @@ UNROUTED: Final = Terms()
 """The terms of an upload before a plan is pinned, and where no route covers the key."""
 
 
-@lru_cache(maxsize=128)
 def terms_of(plan: bytes) -> Terms:
-    """The terms of a plan, given its bytes."""
+    """The terms of a plan, given its bytes. Those of plans that are not large are remembered."""
+    return _remembered(plan) if len(plan) <= REMEMBERED_BYTES else _terms(plan)
+
+
+@lru_cache(maxsize=64)
+def _remembered(plan: bytes) -> Terms:
+    return _terms(plan)
+
+
+def _terms(plan: bytes) -> Terms:
     document = json.loads(plan)
     policy, storage = document["policy"], storage_of(document)
     as_slices = policy.get("publish_as") == "parquet"

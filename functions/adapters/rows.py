@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
 T = TypeVar("T")
-_BESIDE: Final = frozenset({"due_at", "unknown"})
+_BESIDE: Final = frozenset({"due_at", "tries", "unknown"})
 """Fields that are not in the JSON of a row under their names."""
 REMEMBERED: Final = timedelta(days=90)
 """How long a message stays after it was written; by then it was sent, or an alarm has rung for months."""
@@ -130,6 +130,7 @@ def workload_item(workload: Workload) -> dict[str, dict[str, str]]:
         "attempt": number(workload.attempt),
         "result": text(workload.decision.result if workload.decision else ""),
         "row": text(json.dumps(row, default=_plain, separators=(",", ":"))),
+        **({"tries": number(workload.tries)} if workload.tries else {}),
         **due(workload),
     }
 
@@ -144,7 +145,8 @@ def workload_of(item: Mapping[str, Any]) -> Workload:
     known = {name: row.pop(name) for name in Workload._fields if name in row and name not in _BESIDE}
     parts = {name: _PARTS[name](value) if name in _PARTS else value for name, value in known.items()}
     due_at = datetime.fromisoformat(item["at"]["S"]) if "at" in item else None
-    workload = Workload(**parts, due_at=due_at, unknown=json.dumps(row))
+    tries = int(item["tries"]["N"]) if "tries" in item else 0
+    workload = Workload(**parts, due_at=due_at, tries=tries, unknown=json.dumps(row))
     kept = (workload_key(workload.id)["id"], text(workload.state), number(workload.attempt))
     if kept != (item["id"], item["state"], item["attempt"]):
         raise ValueError("state or attempt of the item are not those of its row")

@@ -99,17 +99,21 @@ class DynamoWorkloads:
         """An update of the item of the line."""
         self.table.update(turn_key(line), "turn", **state_replaced(before, runs))
 
-    def lease(self, workload: Workload, until: datetime) -> None:
+    def lease(self, workload: Workload, until: datetime, tries: int = 0) -> None:
         """Move `at`, if it is still where this worker saw it."""
         if workload.due_at is None:
             raise ConditionFailed("due_at")
         self.table.update(
             workload_key(workload.id),
             "due_at",
-            UpdateExpression="SET #at = :until",
+            UpdateExpression="SET #at = :until, tries = :tries",
             ConditionExpression="#at = :seen",
             ExpressionAttributeNames={"#at": "at"},
-            ExpressionAttributeValues={":until": text(instant(until)), ":seen": text(instant(workload.due_at))},
+            ExpressionAttributeValues={
+                ":until": text(instant(until)),
+                ":tries": number(tries),
+                ":seen": text(instant(workload.due_at)),
+            },
         )
 
 

@@ -78,6 +78,6 @@ class Workloads(Protocol):
         """Set the merge state of a line that is still as it was. ConditionFailed (`turn`) where a delivery was decided."""
         ...
 
-    def lease(self, workload: Workload, until: datetime) -> None:
-        """Set `due_at` to `until` if it is still that of `workload`. Raises ConditionFailed."""
+    def lease(self, workload: Workload, until: datetime, tries: int = 0) -> None:
+        """Set `due_at` to `until`, and `tries`, if `due_at` is still that of `workload`. Raises ConditionFailed."""
         ...

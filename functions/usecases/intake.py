@@ -165,4 +165,5 @@ def _terms(dependencies: Dependencies, version: ObjectVersion, identity: str) ->
 
 def _received(dependencies: Dependencies, version: ObjectVersion, identity: str) -> Workload:
     source = SourceObject(version.bucket, version.key, version.version, version.etag, version.size, version.checksum)
-    return Workload(identity, source, State.RECEIVED, dependencies.clock.now() + dependencies.timing.lease)
+    due = dependencies.clock.now() + dependencies.timing.lease
+    return Workload(identity, source, State.RECEIVED, due, tries=1)  # who claims it takes it

@@ -51,7 +51,10 @@ def move(  # noqa: PLR0913 - the write has these parts
     3. The content belongs to another delivery, the line is paused or is not, or it is another delivery's turn: ConditionFailed
        with reason `content`, `pause` or `turn`, for the caller to handle.
     4. Another worker has moved the row: ConcurrentUpdate.
+
+    A step that is done is no try any more.
     """
+    after = after._replace(tries=0)
     expected = Expected(before.state, before.attempt)
     try:
         save = partial(dependencies.workloads.save, after, expected, message=message)
@@ -67,8 +70,8 @@ def move(  # noqa: PLR0913 - the write has these parts
 
 
 def is_same_write(current: Workload, wanted: Workload) -> bool:
-    """Whether the row is what was to be written; `due_at` belongs to the lease and may differ."""
-    return current._replace(due_at=wanted.due_at) == wanted
+    """Whether the row is what was to be written; what belongs to the lease may differ."""
+    return current._replace(due_at=wanted.due_at, tries=wanted.tries) == wanted
 
 
 def is_unchanged(current: Workload, before: Workload) -> bool:

@@ -17,11 +17,12 @@ from lakegate.functions.usecases.intake import admit
 from lakegate.functions.usecases.lifecycle import settle_line
 from lakegate.functions.usecases.lines import lines_of
 from lakegate.functions.usecases.revalidating import discover_schedules, revalidate
-from lakegate.functions.usecases.steps import Defect, Effect, perform
+from lakegate.functions.usecases.steps import Alarm, Defect, Effect, perform
 from lakegate.functions.workload import TERMINAL, State, workload_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from datetime import datetime
 
     from lakegate.contracts.lake.revalidations import EndedRun
     from lakegate.functions.ports.objects import ObjectVersion
@@ -60,42 +61,58 @@ def sweep(dependencies: Dependencies, batch: int = BATCH) -> Steps[Swept]:
     The parts take turns, a batch at a time, until all is done or time is short. The index of what is due is read once. Each
     listing continues where the last sweep stopped, so that several sweeps cover a large bucket. Attempts that were prepared
     on the way are started in the end, after one pause for all of them.
+
+    What may have ended a worker (its memory, its time) comes last, those with the fewest tries first, and is set aside after
+    some tries: whatever it does, everything else is done before.
     """
     swept = Swept()
     due = deque(dependencies.agenda.due(dependencies.clock.now(), DUE_PER_SWEEP))
     lines = deque(dependencies.lines.due(dependencies.clock.now(), DUE_PER_SWEEP))
     measured = deque(dependencies.revalidations.due(dependencies.clock.now(), DUE_PER_SWEEP))
     resumed: list[Workload] = []
+    doubtful: list[tuple[int, str]] = []
     released: set[str] = set()
     landing = Listing("landing", dependencies.places.landing, "", partial(admit, dependencies))
     staging = Listing("staging", dependencies.places.lake, layout.STAGING, partial(_unstage, dependencies))
     parts = [
-        partial(_due, dependencies, swept, due, resumed, batch),
-        partial(_released, dependencies, swept, released, batch),
+        partial(_due, dependencies, swept, due, resumed, doubtful, batch),
         partial(_listed, dependencies, swept, landing, batch),
         partial(_listed, dependencies, swept, staging, batch),
         partial(_lines, dependencies, swept, lines, settle_line, batch),
         partial(_lines, dependencies, swept, measured, revalidate, batch),
         partial(_scheduled, dependencies, swept),
         partial(_heads, dependencies, swept),
+        partial(_released, dependencies, swept, released, batch),
     ]
     while parts:
         part = parts.pop(0)
         if (yield from part()):
             parts.append(part)
     yield from _retried(dependencies, swept, resumed)
+    for _, identity in sorted(doubtful):
+        if _has_time(dependencies):
+            yield from _guarded(swept, identity, _tried_again(dependencies, swept, identity))
     swept.failures += dependencies.taken_out()
     return swept
 
 
-def _due(dependencies: Dependencies, swept: Swept, due: deque[str], resumed: list[Workload], batch: int) -> Steps[bool]:
-    """Continue a batch of workloads. Returns whether there are more."""
+def _due(  # noqa: PLR0913, PLR0917 - what a sweep has found so far
+    dependencies: Dependencies,
+    swept: Swept,
+    due: deque[str],
+    resumed: list[Workload],
+    doubtful: list[tuple[int, str]],
+    batch: int,
+) -> Steps[bool]:
+    """Continue a batch of workloads, but those that some worker took and did not finish. Returns whether there are more."""
     for _ in range(min(batch, len(due))):
         if not _has_time(dependencies):
             return False
         identity = due.popleft()
         row = yield from _guarded(swept, identity, _resume(dependencies, identity))
-        if row is not None:
+        if row is not None and row.tries:
+            doubtful.append((row.tries, identity))
+        elif row is not None:
             resumed.append(row)
     return bool(due)
 
@@ -204,19 +221,46 @@ def _retried(dependencies: Dependencies, swept: Swept, rows: list[Workload]) -> 
         yield from _guarded(swept, identity, _resume(dependencies, identity))
 
 
-def _resume(dependencies: Dependencies, identity: str) -> Steps[Workload | None]:
-    """Re-read by key, because the index lags; lease, so that two sweeps do not do one thing twice; advance."""
+def _resume(dependencies: Dependencies, identity: str, *, again: bool = False) -> Steps[Workload | None]:
+    """Re-read by key, because the index lags; lease, so that two sweeps do not do one thing twice; advance.
+
+    A workload with tries is returned as it is, unless it is tried `again`.
+    """
     workload = dependencies.workloads.get(identity)
-    now = dependencies.clock.now()
+    now, timing = dependencies.clock.now(), dependencies.timing
     if workload.state is State.HELD or workload.due_at is None or workload.due_at > now:
         return None
+    if workload.tries and not again:
+        return workload
+    tries = workload.tries + 1
+    until = now + (timing.lease if tries < timing.tries else timing.aside)
     try:
-        yield from perform(
-            Effect.LEASE, partial(dependencies.workloads.lease, workload, now + dependencies.timing.lease)
-        )
+        yield from perform(Effect.LEASE, partial(dependencies.workloads.lease, workload, until, tries))
     except ConditionFailed:
         return None
-    return (yield from advance(dependencies, dependencies.workloads.get(identity)))
+    try:
+        after = yield from advance(dependencies, dependencies.workloads.get(identity))
+    except Exception:
+        yield from _came_back(dependencies, identity, until)
+        raise
+    yield from _came_back(dependencies, identity, until)
+    return after._replace(tries=0)
+
+
+def _came_back(dependencies: Dependencies, identity: str, until: datetime) -> Steps[None]:
+    """Whatever came of it, it has not ended its worker."""
+    row = dependencies.workloads.get(identity)
+    if row.tries and row.due_at == until:
+        until = min(until, dependencies.clock.now() + dependencies.timing.lease)
+        with suppress(ConditionFailed):
+            yield from perform(Effect.LEASE, partial(dependencies.workloads.lease, row, until))
+
+
+def _tried_again(dependencies: Dependencies, swept: Swept, identity: str) -> Steps[None]:
+    """Take up what some worker did not finish; that it is set aside is told each time."""
+    if dependencies.workloads.get(identity).tries >= dependencies.timing.tries:
+        swept.failures.append(Alarm("ends-its-worker", identity))
+    yield from _resume(dependencies, identity, again=True)
 
 
 class Listing(NamedTuple):

@@ -158,6 +158,17 @@ def test_a_lease_has_one_winner(ports: Ports) -> None:
     assert ROW._replace(due_at=SOON) == ports.workloads.get("w1")
 
 
+def test_a_lease_counts_the_tries_until_the_row_is_written(ports: Ports) -> None:
+    """A row is created with the try of who claims it; what a worker writes counts for its step."""
+    ports.workloads.create(ROW._replace(tries=1))
+    claimed = ports.workloads.get("w1").tries
+    ports.workloads.lease(ROW, SOON, 2)
+    leased = ports.workloads.get("w1").tries
+    ports.workloads.save(PINNED, Expected(State.RECEIVED, 0))
+
+    assert (claimed, leased, ports.workloads.get("w1").tries) == (1, 2, 0)
+
+
 def test_a_closed_row_cannot_be_leased(ports: Ports) -> None:
     """What is not due is nobody's work."""
     closed = ROW._replace(due_at=None)

@@ -260,13 +260,13 @@ class MemoryRows:
             raise ConditionFailed("pause")
         del self.pauses[line]
 
-    def lease(self, workload: Workload, until: datetime) -> None:
+    def lease(self, workload: Workload, until: datetime, tries: int = 0) -> None:
         """Move `due_at` if it is where the caller saw it."""
         self.faults.pass_or_refuse()
         row = self.get(workload.id)
         if row.due_at is None or row.due_at != workload.due_at:
             raise ConditionFailed("due_at")
-        self.write(row._replace(due_at=until))
+        self.write(row._replace(due_at=until, tries=tries))
 
     def due(self, now: datetime, limit: int) -> tuple[str, ...]:
         """Ids by the index."""

@@ -58,6 +58,16 @@ def test_a_plan_of_an_older_release_delivers_single_objects() -> None:
     assert terms_of(json.dumps(document).encode()).delivery is DeliveryUnit.OBJECT
 
 
+def test_the_bytes_of_large_plans_are_not_kept_with_their_terms() -> None:
+    """Plans are remembered up to a size, so that all of them have a bound."""
+    plan = BYTES + b" " * 300_000
+    small, large = terms_of(bytes(bytearray(BYTES))), terms_of(plan)
+
+    assert small == large
+    assert small is terms_of(bytes(bytearray(BYTES)))
+    assert large is not terms_of(plan)
+
+
 def test_the_workflow_is_the_one_the_plan_carries() -> None:
     """A plan with a workflow of its own is followed by it; one without by the workflow of any upload."""
     hasty = {

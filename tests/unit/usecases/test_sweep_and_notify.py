@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.functions.ports.errors import Throttled
+from lakegate.functions.ports.errors import AccessDenied, Throttled
 from lakegate.functions.ports.objects import Address
+from lakegate.functions.usecases import advance as advancing
 from lakegate.functions.usecases.deliveries import recent
 from lakegate.functions.usecases.intake import intake
 from lakegate.functions.usecases.notify import notify
@@ -22,6 +24,10 @@ from tests.unit.usecases.scenarios import (
     drive,
     refused_at,
 )
+
+if TYPE_CHECKING:
+    from lakegate.functions.usecases.dependencies import Dependencies
+    from lakegate.functions.workload import Workload
 
 
 def test_a_sweep_reports_its_errors_and_continues() -> None:
@@ -45,6 +51,62 @@ def test_a_sweep_reports_its_errors_and_continues() -> None:
     assert State.PINNED is env.dependencies.workloads.get(bad.workload).state
     assert State.VALIDATING is env.dependencies.workloads.get(good.workload).state
     assert swept.looked_at >= 2
+
+
+class Killed(BaseException):
+    """The end of a worker that has no memory or no time left: nothing of it goes on."""
+
+
+@pytest.mark.parametrize("step", ["observe", "take"])
+def test_what_ends_its_worker_is_set_aside(step: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everything else is done before it, in each sweep that it ends; after three tries it is tried once a day, and told."""
+    env = Environment()
+    bad = env.upload(f"{PREFIX}0.csv", b"good:0")
+    original, ended = getattr(advancing, step), []
+
+    def killing(dependencies: Dependencies, workload: Workload, *given: object) -> object:
+        if workload.id == bad.workload:
+            ended.append(dependencies.clock.now())
+            raise Killed
+        return original(dependencies, workload, *given)
+
+    monkeypatch.setattr(advancing, step, killing)
+    with pytest.raises(Killed):
+        drive(env.dependencies, intake(env.dependencies, LANDING, f"{PREFIX}0.csv"))
+    good = [env.upload(f"{PREFIX}{number}.csv", f"good:{number}".encode()) for number in range(1, 4)]
+    states, alarms = [], []
+    for _ in range(24 * 12 + 24):
+        env.memory.clock.sleep(300)
+        try:
+            failures = run(sweep(env.dependencies), env.dependencies.clock).failures
+            alarms += [str(each) for each in failures]
+        except Killed:
+            states.append({env.dependencies.workloads.get(each.workload).state for each in good})
+    times = [(each - ended[0]).total_seconds() / 60 for each in ended]
+
+    assert states[0] == {State.VALIDATING}
+    assert [round(each / 60) for each in times] == [0, 0, 0, 24]
+    assert alarms == []
+    monkeypatch.setattr(advancing, step, original)
+    env.memory.clock.sleep(86_400)
+    swept = run(sweep(env.dependencies), env.dependencies.clock)
+    assert [str(each) for each in swept.failures] == [f"ends-its-worker @ {bad.workload}"]
+    assert env.dependencies.workloads.get(bad.workload).state is State.VALIDATING
+
+
+def test_what_is_only_waited_for_is_no_try() -> None:
+    """A run that takes hours, and an error at each look, end no worker."""
+    env = Environment()
+    running, failing = (env.upload(f"{PREFIX}{number}.csv", f"good:{number}".encode()) for number in range(2))
+    drive(env.dependencies, sweep(env.dependencies))
+    env.lock(failing, AccessDenied)
+    looks = []
+    for _ in range(6):
+        env.memory.clock.sleep(300)
+        drive(env.dependencies, sweep(env.dependencies))
+        looks.append([env.dependencies.workloads.get(each.workload).tries for each in (running, failing)])
+
+    assert looks == [[0, 0]] * 6
 
 
 def test_staging_of_an_unknown_workload_is_left_alone() -> None:
