@@ -330,7 +330,9 @@ class Promises:
         elif row.failed != before.failed:
             raise Violation("P6", f"attempt {row.attempt} was prepared twice")
         elif row.due_at is not None and row.due_at != before.due_at:
-            self._leased(before, row.due_at)
+            is_back = before.tries > row.tries == 0 and before.due_at is not None and row.due_at < before.due_at
+            if not is_back:  # who has come to an end sets nothing aside
+                self._leased(before, row.due_at)
         if before.decision is not None and row.decision != before.decision:
             raise Violation("P6", "a decision was taken back")
         if row.pin != before.pin and row.state is not S.RECEIVED:
