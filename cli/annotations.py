@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from lakegate.contracts.lint.codes import CODES
 from lakegate.contracts.lint.finding import LintLevel
+from lakegate.contracts.words import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -114,4 +115,5 @@ def uri_of(name: str) -> str:
 
 
 def _escaped(text: str, escapes: Mapping[str, str]) -> str:
-    return "".join(escapes.get(char, char) for char in text.encode("utf-8", "replace").decode())
+    known = text.encode("utf-8", "replace").decode()
+    return "".join(escapes.get(char, char if char.isprintable() else printable(char)) for char in known)

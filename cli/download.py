@@ -113,7 +113,9 @@ class Folder:
         """Replace the manifest of the folder at once."""
         part = self.path / f".{MANIFEST}.part"
         with _writing(self.path):
-            part.write_text(json.dumps(manifest, sort_keys=True))
+            part.unlink(missing_ok=True)  # of an earlier start, or a link that leads elsewhere
+            with part.open("x") as file:
+                file.write(json.dumps(manifest, sort_keys=True))
             part.replace(self.path / MANIFEST)
 
 

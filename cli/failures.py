@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from lakegate.cli.documents import sample_of
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.judge.outcomes import Status
+from lakegate.contracts.words import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +24,7 @@ SUFFIXES = (".csv", ".json")
 MOST = 1000
 """Rows of each check."""
 COLUMNS = ("file", "row", "at", "status", "rule", "field", "values", "masked", "message")
-FORMULA = re.compile(r"[=+\-@\t\r\n]")
+FORMULA = re.compile(r"(?:^|(?<=[;,|]))(?=\s*[=+\-@\uff1d\uff0b\uff0d\uff20])")
 """How a cell begins that a spreadsheet would compute."""
 NUMBER = re.compile(r"-[0-9]+([.,][0-9]+)?")
 
@@ -40,7 +41,7 @@ def write(option: str, path: Path, reports: Sequence[Report]) -> str:
             else:
                 writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
                 writer.writeheader()
-                writer.writerows({name: _cell(row.get(name)) for name in COLUMNS} for row in rows)
+                writer.writerows({name: cell(row.get(name)) for name in COLUMNS} for row in rows)
     except OSError as error:
         raise InputError(f"{option} {path} cannot be written: {error.strerror}") from error
     cut = sum(len(each.samples) < (each.failing_rows or 0) for _, each in bad)
@@ -57,8 +58,10 @@ def _row(report: Report, outcome: CheckOutcome, sample: Sample) -> dict[str, obj
     } | sample_of(report, sample)
 
 
-def _cell(value: object) -> str:
-    """A cell that no spreadsheet computes: what begins like a formula gets an apostrophe in front, numbers apart."""
+def cell(value: object) -> str:
+    """A cell that no spreadsheet computes: what begins like a formula gets an apostrophe in front, numbers apart, also behind a
+    separator, because some spreadsheets divide cells there. Characters that are not printed are escapes.
+    """
     texts = value if isinstance(value, list) else [value]
-    text = ", ".join("" if each is None else str(each) for each in texts)
-    return f"'{text}" if FORMULA.match(text) and not NUMBER.fullmatch(text) else text
+    text = printable(", ".join("" if each is None else str(each) for each in texts))
+    return text if NUMBER.fullmatch(text) else FORMULA.sub("'", text)

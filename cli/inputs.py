@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from lakegate.contracts.errors import InputError
+from lakegate.contracts.words import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -62,7 +63,13 @@ def _inside(folder: Path) -> Iterator[InputDocument]:
         folders[:] = sorted(each for each in folders if not each.startswith("."))
         for each in sorted(each for each in files if each.endswith(SUFFIXES) and not each.startswith(".")):
             found = True
-            yield InputDocument(os.path.join(path, each), found=True)  # noqa: PTH118 -- keeps the name as the person wrote it
+            name = os.path.join(path, each)  # noqa: PTH118 -- keeps the name as the person wrote it
+            if not Path(name).is_file():
+                sys.stderr.write(f"lakegate: {printable(name)} is no file, passed over\n")
+            elif not Path(name).resolve().is_relative_to(folder.resolve()):
+                sys.stderr.write(f"lakegate: {printable(name)} is a link that leaves the folder, passed over\n")
+            else:
+                yield InputDocument(name, found=True)
     if not found:
         raise InputError(f"{folder} holds no {', '.join(SUFFIXES)} file.")
 

@@ -135,7 +135,10 @@ class Api:
 
 
 def put(url: str, headers: Mapping[str, str], file: IO[bytes]) -> None:
-    """Send a file to an upload URL. Raises InputError where S3 refuses it."""
+    """Send a file to an upload URL: of HTTPS, or of this machine. Raises InputError for another one, and where S3 refuses it."""
+    parts = urlsplit(url)
+    if (parts.scheme, parts.hostname) not in {("http", "127.0.0.1"), ("http", "localhost")} and parts.scheme != "https":
+        raise InputError("the API named an upload address that is not of HTTPS: the file was not sent")
     request = Request(url, data=file, headers=dict(headers), method="PUT")  # noqa: S310 - of the API's answer
     status, _ = sent(request, "S3")
     if status != 200:  # noqa: PLR2004 - HTTP

@@ -76,8 +76,13 @@ def say_problems(error: ContractError) -> None:
 
 def print_json(document: object) -> None:
     """The answer for machines: one document, nothing else."""
-    json.dump(document, sys.stdout, ensure_ascii=False, indent=2)
-    sys.stdout.write("\n")
+    sys.stdout.write(json_text(document) + "\n")
+
+
+def json_text(document: object) -> str:
+    """The document with letters as they are, and what moves a cursor or turns the direction of writing as escapes."""
+    text = json.dumps(document, ensure_ascii=False, indent=2)
+    return "".join(each if each.isprintable() or each == "\n" else json.dumps(each)[1:-1] for each in text)
 
 
 def more(number: int, shown: int) -> Iterator[str]:

@@ -28,6 +28,12 @@ PREFIX: Final = b"lakegate-signature/1\n"
 """What a signed text begins with, so that no signature of a block is one of anything else."""
 SPKI: Final = bytes.fromhex("302a300506032b6570032100")
 """What the SubjectPublicKeyInfo of an Ed25519 key (RFC 8410) begins with; the 32 bytes of the key follow."""
+_P: Final = 2**255 - 19
+_EIGHTH: Final = int.from_bytes(
+    bytes.fromhex("26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05"), "little"
+)
+LOW_ORDER: Final = frozenset({0, 1, _EIGHTH, _P - _EIGHTH, _P - 1, _P, _P + 1})
+"""The y coordinates, also as no encoder writes them, of the eight points of Ed25519 whose order divides 8."""
 LENGTHS: Final = (len(SPKI) + 32, 64)
 """Bytes of a public key and of a signature."""
 SHORT: Final = 12
@@ -102,8 +108,9 @@ def signature_document(signature: Signature) -> dict[str, str]:
 
 
 def is_public_key(public_key: bytes) -> bool:
-    """Whether it is the SubjectPublicKeyInfo of an Ed25519 key."""
-    return public_key.startswith(SPKI) and len(public_key) == LENGTHS[0]
+    """Whether it is the SubjectPublicKeyInfo of an Ed25519 key, and by none of the keys for which anybody can sign any text."""
+    is_key = public_key.startswith(SPKI) and len(public_key) == LENGTHS[0]
+    return is_key and int.from_bytes(public_key[len(SPKI) :], "little") & ~(1 << 255) not in LOW_ORDER
 
 
 @dataclass(slots=True)
@@ -145,6 +152,8 @@ class Signatures:
             public_key = base64.b64decode(block.content["public_key"])
             new = fingerprint(public_key)
             self.keys.setdefault(new, ChainKey(public_key, height))
+            if not is_public_key(public_key):
+                yield "unknown-key", f"{_short(new)} is no key of Ed25519 that only its owner can sign with"
             if block.content != key_content(public_key, self.current or None):
                 yield "unknown-key", f"it does not name {_short(new)} as the one that replaces {_short(self.current)}"
         signer = self.current or new

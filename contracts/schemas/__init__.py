@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from importlib.resources import files
 from itertools import islice
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from lakegate.contracts.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from jsonschema.exceptions import ValidationError
 
@@ -60,9 +61,7 @@ def _below(prefix: str, node: Any) -> Any:  # noqa: ANN401 - what a schema holds
 
 def validate(name: str, document: object) -> None:
     """Raise InputError with the position of the first violation if a document does not match its schema."""
-    from jsonschema.validators import Draft202012Validator  # noqa: PLC0415 - 60 ms that a Lambda without documents must not pay
-
-    error = next(iter(Draft202012Validator(load(name)).iter_errors(document)), None)
+    error = next(iter(_judge()(load(name)).iter_errors(document)), None)
     if error is not None:
         place = "/".join(map(str, error.absolute_path)) or "the whole document"
         raise InputError(f"{name}.json does not fit its schema at {place} (rule: {error.validator})")
@@ -73,10 +72,32 @@ def problems(name: str, definition: str, document: object, most: int) -> tuple[t
 
     The requirement is the schema's; it has no text of the document.
     """
-    from jsonschema.validators import Draft202012Validator  # noqa: PLC0415 - as above
-
-    found = islice(Draft202012Validator({**load(name), "$ref": f"#/$defs/{definition}"}).iter_errors(document), most)
+    found = islice(_judge()({**load(name), "$ref": f"#/$defs/{definition}"}).iter_errors(document), most)
     return tuple((_pointer(each.absolute_path), _requirement(each)) for each in found)
+
+
+@cache
+def _judge() -> Any:  # noqa: ANN401 - a class of validators, as shipped
+    """The validator of JSON Schema 2020-12, whose patterns end where a text ends: Python's `$` lets a line break follow."""
+    from jsonschema.validators import (  # noqa: PLC0415 - 60 ms that a Lambda without documents must not pay
+        Draft202012Validator,
+        extend,
+    )
+
+    return extend(Draft202012Validator, {"pattern": _pattern})  # type: ignore[no-untyped-call]  # as shipped
+
+
+def _pattern(_validator: object, pattern: str, instance: object, _schema: object) -> Iterator[ValidationError]:
+    from jsonschema.exceptions import ValidationError  # noqa: PLC0415 - as above
+
+    if isinstance(instance, str) and not _compiled(pattern).search(instance):
+        yield ValidationError("does not match")
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """Of our own schemas, and so of a bounded number."""
+    return re.compile(re.sub(r"\$$", r"\\Z", pattern))
 
 
 def _pointer(path: Iterable[str | int]) -> str:

@@ -41,16 +41,24 @@ OK, MULTIPLE, TOO_MANY, SERVER_ERROR = 200, 300, 429, 500
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 _TRANSLATED: Final = ipaddress.IPv6Network("64:ff9b::/96")
 """IPv4 addresses behind NAT64 (RFC 6052)."""
+_UNICAST: Final = ipaddress.IPv6Network("2000::/3")
+_EXAMPLES: Final = ipaddress.IPv6Network("3fff::/20")
+"""For documentation (RFC 9637)."""
 
 
 def is_public(address: Address) -> bool:
-    """Whether an address is one of the public Internet, also if it contains an IPv4 address."""
+    """Whether an address is one of the public Internet, also if it contains an IPv4 address.
+
+    Of IPv6 that is global unicast (RFC 4291) alone: other ranges lead to a network of their own, whatever they are called.
+    """
     if isinstance(address, ipaddress.IPv6Address):
         if address in _TRANSLATED:
             return is_public(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF))
         inner = address.ipv4_mapped or address.sixtofour or (address.teredo[1] if address.teredo else None)
         if inner is not None:
             return is_public(inner)
+        if address not in _UNICAST or address in _EXAMPLES:
+            return False
     return address.is_global and not address.is_multicast
 
 

@@ -102,9 +102,9 @@ class Timing:
     lease: timedelta = timedelta(minutes=5)
     """Longer than a Lambda can run here, so that a lease outlives its worker; a delayed worker is rare, and harmless."""
     tries: int = 3
-    """How many workers may take a workload and not be seen again, before it is set aside."""
+    """How many workers may take a workload and not be seen again, before that is an alarm."""
     aside: timedelta = timedelta(days=1)
-    """How long that is: then it is tried again, because another release may not end by it."""
+    """The longest time that such a workload is set aside, after ever longer ones: another release may not end by it."""
     poll: timedelta = timedelta(minutes=5)
     backoff: timedelta = timedelta(seconds=5)
     """Before the second attempt; doubles with each further one."""

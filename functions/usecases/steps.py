@@ -127,6 +127,13 @@ class Alarm(LakegateError):  # noqa: N818 - the name is what to do with it
         self.workload = workload
 
 
+class EndsWorkers(LakegateError):  # noqa: N818 - the name is what it does
+    """Several workers took a workload and came to no end: it needs more memory or time than they have."""
+
+    def __init__(self, workload: str) -> None:
+        super().__init__(f"ends-its-worker @ {workload}")
+
+
 class Defect(LakegateError):  # noqa: N818 - the name is what it is
     """An error that nothing of the project raises knowingly, at one workload or line: it stops none of the others."""
 

@@ -17,7 +17,7 @@ from lakegate.functions.usecases.intake import admit
 from lakegate.functions.usecases.lifecycle import settle_line
 from lakegate.functions.usecases.lines import lines_of
 from lakegate.functions.usecases.revalidating import discover_schedules, revalidate
-from lakegate.functions.usecases.steps import Alarm, Defect, Effect, perform
+from lakegate.functions.usecases.steps import Defect, Effect, EndsWorkers, perform
 from lakegate.functions.workload import TERMINAL, State, workload_id
 
 if TYPE_CHECKING:
@@ -233,7 +233,7 @@ def _resume(dependencies: Dependencies, identity: str, *, again: bool = False) -
     if workload.tries and not again:
         return workload
     tries = workload.tries + 1
-    until = now + (timing.lease if tries < timing.tries else timing.aside)
+    until = now + min(timing.lease * 4 ** max(tries - 2, 0), timing.aside)
     try:
         yield from perform(Effect.LEASE, partial(dependencies.workloads.lease, workload, until, tries))
     except ConditionFailed:
@@ -259,7 +259,7 @@ def _came_back(dependencies: Dependencies, identity: str, until: datetime) -> St
 def _tried_again(dependencies: Dependencies, swept: Swept, identity: str) -> Steps[None]:
     """Take up what some worker did not finish; that it is set aside is told each time."""
     if dependencies.workloads.get(identity).tries >= dependencies.timing.tries:
-        swept.failures.append(Alarm("ends-its-worker", identity))
+        swept.failures.append(EndsWorkers(identity))
     yield from _resume(dependencies, identity, again=True)
 
 

@@ -330,16 +330,16 @@ class Promises:
         elif row.failed != before.failed:
             raise Violation("P6", f"attempt {row.attempt} was prepared twice")
         elif row.due_at is not None and row.due_at != before.due_at:
-            is_back = before.tries > row.tries == 0 and before.due_at is not None and row.due_at < before.due_at
-            if not is_back:  # who has come to an end sets nothing aside
-                self._leased(before, row.due_at)
+            self._leased(before, row.due_at, is_back=before.tries > row.tries == 0)
         if before.decision is not None and row.decision != before.decision:
             raise Violation("P6", "a decision was taken back")
         if row.pin != before.pin and row.state is not S.RECEIVED:
             self._pinned(before, row)
 
-    def _leased(self, before: Workload, until: datetime) -> None:
-        """P6: who leases a workload found it due; the index, which lags, is not asked."""
+    def _leased(self, before: Workload, until: datetime, *, is_back: bool) -> None:
+        """P6: who leases a workload found it due; the index, which lags, is not asked. Who came to an end may give it back."""
+        if is_back and before.due_at is not None and until < before.due_at:
+            return
         if before.due_at is None or before.due_at > self.env.memory.clock.now():
             raise Violation("P6", "a workload was leased before it was due")
         if until <= before.due_at:

@@ -199,3 +199,22 @@ def test_the_command_starts_without_what_it_does_not_need() -> None:
 
     assert done.stdout.splitlines()[-1] == "[]"
     assert done.stdout.startswith("lakegate 0.")
+
+
+def test_a_folder_leads_to_its_own_files_alone(tmp_path: Path) -> None:
+    """A pipe in it keeps nobody waiting, and a link out of it shows no line of what it leads to."""
+    folder, secret = tmp_path / "contracts", tmp_path / "secret.yaml"
+    folder.mkdir()
+    secret.write_text("password: hunter2\n")
+    os.mkfifo(folder / "pipe.yaml")
+    (folder / "link.yaml").symlink_to(secret)
+    (folder / "nowhere.yaml").symlink_to(tmp_path / "nothing")
+    (folder / "inside.yaml").write_text("a: [\n")
+    (folder / "own.yaml").symlink_to(folder / "inside.yaml")
+    result = CliRunner().invoke(app, ["lint", str(folder)])
+
+    assert "hunter2" not in result.output
+    for name, why in (("pipe", "is no file"), ("nowhere", "is no file"), ("link", "is a link that leaves the folder")):
+        assert f"{folder}/{name}.yaml {why}, passed over" in result.output
+    assert "inside.yaml" in result.output
+    assert "own.yaml" in result.output

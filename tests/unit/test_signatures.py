@@ -14,7 +14,17 @@ from lakegate.cli.signing import as_document, in_words, signatures_by
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.block import GENESIS, canonical, canonical_json, digest, from_json
 from lakegate.contracts.lake.ledger import ChainFault, Wrong, verify_signed
-from lakegate.contracts.lake.signatures import ChainKey, Signature, Signatures, SignedText, key_of_pem
+from lakegate.contracts.lake.signatures import (
+    SPKI,
+    ChainKey,
+    Signature,
+    Signatures,
+    SignedText,
+    fingerprint,
+    is_public_key,
+    key_content,
+    key_of_pem,
+)
 from tests.reference.sampling import FULL
 from tests.unit.ledger_chain import CHAIN, RECORD, STORED, a_block
 from tests.unit.signing import FORGER, ONE, TWO, key_record, signature_by, signed_chain
@@ -287,3 +297,39 @@ def test_a_record_of_a_key_has_a_key_of_ed25519() -> None:
     text = canonical_json({**json.loads(canonical(record)), "content": {**record.content, "public_key": "QQ=="}})
 
     assert [each.what for each in faults([SignedText(text)])] == [Wrong.SCHEMA]
+
+
+LOW_ORDER = (
+    "0100000000000000000000000000000000000000000000000000000000000000",
+    "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+    "0000000000000000000000000000000000000000000000000000000000000080",
+    "0000000000000000000000000000000000000000000000000000000000000000",
+    "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac03fa",
+    "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+    "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc85",
+    "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
+    "0100000000000000000000000000000000000000000000000000000000000080",
+    "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff",
+    "edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+    "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff",
+)
+"""The eight points whose order divides 8, and their other encodings ("Taming the many EdDSAs", table 1)."""
+
+
+@pytest.mark.parametrize("point", LOW_ORDER)
+def test_a_key_that_everybody_can_sign_with_is_no_key(point: str) -> None:
+    """A signature of such a key holds for many texts."""
+    assert not is_public_key(SPKI + bytes.fromhex(point))
+    assert is_public_key(SPKI + bytes.fromhex("d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"))
+
+
+def test_a_chain_that_names_such_a_key_is_told() -> None:
+    """As one whose key belongs to somebody else."""
+    key = SPKI + bytes.fromhex(LOW_ORDER[0])
+    record = replace(RECORD, kind="key", content=key_content(key, None), height=0)
+    found = list(signatures_by(None).faults(0, record, "0" * 64, None))
+
+    assert (
+        "unknown-key",
+        f"the key `{fingerprint(key)[:12]}` is no key of Ed25519 that only its owner can sign with",
+    ) in found

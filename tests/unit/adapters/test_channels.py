@@ -421,6 +421,14 @@ def test_a_header_that_cannot_be_is_refused(receiver: Receiver) -> None:
         ("64:ff9b::5db8:d822", True),
         ("2002:0a00:0001::1", False),
         ("2001:0:4136:e378:8000:63bf:f5ff:fffe", False),
+        ("64:ff9b:1::5db8:d822", False),
+        ("::5db8:d822", False),
+        ("::ffff:0:5db8:d822", False),
+        ("fec0::1", False),
+        ("3fff::1", False),
+        ("5f00::1", False),
+        ("4000::1", False),
+        ("::ffff:93.184.216.34", True),
     ],
 )
 def test_only_addresses_of_the_public_internet_are_public(address: str, *, public: bool) -> None:

@@ -301,6 +301,8 @@ def test_a_retired_contract_takes_no_announcement(served: Api) -> None:
         ({"size": 1}, ""),
         ({"name": "../x"}, "/name"),
         ({"name": "a/b"}, "/name"),
+        ({"name": "a\n"}, "/name"),
+        ({"checksum": f"{SHA}\n", "size": 6}, "/checksum"),
         ({"checksum": "sha256:00", "size": 1}, "/checksum"),
         ({"size": 1.0, "checksum": SHA}, "/size"),
         ({"else": 1}, ""),

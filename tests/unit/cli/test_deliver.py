@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ from typer.testing import CliRunner
 
 from lakegate.cli import over_http
 from lakegate.cli.main import app
-from lakegate.contracts.errors import LakegateError
+from lakegate.contracts.errors import InputError, LakegateError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -172,3 +173,21 @@ def test_without_credentials_nothing_is_sent(server: Server, file: Path, monkeyp
 
     assert "set LAKEGATE_TOKEN" in refusal(deliver(server, file))
     assert server.seen == []
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://bucket.example/x",
+        "ftp://bucket.example/x",
+        "file:///etc/passwd",
+        "data:,x",
+        "//bucket.example/x",
+        "x",
+        "",
+    ],
+)
+def test_a_file_goes_nowhere_but_to_https(url: str) -> None:
+    """An answer of the API cannot have it sent in the clear, nor to a file."""
+    with pytest.raises(InputError, match="not of HTTPS: the file was not sent"):
+        over_http.put(url, {}, io.BytesIO(b"data"))

@@ -435,6 +435,7 @@ def test_a_link_in_the_place_of_a_file_is_replaced(filled: Lakegate, tmp_path: P
     place.parent.mkdir(parents=True)
     place.symlink_to(outside)
     place.with_name(f".{place.name}.part").symlink_to(outside)
+    (tmp_path / "x" / "._manifest.json.part").symlink_to(outside)
     filled.ok("get", LINE, str(tmp_path / "x"))
 
     assert (outside.read_bytes(), place.is_symlink()) == (b"precious", False)

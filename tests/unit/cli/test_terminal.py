@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -62,3 +63,14 @@ def test_on_a_terminal_there_is_a_spinner_and_a_bar(monkeypatch: pytest.MonkeyPa
     shown = console.export_text()
 
     assert "[red]file\\x1b" in shown
+
+
+def test_json_moves_no_cursor(capsys: pytest.CaptureFixture[str]) -> None:
+    """What is not printed is an escape of JSON, and read as it was; letters and line breaks of the document stay."""
+    document = {"ü": ["\x1b[2J", "\x9b1A", "\x7f", "\u202e\u2066", "\U000e0001", "日本", "a\nb"]}
+    terminal.print_json(document)
+    shown = capsys.readouterr().out
+
+    assert json.loads(shown) == document
+    assert all(each.isprintable() for line in shown.splitlines() for each in line)
+    assert "日本" in shown
