@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from lakegate.functions.usecases.publish_contract import CompiledContract
     from lakegate.functions.usecases.steps import Steps
 
+IDENTITY_CENTER: Final = "AWSReservedSSO_"
+"""Beginning of the roles whose sessions IAM Identity Center names after its users; nobody else can make such a role."""
 PROPOSAL_LIFETIME: Final = timedelta(days=14)
 """How long a proposal can be approved."""
 
@@ -72,8 +74,7 @@ def approve(dependencies: Dependencies, compiled: CompiledContract, proposal: Pr
     Raises InputError for one's own proposal, an expired one, one that was changed since it was read, one whose contract
     was changed since it was proposed, and one that is compiled otherwise; IncompatibleVersion as `publish`.
     """
-    if dependencies.identity.caller() == proposal.proposer:
-        raise InputError(f"{proposal.proposer} has proposed this version: another person has to approve it")
+    refuse_own(proposal, dependencies.identity.caller(), "this version")
     if is_expired(proposal, dependencies.clock.now()):
         raise InputError(f"the proposal expired at {proposal.expires_at}: publish the document again")
     publication = publication_of(compiled)
@@ -94,6 +95,29 @@ def approve(dependencies: Dependencies, compiled: CompiledContract, proposal: Pr
 
     decide(dependencies.registry.contract(compiled.contract))
     return (yield from write_with_lines(dependencies, compiled, decide, published_by(proposal)))
+
+
+def refuse_own(proposal: Proposal, caller: str, what: str) -> None:
+    """Raise InputError where the caller is not known to be another person than the proposer."""
+    reason = not_apart(proposal.proposer, caller)
+    if reason is not None:
+        raise InputError(f"{proposal.proposer} has proposed {what}{reason}: another person has to approve it")
+
+
+def not_apart(one: str, other: str) -> str | None:
+    """Why two callers may be one person; None: they are two, empty: they are the same.
+
+    Sessions of a role are one person, because its holder chooses their names, but those of IAM Identity Center, which are
+    the users' names. A token and an ARN cannot be compared.
+    """
+    if one == other:
+        return ""
+    if one.startswith("arn:") != other.startswith("arn:"):
+        return f", and {other} may be the same person, because a token and an ARN cannot be compared"
+    role, _, _ = one.rpartition("/")
+    if ":assumed-role/" in one and role == other.rpartition("/")[0] and f"/{IDENTITY_CENTER}" not in role:
+        return f", and {other} is a session of the same role, whose holder chooses the names of its sessions"
+    return None
 
 
 def is_expired(proposal: Proposal, now: datetime) -> bool:

@@ -21,7 +21,7 @@ from lakegate.contracts.lake.versions import major, precedence
 from lakegate.contracts.words import listed
 from lakegate.functions.ports.errors import ConditionFailed
 from lakegate.functions.ports.registry import WITHDRAWN, Proposal
-from lakegate.functions.usecases.approval import PROPOSAL_LIFETIME, is_expired
+from lakegate.functions.usecases.approval import PROPOSAL_LIFETIME, is_expired, refuse_own
 from lakegate.functions.usecases.leading import leading, routed
 from lakegate.functions.usecases.publish_contract import write
 from lakegate.functions.usecases.recording import published_by
@@ -82,8 +82,7 @@ def withdraw(
     Of a proposal: also if it is one's own, has expired, or the contract was changed since.
     """
     if proposal is not None:
-        if dependencies.identity.caller() == proposal.proposer:
-            raise InputError(f"{proposal.proposer} has proposed this: another person has to approve it")
+        refuse_own(proposal, dependencies.identity.caller(), "this")
         if is_expired(proposal, dependencies.clock.now()):
             raise InputError(f"the proposal expired at {proposal.expires_at}: withdraw the version again")
     plans: list[Withdrawal] = []

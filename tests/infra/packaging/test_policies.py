@@ -512,3 +512,26 @@ def test_doctor_examines_the_rights_to_sign_that_roles_have(built: Path) -> None
             assert allowed(stack, role, action, "arn:aws:kms:eu-west-1:123456789012:key/LedgerKey")
     assert [name for name in ROLES if "kms:Sign" in granted(stack, name)] == roles
     assert "kms:Sign" not in granted(Stack.read(built), "SweepRole")
+
+
+def test_people_write_records_and_no_key_or_index_of_a_chain(built: Path) -> None:
+    """Of the ledger, each policy of people writes the chains that its commands record on: not what verifies and finds them."""
+    keys = ("shop/orders_v1", "event#1", "_contracts/shop", "shop/orders_v1#key", "_contracts/shop#key")
+    keys += ("shop/orders_v1#verdict#accepted", "shop/orders_v1#rule#0f", "_unrouted/2026-01-01")
+    may = {}
+    for name, parameters in (
+        ("LifecyclePolicy", {}),
+        ("StewardPolicy", {}),
+        ("ApproverPolicy", {"RequireApproval": "yes"}),
+    ):
+        stack = Stack.read(built, **parameters)
+        table = stack.resolve({"Fn::GetAtt": ["LedgerTable", "Arn"]})
+        asked = [Call("dynamodb:PutItem", table, {"dynamodb:LeadingKeys": [key]}) for key in keys]
+        document = stack.resources("AWS::IAM::ManagedPolicy")[name]["PolicyDocument"]
+        may[name] = [key for key, answer in zip(keys, allowed_by([document], asked), strict=True) if answer]
+
+    assert may == {
+        "LifecyclePolicy": ["shop/orders_v1", "event#1"],
+        "StewardPolicy": ["event#1", "_contracts/shop"],
+        "ApproverPolicy": ["event#1", "_contracts/shop"],
+    }

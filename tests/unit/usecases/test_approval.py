@@ -10,7 +10,7 @@ import pytest
 
 from lakegate.contracts.errors import InputError
 from lakegate.functions.ports.errors import ConditionFailed
-from lakegate.functions.usecases.approval import PROPOSAL_LIFETIME, approve, propose
+from lakegate.functions.usecases.approval import PROPOSAL_LIFETIME, approve, not_apart, propose
 from lakegate.functions.usecases.publish_contract import publish
 from lakegate.functions.usecases.steps import run
 from lakegate.functions.usecases.succession import IncompatibleVersion
@@ -69,12 +69,33 @@ def test_approving_twice_is_approving_once() -> None:
 
 
 def test_nobody_approves_a_proposal_of_their_own() -> None:
-    """The caller's ARN is compared, and nothing else."""
+    """Neither by the same ARN, nor by another name that one person may have: a session of the same role, or a token."""
+    role = "arn:aws:sts::123456789012:assumed-role/publisher"
+    token = "https://issuer.example#alice"
     env = Environment()
-    with pytest.raises(InputError, match="another person"):
-        approved(env, proposed(env), person=ALICE)
+    for one, other in ((ALICE, ALICE), (f"{role}/a", f"{role}/b"), (token, ALICE), (ALICE, token), (token, token)):
+        with pytest.raises(InputError, match="another person"):
+            approved(env, proposed(env, person=one), person=other)
 
     assert versions(env) == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("https://issuer.example#alice", "https://issuer.example#bob"),
+        ("arn:aws:sts::123456789012:assumed-role/publisher/a", "arn:aws:sts::123456789012:assumed-role/approver/a"),
+        ("arn:aws:sts::123456789012:assumed-role/publisher/a", "arn:aws:sts::210987654321:assumed-role/publisher/a"),
+        (
+            "arn:aws:sts::123456789012:assumed-role/AWSReservedSSO_Data_0f/alice@example.com",
+            "arn:aws:sts::123456789012:assumed-role/AWSReservedSSO_Data_0f/bob@example.com",
+        ),
+        (ALICE, BOB),
+    ],
+)
+def test_two_people_are_told_apart(one: str, other: str) -> None:
+    """By users, roles, or sessions that are named after users of IAM Identity Center."""
+    assert not_apart(one, other) is None
 
 
 def test_a_proposal_expires() -> None:
