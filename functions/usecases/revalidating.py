@@ -63,8 +63,8 @@ CURSOR: Final = "revalidations"
 """The name of the place in the registry where the next sweep goes on."""
 ATTEMPTS: Final = 3
 """Of one run."""
-AGAIN: Final = timedelta(minutes=5)
-"""Until a run is looked at again, and between attempts."""
+AGAIN: Final = timedelta(minutes=1)
+"""Until a run is looked at again, and between attempts: less than the time between two sweeps, so that the next one looks."""
 OVER: Final = frozenset({JobState.SUCCESS, JobState.FAILED, JobState.CANCELLED})
 
 

@@ -770,3 +770,14 @@ def test_a_mark_of_a_schedule_that_has_no_next_time_is_removed_with_the_schedule
 
     assert (kept, stage.row.next, looked > "", len(stage.runs)) == (["once"], "", True, runs)
     assert (stage.stale, stage.row.due) == ([], "")
+
+
+def test_the_sweep_after_a_result_records_it() -> None:
+    """Sweeps are five minutes apart, and a start takes seconds: the next sweep already looks."""
+    stage = measured_hourly()
+    stage.sweep(60)
+    for each in stage.runs:
+        stage.answer(each)
+    stage.sweep(4.9)
+
+    assert len(stage.records) == 1
