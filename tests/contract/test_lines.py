@@ -11,10 +11,14 @@ import pytest
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.block import GENESIS
 from lakegate.contracts.lake.lifecycle import Ending, Line, Notice, Subscription, moment
+from lakegate.contracts.lake.promises import PromisingLine
+from lakegate.contracts.lake.pulls import PullingLine
 from lakegate.contracts.lake.records import Record, event_id
+from lakegate.contracts.lake.revalidations import RevalidatedLine
 from lakegate.contracts.lake.transitions import deprecate
 from lakegate.functions.ports.errors import ConditionFailed
 from lakegate.functions.ports.ledger import Head
+from lakegate.functions.ports.pauses import Pause
 from lakegate.functions.ports.workloads import Expected
 from lakegate.functions.workload import Message, Pin, SourceObject, State, Workload
 from tests.fakes.identity import ALICE
@@ -128,3 +132,23 @@ def test_a_line_fits_into_an_item(ports: Ports) -> None:
     channels = tuple(f"channel-{number:04}" + "x" * 90 for number in range(5_000))
     with pytest.raises(InputError, match="need more than"):
         ports.lines.write(replace(FULL, subscriptions=(replace(FULL.subscriptions[0], to=channels),)))
+
+
+@pytest.mark.parametrize("other", ["orders/lines_v2", "orders/others_v1"])
+def test_two_lines_of_a_contract_share_no_item(ports: Ports, other: str) -> None:
+    """Another dataset, or another major version: what is stored of one line is not that of the other, whichever kind it is."""
+    record = replace(RECORD, chain=other, event=event_id("lifecycle", other, 1))
+    ports.lines.write(FULL, RECORD)
+    ports.lines.write(replace(FULL, name=other, subscriptions=()), record)
+    ports.promises.write(PromisingLine(NAME, version="1.0.0", revision=1))
+    ports.pulls.write(PullingLine(NAME, version="1.0.0", revision=1))
+    ports.revalidations.write(RevalidatedLine(NAME, version="1.0.0", revision=1))
+    ports.pauses.begin(Pause(NAME, NOW, ALICE))
+
+    assert (ports.lines.get(NAME), ports.lines.get(other)) == (FULL, replace(FULL, name=other, subscriptions=()))
+    assert (ports.ledger.blocks(NAME), ports.ledger.blocks(other)) == ((RECORD,), (record,))
+    assert ports.promises.get(other) == PromisingLine(other)
+    assert ports.pulls.get(other) == PullingLine(other)
+    assert ports.revalidations.get(other) == RevalidatedLine(other)
+    assert (ports.pauses.pause_of(NAME), ports.pauses.pause_of(other)) == (Pause(NAME, NOW, ALICE), None)
+    assert ports.pauses.held(other, 1) == ()
