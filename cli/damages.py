@@ -32,7 +32,7 @@ REMEDIES = {
     "  `lakegate erase`.",
     "overdue": "Its contract keeps it for fewer days, so its bucket lacks a lifecycle rule, or the object its tag. A\n"
     "  bucket of your own needs the rules that docs/deploy.md lists.",
-    "untrue": "It is derived from the ledger, and written again with the next delivery of the line once the head is gone:\n"
+    "untrue": "It is derived from the ledger: once the head is gone, the next sweep writes it again:\n"
     "  aws s3api delete-object --bucket {bucket} --key {head}",
     "restored": "An erasure left nothing of it: find out who wrote it, then delete it:\n"
     "  aws s3api delete-object --bucket {bucket} --key {key} --version-id {current}",

@@ -54,6 +54,8 @@ SEGMENT_FORMAT: Final = "lakegate-manifest-segment/3"
 """Part of every segment. Another format, or another number of heights, needs another folder of segments."""
 TAG: Final = "manifest"
 """Of heads: what a newer one replaced expires."""
+BEGINS: Final = b'{"deliveries": ['
+"""Every head, also of older releases: its keys are sorted."""
 TRIES: Final = 5
 ALWAYS_LISTED: Final = frozenset({"height", "workload", "contract_version", "verdict", "objects"})
 """Of a delivery, by every release."""
@@ -121,10 +123,11 @@ def update(dependencies: Dependencies, chain: str) -> Steps[None]:
 
 
 def write_lost(dependencies: Dependencies, chain: str) -> Steps[None]:
-    """Write the manifest of a line that has blocks and no head."""
-    try:
-        dependencies.objects.head(Address(dependencies.places.lake, manifest_key(chain)))
-    except NotFound:
+    """Write the manifest of a line that has blocks and no head, or one that does not begin as a head does."""
+    begins = b""
+    with suppress(NotFound):
+        begins = dependencies.objects.read(Address(dependencies.places.lake, manifest_key(chain)), 0, len(BEGINS))
+    if begins != BEGINS:
         yield from update(dependencies, chain)
 
 
@@ -187,13 +190,13 @@ def untrue(dependencies: Dependencies, chain: str) -> Iterator[ObjectVersion]:
         filter(None, (stored_block(text) for text in islice(texts(), head.height + 1) if is_recorded(text)))
     )
     listed: list[dict[str, Any]] = []
-    unread: set[int] = set()
+    unread: list[int] = []
     """Heights of blocks that are none, which the verification of the chain reports."""
     of_line: tuple[dict[str, Any] | None, dict[str, Any] | None] = None, None
     height = -1
     for height, block in enumerate(map(stored_block, islice(texts(), head.height + 1))):
         if block is None:
-            unread.add(height)
+            unread.append(height)
         else:
             of_line = _lifecycle((block,)) or of_line[0], _stale((block,), of_line[1])
             if isinstance(block, Block) and block.kind is BlockKind.PUBLISHED:
@@ -211,7 +214,7 @@ def untrue(dependencies: Dependencies, chain: str) -> Iterator[ObjectVersion]:
 
 
 def _untrue_segment(
-    dependencies: Dependencies, chain: str, key: str, deliveries: list[dict[str, Any]], unread: set[int]
+    dependencies: Dependencies, chain: str, key: str, deliveries: list[dict[str, Any]], unread: list[int]
 ) -> Iterator[ObjectVersion]:
     try:
         there = dependencies.objects.head(Address(dependencies.places.lake, key))
@@ -230,19 +233,23 @@ def _stored(dependencies: Dependencies, key: str, version: str) -> dict[str, Any
     return {}
 
 
-def _lists(stored: Any, expected: Sequence[dict[str, Any]], unread: set[int]) -> bool:  # noqa: ANN401 - of JSON
+def _lists(stored: Any, expected: Sequence[dict[str, Any]], unread: list[int]) -> bool:  # noqa: ANN401 - of JSON
     """Whether deliveries are listed as the ledger has them; those of blocks that are none may be."""
     if not isinstance(stored, list | tuple) or not all(
         isinstance(each, dict) and each.keys() >= ALWAYS_LISTED for each in stored
     ):
         return False
     listed = [each for each in stored if each["height"] not in unread]
-    wanted: list[dict[str, Any]] = json.loads(_json(expected))
-    return len(listed) == len(wanted) and all(
-        one.get(name, value) == value
-        for one, other in zip(listed, wanted, strict=True)
-        for name, value in other.items()
-    )
+    return _agrees(listed, json.loads(_json(expected)))
+
+
+def _agrees(stored: Any, expected: Any) -> bool:  # noqa: ANN401 - of JSON
+    """Whether a document says what is expected; an older release may have written fewer members."""
+    if isinstance(expected, dict) and isinstance(stored, dict):
+        return all(_agrees(stored.get(name, value), value) for name, value in expected.items())
+    if isinstance(expected, list) and isinstance(stored, list):
+        return len(stored) == len(expected) and all(map(_agrees, stored, expected))
+    return bool(stored == expected)
 
 
 def _lifecycle(blocks: tuple[AnyBlock, ...]) -> dict[str, Any] | None:

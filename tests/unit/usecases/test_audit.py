@@ -300,6 +300,7 @@ TAMPERED = {
     "other line": lambda body: body.replace(b'"orders/', b'"others/', 1),
     "nothing listed": lambda _body: b'{"deliveries": {}}',
     "no object": lambda body: body.replace(b'"objects"', b'"others"', 1),
+    "no height": lambda body: body.replace(b'"height": 0, ', b'"height": [], ', 1),
 }
 
 
@@ -327,6 +328,16 @@ def test_a_head_above_the_ledger_is_found_and_written_again() -> None:
     assert [(each.damage, each.key) for each in findings(env)] == [(Damage.UNTRUE, HEAD)]
 
     run(manifest.update(env.dependencies, LINE), env.dependencies.clock)
+    assert found(env) == []
+
+
+def test_a_manifest_with_fewer_members_is_that_of_an_older_release() -> None:
+    """At any depth: what it does say agrees with the ledger."""
+    env = finished(b"good:1")
+    body = json.loads(env.dependencies.objects.read(Address(LAKE, HEAD)))
+    del body["deliveries"][0]["report"], body["deliveries"][0]["csv"]["delimiter"]
+    env.memory.objects.put(Address(LAKE, HEAD), json.dumps(body).encode())
+
     assert found(env) == []
 
 

@@ -17,6 +17,7 @@ from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases.advance import advance
 from lakegate.functions.usecases.layout import manifest_key, segment_key
 from lakegate.functions.usecases.manifest import update
+from lakegate.functions.usecases.sweep import sweep
 from lakegate.functions.workload import State
 from tests.simulation.environment import LAKE, LINE, PREFIX, Environment
 from tests.simulation.promises import manifest_deliveries
@@ -244,3 +245,14 @@ def test_the_schema_knows_every_format() -> None:
     delivery: Any = load("manifest")["$defs"]["delivery"]["properties"]  # type: ignore[index] # of our own schema
 
     assert {each.value for each in Format} - {"unknown"} <= set(delivery["format"]["enum"])
+
+
+def test_a_sweep_writes_a_head_that_cannot_be_read() -> None:
+    """Without a further delivery of the line, and without reading more of each head than how it begins."""
+    env, row = answered()
+    drive(env.dependencies, advance(env.dependencies, row))
+    whole_head = manifest_of(env)
+    for body in (b"garbage", b""):
+        env.memory.objects.put(WHERE, body)
+        drive(env.dependencies, sweep(env.dependencies))
+        assert manifest_of(env) == whole_head
