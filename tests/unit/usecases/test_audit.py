@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -300,7 +301,7 @@ TAMPERED = {
     "other line": lambda body: body.replace(b'"orders/', b'"others/', 1),
     "nothing listed": lambda _body: b'{"deliveries": {}}',
     "no object": lambda body: body.replace(b'"objects"', b'"others"', 1),
-    "no height": lambda body: body.replace(b'"height": 0, ', b'"height": [], ', 1),
+    "no height": lambda body: re.sub(rb'"height": \d+, "objects"', b'"height": [], "objects"', body, count=1),
 }
 
 
