@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import typer
@@ -64,13 +64,26 @@ class RemotePublication:
             self._show(refused, body)
             raise typer.Exit(REFUSED) from None
         is_proposal = isinstance(found, dict)
+        warnings = self._warnings(body)
         if self.as_json:
-            terminal.print_json(found if is_proposal else {"contract": found, "version": version})
+            answer = found if is_proposal else {"contract": found, "version": version}
+            terminal.print_json({**answer, "warnings": [asdict(each) for each in warnings]})
             return
         text = f"Proposed {contract} {version}" if is_proposal else f"Published {found} {version}."
         if is_proposal:
             text += f": proposal {found['proposal']}. It becomes valid when another person approves it."
         _print([text])
+        if warnings:
+            from lakegate.cli.lint import show  # noqa: PLC0415 - of documents with warnings alone
+            from lakegate.contracts.lint.examine import Examined  # noqa: PLC0415 - likewise
+
+            show({self.file: Examined((), warnings, tuple(body.decode(errors="replace").splitlines()))})
+
+    def _warnings(self, body: bytes) -> tuple[Problem, ...]:
+        """What lint warns of in the document, as the header of the API's answer has it."""
+        from lakegate.contracts.lint.examine import examine  # noqa: PLC0415 - reading documents takes yaml and sqlglot
+
+        return examine(body).warnings
 
     def _sent(self, body: bytes, contract: str) -> Any:  # noqa: ANN401 - JSON
         """The answer. To the contract's own address, which policies name; a document without an id has none."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from lakegate.contracts.documents.document import Document
     from lakegate.contracts.documents.nodes import Place
     from lakegate.contracts.documents.notes import Notes
+    from lakegate.contracts.errors import Problem
 
     Schema = Mapping[str, Any]
 
@@ -47,6 +48,7 @@ OLDER_ROOT_KEYS = {
     "examples": "write them at the model or at the field.",
 }
 """Keys of the root in DCS before 1.1.0."""
+KEPT = "unknown-key-kept"
 ADVICE = {"rule": "write `metric`."}
 DEFAULT_ADVICE = "see the format's documentation."
 DEPRECATION_KEYS = ("deprecated", "deprecationMessage")
@@ -63,7 +65,12 @@ def warn_unknown_keys(document: Document, schema: str, notes: Notes) -> None:
                 notes.warning("older-key", each, f"The key {shown(key)} is out of date: {OLDER_ROOT_KEYS[key]}")
             elif not _is_read(place, key) and refused.isdisjoint((each.path, place.path)):
                 hint = did_you_mean(key, sorted(known))
-                notes.warning("unknown-key-kept", each, f"The key {shown(key)} is kept but has no meaning here.{hint}")
+                notes.warning(KEPT, each, f"The key {shown(key)} is kept but has no meaning here.{hint}")
+
+
+def is_misspelt(problem: Problem) -> bool:
+    """Whether a warning is about an unknown key that resembles a known one: what it holds may be meant as rules."""
+    return problem.code == KEPT and problem.message.endswith("?")
 
 
 def _is_read(place: Place, key: str) -> bool:

@@ -20,7 +20,7 @@ from lakegate.functions.usecases.names import is_usable
 from lakegate.functions.usecases.steps import run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from lakegate.contracts.errors import Problem
     from lakegate.functions.http.messages import HttpRequest
@@ -32,6 +32,9 @@ YAML: Final = frozenset({"application/yaml", "application/x-yaml", "text/yaml"})
 LABELS: Final = ("tag", "producer", "consumer")
 LONGEST_CURSOR: Final = 2_000
 ACTORS: Final = ("producer", "consumer")
+WARNINGS: Final = "lakegate-warnings"
+"""The header of what lint warns of in a document that was published."""
+MOST_OF_HEADER: Final = 4_000
 KEPT_DOCUMENTS: Final = 16
 """Whose actors a function remembers: reading one takes as long as everything else of the request."""
 
@@ -74,7 +77,7 @@ def publish(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
         if dependencies.places.needs_approval and not change.is_done:
             proposal = run(propose(dependencies, compiled), dependencies.clock)
             waiting = {"id": compiled.contract, "version": compiled.version, "proposal": proposal.digest}
-            return HttpAnswer(202, {**waiting, "expiresAt": proposal.expires_at})
+            return HttpAnswer(202, {**waiting, "expiresAt": proposal.expires_at}, _warned(change.warnings))
         run(make_valid(dependencies, compiled), dependencies.clock)
     except DocumentRefused as refused:
         detail = "The contract document has errors; each has its position and says what to do."
@@ -90,7 +93,15 @@ def publish(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
     except IncompatibleVersion as refused:
         comparison = refused.comparison.to_json()
         raise HttpProblem(409, "incompatible-version", str(refused), comparison=comparison) from None
-    return HttpAnswer(200, compiled.contract, place)
+    return HttpAnswer(200, compiled.contract, {**place, **_warned(change.warnings)})
+
+
+def _warned(warnings: Sequence[Problem]) -> Mapping[str, str]:
+    """The header with what is warned of, as DCM's answer is the contract's id alone: how many, and the first ones, in ASCII."""
+    shown = _located(warnings)
+    while len(text := json.dumps({"count": len(warnings), "warnings": shown})) > MOST_OF_HEADER:
+        shown = shown[:-1]
+    return {WARNINGS: text} if warnings else {}
 
 
 def contract(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:

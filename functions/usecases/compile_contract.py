@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from lakegate.contracts.compile.dataset import compile_plan
 from lakegate.contracts.compile.external import bound_rules, with_validators
+from lakegate.contracts.documents.unknown_keys import is_misspelt
 from lakegate.contracts.errors import ContractError, LakegateError, Problem
 from lakegate.contracts.inherit.resolve import resolve
 from lakegate.contracts.lake.lifecycle import LONGEST_TEXT, Ending, LineStatus
@@ -73,7 +74,7 @@ def _compile_document(body: bytes, referred: ReferredDocuments, *, allow_unmeasu
         compiled = _compiled(examined.contract, body, referred)
     except ContractError as error:
         raise DocumentRefused(replace(examined, errors=error.problems)) from None
-    return replace(compiled, unmeasured_rules=len(unmeasured), needs=resolved.needs)
+    return replace(compiled, unmeasured_rules=len(unmeasured), needs=resolved.needs, warnings=examined.warnings)
 
 
 def status_of(written: str | None) -> str:
@@ -87,6 +88,8 @@ def effects_of(compiled: CompiledContract, change: PlannedChange) -> Iterator[st
     name = f"{compiled.contract} {compiled.version}"
     if change.is_new and not change.drafted and _folded(compiled.written_status) not in {ACTIVE, *KEPT}:
         yield f"the document's status is {shown(compiled.written_status)}: publishing makes {name} active"
+    for warning in filter(is_misspelt, compiled.warnings if change.is_new else ()):
+        yield f"line {warning.line} ({warning.path}): {warning.message} What it holds is not checked"
     if change.is_new:
         for dataset, plan in compiled.plans.items():
             external = json.loads(plan).get("external", ())

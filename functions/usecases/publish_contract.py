@@ -86,6 +86,8 @@ class CompiledContract:
     """What a deprecated document says about its end, and the time of the sunset; empty if it names none."""
     inherited_from: str = ""
     """As `Publication.inherited_from`."""
+    warnings: tuple[Problem, ...] = ()
+    """What lint warns of in the document."""
     shared_with: tuple[str, ...] = ()
     """As `Contract.shared_with`."""
     own: tuple[str, ...] = EVERY_CONTRACT
@@ -131,7 +133,11 @@ def planned(dependencies: Dependencies, compiled: CompiledContract) -> PlannedCh
         comparison=comparison,
         drafted=compiled.draft and are_drafts(dependencies, snapshot, compiled),
         announced=children_to_notify(dependencies, snapshot, compiled),
-        warnings=(*weaker_later(dependencies, snapshot, compiled), *_unknown_lines(dependencies, compiled)),
+        warnings=(
+            *compiled.warnings,
+            *weaker_later(dependencies, snapshot, compiled),
+            *_unknown_lines(dependencies, compiled),
+        ),
     )
 
 

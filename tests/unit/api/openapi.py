@@ -9,6 +9,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+from lakegate.functions.http.contracts import WARNINGS
 from lakegate.functions.http.messages import JSON, PROBLEM
 from lakegate.functions.http.routes import ROUTES
 from lakegate.infra.local.clone import ROOT
@@ -41,6 +42,34 @@ MEANINGS = {
 }
 
 
+PROBLEM_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "required": ["code", "path", "line", "message"],
+    "properties": {
+        "code": {"type": "string"},
+        "path": {"type": "string"},
+        "line": {"type": ["integer", "null"]},
+        "message": {"type": "string"},
+        "column": {"type": ["integer", "null"]},
+    },
+}
+OF_WARNINGS: dict[str, Any] = {
+    "description": "What lint warns of in the document, as JSON in ASCII: how many, and the first ones. Absent without warnings.",
+    "content": {
+        JSON: {
+            "schema": {
+                "type": "object",
+                "required": ["count", "warnings"],
+                "properties": {
+                    "count": {"type": "integer", "minimum": 1},
+                    "warnings": {"type": "array", "items": PROBLEM_SCHEMA},
+                },
+            }
+        }
+    },
+}
+
+
 def schema(name: str) -> dict[str, str]:
     return {"$ref": f"#/components/schemas/{name}"}
 
@@ -67,6 +96,9 @@ def operation(route: str, endpoint: Endpoint) -> dict[str, Any]:
     """One operation."""
     answers = {status: body(JSON, name, status) for status, name in endpoint.answers.items()}
     of_keys = OF_KEYS if route.startswith("POST ") and endpoint.scope else ()
+    if endpoint.takes == "DocumentText":
+        for each in answers.values():
+            each["headers"] = {WARNINGS: OF_WARNINGS}
     problems = (*endpoint.problems, *(EVERYWHERE if endpoint.scope else OPEN), *of_keys)
     answers |= {status: body(PROBLEM, "ProblemDetails", status) for status in problems}
     for status in (403, 429):

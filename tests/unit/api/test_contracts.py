@@ -306,3 +306,43 @@ def test_a_day_that_is_over_is_refused(served: Api) -> None:
 
     assert (answer.status, answer.body["type"]) == (400, "urn:lakegate:problem:refused")
     assert answer.body["detail"].startswith("2020-01-01 is not in the future")
+
+
+def dcs(model: dict[str, object] | None = None, **field: object) -> str:
+    """A document of DCS, which allows unknown keys."""
+    info = {"title": "t", "version": "1.0.0", "status": "active"}
+    head = {"dataContractSpecification": "1.2.1", "id": "warned", "info": info}
+    return json.dumps({**head, "models": {"d": {"fields": {"n": {"type": "long", **field}}, **(model or {})}}})
+
+
+def test_what_lint_warns_of_reaches_the_publisher(served: Api) -> None:
+    """The answer is the id, as DCM has it; a header has how many warnings there are, and the first ones."""
+    answer = served.publish(dcs(zzz=1))
+    found = json.loads(answer.headers["lakegate-warnings"])
+    named = [(each["code"], each["path"]) for each in found["warnings"]]
+
+    assert (answer.status, answer.body) == (200, "warned")
+    assert (found["count"], named) == (1, [("unknown-key-kept", "$.models.d.fields.n.zzz")])
+    assert "lakegate-warnings" not in served.publish(dcs().replace("warned", "clean")).headers
+
+
+def test_many_warnings_are_counted_and_the_first_ones_shown(served: Api) -> None:
+    """A header is of bounded length and of ASCII, whatever the document contains."""
+    answer = served.publish(dcs(**{f"zz{number}\u00f6\r\n": 1 for number in range(200)}))
+    header = answer.headers["lakegate-warnings"]
+
+    assert (header.isascii(), header.isprintable()) == (True, True)
+    assert len(header) <= 4_000
+    assert json.loads(header)["count"] == 200
+    assert json.loads(header)["warnings"]
+
+
+def test_a_misspelt_key_is_confirmed(served: Api) -> None:
+    """Its rules would be lost: publishing is refused until it is confirmed."""
+    text = dcs({"qualty": [{"type": "sql", "query": "SELECT COUNT(*) FROM d", "mustBe": 1}]})
+    key = "The key `qualty` is kept but has no meaning here. Did you mean `quality`?"
+    refused = served.publish(text)
+
+    assert refused.status == 409
+    assert refused.body["effects"] == [f"line 1 ($.models.d.qualty): {key} What it holds is not checked"]
+    assert served.publish(text, confirm="true").status == 200

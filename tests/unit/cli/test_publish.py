@@ -14,6 +14,8 @@ from lakegate.infra.local.clone import ROOT
 from tests.unit.cli.stack import LANDING
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.unit.cli.conftest import Lakegate
 
 DEPLOYED = Publication("shop-of-another", "1.0.0", "active", "contracts/x", (), plans=(("orders", "d" * 64),))
@@ -303,10 +305,28 @@ def test_a_line_that_begins_with_a_draft_is_one(lakegate: Lakegate, status: str)
     again = lakegate.json("publish", lakegate.contract("1.0.1", status=status, Shop="Market"))
 
     assert texts[0] == texts[1]
-    assert texts[0][-1] == (
+    assert (
         "  shop/orders_v1 is a draft: until it is active, deliveries are refused or, with mode: observe, only observed."
-    )
+    ) in texts[0]
     assert again["drafts"] == ["shop/orders_v1"]
+
+
+def test_what_lint_warns_of_is_shown_when_a_document_is_published(lakegate: Lakegate, tmp_path: Path) -> None:
+    """As `lint` shows it, and with --json in the answer; a key that resembles a known one is confirmed."""
+    path = tmp_path / "warned.yaml"
+    fields = "{n: {type: long, zzz: 1}}"
+    head = "dataContractSpecification: 1.2.1\nid: warned\ninfo: {title: t, version: 1.0.0, status: active}\n"
+    path.write_text(f"{head}models: {{d: {{fields: {fields}}}}}\n")
+
+    text = lakegate.ok("publish", str(path))
+    again = lakegate.json("publish", str(path))
+    path.write_text(f"{head.replace('1.0.0', '1.0.1')}models: {{d: {{fields: {fields}, qualty: []}}}}\n")
+    refused = lakegate("publish", str(path))
+
+    assert "warning unknown-key-kept" in text
+    assert [(each["code"], each["line"]) for each in again["warnings"]] == [("unknown-key-kept", 4)]
+    assert "Did you mean `quality`? What it holds is not checked" in str(refused.exception)
+    assert lakegate.ok("publish", str(path), "--yes")
 
 
 def test_a_retired_version_closes_live_routes_only_when_confirmed(lakegate: Lakegate) -> None:
