@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from lakegate.contracts.door.file_signatures import UnreadableError
 from lakegate.contracts.model.types import GRAMMARS, LogicalType
 from lakegate.contracts.plan.plan import PlanField, Shape
-from lakegate.engine.read.bounds import MAX_COLUMNS
+from lakegate.engine.read.bounds import refuse_columns
 from lakegate.engine.read.json_text import MalformedError, NumberText, parsed
 from lakegate.engine.type.physical import Kind, Physical
 
@@ -146,8 +146,7 @@ def of_json(batches: Iterable[list[bytes]]) -> tuple[FoundField, ...]:
                 top.add(parsed(text))
             except MalformedError:
                 is_malformed = True
-        if top.count() > MAX_COLUMNS:
-            raise UnreadableError("too-wide", f"the file has more than {MAX_COLUMNS:,} columns: deliver fewer")
+        refuse_columns(top.count())
     if is_malformed and not top.kinds:
         return (FoundField("value", LogicalType.STRING),)
     if not top.members:

@@ -14,6 +14,7 @@ from lakegate.contracts.plan.plan import Plan
 from lakegate.engine.profile.dialect import dialect, first_names, refuse_titles
 from lakegate.engine.profile.fields import FoundField, of_json, of_physical, planned
 from lakegate.engine.profile.storage import recognised
+from lakegate.engine.read.bounds import refuse_columns
 from lakegate.engine.read.json import JsonSource, open_json
 from lakegate.engine.read.open import READERS, account_for, open_source
 
@@ -89,6 +90,7 @@ def _plan(
         refuse_titles(heads[0], csv)
         line = first_line(heads[0], csv)
         names = cells(line, csv.delimiter, csv.quote) if csv.header else first_names(line, csv)
+        refuse_columns(len(names))
         fields = tuple(FoundField(name, LogicalType.STRING) for name in names)
         plan = replace(plan, csv=csv)
     elif storage.format in READERS:

@@ -388,6 +388,7 @@ def test_several_files_are_one_delivery(tmp_path: Path) -> None:
         (b"[]", "header"),
         (b"{}\n{]\n", "header"),
         (json.dumps({f"k{at}": 1 for at in range(10_001)}).encode(), "too-wide"),
+        (b",".join(b"%d" % at for at in range(10_001)), "too-wide"),
     ],
 )
 def test_what_no_contract_could_accept_is_refused(content: bytes, code: str, tmp_path: Path) -> None:
