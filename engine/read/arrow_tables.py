@@ -92,8 +92,8 @@ class ArrowReader:
                 if file.failure is not None:
                     raise
                 raise unreadable("footer") from None
-            while len(self._known) >= _KEPT:
-                self._known.pop(next(iter(self._known)), None)
+            for oldest in list(self._known)[: 1 - _KEPT]:  # a copy: other threads add some
+                self._known.pop(oldest, None)
             self._known[address] = known
         return known
 
