@@ -448,6 +448,8 @@ KEY = ("primaryKey", ("ID",), NO_VALUES)
             0,
         ),
         ("a text CHECK (a > 5)", "postgres", [], 1),
+        ("a int CHECK (a > 1e99999999999999999999)", "postgres", [], 1),
+        ("a STRUCT<x STRING NULL, y STRING>", "bigquery", [], 0),
         ("a int CHECK (a > b + 1), b int", "postgres", [], 1),
         ("a int CHECK (other > 5)", "postgres", [], 1),
         ("a int CHECK (a IN (SELECT 1))", "postgres", [], 1),
