@@ -68,6 +68,14 @@ def test_words_for_null_are_told_by_a_closed_list(logical: LogicalType) -> None:
         (LogicalType.NUMBER, ["x", "y"], False, None),
         (LogicalType.NUMBER, ["1,5", "1,5", "x"], False, ValueMistake("decimal-comma", 2, 3, ",")),
         (LogicalType.NUMBER, ["1,5", "x"], False, None),
+        (LogicalType.NUMBER, ["1,234.5", "1,234"], False, ValueMistake("thousands", 2, 2, ".,")),
+        (LogicalType.NUMBER, ["1,234.5", "1'234.5"], False, ValueMistake("thousands", 2, 2)),
+        (LogicalType.NUMBER, ["1.234,5", "7,25", "x"], False, ValueMistake("decimal-comma", 2, 3, ",.")),
+        (LogicalType.INTEGER, ["12.345", "1.000"], False, ValueMistake("thousands-point", 2, 2, ",.")),
+        (LogicalType.INTEGER, ["9" * 19], False, ValueMistake("too-large", 1, 1)),
+        (LogicalType.INTEGER, ["+-1"], False, None),
+        (LogicalType.NUMBER, ["\u00a01"], False, ValueMistake("non-breaking", 1, 1)),
+        (LogicalType.NUMBER, ["  "], False, None),
         (LogicalType.NUMBER, [], False, None),
     ],
 )
@@ -79,6 +87,28 @@ def test_a_form_is_that_of_most_values(
 ) -> None:
     """What half of the values or fewer show is not an explanation; values of the type itself show nothing."""
     assert form_of(logical, texts, is_json=is_json) == form
+
+
+@pytest.mark.parametrize(
+    ("texts", "allowed", "good", "form"),
+    [
+        (["de"], ["DE"], [], ValueMistake("case", 1, 1, "DE")),
+        (["de"], ["x" * 41, "DE"], [], ValueMistake("case", 1, 1, "DE")),
+        (["1A"], ["1a" * 30, "1a"], [], ValueMistake("case", 1, 1, "1a")),
+        (["DE"], ["DE"], [], None),
+        (["9"], [], ["99", "98"], ValueMistake("leading-zeros", 1, 1)),
+        (["9"], [], ["99", "998"], None),
+        (["999"], [], ["99"], None),
+        (["sku-1"], [], ["SKU-2"], ValueMistake("case", 1, 1)),
+        (["SKU-1"], [], ["SKU-2"], None),
+        (["x"], [], [], None),
+    ],
+)
+def test_values_are_compared_with_what_passes(
+    texts: list[str], allowed: list[str], good: list[str], form: ValueMistake | None
+) -> None:
+    """With the words of a list, and with other values of the field."""
+    assert form_of(LogicalType.STRING, texts, of_type=False, allowed=allowed, good=good) == form
 
 
 def test_values_that_are_shared_have_words_too() -> None:

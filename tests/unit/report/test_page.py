@@ -19,7 +19,7 @@ from lakegate.contracts.plan.check import NONE, Check, Interval, Tier, Unit
 from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.plan import Plan, PlanField
 from lakegate.contracts.plan.predicate import Present
-from lakegate.contracts.plan.result import Columns, MalformedRecords, Measured, Measurement, Result, Sample
+from lakegate.contracts.plan.result import Columns, MalformedRecords, Measured, Measurement, Result, Sample, Unreadable
 from lakegate.contracts.report.delivery import Report
 from lakegate.contracts.report.page import PastDelivery, render, render_unmeasured
 
@@ -109,6 +109,8 @@ def test_what_fails_most_rows_is_changed_first() -> None:
     assert [each.id for each in judgement.reasons] == ["file/records", "few/n", "most/n", "some/n", "mild/n"]
     page = Page(render(Report(plan, judgement, result, ("a.csv",))))
     assert "Change first: n : wanted present; measured 9 of 10 rows fail" in page.text
+    unread = judge(plan, Result("w", 1, "0" * 64, "v", 0, unreadable=Unreadable("zip", "it is a zip")))
+    assert [each.id for each in unread.by_harm] == ["file/readable"]
 
 
 def test_an_accepted_delivery_needs_no_change() -> None:
