@@ -15,6 +15,8 @@ from lakegate.cli.escape import escaped
 from lakegate.cli.options import DEFAULT_STACK, Local, StackName
 from lakegate.cli.parents import ParentPaths, ParentPlaces
 from lakegate.contracts.errors import ContractError
+from lakegate.contracts.judge.judgement import blames_rows
+from lakegate.contracts.model.policy import OnReject
 
 if TYPE_CHECKING:
     from lakegate.contracts.plan.check import Check
@@ -64,11 +66,11 @@ def explained(compiled: Plan) -> Table:
     for name in ("wanted", "measured as", "if broken"):
         table.add_column(name, overflow="fold")
     for check in compiled.checks:
-        table.add_row(*(Text(escaped(cell)) for cell in _in_words(check)))
+        table.add_row(*(Text(escaped(cell)) for cell in _in_words(compiled, check)))
     return table
 
 
-def _in_words(check: Check) -> tuple[str, ...]:
+def _in_words(compiled: Plan, check: Check) -> tuple[str, ...]:
     broken = (
         "only named"
         if check.skip
@@ -77,4 +79,6 @@ def _in_words(check: Check) -> tuple[str, ...]:
         else f"warn, then {check.worst.value}"
     )
     measured = check.skip or check.metric.value.replace("_", " ")
+    if compiled.policy.on_reject is OnReject.ROWS and not check.skip:
+        broken += " (its rows)" if blames_rows(check) else " (the file)"
     return check.rule, ", ".join(check.fields), check.wanted, measured, broken

@@ -9,10 +9,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from lakegate.contracts.judge.causes import Cause, explained, reasons
+from lakegate.contracts.judge.column_causes import named
 from lakegate.contracts.judge.counts import LONGEST_RULE, MAX_RULES, BrokenRule, Counts
 from lakegate.contracts.judge.file_outcomes import RECORDS, file_outcomes
 from lakegate.contracts.judge.outcomes import CheckOutcome, Status, check_outcome
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from lakegate.contracts.plan.result import Columns
 
 MAX_REASONS_OF_DELIVERY: Final = 50
+WHOLE: Final = "file/whole"
 LONGEST_REASON: Final = 500
 """Characters: reasons are stored in a row of DynamoDB, which holds 400 KB."""
 
@@ -48,18 +51,20 @@ class Judgement:
     """Faults of the file that each explain several outcomes."""
     repeated_rows: int = 0
     """Accepted rows that are not published, because the line has their keys."""
+    whole: CheckOutcome | None = None
+    """With `onReject: rows`: why the file is rejected as a whole; None where it is not."""
 
     @property
     def reasons(self) -> tuple[CheckOutcome, ...]:
         """The reasons of the verdict, worst first: errors, fails, then warnings; a cause replaces the outcomes it explains."""
-        return reasons(self.causes, self.outcomes)
+        return (*((self.whole,) if self.whole else ()), *reasons(self.causes, self.outcomes))
 
     @property
     def by_harm(self) -> tuple[CheckOutcome, ...]:
         """The reasons by status, those of the whole file first, then by the share of rows (or elements) that fail."""
         worst = {each.status: at for at, each in reversed(tuple(enumerate(self.reasons)))}
         explains = {cause.as_outcome(): cause.explains for cause in self.causes}
-        outcomes = {each.id: each for each in self.outcomes}
+        outcomes = {each.id: each for each in (*self.outcomes, *((self.whole,) if self.whole else ()))}
 
         def share(reason: CheckOutcome) -> Fraction:
             return max(self._share(outcomes[each]) for each in explains.get(reason, (reason.id,)))
@@ -85,14 +90,34 @@ def judge(plan: Plan, result: Result) -> Judgement:
     of_file = tuple(file_outcomes(plan, result))
     of_checks = _check_outcomes(plan, result)
     causes, outcomes = explained(plan, result, of_file + of_checks)
+    verdict = _verdict(plan, result, of_file, of_checks)
     return Judgement(
-        verdict=_verdict(plan, result, of_file, of_checks),
+        verdict=verdict,
         outcomes=outcomes,
         rows=result.rows,
         rejected_rows=result.rejected_rows,
         causes=causes,
         repeated_rows=result.merge.repeated if result.merge else 0,
+        whole=_whole(plan, result, of_file + of_checks) if verdict is Verdict.REJECTED else None,
     )
+
+
+def _whole(plan: Plan, result: Result, outcomes: tuple[CheckOutcome, ...]) -> CheckOutcome | None:
+    """Why a file is rejected as a whole although single rows may be rejected alone."""
+    if plan.policy.on_reject is not OnReject.ROWS or _unmeasured(plan, result):
+        return None
+    by_rows = {check.id for check in row_rules(plan, result)} | {RECORDS}
+    others = [each.id for each in outcomes if each.status is Status.FAIL and each.id not in by_rows]
+    bad, most = result.rejected_rows, plan.policy.max_rejected_share
+    if others:
+        because = f"{named(others)} {'rejects' if len(others) == 1 else 'reject'} the file, and no single rows"
+    elif bad == result.rows:
+        because = "every row breaks a rule"
+    else:
+        share = f"{Decimal(100 * bad / result.rows):.2g}"
+        because = f"{share} % of the rows break a rule, more than {(most * 100).normalize():f} % (`maxRejectedShare`)"
+    message = f"the whole file is rejected, although `onReject` is `rows`, because {because}"
+    return CheckOutcome(WHOLE, "file", "file", (), Status.FAIL, "", "", None, message)
 
 
 def counts_of(plan: Plan, judgement: Judgement) -> Counts:
@@ -144,7 +169,7 @@ def certain_failures(plan: Plan, seen: Result) -> tuple[CheckOutcome, ...]:
     if plan.policy.mode is Mode.OBSERVE:
         return ()
     if plan.policy.on_reject is OnReject.ROWS:
-        of_file, known = (), [each for each in plan.checks if each.id in measured and not _blames_rows(each)]
+        of_file, known = (), [each for each in plan.checks if each.id in measured and not blames_rows(each)]
     else:
         absent = _absent(seen)
         known = [each for each in plan.checks if each.reads & absent or each.metric.of_header or each.id in measured]
@@ -158,7 +183,7 @@ def row_rules(plan: Plan, result: Result) -> tuple[Check, ...]:
     """The failed checks of single rows: with `onReject: rows`, the rows that break one are rejected."""
     outcomes = zip(plan.checks, _check_outcomes(plan, result), strict=True)
     failed = (check for check, outcome in outcomes if outcome.status is Status.FAIL)
-    return tuple(check for check in failed if _blames_rows(check) and not _absent(result) & check.reads)
+    return tuple(check for check in failed if blames_rows(check) and not _absent(result) & check.reads)
 
 
 def _absent(result: Result) -> frozenset[str]:
@@ -207,7 +232,8 @@ def _worst_first(each: BrokenRule) -> tuple[str, int, str]:
     return each.status, -(each.rows or 0), each.rule
 
 
-def _blames_rows(check: Check) -> bool:
+def blames_rows(check: Check) -> bool:
+    """Whether rows that break it are rejected alone with `onReject: rows`; a broken other check rejects the file."""
     counts_rows = check.metric is Metric.FAILING_ROWS or (check.metric is Metric.DUPLICATE_ROWS and _is_plain(check))
     return counts_rows and is_upper_bound(check, check.tolerate or check.accept)
 

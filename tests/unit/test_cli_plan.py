@@ -66,6 +66,24 @@ def test_an_explained_plan_names_every_check(run: Callable[..., Ended]) -> None:
     assert [each["rule"] for each in checks if each["rule"] not in explained] == []
 
 
+def test_an_explained_plan_names_what_a_broken_rule_rejects(run: Callable[..., Ended], tmp_path: Path) -> None:
+    """With `onReject: rows`: its rows, or the file; otherwise a rule rejects the file."""
+    head = "dataContractSpecification: 1.2.1\nid: x\ninfo: {title: t, version: 1.0.0}\nmodels:\n  m:\n"
+    fields = "    fields: {n: {type: long, required: true}}\n"
+    quality = "    quality: [{type: library, metric: rowCount, mustBeGreaterThan: 1}]\n"
+    text = f"{head}    config: {{lakegate: {{onReject: ROWS}}}}\n{fields}{quality}"
+    found = {}
+    for each in ("rows", "file"):
+        path = tmp_path / f"{each}.yaml"
+        path.write_text(text.replace("ROWS", each))
+        lines = run("plan", str(path), "--explain").stdout.splitlines()
+        found[each] = {line.split()[0]: line.strip() for line in lines if line.startswith(("n:required", "m:rowCount"))}
+
+    assert found["rows"]["n:required:1"].endswith("fail (its rows)")
+    assert found["rows"]["m:rowCount:1"].endswith("fail (the file)")
+    assert found["file"]["m:rowCount:1"].endswith("fail")
+
+
 @pytest.mark.parametrize(("command", "code"), [(["plan"], 1), (["check", "x.csv", "--contract"], 2)])
 def test_a_refused_contract_is_told_line_by_line(
     command: list[str], code: int, broken: Path, run: Callable[..., Ended]

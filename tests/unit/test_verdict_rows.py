@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from lakegate.contracts.judge.judgement import row_rules
+from lakegate.contracts.judge.judgement import judge, row_rules
 from lakegate.contracts.judge.verdict import Verdict
 from lakegate.contracts.model.policy import OnReject, Policy
 from lakegate.contracts.plan.check import Check, Interval, Tier, Unit
@@ -84,3 +84,30 @@ def test_rows_do_not_answer_for_rules_of_the_whole(of_the_whole: Check) -> None:
 
     assert (statuses(by_rows, result), row_rules(by_rows, result)) == ({"r/n": "fail"}, ())
     assert verdict(by_rows, result) == Verdict.REJECTED
+
+
+@pytest.mark.parametrize(
+    ("share", "rejected", "others", "because"),
+    [
+        ("0.001", 1, (), "10 % of the rows break a rule, more than 0.1 % (`maxRejectedShare`)"),
+        ("1", 10, (), "every row breaks a rule"),
+        ("1", 1, ("s/n",), "s/n rejects the file, and no single rows"),
+        ("1", 1, ("s/n", "t/n"), "s/n, t/n reject the file, and no single rows"),
+    ],
+)
+def test_a_file_that_is_rejected_whole_says_why(
+    share: str, rejected: int, others: tuple[str, ...], because: str
+) -> None:
+    """It is the first of the reasons, and no outcome of a check."""
+    counted = Tier(Interval(low=Decimal(1)), Present("n"))
+    checks = (check(), *(check(id=each, accept=counted) for each in others))
+    policy = Policy(on_reject=OnReject.ROWS, max_rejected_share=Decimal(share))
+    by_rows = replace(plan(check(), policy=policy), checks=checks)
+    clean = (measured(Measured(10, 0), check=each) for each in others)
+    judgement = judge(by_rows, answer(measured(BAD), *clean, rejected_rows=rejected))
+
+    message = f"the whole file is rejected, although `onReject` is `rows`, because {because}"
+    assert (judgement.reasons[0].id, judgement.reasons[0].message) == ("file/whole", message)
+    assert judgement.by_harm[0] == judgement.reasons[0]
+    assert "file/whole" not in {each.id for each in judgement.outcomes}
+    assert judge(plan(check()), answer(measured(BAD))).whole is None
