@@ -1,7 +1,7 @@
 """Serves the embedded AWS on a socket that was bound before: `python launcher.py FD`, by the Python of `.tools/ministack`.
 
-Beside the standard library only that environment's packages can be imported here. Twelve things differ from the program
-`ministack`, nine of them by wrapping its private names, so its version is pinned exactly.
+Beside the standard library only that environment's packages can be imported here. Thirteen things differ from the program
+`ministack`, ten of them by wrapping its private names, so its version is pinned exactly.
 
 * Only programs that know the secret of this start are served, and no pages (`guard.py`): functions are code that runs here.
 
@@ -14,6 +14,7 @@ Beside the standard library only that environment's packages can be imported her
 * A copy of an object has the checksum that its request names, and is refused by the request's If-None-Match. ministack keeps
   the checksum of the source, and knows the condition of other writes only.
 * IAM's simulator of policies reads the context of its request: conditions of policies ask for it.
+* An alarm over a formula is one over the first of its metrics: ministack refuses formulas, and evaluates no alarm.
 * A bundle is unpacked once, and not for each of those processes and stacks: three thousand files, two seconds.
 * Templates are read by the parser of YAML that is written in C.
 * The names of services that ministack does not have are read from two lists of botocore. ministack reads its model of each of
@@ -78,8 +79,9 @@ def main(descriptor: int) -> None:
     import_module("ministack.core.router")._is_aws_service_name = named(import_module("botocore.session").Session)  # type: ignore[attr-defined] # noqa: SLF001 - likewise
     runtime = import_module("ministack.core.lambda_runtime")
     runtime.zipfile = SimpleNamespace(**{**vars(zipfile), "ZipFile": LinkedBundle})  # type: ignore[attr-defined] # likewise
+    provisioners = import_module("ministack.services.cloudformation.provisioners")
+    provisioners._cw_metric_alarm_record = of_one_metric(provisioners._cw_metric_alarm_record)  # type: ignore[attr-defined] # noqa: SLF001 - likewise
     if ADDRESS in os.environ:
-        provisioners = import_module("ministack.services.cloudformation.provisioners")
         application = import_module("application")
         made = application.handlers(Path(os.environ[ADDRESS]), os.environ["MINISTACK_REGION"])
         provisioners._RESOURCE_HANDLERS[application.TYPE] = made  # noqa: SLF001 - likewise
@@ -89,6 +91,21 @@ def main(descriptor: int) -> None:
     guard = import_module("guard")
     app = import_module("ministack.app").app
     asyncio.run(serve(config, guarded(app, guard, os.environ[guard.VARIABLE])))
+
+
+def of_one_metric(recorded: Callable[[str, dict[str, Any]], Any]) -> Callable[[str, dict[str, Any]], Any]:
+    """Make alarms of templates, those over a formula by the first metric of it."""
+
+    def made(name: str, properties: dict[str, Any]) -> Any:  # noqa: ANN401 - as ministack has it
+        stats = [each["MetricStat"] for each in properties.get("Metrics") or () if "MetricStat" in each]
+        if not stats:
+            return recorded(name, properties)
+        others = {key: value for key, value in properties.items() if key != "Metrics"}
+        return recorded(
+            name, {**others, **stats[0]["Metric"], "Statistic": stats[0]["Stat"], "Period": stats[0]["Period"]}
+        )
+
+    return made
 
 
 def guarded(app: Any, guard: Any, secret: str) -> Any:  # noqa: ANN401 - of ASGI, and the module
