@@ -40,7 +40,13 @@ OPTIONS = {
     ),
 }
 """The keywords of each type that are rules."""
-NESTED = {"object": ("properties", "required", "additionalProperties"), "array": ("items",)}
+_OF_RECORDS = ("properties", "required", "additionalProperties")
+WHOLE = {"object": ("minProperties", "maxProperties"), "array": ("minItems", "maxItems", "uniqueItems")}
+"""The keywords of a list or an object as a whole that are rules."""
+NESTED = {
+    "object": (*_OF_RECORDS, *WHOLE["object"]),
+    "array": ("items", *WHOLE["array"]),
+}
 CHOICES, TOGETHER = ("anyOf", "oneOf"), "allOf"
 READ = ("type", "format", "enum", "const", "description", "title", "$ref")
 SILENT = ("$schema", "$id", "$comment", "$defs", "definitions", "$anchor")
@@ -70,7 +76,7 @@ class _Reader:
         place, trail = self._followed(place, trail)
         if not place["properties"].entries:
             raise InputError(f"{place.path} describes no object with `properties`")
-        self._list_rest(place, (*READ, *NESTED["object"]))
+        self._list_rest(place, (*READ, *NESTED["object"]) if path else (*READ, *_OF_RECORDS))
         required = {each.text for each in place["required"].items}
         for key, each in place["properties"].entries.items():
             inner = f"{path}.{key}" if path else key
@@ -108,6 +114,7 @@ class _Reader:
                 if items is None:
                     self.schema.lose(path, "left out: the type of its items is not one that a field can have")
                     return None
+                self._whole(place, path, "array")
                 return self.schema.nested(path, "array", [items], description)
             case str():
                 return self._value(place, path, TYPES[kind], description)
@@ -119,16 +126,27 @@ class _Reader:
         """A record, or a map where only `additionalProperties` describes the values."""
         if place["properties"].entries:
             parts = list(self.members(place, path, trail))
+            self._whole(place, path, "object")
             return self.schema.nested(path, "object", parts, description) if parts else None
         value = place["additionalProperties"]
-        self._list_rest(place, (*READ, "additionalProperties"))
+        self._list_rest(place, (*READ, "additionalProperties", *WHOLE["object"]))
         found = self._field(value, f"{path}.value", trail) if value.entries else None
         if found is None:
             self.schema.lose(path, "left out: an object without `properties`")
             return None
+        self._whole(place, path, "object")
         return self.schema.nested(
             path, "map", [self.schema.value(f"{path}.key", LogicalType.STRING), found], description
         )
+
+    def _whole(self, place: Place, path: str, kind: str) -> None:
+        """The rules of a list or an object as a whole."""
+        for key in WHOLE[kind]:
+            value = exact(place[key])
+            if isinstance(value, Decimal):
+                self.schema.rule(key, path, value=value)
+            elif place[key].flag:
+                self.schema.rule(key, path)
 
     def _value(self, place: Place, path: str, kind: LogicalType, description: str | None) -> Field:
         form = place["format"].text

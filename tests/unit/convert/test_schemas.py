@@ -42,6 +42,16 @@ def of_property(**schema: Any) -> tuple[Contract, tuple[str, ...]]:
         ({"type": "string", "format": "date"}, ["required"]),
         ({"type": "array", "items": {"type": "integer", "maximum": 3}}, ["maximum", "required"]),
         ({"items": {"type": "string"}}, ["required"]),
+        (
+            {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 3, "uniqueItems": True},
+            ["minItems", "maxItems", "uniqueItems", "required"],
+        ),
+        ({"type": "array", "items": {"type": "string"}, "uniqueItems": False}, ["required"]),
+        ({"properties": {"x": {"type": "string"}}, "minProperties": 1}, ["minProperties", "required"]),
+        (
+            {"type": "object", "additionalProperties": {"type": "string"}, "maxProperties": 9},
+            ["maxProperties", "required"],
+        ),
         ({"properties": {"x": {"type": "string"}}}, ["required"]),
         ({"$ref": "#/properties/b", "description": "beside"}, ["required"]),
     ],
@@ -129,6 +139,18 @@ def test_a_text_beyond_the_limits_of_documents_is_refused() -> None:
     """Deep nesting is refused before it is read."""
     with pytest.raises(ContractError):
         from_json_schema.read(b'{"a":' * 200 + b"1" + b"}" * 200, "orders")
+
+
+def test_options_of_lists_and_objects_are_those_of_odcs() -> None:
+    """A list as a whole, and an object, have the same options in the written document."""
+    schema = {"type": "array", "items": {"type": "string"}, "minItems": 1, "uniqueItems": True}
+    contract, _ = of_property(type="object", properties={"x": schema}, maxProperties=2)
+    found = odcs_of_schema(contract)
+    examined = examine(found.text.encode())
+
+    assert (found.omitted, examined.errors) == ((), ())
+    assert examined.contract is not None
+    assert sorted(map(str, rules(examined.contract))) == sorted(map(str, rules(contract)))
 
 
 def test_hostile_names_stay_names() -> None:
