@@ -136,7 +136,7 @@ BAD: dict[str, tuple[Storage, bytes, str]] = {
     "an array with a comma too many": (JSON, b'[{"id": 1},]', "array"),
     "an array with more behind it": (JSON, b'[{"id": 1}]\n[{"id": 2}]', "array"),
     "an array that nests too deep": (JSON, b'[{"id": ' + b"[" * 99_999, "array-depth"),
-    "zero bytes of JSON lines": (JSONL, b"", "empty"),
+    "zero bytes of a JSON array": (JSON, b"", "empty"),
     "zero bytes of Parquet": (PARQUET, b"", "empty"),
 }
 
