@@ -57,14 +57,20 @@ class Interval:
         return above and (self.high is None or _beyond(-number, -Fraction(self.high), epsilon, is_open=self.high_open))
 
     def __str__(self) -> str:
-        """The description: `at least 0.9`, `at least 1 and at most 5`, `less than 3`, `not 7`."""
+        """The description: `at least 0.9`, `at least 1 and at most 5`, `less than 3`, `not 7`, `less than 1 or more than 5`."""
         if self.low is not None and self.low == self.high:
             return f"{'not ' if self.outside else 'exactly '}{self.low:f}"
+        if self.outside:
+            beyond = [
+                f"{'at most' if self.low_open else 'less than'} {self.low:f}" if self.low is not None else "",
+                f"{'at least' if self.high_open else 'more than'} {self.high:f}" if self.high is not None else "",
+            ]
+            return " or ".join(filter(None, beyond)) or "nothing"
         words = [
             f"{'more than' if self.low_open else 'at least'} {self.low:f}" if self.low is not None else "",
             f"{'less than' if self.high_open else 'at most'} {self.high:f}" if self.high is not None else "",
         ]
-        return ("outside " if self.outside else "") + (" and ".join(filter(None, words)) or "anything")
+        return " and ".join(filter(None, words)) or "anything"
 
 
 def _beyond(number: Fraction, bound: Fraction, epsilon: Fraction, *, is_open: bool) -> bool:

@@ -60,7 +60,7 @@ def test_an_epsilon_widens_each_bound_by_that_share_of_itself(bound: Decimal) ->
         (Interval(ONE, ONE), "exactly 1"),
         (Interval(ONE, ONE, outside=True), "not 1"),
         (Interval(ONE, FIVE), "at least 1 and at most 5"),
-        (Interval(ONE, FIVE, outside=True), "outside at least 1 and at most 5"),
+        (Interval(ONE, FIVE, outside=True), "less than 1 or more than 5"),
         (Interval(low=ONE, low_open=True), "more than 1"),
         (Interval(high=FIVE, high_open=True), "less than 5"),
         (Interval(high=Decimal("1E+3")), "at most 1000"),
