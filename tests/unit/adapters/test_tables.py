@@ -233,6 +233,22 @@ def test_what_a_batch_left_out_is_asked_for_again(cloud: Cloud) -> None:
     assert (route(),) == found
 
 
+def test_a_route_that_cannot_be_read_matters_where_it_is_the_most_specific(cloud: Cloud) -> None:
+    """Below a route that can be read a shorter one decides nothing; a longer one might be another line's."""
+    registry = DynamoRegistry(cloud.table("registry"), "landing", cloud.table("ledger"))
+    for prefix in ("in/", "in/deep/"):
+        publication = Publication(
+            "orders", "1.0.0", "active", "contracts/1", (route(prefix),), plans=(("lines", "p1"),)
+        )
+        registry.publish(publication)
+    damaged = {"id": {"S": "route#landing/in/"}, "major": {"S": "{"}}
+    cloud.dynamodb.put_item(TableName="registry", Item=damaged)
+
+    assert registry.routes("landing", ("in/", "in/deep/")) == (route("in/deep/"),)
+    with pytest.raises(UnreadableItem, match="route#landing/in/"):
+        registry.routes("landing", ("in/",))
+
+
 def test_no_block_is_written_over(cloud: Cloud) -> None:
     """Even with a head that was set back, a height that is taken stays what it is."""
     table, ledger = DynamoWorkloads(cloud.table("workloads")), ledger_of(cloud)
