@@ -6,6 +6,7 @@ from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from lakegate.contracts.errors import LakegateError
@@ -89,9 +90,8 @@ def sweep(dependencies: Dependencies, batch: int = BATCH) -> Steps[Swept]:
         if (yield from part()):
             parts.append(part)
     yield from _retried(dependencies, swept, resumed)
-    for _, identity in sorted(doubtful):
-        if _has_time(dependencies):
-            yield from _guarded(swept, identity, _tried_again(dependencies, swept, identity))
+    for _, identity in takewhile(lambda _: _has_time(dependencies), sorted(doubtful)):
+        yield from _guarded(swept, identity, _tried_again(dependencies, swept, identity))
     swept.failures += dependencies.taken_out()
     return swept
 
