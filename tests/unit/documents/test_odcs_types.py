@@ -183,3 +183,25 @@ def test_an_element_of_an_only_object_is_known_to_lint() -> None:
         ("unknown-level", "`retension` is not a service level that is known. Did you mean `retention`?"),
         ("unknown-level", "`privacy` is not a service level that is known."),
     ]
+
+
+def test_an_option_that_is_false_is_no_rule() -> None:
+    """Offsets need not be written, and elements may be equal."""
+    column = "{name: t, logicalType: timestamp, logicalTypeOptions: {timezone: false}}"
+    tags = "{name: l, logicalType: array, logicalTypeOptions: {uniqueItems: false}, items: {logicalType: string}}"
+
+    assert [rule.kind for rule in dataset(f"{column}, {tags}").rules] == ["type", "nested", "type"]
+
+
+def test_offsets_are_not_measured_in_files_that_store_moments() -> None:
+    """Lint says so."""
+    column = "{name: t, logicalType: timestamp, logicalTypeOptions: {timezone: true}}"
+    top = "customProperties: [{property: lakegate, value: {format: parquet}}]"
+    found = examine(document(column, top))
+
+    assert [(each.code, each.message) for each in found.warnings] == [
+        (
+            "not-measured",
+            "The rule is named and not measured: files with a schema of their own store moments in UTC.",
+        )
+    ]
