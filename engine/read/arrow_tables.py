@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lakegate.contracts.door.file_signatures import UnreadableError
+from lakegate.contracts.errors import SetUpError
 from lakegate.engine.read.addressed import AddressedFile
 from lakegate.engine.read.bounds import GRACE_VALUES, RATIO, unreadable
 from lakegate.engine.read.parquet_footer import BYTES, DELTA_LENGTHS, DELTA_TEXTS, MAGIC, footer_of, longest_page
@@ -38,6 +40,8 @@ MAX_AT_ONCE = 16 << 20
 """The most bytes of a batch, unless a single row has more."""
 _SHARED = 16 << 20
 """Bytes of texts that share their beginnings with others, and are in memory at a time."""
+FIXED_LISTS = 26
+"""The version of Arrow that reads lists of a fixed size with nulls."""
 _KEPT = 4
 """Footers of a delivery that are kept for its next shares."""
 
@@ -81,7 +85,13 @@ class ArrowReader:
         """See `Reader`."""
         with closing(AddressedFile(self.store, share.address)) as file:
             opened = self._opened(file, share.address)
-            yield from _bounded(file, opened.read(file, range(share.start, share.end), names))
+            try:
+                yield from _bounded(file, opened.read(file, range(share.start, share.end), names))
+            except UnreadableError:
+                if any("fixed_size_list" in str(each.type) for each in opened.schema) and _is_old():
+                    needed = "pyarrow 26 or newer reads lists of a fixed size with nulls: pip install 'pyarrow>=26'"
+                    raise SetUpError(f"this version of pyarrow cannot read a column of the file: {needed}") from None
+                raise
 
     def _opened(self, file: AddressedFile, address: str) -> Opened:
         known = self._known.get(address)
@@ -96,6 +106,11 @@ class ArrowReader:
                 self._known.pop(oldest, None)
             self._known[address] = known
         return known
+
+
+def _is_old() -> bool:
+    """Whether this Arrow refuses lists of a fixed size with nulls, which the gate's reads."""
+    return int(pa.__version__.partition(".")[0]) < FIXED_LISTS
 
 
 def _bounds(opened: Opened) -> tuple[int, ...]:

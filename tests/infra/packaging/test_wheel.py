@@ -180,6 +180,39 @@ def test_the_job_of_the_page_compares_contracts(wheel: Path, python: Path, tmp_p
     assert "The changes need MAJOR" in summary.read_text()
 
 
+MATRIX = {
+    "oldest": ("duckdb==2.0.0", "numpy==2.3.0", "pyarrow==22.0.0", "awswrangler", "pandas"),
+    "newest": ("duckdb", "numpy", "pyarrow", "pandas"),
+}
+"""The ends of the ranges in pyproject.toml, with neighbours that need them."""
+NEW_ARROW = "not (lists_in_slices or written_again)"
+"""Tests with lists of a fixed size that have nulls, which pyarrow reads from 26 on."""
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("end", MATRIX)
+def test_the_plain_package_works_with_the_oldest_and_newest_libraries(end: str, wheel: Path, tmp_path: Path) -> None:
+    """They resolve beside pandas and awswrangler, and tests of the engine pass with them."""
+    uv, environment = install("uv") / "bin/uv", tmp_path / "environment"
+    python = environment / "bin/python"
+    tools = [f"{name}=={distribution(name).version}" for name in ("pytest", "hypothesis", "pytest-xdist", "botocore")]
+    for command in (
+        [uv, "venv", "--quiet", "--no-python-downloads", "--python", sys.executable, environment],
+        [uv, "pip", "install", "--quiet", "--python", python, *sources_of_wheels(), wheel, *MATRIX[end], *tools],
+    ):
+        ended = run(command, tmp_path, 600)
+        assert ended.returncode == 0, ended.stderr
+    (site,) = environment.glob("lib/python*/site-packages")
+    shutil.rmtree(site / "lakegate")
+    (site / "lakegate.pth").write_text(str(ROOT / ".cache/types"))  # the tests read files of the clone
+    tests = ["tests/unit/engine/read", "tests/unit/engine/type", "tests/unit/engine/evaluate", "tests/unit/rules"]
+    ended = run(
+        [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2", "-k", NEW_ARROW, *tests], ROOT, 1_800
+    )
+
+    assert ended.returncode == 0, ended.stdout[-4_000:]
+
+
 OTHERS = ("3.12", "3.13")
 """Versions of Python that the plain package supports beside the project's own."""
 

@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
+from lakegate.contracts.door.file_signatures import UnreadableError
+from lakegate.contracts.errors import SetUpError
 from lakegate.contracts.lint.examine import read as contract_of
 from lakegate.contracts.model.policy import OnReject, Policy
 from lakegate.contracts.model.storage import Format, Storage
 from lakegate.contracts.plan.result import Columns, IncompatibleType
 from lakegate.engine.read import arrow_tables, avro, avro_blocks
+from lakegate.engine.read.bounds import unreadable
 from tests.deliveries.delivery import plan_of
 from tests.deliveries.written import as_parquet, written
 from tests.engine.formats import FIELDS, KINDS, NESTED, ROWS, TABLE, nested_plan
@@ -23,6 +26,7 @@ from tests.reference.cases import only_plan
 from tests.unit.engine.read.opened import opened, read, read_all
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from lakegate.contracts.plan.plan import Plan
@@ -133,6 +137,23 @@ def test_lists_in_slices_and_large_lists_are_read_alike(tmp_path: Path) -> None:
     fixed = pa.table({"id": [1, 2], "codes": pa.array([[1, 2], None], pa.list_(pa.int64(), 2))})
     found = read(nested_plan(Storage(Format.PARQUET)), tmp_path, as_parquet(fixed))
     assert [values["codes[]"] for _, _, _, values in found.levels[CODES]] == [1, 2]
+
+
+def test_an_old_arrow_is_no_fault_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The plain package allows versions of Arrow that refuse lists of a fixed size with nulls: the gate reads them."""
+    table = pa.table({"id": [1, 2], "codes": pa.array([[1, 2], None], pa.list_(pa.int64(), 2))})
+
+    def refused(*_: object) -> Iterator[object]:
+        raise unreadable("inside")
+        yield
+
+    monkeypatch.setattr(arrow_tables, "_bounded", refused)
+    monkeypatch.setattr(arrow_tables.pa, "__version__", "25.0.1")
+    with pytest.raises(SetUpError, match="pyarrow 26 or newer reads lists of a fixed size"):
+        read(nested_plan(Storage(Format.PARQUET)), tmp_path, as_parquet(table))
+    monkeypatch.setattr(arrow_tables.pa, "__version__", "26.0.1")
+    with pytest.raises(UnreadableError):
+        read(nested_plan(Storage(Format.PARQUET)), tmp_path, as_parquet(table))
 
 
 @pytest.mark.parametrize("form", FORMATS)
