@@ -204,10 +204,11 @@ def test_the_plain_package_works_with_the_oldest_and_newest_libraries(end: str, 
         assert ended.returncode == 0, ended.stderr
     (site,) = environment.glob("lib/python*/site-packages")
     shutil.rmtree(site / "lakegate")
-    (site / "lakegate.pth").write_text(str(ROOT / ".cache/types"))  # the tests read files of the clone
+    places = [ROOT / ".cache/types", ROOT]
+    (site / "lakegate.pth").write_text("\n".join(map(str, places)))  # the tests read files of the clone
     tests = ["tests/unit/engine/read", "tests/unit/engine/type", "tests/unit/engine/evaluate", "tests/unit/rules"]
     ended = run(
-        [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2", "-k", NEW_ARROW, *tests], ROOT, 1_800
+        [python, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2", "-k", NEW_ARROW, *tests], ROOT, 1_800
     )
 
     assert ended.returncode == 0, ended.stdout[-4_000:]

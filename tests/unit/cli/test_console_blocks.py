@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from typer.testing import CliRunner
 
+from lakegate.cli import terminal
 from lakegate.cli.main import app
 from lakegate.infra.local.clone import ROOT
 from lakegate.infra.samples.__main__ import main as write_samples
@@ -74,8 +75,9 @@ def plain(lines: list[str]) -> list[str]:
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda each: f"{each.page}: {' '.join(each.words)}")
 def test_a_command_prints_what_the_page_shows(example: Example, clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each part between two gaps is in the output, in this order; only dirty samples are rejected."""
+    """Each part between two gaps is what a terminal shows, in this order; only dirty samples are rejected."""
     monkeypatch.chdir(clone)
+    monkeypatch.setattr(terminal, "is_read_by_a_person", lambda: True)
     words = [path for word in example.words for path in (sorted(glob.glob(word)) if "*" in word else [word])]  # noqa: PTH207 - as a shell does
 
     assert_shows(words, example.shown)
@@ -96,6 +98,7 @@ def assert_shows(words: list[str], shown: tuple[str, ...]) -> None:
 def test_the_authors_guide_is_a_session(clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its commands, run one after the other in an empty folder with the sample data, print what the page shows."""
     (tmp_path / "samples").symlink_to(clone / "samples")
+    monkeypatch.setattr(terminal, "is_read_by_a_person", lambda: True)
     monkeypatch.chdir(tmp_path)
     lines = "\n".join("\n".join(block) for block in blocks(SESSION.read_text()) if block[0].startswith("$ "))
     commands = [part.split("\n") for part in re.split(r"^\$ lakegate ", lines, flags=re.MULTILINE)[1:]]
