@@ -172,8 +172,8 @@ def main() -> None:
         sys.exit(UNUSABLE)
     except KeyboardInterrupt:
         _interrupted()
-    except SystemExit as ended:
-        if ended.code == terminal.INTERRUPTED:
+    except (SystemExit, BrokenPipeError) as ended:
+        if isinstance(ended, SystemExit) and ended.code == terminal.INTERRUPTED:
             _interrupted()
         if _is_read(ended):
             raise
@@ -182,13 +182,15 @@ def main() -> None:
         sys.exit(CLOSED_PIPE)
 
 
-def _is_read(ended: SystemExit) -> bool:
+def _is_read(ended: BaseException) -> bool:
     """Whether standard output took all that was written; typer ends with 1 where a pipe was closed, which is "rejected" here."""
+    if isinstance(ended, BrokenPipeError) or isinstance(ended.__context__, BrokenPipeError):
+        return False
     try:
         sys.stdout.flush()
     except BrokenPipeError:
         return False
-    return not isinstance(ended.__context__, BrokenPipeError)
+    return True
 
 
 def _interrupted() -> NoReturn:

@@ -295,7 +295,7 @@ def test_denied_access_names_the_permissions(s3: Any, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize(
-    ("form", "reads"), [("csv", 1), ("gzip", 2), ("zstd", 1), ("zstd", 2), ("parquet", 2), ("parquet", 4)]
+    ("form", "reads"), [("csv", 1), ("gzip", 2), ("zstd", 1), ("zstd", 2), ("parquet", 1), ("parquet", 2)]
 )
 def test_a_storage_that_fails_during_the_read_gives_no_verdict(
     form: str, reads: int, s3: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

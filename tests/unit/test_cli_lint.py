@@ -166,7 +166,7 @@ def test_what_is_not_printed_is_shown_as_an_escape() -> None:
 
 @pytest.mark.parametrize(
     ("error", "code"),
-    [(SetUpError("The schema is missing: run make setup."), 2), (KeyboardInterrupt(), 130), (BrokenPipeError(), 2)],
+    [(SetUpError("The schema is missing: run make setup."), 2), (KeyboardInterrupt(), 130), (BrokenPipeError(), 141)],
 )
 def test_the_end_of_every_command_is_one_sentence(
     monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int

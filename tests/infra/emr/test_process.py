@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from lakegate.infra.local.aws.guard import VARIABLE
 from tests.infra.emr.conftest import PATIENCE_SECONDS, ROLE, ROOT, client, descendants, running, service, until
 from tests.infra.emr.programs import FOREVER, STUBBORN
 
@@ -66,7 +67,12 @@ def test_a_service_without_aws_still_serves(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.touch()
     process = subprocess.Popen(  # noqa: S603 - our own service
-        [*command, "--state-dir", str(tmp_path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT
+        [*command, "--state-dir", str(tmp_path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        env=os.environ | {VARIABLE: "local"},  # by which `client` signs
     )
     assert process.stdout is not None
     emr = client("emr-serverless", json.loads(process.stdout.readline())["endpoint"])

@@ -572,7 +572,7 @@ def test_failing_rows_are_written_as_csv(folder: Path, job: Engine) -> None:
         ["a.csv", "1", "", *same, "", "False", CHECK["message"]],
         ["a.csv", "2", "", *same, "'=1+2", "False", CHECK["message"]],
         ["a.csv", "3", "", *same, "-12.5", "False", CHECK["message"]],
-        ["b.csv", "4", "", *same, "'@x\n", "False", CHECK["message"]],
+        ["b.csv", "4", "", *same, "'@x\\n", "False", CHECK["message"]],
     ]
     assert "bad.csv: 4 rows written; 1 rule has more failing rows than are written\n" in shown
     assert job.asked[0][2] == 1000
