@@ -347,9 +347,9 @@ def test_an_unknown_cause_is_refused() -> None:
     """Who asks for what is never sent would wait in vain."""
     with pytest.raises(
         InputError,
-        match="`accepted` cannot be subscribed to; known are `awaiting`, `breaking`, `deprecated`, `drift`, `failed`, `late`",
+        match="`acceptd` cannot be subscribed to; known are `accepted`, `awaiting`, `breaking`, `deprecated`, `drift`, `failed`",
     ):
-        subscribed(Line(NAME), at(0), "sales", ["accepted"])
+        subscribed(Line(NAME), at(0), "sales", ["acceptd"])
 
 
 def test_a_line_has_a_bounded_number_of_subscriptions() -> None:

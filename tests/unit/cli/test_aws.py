@@ -156,7 +156,7 @@ def test_an_endpoint_that_does_not_answer_is_named(tmp_path: Path, monkeypatch: 
 
 def _state(folder: Path, monkeypatch: pytest.MonkeyPatch) -> LocalState:
     """A state file of a stack that is not there: nothing listens on port 9 of this machine."""
-    state = LocalState("http://127.0.0.1:9", "http://127.0.0.1:9", "lakegate-local")
+    state = LocalState("http://127.0.0.1:9", "http://127.0.0.1:9", "lakegate-local", secret_key="of this start")
     state.write(folder / "local.json")
     monkeypatch.setenv("LAKEGATE_LOCAL_STATE", str(folder / "local.json"))
     monkeypatch.setattr(os, "environ", os.environ.copy())

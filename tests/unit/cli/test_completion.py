@@ -59,12 +59,12 @@ def completed(shell: str, line: str, **more: str) -> tuple[str, set[str]]:
 @pytest.mark.parametrize(
     ("shell", "answer"),
     [
-        ("bash", "replay\nreasons\nreport\nretire\nreactivate\nresume\nredrive\n"),
+        ("bash", "retire\nreactivate\nreasons\nreplay\nresume\nredrive\nreport\nrestore\n"),
         (
             "zsh",
-            """_arguments '*: :(("replay"\n"reasons"\n"report"\n"retire"\n"reactivate"\n"resume"\n"redrive"))'\n""",
+            """_arguments '*: :(("retire"\n"reactivate"\n"reasons"\n"replay"\n"resume"\n"redrive"\n"report"\n"restore"))'\n""",
         ),
-        ("fish", "replay\nreasons\nreport\nretire\nreactivate\nresume\nredrive\n"),
+        ("fish", "retire\nreactivate\nreasons\nreplay\nresume\nredrive\nreport\nrestore\n"),
     ],
 )
 def test_names_of_commands_are_completed_without_their_modules(shell: str, answer: str) -> None:

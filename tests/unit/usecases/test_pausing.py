@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 from functools import partial
 
 import pytest
@@ -21,6 +22,9 @@ from tests.simulation.environment import LAKE, LANDING, PREFIX, Environment
 from tests.simulation.pauses import LINE
 from tests.unit.usecases.scenarios import drive, quarantined, refused_at
 from tests.unit.usecases.scenarios import resumed as continued
+
+if TYPE_CHECKING:
+    from lakegate.functions.ports.objects import Address
 
 
 def held(*names: str, lag: float = 0.0) -> Environment:
@@ -84,10 +88,10 @@ def test_nothing_overtakes_a_delivery_that_cannot_be_judged_now() -> None:
     heads = env.memory.objects.head
     refused = iter((True,))
 
-    def head(where: object) -> object:
-        if next(refused, False):
+    def head(where: Address) -> object:
+        if where.bucket == LANDING and next(refused, False):
             raise Throttled("HeadObject")
-        return heads(where)  # type: ignore[arg-type]  # as given
+        return heads(where)
 
     env.memory.objects.head = head  # type: ignore[method-assign,assignment]  # one refusal
     swept = drive(env.dependencies, sweep(env.dependencies))

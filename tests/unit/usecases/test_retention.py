@@ -93,7 +93,7 @@ def test_data_is_kept_where_the_contract_says_nothing() -> None:
     env = finished(b"bad:1", beside=b"good:1", policy=Policy())
 
     assert {key.split("/")[1] for key in env.memory.objects.current(LAKE, "quarantine/")} == {"_unrouted", "orders"}
-    assert env.memory.objects.tags == {}
+    assert set(env.memory.objects.tags.values()) <= {"manifest"}  # of a head that was replaced
 
 
 def test_what_expired_is_told_from_what_was_deleted() -> None:
