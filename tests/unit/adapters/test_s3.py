@@ -246,6 +246,15 @@ def test_versions_are_listed_newest_first_and_page_by_page(cloud: Cloud) -> None
     assert [v.checksum for v in listed] == ["", "", ""]
 
 
+@pytest.mark.parametrize("kept", ['{"Marker": "in/a.csv"}', '["in/a.csv"]', "in/a.csv"])
+def test_a_place_of_another_release_lists_from_the_beginning(cloud: Cloud, kept: str) -> None:
+    """What this release cannot read as a place in the listing leaves no version out."""
+    for key in ("in/a.csv", "in/b.csv"):
+        landed(cloud, key=key)
+
+    assert [each.key for each in cloud.store().versions("landing", "in/", kept).versions] == ["in/a.csv", "in/b.csv"]
+
+
 def test_hostile_keys_are_read_copied_listed_and_deleted_as_they_are(cloud: Cloud) -> None:
     """Each key of the corpus names its own object and no other, in every call of the store."""
     store = cloud.store()

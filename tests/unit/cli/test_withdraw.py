@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from lakegate.contracts.errors import InputError
 from lakegate.functions.adapters.clock import SystemClock
 from lakegate.functions.adapters.identity import StsIdentity
 from lakegate.functions.adapters.registry import DynamoRegistry
+from lakegate.functions.usecases.steps import run
+from lakegate.functions.usecases.withdrawing import propose_withdrawal
 from tests.fakes.identity import ALICE, BOB
 from tests.unit.cli.test_approve import signed_in  # noqa: F401 - a fixture
 
@@ -130,6 +133,16 @@ def test_what_cannot_be_withdrawn_is_refused_with_the_way_out(lakegate: Lakegate
 
     assert refusal(lakegate, "withdraw", name).removesuffix(": confirm it with --yes") == expected
     assert routed_by(lakegate) == ["1.1.0"]
+
+
+def test_a_version_that_is_not_published_is_not_proposed_for_withdrawal(lakegate: Lakegate) -> None:
+    """Who calls without the command gets its error, and leaves no proposal."""
+    lakegate.ok("publish", lakegate.contract("1.0.0"))
+    there = lakegate.dependencies
+    with pytest.raises(InputError, match=r"^shop has no version 1\.1\.0: `lakegate contracts` lists those"):
+        run(propose_withdrawal(there, "shop", "1.1.0"), there.clock)
+
+    assert there.registry.proposal("shop", "1.1.0") is None
 
 
 def test_a_version_before_that_is_retired_is_confirmed(lakegate: Lakegate) -> None:

@@ -15,7 +15,7 @@ import pytest
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.inherit.resolve import ParentDocument
 from lakegate.functions.ports.errors import Throttled
-from lakegate.functions.usecases import bounded_compilation
+from lakegate.functions.usecases import bounded_compilation, compile_contract
 from lakegate.functions.usecases.bounded_compilation import compile_bounded, compile_there
 from lakegate.functions.usecases.compile_contract import DocumentRefused, compile_document
 from lakegate.functions.usecases.workflows import ReferredDocuments
@@ -128,6 +128,27 @@ def test_a_lookup_that_fails_is_the_failure_of_the_compilation(compiling: Callab
         compiling(body, NOBODY._replace(workflows=unusable))
     with pytest.raises(Throttled):
         compile_bounded(body, NOBODY._replace(workflows=throttled))
+
+
+@pytest.mark.parametrize("compiling", [compile_bounded, here, compile_document])
+def test_a_plan_that_is_too_large_is_refused_at_its_dataset(
+    compiling: Callable[..., CompiledContract], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As large as is allowed, it is compiled; with one byte more, it is an error of the document."""
+    body = document("shop")
+    (plan,) = compiling(body, NOBODY).plans.values()
+    monkeypatch.setattr(compile_contract, "MOST_PLAN_BYTES", len(plan))
+    same = compiling(body, NOBODY).plans["orders"]
+    monkeypatch.setattr(compile_contract, "MOST_PLAN_BYTES", len(plan) - 1)
+    with pytest.raises(DocumentRefused) as refused:
+        compiling(body, NOBODY)
+    (error,) = refused.value.examined.errors
+
+    assert same == plan
+    assert (error.code, error.path) == ("document-too-large", "$.schema[0]")
+    assert error.message == (
+        f"What it is compiled to has {len(plan):,} bytes, more than {len(plan) - 1:,}: use fewer or shorter rules."
+    )
 
 
 def killed(*_: object, **__: object) -> NoReturn:

@@ -10,7 +10,7 @@ import pytest
 
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.routes import Route
-from lakegate.functions.ports.errors import AccessDenied
+from lakegate.functions.ports.errors import AccessDenied, UnreadableItem
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.ports.registry import Publication
 from lakegate.functions.usecases import deliveries
@@ -224,6 +224,19 @@ def test_a_large_landing_bucket_is_listed_page_by_page(monkeypatch: pytest.Monke
     assert "z" not in {each.key for each in recent(stage.env.dependencies, 1_000)}
 
 
+def test_an_unknown_key_is_not_found_beside_a_row_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The key of that row names the item; a key without an upload is reported as without it."""
+    stage = world_of()
+    stage.env.upload(f"{PREFIX}day.csv", b"good:1")
+    refused = UnreadableItem("workload#day", "it is not JSON")
+    monkeypatch.setattr(stage.env.memory.rows, "get", Mock(side_effect=refused))
+
+    with pytest.raises(UnreadableItem):
+        named(stage.env.dependencies, f"{PREFIX}day.csv", 5)
+    with pytest.raises(InputError, match="none of the latest 5 deliveries is called so"):
+        named(stage.env.dependencies, "unknown.csv", 5)
+
+
 def test_nothing_landed_is_an_empty_list() -> None:
     """A new stack has no deliveries, and its chains no blocks."""
     stage = world_of()
@@ -245,6 +258,21 @@ def test_a_failed_delivery_is_found_after_its_landed_version_was_deleted() -> No
     assert named(stage.env.dependencies, f"{PREFIX}bad.csv", 20).id == upload.workload
     assert named(stage.env.dependencies, upload.workload[:12], 20).id == upload.workload
     assert recent(others, 20) == ()
+
+
+def test_staged_copies_are_listed_page_by_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Up to a bound, as the landing bucket: one that is behind a page of others is found, beyond the bound it is not."""
+    stage = world_of(*[Ending.FAILED] * 3)
+    upload = stage.env.upload(f"{PREFIX}bad.csv", b"good:1")
+    settle(stage)
+    stage.env.delete(upload)
+    for number in range(1_000):
+        stage.env.memory.objects.put(Address(LAKE, f"staging/{number:064}/part-00000"), b"x")
+    whole = keys(stage)
+    monkeypatch.setattr(deliveries, "PAGES", 1)
+
+    assert whole == [(f"{PREFIX}bad.csv", State.FAILED)]
+    assert keys(stage) == []
 
 
 class _Restricted:

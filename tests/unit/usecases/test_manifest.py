@@ -14,6 +14,7 @@ from lakegate.contracts.plan.plan import Plan
 from lakegate.contracts.plan.serialization import canonical, encode
 from lakegate.contracts.schemas import load
 from lakegate.functions.ports.objects import Address
+from lakegate.functions.ports.registry import Publication
 from lakegate.functions.usecases.advance import advance
 from lakegate.functions.usecases.layout import manifest_key, segment_key
 from lakegate.functions.usecases.manifest import update
@@ -256,3 +257,39 @@ def test_a_sweep_writes_a_head_that_cannot_be_read() -> None:
         env.memory.objects.put(WHERE, body)
         drive(env.dependencies, sweep(env.dependencies))
         assert manifest_of(env) == whole_head
+
+
+def has_head(env: Environment) -> bool:
+    return WHERE.key in env.memory.objects.current(LAKE, WHERE.key)
+
+
+def lost(contracts: int) -> Environment:
+    """An environment whose line has a delivery and no head; so many contracts come before its own."""
+    env = settled(b"good:1").env
+    for number in range(contracts):
+        env.memory.registry.publish(Publication(f"a{number}", "1.0.0", "active", "contracts/1.0.0", ()))
+    env.memory.objects.delete(WHERE)
+    return env
+
+
+def test_lost_heads_are_looked_for_a_page_of_the_registry_at_a_time() -> None:
+    """Each sweep continues behind the contracts that the last one looked at; after the last page it begins again."""
+    env, found = lost(contracts=2), []
+    for _ in range(4):
+        env.memory.objects.delete(WHERE)
+        drive(env.dependencies, sweep(env.dependencies))
+        found.append(has_head(env))
+
+    assert found == [False, True, False, True]
+
+
+def test_a_sweep_without_time_leaves_a_lost_head_to_the_next() -> None:
+    """It is found there, because the page that was not finished is looked at again."""
+    env = lost(contracts=0)
+    left = iter([900.0] * 2)  # two looks at the registry
+    hurried = replace(env.dependencies, remaining=lambda: next(left, 30.0))
+    drive(hurried, sweep(hurried))
+    first = has_head(env)
+    drive(env.dependencies, sweep(env.dependencies))
+
+    assert (first, has_head(env)) == (False, True)
