@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from lakegate.contracts.judge.codes import in_words
-from lakegate.contracts.judge.judgement import counts_of
+from lakegate.contracts.judge.judgement import WHOLE, counts_of
 from lakegate.contracts.judge.outcomes import Status
 from lakegate.contracts.judge.verdict import Verdict, worst
 from lakegate.contracts.report.bars import Bar, bar
@@ -80,6 +80,8 @@ class FailingRow:
 class Reason:
     """One reason of the verdict with its first failing rows."""
 
+    id: str
+    """Of the check, or the code of the gate."""
     status: Status
     rule: str
     fields: str
@@ -107,6 +109,7 @@ class Section(NamedTuple):
     title: str
     rows: str
     first: Reason | None
+    """The first one that states a fault; `file/whole` states only what other faults lead to."""
     more: int
     """Further reasons."""
     unlisted: int
@@ -190,7 +193,7 @@ def _section_of(  # noqa: PLR0913 - a section has these parts
         verdict,
         TITLES[verdict],
         rows,
-        reasons[0] if reasons else None,
+        next((each for each in reasons if each.id != WHOLE), None),
         len(reasons) - 1 + unlisted,
         unlisted,
         facts,
@@ -228,12 +231,12 @@ def _reason(report: Report, outcome: CheckOutcome) -> Reason:
     rows = tuple(FailingRow(report.place(each), tuple(_cells(each))) for each in outcome.samples[:MAX_ROWS])
     fields = ", ".join(outcome.fields)
     message = report.message(outcome).removeprefix(f"{fields}: ")
-    return Reason(outcome.status, outcome.rule, fields, message, " or ".join(outcome.good), rows)
+    return Reason(outcome.id, outcome.status, outcome.rule, fields, message, " or ".join(outcome.good), rows)
 
 
 def _reason_of_gate(status: Status, text: str) -> Reason:
     rule, _, message = in_words(text).partition(": ")
-    return Reason(status, rule, "", message or rule, "", ())
+    return Reason(rule, status, rule, "", message or rule, "", ())
 
 
 def _cells(sample: Sample) -> Iterator[Cell]:

@@ -86,7 +86,7 @@ def test_an_accepted_workload_has_the_result_of_every_rule(serve: Callable[[Envi
 
 
 def test_a_rejected_workload_names_the_rules_that_it_breaks(serve: Callable[[Environment], Api]) -> None:
-    """`NOK`: the measured number, and false for the severity that is broken; the reasons in words."""
+    """`NOK`: the measured number, and false for the severity that is broken; the reasons, first why no row is published."""
     env, workload = settled(b"bad:1")
     body = serve(env).workload(workload).body
     info = body["result"]["info"]
@@ -96,7 +96,7 @@ def test_a_rejected_workload_names_the_rules_that_it_breaks(serve: Callable[[Env
         ("name", 1, False),
         ("amount", 2, False),
     ]
-    assert [each.partition(":")[0] for each in info["errors"]] == ["name", "amount"]
+    assert [each.partition(":")[0] for each in info["errors"]] == ["file/whole", "name", "amount"]
 
 
 def test_an_acceptance_with_warnings_says_so(serve: Callable[[Environment], Api]) -> None:

@@ -255,7 +255,11 @@ def test_a_delivery_is_shown_by_its_id(server: Server, tmp_path: Path) -> None:
         "     state  Rejected",
         "   verdict  rejected",
     ]
-    assert shown[4].startswith("    reason  name: ")
+    assert shown[4] == (
+        "    reason  file/whole: the whole file is rejected, although `onReject` is `rows`, because amount rejects the file, "
+        "and no single rows"
+    )
+    assert [each.split(":")[0].split()[-1] for each in shown[4:7]] == ["file/whole", "name", "amount"]
     assert (below["workloadId"], below["status"]) == (workload, "Rejected")
 
 

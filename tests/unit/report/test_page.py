@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from decimal import Decimal
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from lakegate.cli.main import app
 from lakegate.contracts.judge.judgement import judge
 from lakegate.contracts.judge.verdict import Verdict
 from lakegate.contracts.model.contract import Severity
+from lakegate.contracts.model.policy import OnReject, Policy
 from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.plan.check import NONE, Check, Interval, Tier, Unit
 from lakegate.contracts.plan.metrics import Metric
@@ -111,6 +113,24 @@ def test_what_fails_most_rows_is_changed_first() -> None:
     assert "Change first: n : wanted present; measured 9 of 10 rows fail" in page.text
     unread = judge(plan, Result("w", 1, "0" * 64, "v", 0, unreadable=Unreadable("zip", "it is a zip")))
     assert [each.id for each in unread.by_harm] == ["file/readable"]
+
+
+def test_that_the_whole_file_is_rejected_is_shown_but_not_to_be_changed() -> None:
+    """It is the first of the reasons; what to change first is the broken rule, also where only texts are left."""
+    plan = replace(
+        report([check("r")], []).plan, policy=Policy(on_reject=OnReject.ROWS, max_rejected_share=Decimal("0.1"))
+    )
+    result = replace(report([check("r")], [failing("r", 4)]).result, rejected_rows=4)
+    judgement = judge(plan, result)
+    texts = [f"{each.id}: {each.message}" for each in judgement.reasons]
+    measured = Page(render(Report(plan, judgement, result, ("a.csv",)))).text
+    unmeasured = Page(render_unmeasured(Verdict.REJECTED, "10 rows", texts, [])).text
+
+    assert [each.id for each in judgement.by_harm] == ["file/whole", "r/n"]
+    assert "Change first: n : wanted present; measured 4 of 10 rows fail (40 %). 1 more reason ." in measured
+    assert "Change first: n: wanted present; measured 4 of 10 rows fail (40 %). 1 more reason ." in unmeasured
+    for text in (measured, unmeasured):
+        assert "40 % of the rows break a rule, more than 10 % (`maxRejectedShare`)" in text
 
 
 def test_an_accepted_delivery_needs_no_change() -> None:

@@ -46,7 +46,7 @@ def written(env: Environment, row: Workload) -> Page:
     [
         (b"good:1", "Accepted: 6 rows Every check that was measured passed."),
         (b"split:1", "Accepted with warnings: 6 of 7 rows published, 1 rejected Change first: name :"),
-        (b"bad:1", "Rejected: 5 rows Change first: name :"),
+        (b"bad:1", "Rejected: 5 rows Change first: amount : wanted ; measured 2. 2 more reasons ."),
     ],
 )
 def test_a_finished_delivery_has_a_report_beside_its_results(body: bytes, words: str) -> None:

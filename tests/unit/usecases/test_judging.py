@@ -70,7 +70,7 @@ def test_reasons_are_cut_to_what_a_row_can_hold(monkeypatch: pytest.MonkeyPatch)
     assert found is not None
     assert found.decision is not None
 
-    assert found.decision.reasons == ("name: name",)
+    assert found.decision.reasons == ("file/whole",)
 
 
 @pytest.mark.parametrize(

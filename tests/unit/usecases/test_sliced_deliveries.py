@@ -116,7 +116,18 @@ def test_late_events_have_the_outcome_that_the_contract_names(late: Treatment, v
     message = (
         "file/late-events: 11 rows are late: of events before the watermark of the line, 2024-05-19T00:00:00.000000Z"
     )
-    assert row.decision.reasons == (() if late is Treatment.ACCEPT else (message,))
+    whole = (
+        "file/whole: the whole file is rejected, although `onReject` is `rows`, because file/late-events rejects the file, "
+        "and no single rows"
+    )
+    assert (
+        row.decision.reasons
+        == {
+            Treatment.ACCEPT: (),
+            Treatment.WARN: (message,),
+            Treatment.REJECT: (whole, message),
+        }[late]
+    )
     assert (row.decision.offsets is None) is (end is State.QUARANTINED)
     assert [each for each in line.env.memory.objects.current(LAKE, "runs/") if "/slices/" in each] == []
 
