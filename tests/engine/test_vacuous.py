@@ -17,7 +17,7 @@ from lakegate.contracts.model.policy import Policy
 from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.result import Columns
 from tests.deliveries.side_by_side import as_csv, compared, of_one_case, side_by_side
-from tests.reference.cases import Case, good_cases, good_cases_by_kind
+from tests.reference.cases import Case, cases_of_parts, good_cases, good_cases_by_kind
 from tests.reference.evaluator import measure
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 NUMBERED = list(enumerate(good_cases()))
 KINDS = good_cases_by_kind()
+OF_PARTS = {f"{case.kind} of {case.contract.datasets[0].fields[0].declared}": case for case in cases_of_parts()}
+"""A case of each kind of rule for each type of values with parts: CSV does not have them."""
 ROWS = 3
 BATCH = 60
 """Cases in one delivery."""
@@ -53,7 +55,7 @@ def of_one(judge_files: Callable[..., Judged]) -> Callable[[int, Case, int], Res
 
 def test_every_kind_and_every_expectation_is_walked() -> None:
     """There is a rule of each kind, and a call of each expectation, among those that the tests below judge."""
-    rules = [case.contract.datasets[0].rules[0] for _, case in NUMBERED]
+    rules = [case.contract.datasets[0].rules[0] for case in (*good_cases(), *OF_PARTS.values())]
 
     assert set(RULES) <= {rule.kind for rule in rules}
     assert set(EXPECTATIONS) <= {rule.arguments.get("call") for rule in rules}
@@ -79,6 +81,20 @@ def test_nothing_but_nulls_is_judged_as_nothing(kind: str, of_one: Callable[[int
     assert compared(results) == compared(references)
     for _, case in KINDS[kind]:
         judge_nothing(case, results[case.id])
+
+
+@pytest.mark.parametrize("case", OF_PARTS.values(), ids=OF_PARTS)
+def test_values_with_parts_that_are_not_there_keep_no_rule(case: Case, judge_files: Callable[..., Judged]) -> None:
+    """Neither in a file without rows, nor in nulls alone, nor in rows without the field, which lack the column."""
+    empty, nulls, absent = (judge_files(case.plan, line * ROWS) for line in (b"", b'{"a": null}\n', b"{}\n"))
+
+    assert empty.verdict not in LET_IN
+    assert compared({case.id: nulls.result}) == compared(
+        {case.id: measure(case.plan, case.header, with_rows(case, ROWS).rows)}
+    )
+    judge_nothing(case, nulls.result)
+    assert Status.PASS not in {absent.statuses()[check.id] for check in case.plan.checks}
+    assert absent.verdict is not Verdict.ACCEPTED
 
 
 def judge_nothing(case: Case, result: Result) -> None:
