@@ -58,6 +58,7 @@ SHARED = {
 SELF_CONTAINED = {
     HERE / "infra/emr": (
         "infra/local/emr",
+        "infra/local/aws/guard.py",
         "infra/local/jars.py",
         "infra/local/java.py",
         "infra/local/spark.py",

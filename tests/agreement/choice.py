@@ -61,7 +61,10 @@ def _kinds_of_predicate(predicate: Predicate) -> Iterator[str]:
 
 
 def chosen(cases: Iterable[Case]) -> list[Case]:
-    """Cases that contain together every kind of all of them: each time the one that adds the most for its jobs."""
+    """Cases that contain together every kind of all of them: each time the one that adds the most for its jobs.
+
+    A case all of whose kinds are in others that were chosen is left out afterwards, the one with the most jobs first.
+    """
     drawn, kinds, jobs = {}, {}, {}
     for case in cases:
         drawn[case.seed], kinds[case.seed] = case, kinds_of(case)
@@ -71,4 +74,8 @@ def chosen(cases: Iterable[Case]) -> list[Case]:
     while left:
         found.append(max(kinds, key=lambda seed: len(kinds[seed] & left) / jobs[seed]))
         left -= kinds[found[-1]]
+    for seed in sorted(found, key=lambda each: -jobs[each]):
+        others = [each for each in found if each != seed]
+        if kinds[seed] <= frozenset().union(*(kinds[each] for each in others)):
+            found = others
     return [drawn[seed] for seed in sorted(found)]
