@@ -115,7 +115,8 @@ def _whole(plan: Plan, result: Result, outcomes: tuple[CheckOutcome, ...]) -> Ch
         because = "every row breaks a rule"
     else:
         share = f"{Decimal(100 * bad / result.rows):.2g}"
-        because = f"{share} % of the rows break a rule, more than {(most * 100).normalize():f} % (`maxRejectedShare`)"
+        limit = f"{(Decimal(most) * 100).normalize():f}"
+        because = f"{share} % of the rows break a rule, more than {limit} % (`maxRejectedShare`)"
     message = f"the whole file is rejected, although `onReject` is `rows`, because {because}"
     return CheckOutcome(WHOLE, "file", "file", (), Status.FAIL, "", "", None, message)
 

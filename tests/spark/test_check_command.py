@@ -210,8 +210,11 @@ def test_values_are_shown_and_failing_rows_written(samples: Path, tmp_path: Path
     ("arguments", "words"),
     [
         (["--contract", "none.yaml", "x.csv"], "the contract none.yaml cannot be read: No such file or directory"),
-        (["--contract", str(WEATHER), "none.csv"], "none.csv is not a file"),
-        (["--contract", str(WEATHER), "--dataset", "nope", "x.csv"], "choose one with --dataset (weather_record)"),
+        (["--contract", str(WEATHER), "none.csv"], "none.csv does not exist"),
+        (
+            ["--contract", str(WEATHER), "--dataset", "nope", "x.csv"],
+            "choose one with --dataset, in Python dataset= (weather_record)",
+        ),
         (["--contract", str(ROOT / "Makefile"), "x.csv"], "syntax: This is neither YAML nor JSON"),
     ],
 )

@@ -80,7 +80,6 @@ def main(descriptor: int) -> None:
     runtime = import_module("ministack.core.lambda_runtime")
     runtime.zipfile = SimpleNamespace(**{**vars(zipfile), "ZipFile": LinkedBundle})  # type: ignore[attr-defined] # likewise
     provisioners = import_module("ministack.services.cloudformation.provisioners")
-    provisioners._cw_metric_alarm_record = of_one_metric(provisioners._cw_metric_alarm_record)  # type: ignore[attr-defined] # noqa: SLF001 - likewise
     if ADDRESS in os.environ:
         application = import_module("application")
         made = application.handlers(Path(os.environ[ADDRESS]), os.environ["MINISTACK_REGION"])
@@ -91,21 +90,6 @@ def main(descriptor: int) -> None:
     guard = import_module("guard")
     app = import_module("ministack.app").app
     asyncio.run(serve(config, guarded(app, guard, os.environ[guard.VARIABLE])))
-
-
-def of_one_metric(recorded: Callable[[str, dict[str, Any]], Any]) -> Callable[[str, dict[str, Any]], Any]:
-    """Make alarms of templates, those over a formula by the first metric of it."""
-
-    def made(name: str, properties: dict[str, Any]) -> Any:  # noqa: ANN401 - as ministack has it
-        stats = [each["MetricStat"] for each in properties.get("Metrics") or () if "MetricStat" in each]
-        if not stats:
-            return recorded(name, properties)
-        others = {key: value for key, value in properties.items() if key != "Metrics"}
-        return recorded(
-            name, {**others, **stats[0]["Metric"], "Statistic": stats[0]["Stat"], "Period": stats[0]["Period"]}
-        )
-
-    return made
 
 
 def guarded(app: Any, guard: Any, secret: str) -> Any:  # noqa: ANN401 - of ASGI, and the module

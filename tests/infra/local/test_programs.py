@@ -22,7 +22,6 @@ from lakegate.infra.local.aws.launcher import (
     bounded,
     copying,
     named,
-    of_one_metric,
     trusting,
 )
 
@@ -193,16 +192,3 @@ def test_set_up_ends_with_a_next_step() -> None:
 
     assert last["setup"].splitlines()[-1].startswith('[ "setup" != setup ] || echo "Ready. Next: make sample-data')
     assert '[ "stack-tools" != setup ]' in last["stack-tools"]
-
-
-def test_an_alarm_over_a_formula_is_made_of_its_first_metric() -> None:
-    """Another alarm is made as the template has it."""
-    metric = {"Namespace": "Lakegate", "MetricName": "Unintelligible", "Dimensions": []}
-    stat = {"MetricStat": {"Metric": metric, "Stat": "Sum", "Period": 300}, "Id": "one"}
-    made = of_one_metric(lambda name, properties: (name, properties))
-
-    assert made("a", {"Metrics": [{"Expression": "one"}, stat], "Threshold": 1}) == (
-        "a",
-        {"Threshold": 1, **metric, "Statistic": "Sum", "Period": 300},
-    )
-    assert made("b", {"MetricName": "x"}) == ("b", {"MetricName": "x"})

@@ -363,6 +363,8 @@ def test_alarms_look_at_this_stack_alone(stack: Stack) -> None:
     others = {each["Value"] for name, alarm in alarms.items() if name not in own for each in alarm["Dimensions"]}
 
     assert own == {
+        "IntakeUnintelligible": {"stack": "lakegate", "service": "intake"},
+        "CompletionUnintelligible": {"stack": "lakegate", "service": "completion"},
         "StepFailures": {"stack": "lakegate", "service": "sweep"},
         "Unsent": {"stack": "lakegate", "service": "notify"},
         "DeadNotices": {"stack": "lakegate", "service": "notify"},
