@@ -241,5 +241,5 @@ def test_the_command_needs_the_api_alone(stack: Deployed, tmp_path: Path) -> Non
     published = lakegate("publish", str(document))
 
     assert (followed["status"], shown["id"]) == ("Accepted", SHOP)
-    assert published == {"contract": SHOP, "version": shown["version"]}
+    assert published == {"contract": SHOP, "version": shown["version"], "warnings": []}
     assert SHOP in [each["id"] for each in lakegate("contracts")["contracts"]]
