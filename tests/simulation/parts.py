@@ -154,7 +154,8 @@ class PartsPromises:
     def __init__(self, env: Environment) -> None:
         self.env = env
         self.barred = NOBODY
-        self.seen = -1
+        self.replays: dict[str, str] = {}
+        """None: nobody replays deliveries of parts here."""
 
     def cancelled(self, _run: str) -> None:
         """Healthy runs are the other promises' subject."""

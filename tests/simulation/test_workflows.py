@@ -8,7 +8,6 @@ from itertools import product
 import pytest
 import yaml
 
-from lakegate.contracts.door import terms
 from lakegate.contracts.errors import ContractError
 from lakegate.contracts.lake import workflow as workflows
 from lakegate.contracts.lake.states import Operation, Outcome, State
@@ -107,7 +106,6 @@ def test_a_transition_that_is_refused_breaks_a_promise(refused: Transition, monk
     planned = tuple(PlannedTransition(*map(str, each)) for each in rows)
     with following(PlannedWorkflow("refused@1.0.0", 3, planned, delay_hours=2)):
         broken = any(breaks(Choices(seed)) for seed in range(3_000))
-    terms.terms_of.cache_clear()
 
     assert broken
 
