@@ -49,8 +49,8 @@ def files_of(names: list[str]) -> list[DataFile]:
 def by_dataset(contract: Contract, files: list[DataFile]) -> dict[str, list[DataFile]]:
     """The files of each dataset of a contract that has some, in the order of the contract.
 
-    A file belongs to the dataset that its name, a folder of it, or the beginning of its name before a sign is, and else to the
-    one by whose name the path of a server names it (`data/{model}.csv`). Raises InputError for a file that belongs to none.
+    A file belongs to the dataset that its name, the beginning of its name before a sign, or the nearest folder of it is, and else
+    to the one by whose name the path of a server has it (`data/{model}.csv`). Raises InputError for a file that belongs to none.
     """
     names = {
         name.casefold(): each.name for each in contract.datasets for name in (each.physical or each.name, each.name)
@@ -68,11 +68,9 @@ def by_dataset(contract: Contract, files: list[DataFile]) -> dict[str, list[Data
 def _named(file: str, names: Mapping[str, str]) -> str | None:
     *folders, last = file.casefold().split("/")
     stem = last.partition(".")[0]
-    for each in (stem, *reversed(folders)):
-        if each in names:
-            return names[each]
-    begun = [name for name in names if re.match(rf"{re.escape(name)}[^0-9a-z]", stem)]
-    return names[max(begun, key=len)] if begun else None
+    begun = [name for name in names if re.match(rf"{re.escape(name)}($|[^0-9a-z])", stem)]
+    found = max(begun, key=len) if begun else next((each for each in reversed(folders) if each in names), None)
+    return None if found is None else names[found]
 
 
 def _located(file: str, names: Mapping[str, str], contract: Contract) -> str | None:

@@ -126,6 +126,21 @@ def test_a_file_is_of_the_dataset_that_it_is_named_after(name: str, folder: Path
     ]
 
 
+def test_the_name_of_a_file_counts_before_that_of_a_folder(folder: Path) -> None:
+    """A folder far above, such as that of the project, says nothing of a file that is named after another table."""
+    (folder / "orders").mkdir()
+    (folder / "orders/customers-2026.csv").write_text(FILES["customers.csv"])
+    (folder / "orders/1.csv").write_text("order_id,customer_id\nO1,C1\n")
+
+    document = json.loads(check("orders", "--json").stdout)
+
+    assert [each["dataset"] for each in document["tables"]] == ["customers", "orders"]
+    assert [each["inputs"]["files"][0]["file"] for each in document["tables"]] == [
+        "orders/customers-2026.csv",
+        "orders/1.csv",
+    ]
+
+
 def test_the_longest_name_counts(folder: Path) -> None:
     """`order_lines-1.csv` is no file of `order`."""
     text = CONTRACT.replace("name: orders", "name: order")
