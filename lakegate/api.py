@@ -213,7 +213,15 @@ def _write_frame(frame: Any, plan: Plan, path: Path) -> None:  # noqa: ANN401 - 
     """What pandas writes of a frame as text, without its index."""
     form, csv = plan.storage.format, plan.csv
     if form is Format.CSV:
-        frame.to_csv(path, index=False, sep=csv.delimiter, header=csv.header, encoding=csv.encoding)
+        frame.to_csv(
+            path,
+            index=False,
+            sep=csv.delimiter,
+            quotechar=csv.quote or '"',
+            header=csv.header,
+            encoding=csv.encoding,
+            decimal=csv.decimal_separator,
+        )
     else:
         frame.to_json(path, orient="records", lines=form is not Format.JSON, date_format="iso")
 
@@ -224,14 +232,19 @@ def _write_arrow(table: Any, plan: Plan, path: Path) -> None:  # noqa: ANN401 - 
     if form is Format.CSV:
         from pyarrow.csv import WriteOptions, write_csv  # noqa: PLC0415 - likewise
 
+        if csv.decimal_separator != "." or csv.quote not in {"", '"'}:
+            raise NotImplementedError(
+                "Arrow writes points in numbers and double quotes: write the file, and check that"
+            )
         write_csv(table, path, WriteOptions(include_header=csv.header, delimiter=csv.delimiter))
         path.write_bytes(path.read_text("utf-8").encode(csv.encoding))
     elif form.is_json:
         import duckdb  # noqa: PLC0415 - likewise
 
+        literal = "'{}'".format(str(path).replace("'", "''"))
         with duckdb.connect() as connection:
             connection.register("rows", table)
-            connection.execute(f"COPY rows TO '{path}' (FORMAT json, ARRAY {form is Format.JSON})")
+            connection.execute(f"COPY rows TO {literal} (FORMAT json, ARRAY {form is Format.JSON})")
     elif form is Format.PARQUET:
         from pyarrow.parquet import write_table  # noqa: PLC0415 - likewise
 

@@ -107,6 +107,21 @@ def test_a_table_is_judged_as_the_file_that_is_written_of_it(
     assert [each["file"] for each in result.to_json()["inputs"]["files"]] == [type(library(ROWS)).__name__]  # type: ignore[index,call-overload]
 
 
+def test_a_frame_is_written_with_the_separator_and_quote_of_the_contract(folder: Path) -> None:
+    """What the gate reads is what `to_csv` writes for this contract; Arrow cannot write it, and says so."""
+    extension = {"csv": {"delimiter": ";", "quote": "'", "decimalSeparator": ","}}
+    contract = block("yaml").replace("logicalType: integer", "logicalType: number")
+    contract += yaml.safe_dump({"customProperties": [{"property": "lakegate", "value": extension}]})
+    (folder / "comma.yaml").write_text(contract)
+    rows = {"order_id": ["A;1", "A-2"], "amount": [1.5, -2.5]}
+
+    result = lakegate.check("comma.yaml", pd.DataFrame(rows))
+
+    assert {each.id: each.failing_rows for each in result.checks if each.failing_rows} == {"amount:minimum:1/amount": 1}
+    with pytest.raises(InputError, match="Arrow writes points in numbers and double quotes"):
+        lakegate.check("comma.yaml", pa.table(rows))
+
+
 @pytest.mark.usefixtures("folder")
 def test_what_is_no_table_and_no_path_is_an_input_error() -> None:
     """So is a table that cannot be a file of the contract's format."""
