@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from lakegate.contracts.compile.rules.build import brief, items, one_of, refuse, whole, within
 from lakegate.contracts.compile.rules.patterns import translate
-from lakegate.contracts.compile.rules.textforms import TEXT_FORMS
+from lakegate.contracts.compile.rules.textforms import NAME_AT_DOMAIN, TEXT_FORMS
 from lakegate.contracts.compile.rules.written import one_as_written
 from lakegate.contracts.plan.predicate import All, Length, Matches, Not, Predicate, Present, together
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Settings = Mapping[str, object]
 
 FORMATS = {
-    "email": TEXT_FORMS["email"].pattern,
+    "email": NAME_AT_DOMAIN,
     "uuid": TEXT_FORMS["uuid"].pattern,
     "ip address": TEXT_FORMS["ipv4"].pattern,
     "ipv4 address": TEXT_FORMS["ipv4"].pattern,

@@ -165,9 +165,9 @@ def test_a_format_of_java_reads_the_same(wanted: str, subjects: list[str], day: 
 
 
 ALPHABETS = {
-    "email": "ab0.-@_\n",
+    "email": 'ab0.-@_[]:"\\ \n',
     "uuid": "0fF-g",
-    "uri": "a:/?#[%\né",
+    "uri": "a0:/?#[]@%\né",
     "hostname": "aZ9.-\n\u2028é",
     "ipv4": "0125.\n",
     "ipv6": "0fF12:.g",
@@ -179,9 +179,15 @@ GOOD = {
         "a@" + "b" * 64 + ".org",
         "a" * 64 + "@b.c",
         "a" * 65 + "@b.c",
+        '"' + "a" * 62 + '"@b.c',
+        '"' + "a" * 63 + '"@b.c',
+        "a@" + "b." * 127 + "c",
+        "a@" + "b." * 128 + "c",
+        '"a b\\""@[IPv6:::1]',
+        "a@[127.0.0.1]",
     ),
     "uuid": ("123e4567-e89b-12d3-a456-426614174000",),
-    "uri": ("https://example.org/a?b#c", "mailto:a@b"),
+    "uri": ("https://example.org/a?b#c", "mailto:a@b", "http://a:b@[::1]:80/%20?a#b", "a:", "a:/b//c"),
     "hostname": ("a.b-c.d", "-a", "a-", ".".join(["a" * 63] * 3), ".".join(["a"] * 127), ".".join(["a"] * 128)),
     "ipv4": ("127.0.0.1", "256.1.1.1", "01.1.1.1"),
     "ipv6": ("::", "::1", "1::", "1:2:3:4:5:6:7:8", "1:2::7:8", "::ffff:1.2.3.4", "1:2:3:4:5:6:1.2.3.4", "1::2::3"),
