@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 MAX_KEY_BYTES: Final = 1024
 _BUCKET: Final = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
+_VERSION: Final = re.compile(r"[!-~]{1,1024}", re.ASCII)
+"""S3's version ids: opaque, URL-ready, at most 1,024 bytes."""
 _ID: Final = re.compile(r"[0-9a-z]{1,64}")
 
 
@@ -42,6 +44,16 @@ def bucket(document: Mapping[str, object], path: str, dotted: str) -> str:
     if not _BUCKET.fullmatch(name):
         raise UnintelligibleError(RefusalReason.BAD_BUCKET, f"{path}.{dotted}")
     return name
+
+
+def version_of(described: Mapping[str, object], name: str) -> tuple[str, int]:
+    """Version id and bytes of an object that a document describes; empty and 0 for what it lacks, or states in another form.
+
+    `name`: the key of the version id. Neither is necessary: which versions exist is read from the bucket.
+    """
+    version, size = described.get(name), described.get("size")
+    is_version = isinstance(version, str) and version != "null" and _VERSION.fullmatch(version)
+    return str(version) if is_version else "", size if type(size) is int and size > 0 else 0
 
 
 def identifier(document: Mapping[str, object], path: str, dotted: str) -> str:

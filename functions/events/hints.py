@@ -31,6 +31,10 @@ class ObjectSeen:
 
     bucket: str
     key: str
+    version: str = ""
+    """Its version id; empty where the document names none."""
+    size: int = 0
+    """Bytes; 0 where the document does not say."""
 
 
 @dataclass(frozen=True, slots=True)

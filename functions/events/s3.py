@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote_plus
 
-from lakegate.functions.events.fields import bucket, key_of, text
+from lakegate.functions.events.fields import bucket, key_of, mapping, text, version_of
 from lakegate.functions.events.hints import Decoded, Nothing, ObjectSeen, RefusalReason, UnintelligibleError
 
 if TYPE_CHECKING:
@@ -50,8 +50,10 @@ def notification(record: Mapping[str, object], path: str, _depth: int) -> Iterat
         raise UnintelligibleError(RefusalReason.UNKNOWN_VERSION, f"{path}.eventVersion")
     name = text(record, path, "eventName").removeprefix("s3:")
     if name.startswith(_NOTIFICATION_CREATED):
-        key = _form_decoded(text(record, path, "s3.object.key"), f"{path}.s3.object.key")
-        yield ObjectSeen(bucket(record, path, "s3.bucket.name"), key_of(key, f"{path}.s3.object.key"))
+        encoded, where = text(record, path, "s3.object.key"), f"{path}.s3.object"
+        key = key_of(_form_decoded(encoded, f"{where}.key"), f"{where}.key")
+        described = mapping(mapping(record["s3"], path)["object"], where)
+        yield ObjectSeen(bucket(record, path, "s3.bucket.name"), key, *version_of(described, "versionId"))
         return
     for other in _NOTIFICATION_OTHERS:
         if name.startswith(other):
@@ -71,7 +73,8 @@ def event_of(event: Mapping[str, object], path: str, _depth: int) -> Iterator[De
     if text(event, path, "detail.version") != "0":
         raise UnintelligibleError(RefusalReason.UNKNOWN_VERSION, f"{path}.detail.version")
     key = key_of(text(event, path, "detail.object.key"), f"{path}.detail.object.key")
-    yield ObjectSeen(bucket(event, path, "detail.bucket.name"), key)
+    described = mapping(mapping(event["detail"], path)["object"], path)
+    yield ObjectSeen(bucket(event, path, "detail.bucket.name"), key, *version_of(described, "version-id"))
 
 
 def configuration_test(document: Mapping[str, object], path: str, _depth: int) -> Iterator[Decoded]:

@@ -14,6 +14,7 @@ from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.routes import candidates, covering
 from lakegate.contracts.model.policy import DeliveryUnit
 from lakegate.functions.ports.errors import ConditionFailed
+from lakegate.functions.ports.objects import ObjectVersion
 from lakegate.functions.usecases.advance import advance
 from lakegate.functions.usecases.collecting import is_unfinished
 from lakegate.functions.usecases.delivery import IDENTIFIER, row_of
@@ -25,26 +26,33 @@ if TYPE_CHECKING:
 
     from lakegate.contracts.door.terms import Terms
     from lakegate.functions.ports.announcements import Announcement
-    from lakegate.functions.ports.objects import ObjectVersion
     from lakegate.functions.usecases.dependencies import Dependencies
     from lakegate.functions.usecases.steps import Steps
 
 
-def intake(dependencies: Dependencies, bucket: str, key: str) -> Steps[None]:
+def intake(dependencies: Dependencies, bucket: str, key: str, version: str = "", size: int = 0) -> Steps[None]:
     """An event is only a hint: claim every unclaimed version of the key, and advance each.
 
+    `version` and `size` of the event are used where the bucket has no such version any more: a delivery that was deleted
+    before intake saw it is claimed, too, and counts as gone.
     Raises InputError for another bucket than landing, and for a version that cannot be judged safely.
     """
     if bucket != dependencies.places.landing:
         raise InputError("intake reads the landing bucket only")
-    for version in _versions(dependencies, key):
-        yield from admit(dependencies, version)
+    is_deleted = bool(version)
+    for each in _versions(dependencies, key):
+        is_deleted = is_deleted and each.version != version
+        yield from admit(dependencies, each)
+    if is_deleted:
+        now = dependencies.clock.now()
+        deleted = ObjectVersion(bucket, key, version, "", size, "", now, current=False)
+        yield from admit(dependencies, deleted, is_deleted=True)
 
 
-def admit(dependencies: Dependencies, version: ObjectVersion) -> Steps[None]:
+def admit(dependencies: Dependencies, version: ObjectVersion, *, is_deleted: bool = False) -> Steps[None]:
     """Claim one version if it is unclaimed and no key beside the data, and advance it.
 
-    A part of a delivery of several is claimed once its delivery is complete.
+    A part of a delivery of several is claimed once its delivery is complete; one that was deleted before is part of none.
     """
     ignored = is_ignored(version.key, version.size, dependencies.places.ignored)
     if ignored and name_of(version.key) not in COMPLETED_BY.values():
@@ -61,10 +69,7 @@ def admit(dependencies: Dependencies, version: ObjectVersion) -> Steps[None]:
     workload = _received(dependencies, version, identity)
     if terms and completes:
         workload = workload._replace(completed_by=terms.delivery.value)
-    elif terms and terms.delivery is DeliveryUnit.QUIET:
-        yield from _open_quiet(dependencies, version, terms)
-        return
-    elif terms and terms.delivery is not DeliveryUnit.OBJECT and not _is_overdue(dependencies, version, terms):
+    elif terms and (yield from _is_left(dependencies, version, terms, is_deleted=is_deleted)):
         return
     yield from _link(dependencies, workload)
     try:
@@ -73,6 +78,18 @@ def admit(dependencies: Dependencies, version: ObjectVersion) -> Steps[None]:
         if dependencies.workloads.get(workload.id) != workload:
             return  # another worker was first; otherwise an earlier try of ours had arrived
     yield from advance(dependencies, workload)
+
+
+def _is_left(dependencies: Dependencies, version: ObjectVersion, terms: Terms, *, is_deleted: bool) -> Steps[bool]:
+    """Whether it is a part that is left to its delivery, which is opened where no object completes it."""
+    if terms.delivery is DeliveryUnit.OBJECT:
+        return False
+    if is_deleted:
+        return True
+    if terms.delivery is DeliveryUnit.QUIET:
+        yield from _open_quiet(dependencies, version, terms)
+        return True
+    return not _is_overdue(dependencies, version, terms)
 
 
 def _announcement_of(dependencies: Dependencies, key: str) -> Announcement | None:

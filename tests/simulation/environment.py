@@ -100,7 +100,9 @@ class Environment:
     memory: Memory = field(default_factory=lambda: Memory.of(LANDING, LAKE, lag=30.0))
     uploads: list[Upload] = field(default_factory=list)
     inbox: list[tuple[str, str]] = field(default_factory=list)
-    """Events: (`landed`, key), (`job`, run id) or (`invocation`, its id)."""
+    """Events: (`landed`, key and version, with NUL between), (`job`, run id) or (`invocation`, its id)."""
+    looked_for: set[str] = field(default_factory=set)
+    """Versions whose event intake has dealt with."""
     by_version: dict[str, Upload] = field(default_factory=dict)
     dead: set[tuple[str, int]] = field(default_factory=set)
     """Attempts that came to nothing, by any cause: workload and number."""
@@ -199,7 +201,7 @@ class Environment:
         identity = hashlib.sha256(f"{LANDING}\0{key}\0{version.version}".encode()).hexdigest()
         upload = self.by_version[version.version] = Upload(version, body, identity)
         self.uploads.append(upload)
-        self.inbox.append(("landed", key))
+        self.inbox.append(("landed", f"{key}\0{version.version}"))
         return upload
 
     def expire(self) -> None:

@@ -76,6 +76,8 @@ class Scenario:
     """What else happens, right before an effect first does."""
     earlier: tuple[bytes, ...] = ()
     """Deliveries that ended before."""
+    unseen: bool = False
+    """Whether its producer deletes the upload before intake sees it."""
     refusal: type[PortError] | None = None
     """How S3 refuses to read the upload."""
     may_end: tuple[str, ...] = field(default=())
@@ -203,6 +205,7 @@ MORE = (
     Scenario("key overwritten", b"good:1", "PUBLISHED", before=((Effect.STAGE, _overwrite),)),
     Scenario("contract changed", b"mild:1", "PUBLISHED", before=((Effect.STAGE, _publish),), may_end=("QUARANTINED",)),
     Scenario("contract retired", b"good:1", "PUBLISHED", before=((Effect.DECIDE, _retire),)),
+    Scenario("deleted before intake", b"good:1", "GONE", unseen=True),
     Scenario("refused and deleted", b"%PDF:1", "GONE", before=((Effect.COPY, _delete),), may_end=("QUARANTINED",)),
     Scenario("line paused", b"good:1", "PUBLISHED", before=((Effect.CLAIM, _pause), (Effect.HOLD, _resume))),
     Scenario("segment completed", b"good:1", "PUBLISHED", earlier=(b"bad:1", b"good:2", b"good:3")),
@@ -282,11 +285,7 @@ def _played_out(scenario: Scenario, planned: tuple[Planned, ...], trace: list[st
         begin(env, scenario.line)
     stage.counted.clear()
     left += () if scenario.waived else planned
-    for number, body in enumerate(scenario.beside):
-        env.upload(f"{PREFIX}beside-{number}.csv", body)
-    upload = env.upload(KEY, scenario.body)
-    if scenario.refusal is not None:
-        env.lock(upload, scenario.refusal)
+    upload = _uploaded(scenario, env)
     stage.before = [(effect, lambda act=act: act(env, upload)) for effect, act in scenario.before]  # type: ignore[misc]
     if scenario.command:
         stage.start("command", command(env, scenario.command))
@@ -299,8 +298,20 @@ def _played_out(scenario: Scenario, planned: tuple[Planned, ...], trace: list[st
         settle(stage)
     row = env.memory.rows.rows.get(stage.promises.replays.get(upload.workload, upload.workload))
     end = str(row.state) if row else "never claimed"
-    assert end in {scenario.ends, *scenario.may_end} or (row is None and upload.deleted), f"{scenario.name} ended {end}"
+    is_lost = row is None and upload.deleted and bool(planned)
+    assert end in {scenario.ends, *scenario.may_end} or is_lost, f"{scenario.name} ended {end}"
     return Played(end, stage.counted, env.effects, len(left))
+
+
+def _uploaded(scenario: Scenario, env: Environment) -> Upload:
+    for number, body in enumerate(scenario.beside):
+        env.upload(f"{PREFIX}beside-{number}.csv", body)
+    upload = env.upload(KEY, scenario.body)
+    if scenario.unseen:
+        env.delete(upload)
+    if scenario.refusal is not None:
+        env.lock(upload, scenario.refusal)
+    return upload
 
 
 def _answer(scenario: Scenario, stage: Stage, upload: Upload) -> None:

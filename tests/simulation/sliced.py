@@ -64,7 +64,7 @@ class Line:
         while env.inbox:
             what, key = env.inbox.pop(0)
             assert what == "landed"
-            run(intake(env.dependencies, LANDING, key), env.memory.clock)
+            run(intake(env.dependencies, LANDING, *key.split("\0")), env.memory.clock)
         self.results()
 
     def results(self) -> None:

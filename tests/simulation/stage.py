@@ -148,7 +148,8 @@ class Stage:
         """An event reaches its function."""
         kind, what = self.env.inbox.pop(place)
         if kind == "landed":
-            self.start("intake", intake(self.env.dependencies, "landing", what))
+            key, _, version = what.partition("\0")
+            self.start("intake", self._taken_in(key, version))
         elif kind == "invocation":
             run = self.env.memory.jobs.runs[what]
             workload, attempt = self.env.attempt_of(run)
@@ -156,6 +157,12 @@ class Stage:
             self.start("completion", invocation_ended(self.env.dependencies, workload, attempt, failed=failed))
         else:
             self.start("completion", completion(self.env.dependencies, what))
+
+    def _taken_in(self, key: str, version: str) -> Steps[None]:
+        """Intake of an event; what it has looked for is remembered once it ends well."""
+        upload = self.env.by_version.get(version)
+        yield from intake(self.env.dependencies, "landing", key, version, upload.version.size if upload else 0)
+        self.env.looked_for.add(version)
 
     def sweep(self, minutes: int) -> None:
         """Time passes, then the schedule fires."""

@@ -53,6 +53,46 @@ def test_an_unversioned_landing_bucket_is_refused(monkeypatch: pytest.MonkeyPatc
     assert env.memory.rows.rows == {}
 
 
+@pytest.mark.parametrize("key", [KEY, "elsewhere/x.csv"], ids=["a line", "no route"])
+def test_a_version_deleted_before_intake_saw_it_is_gone(key: str) -> None:
+    """The event's version id is the trace: a delivery that ends as gone, once, and is told; the other versions are judged."""
+    env = Environment()
+    deleted, kept = env.upload(key, b"good:1"), env.upload(key, b"good:2")
+    env.delete(deleted)
+    for _ in range(2):
+        drive(env.dependencies, intake(env.dependencies, LANDING, key, deleted.version.version, 6))
+    row = env.dependencies.workloads.get(deleted.workload)
+
+    assert (row.state, row.source, row.due_at) == (
+        State.GONE,
+        SourceObject(LANDING, key, deleted.version.version, size=6),
+        None,
+    )
+    assert [each.kind for each in env.memory.rows.messages.values() if each.workload == deleted.workload] == ["gone"]
+    assert set(env.memory.rows.rows) == {deleted.workload, kept.workload}
+
+
+def test_what_was_judged_and_removed_is_not_gone() -> None:
+    """An event that comes again after its delivery ended changes nothing."""
+    stage = Stage(Environment(), lambda _: Fault.NONE)
+    upload = stage.env.upload(KEY, b"good:1")
+    settle(stage)
+    before = dict(stage.env.memory.rows.rows)
+    drive(stage.env.dependencies, intake(stage.env.dependencies, LANDING, KEY, upload.version.version))
+
+    assert (stage.env.memory.rows.rows, before[upload.workload].state) == (before, State.PUBLISHED)
+
+
+@pytest.mark.parametrize("key", [PREFIX, f"{PREFIX}_temporary/0/x.csv", f"{PREFIX}_SUCCESS"])
+def test_what_is_no_delivery_is_not_gone_either(key: str) -> None:
+    """A folder marker, a file beside the data: nothing is claimed, deleted or not."""
+    env = Environment()
+    env.delete(env.upload(key, b""))
+    drive(env.dependencies, intake(env.dependencies, LANDING, key, env.uploads[0].version.version))
+
+    assert env.memory.rows.rows == {}
+
+
 def test_unrouted_keys_may_be_ignored() -> None:
     """A stack that ignores what no contract covers claims nothing of it, and takes in what is covered."""
     env = Environment()

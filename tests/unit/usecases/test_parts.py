@@ -559,3 +559,23 @@ def test_a_rejected_delivery_of_parts_is_waived_as_a_whole() -> None:
         ends.append((env.memory.rows.rows[replay_id(row.id)].state, sum("/workload=" in key for key in places)))
 
     assert ends == [(State.PUBLISHED, 2), (State.GONE, 0)]
+
+
+@pytest.mark.parametrize("unit", [SUCCESS, QUIET])
+def test_a_part_deleted_before_intake_saw_it_is_no_delivery(unit: DeliveryUnit) -> None:
+    """It belongs to no delivery; what completes one, and is deleted, ends as gone."""
+    env = environment(unit, (b"good:1",))
+    env.delete(env.uploads[0])
+    drive(env.dependencies, intake(env.dependencies, LANDING, f"{FOLDER}0.csv", env.uploads[0].version.version, 6))
+
+    assert env.memory.rows.rows == {}
+
+
+def test_a_marker_deleted_before_intake_saw_it_is_gone() -> None:
+    """The object that completes a delivery stands for it."""
+    env = environment()
+    marker = env.upload(f"{FOLDER}_SUCCESS", b"")
+    env.delete(marker)
+    drive(env.dependencies, intake(env.dependencies, LANDING, f"{FOLDER}_SUCCESS", marker.version.version))
+
+    assert {each.id: each.state for each in deliveries(env)} == {marker.workload: State.GONE}
