@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
+from collections import deque
 from dataclasses import dataclass, field
 from itertools import chain as joined
 from itertools import islice
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from lakegate.functions.usecases.dependencies import Dependencies
 
 LONGEST_LINE = 1 << 20
+RESTORE = "docs/restore.md, The head of a chain"
 
 
 def print_yaml(dependencies: Dependencies, chain: str) -> None:
@@ -67,16 +69,27 @@ def stored_faults(  # noqa: PLR0913 - what a chain is verified by
     signatures: Signatures,
     anchors: Mapping[int, str],
     *,
-    passed: Passed | None = None,
+    passed: Passed,
 ) -> tuple[ChainFault, ...]:
-    """The faults of a chain in the ledger, up to its head as it was read; `passed` learns of its blocks."""
+    """The faults of a chain in the ledger, up to its head as it was read; `passed` learns of its blocks.
+
+    Without a head, all blocks are verified. Those above a head that was set back are passed as well, and not verified: what
+    is compared with the chain is compared with all that is there.
+    """
     stored = dependencies.ledger.signed(chain)
-    blocks = islice(stored, head.height + 1)
-    faults = verify_signed(passed.through(blocks) if passed else blocks, chain, signatures, head.digest, anchors)
-    is_beyond = next(stored, None) is not None
-    if is_beyond and dependencies.ledger.head(chain) == head:  # else the block was committed since the head was read
-        return (*faults, ChainFault(head.height + 1, Wrong.HEAD))
-    return faults
+    is_lost = head.height < 0
+    blocks = stored if is_lost else islice(stored, head.height + 1)
+    faults = verify_signed(passed.through(blocks), chain, signatures, None if is_lost else head.digest, anchors)
+    above = None if is_lost else next(stored, None)
+    is_other = above is not None or (is_lost and passed.height >= 0)
+    if not is_other or dependencies.ledger.head(chain) != head:  # a block was committed since the head was read
+        return faults
+    if is_lost:
+        why = f"the head of the chain is lost; nothing proves that block {passed.height} is the last one"
+        return (*faults, ChainFault(passed.height + 1, Wrong.HEAD, f"{why} ({RESTORE})"))
+    deque(passed.through(joined(filter(None, [above]), stored)), maxlen=0)
+    why = f"the head of the chain was set back to block {head.height}, and there are blocks up to {passed.height}"
+    return (*faults, ChainFault(head.height + 1, Wrong.HEAD, f"{why} ({RESTORE})"))
 
 
 def verified(

@@ -159,14 +159,15 @@ def _of_stack(named: str, given: _Given, stack: str, *, local: bool) -> int:
         head = dependencies.ledger.head(chain)
         anchors = anchors_in([*_texts(anchors), *kept_anchors(there, chain)])
         faults = stored_faults(dependencies, chain, head, signatures, anchors, passed=passed)
-        compared, words = _compared(dependencies, chain, head, passed.blocks or (), given)
+        top = Head(passed.height, passed.digest)
+        compared, words = _compared(dependencies, chain, top, passed.blocks or (), given)
         if given.keep and not faults:
             keep_anchor(there, chain, head)
     if given.as_json:
         proof = as_document(signatures, anchors, fetched=is_from_kms)
         terminal.print_json(chain_document(chain, head, faults, proof, compared))
     else:
-        print_chain(chain, head, faults, in_words(signatures, head.height, anchors, fetched=is_from_kms))
+        print_chain(chain, head, faults, in_words(signatures, top.height, anchors, fetched=is_from_kms))
         print_data(words, head, faults, compared)
     return BROKEN if faults or (compared and compared.damaged) else AS_RECORDED
 

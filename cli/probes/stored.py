@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -16,7 +17,7 @@ from lakegate.functions.usecases.lines import chains
 from lakegate.functions.usecases.readers import read_manifest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from lakegate.cli.probes.causes import CauseFinding
     from lakegate.cli.probes.examination import ExaminedStack
@@ -57,6 +58,8 @@ def items(examined: ExaminedStack) -> Iterator[CauseFinding]:
         untrue = tuple(readers.map(partial(_is_unreadable, there), lines))
     for line in (each for each, is_untrue in zip(lines, untrue, strict=True) if is_untrue):
         yield CAUSES["manifest-untrue"].found(name=manifest_key(line), bucket=there.places.lake)
+    for chain in _headless(there, (*lines, *map(contract_chain, contracts))):
+        yield CAUSES["head-lost"].found(chain=chain, table=examined.stack.output("LedgerTable"))
 
 
 def _read(dependencies: Dependencies, read: Callable[[], object]) -> None:
@@ -66,6 +69,16 @@ def _read(dependencies: Dependencies, read: Callable[[], object]) -> None:
         return
     except UnreadableItem as refused:
         dependencies.left_out.append(refused)
+
+
+def _headless(dependencies: Dependencies, chains: Sequence[str]) -> Iterator[str]:
+    """Those of the chains that have a block above the head, also after a second look: no block was committed meanwhile."""
+    heads = dict(zip(chains, dependencies.ledger.heads(chains), strict=True))
+    above = dependencies.ledger.digests([(chain, head.height + 1) for chain, head in heads.items()])
+    for chain in (each for each, digest in zip(heads, above, strict=True) if digest):
+        with suppress(UnreadableItem):  # which is reported as such
+            if dependencies.ledger.head(chain) == heads[chain]:
+                yield chain
 
 
 def _is_unreadable(dependencies: Dependencies, line: str) -> bool:

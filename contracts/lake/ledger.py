@@ -49,7 +49,7 @@ class Wrong(StrEnum):
     REPEATED = "repeated"
     """The delivery has a block below: its data is counted twice."""
     HEAD = "head"
-    """There are blocks above the head: the head was reset or removed."""
+    """There are blocks, and the head is lost, or was set back to one below."""
     UNSIGNED = "unsigned"
     """The block should be signed, and is not."""
     SIGNATURE = "signature"

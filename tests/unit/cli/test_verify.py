@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from lakegate.cli.chain_file import RESTORE
 from lakegate.functions.adapters.clock import SystemClock
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.ports.signing import SigningKeys
@@ -178,15 +180,42 @@ def test_many_findings_are_cut_for_people_and_whole_for_machines(kept: Lakegate)
     assert len(json.loads(kept("verify", "orders_v1", "--objects", "--json").stdout)["objects"]["damaged"]) == 25
 
 
-def test_a_head_that_was_set_back_or_removed_is_a_break(kept: Lakegate) -> None:
-    """Blocks above the head are no concurrent commit when the head stays where it is."""
-    kept.clients["dynamodb"].delete_item(
-        TableName="ledger", Key={"chain": {"S": "shop/orders_v1"}, "height": {"N": "-1"}}
-    )
-    result = kept("verify", "shop/orders_v1", "--json")
+HEAD = {"chain": {"S": "shop/orders_v1"}, "height": {"N": "-1"}}
+
+
+@pytest.mark.parametrize(
+    ("height", "fault", "why"),
+    [
+        (-1, 2, "the head of the chain is lost; nothing proves that block 1 is the last one"),
+        (0, 1, "the head of the chain was set back to block 0, and there are blocks up to 1"),
+    ],
+)
+def test_a_head_that_was_set_back_or_lost_is_the_only_fault(kept: Lakegate, height: int, fault: int, why: str) -> None:
+    """The blocks are verified without it, and no object of theirs is extra: nobody is asked to delete accepted data."""
+    table, blocks = kept.clients["dynamodb"], tuple(kept.dependencies.ledger.signed("shop/orders_v1"))
+    table.delete_item(TableName="ledger", Key=HEAD)
+    if height >= 0:
+        digest = hashlib.sha3_256(blocks[height].text).hexdigest()
+        table.put_item(TableName="ledger", Item=HEAD | {"top": {"N": str(height)}, "digest": {"S": digest}})
+    result = kept("verify", "shop/orders_v1", "--objects", "--json")
+    shown = kept("verify", "shop/orders_v1", "--objects").stdout
+    document = json.loads(result.stdout)
 
     assert result.exit_code == 1
-    assert json.loads(result.stdout)["faults"] == [{"height": 0, "what": "head", "why": None}]
+    assert document["faults"] == [{"height": fault, "what": "head", "why": f"{why} ({RESTORE})"}]
+    assert document["objects"] == {"compared": 2, "expired": 0, "damaged": []}
+    assert f"Nothing from block {fault} on can be trusted" in shown
+
+
+def test_blocks_are_verified_though_the_head_is_lost(kept: Lakegate) -> None:
+    """A block that was altered is a fault of its own."""
+    table = kept.clients["dynamodb"]
+    item = table.get_item(TableName="ledger", Key=HEAD | {"height": {"N": "0"}})["Item"]
+    table.put_item(TableName="ledger", Item=item | {"block": {"S": "{"}})
+    table.delete_item(TableName="ledger", Key=HEAD)
+    faults = json.loads(kept("verify", "shop/orders_v1", "--json").stdout)["faults"]
+
+    assert [(each["height"], each["what"]) for each in faults] == [(0, "altered"), (0, "unreadable"), (2, "head")]
 
 
 @pytest.mark.parametrize(

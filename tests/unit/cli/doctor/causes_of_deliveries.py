@@ -230,6 +230,19 @@ def damaged(table: str, key: dict[str, object], attribute: str) -> Callable[[Wor
     return inject
 
 
+HEAD: dict[str, object] = {"chain": {"S": "shop/orders_v1"}, "height": {"N": "-1"}}
+
+
+def without_head(chain: str) -> Callable[[World], object]:
+    """A chain has blocks and no head."""
+
+    def inject(world: World) -> None:
+        world.lakegate.delivered()
+        world.lakegate.clients["dynamodb"].delete_item(TableName="ledger", Key=HEAD | {"chain": {"S": chain}})
+
+    return inject
+
+
 def damaged_row(world: World) -> None:
     key = {"id": {"S": f"workload#{delivered(world)}"}}
     item = world.lakegate.clients["dynamodb"].get_item(TableName="workloads", Key=key)["Item"]
@@ -276,6 +289,9 @@ CASES: tuple[Case, ...] = (
         )
     ),
     Case("manifest-untrue", damaged_manifest, "aws s3api delete-object"),
+    Case("head-lost", without_head("shop/orders_v1"), "lakegate verify shop/orders_v1", name="of a line"),
+    Case("head-lost", without_head("_contracts/shop"), "docs/restore.md, The head of a chain", name="of a contract"),
+    Case("row-unreadable", damaged("ledger", HEAD, "top"), BACKUP, name="head"),
     Case("run-failed", failed_and_deleted, "lakegate replay", name="without its landed version"),
     Case("source-lost", lost, "CloudTrail"),
     Case("object-archived", failed("archived"), "aws s3api restore-object"),
