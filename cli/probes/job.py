@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.cli.probes.causes import CAUSES
 from lakegate.cli.probes.compute import FUNCTIONS
-from lakegate.functions.ports.errors import NotFound
+from lakegate.functions.ports.errors import NotFound, Unanswered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,6 +31,9 @@ def application(examined: ExaminedStack) -> Iterator[CauseFinding]:
         found = _application(examined)
     except NotFound:
         yield CAUSES["application-missing"].found(application=identity)
+        return
+    except Unanswered as error:
+        yield CAUSES["application-silent"].found(application=identity, why=error)
         return
     state, starts = found["state"], found.get("autoStartConfiguration", {}).get("enabled", True)
     if state == "TERMINATED" or (state not in STARTED and not starts):

@@ -23,6 +23,8 @@ SECONDS: Final = 5.0
 """The usual time for all probes together."""
 CONNECT_SHARE, READ_SHARE = 0.3, 0.7
 """The shares of that time after which a connection, and an answer, count as missing."""
+READ_SHARES: Final = {"emr-serverless": 0.25}
+"""Of a service whose silence is a cause: both attempts end well within the time."""
 DENIED: Final = frozenset(
     {
         "AccessDenied",
@@ -100,7 +102,7 @@ class StackReader:
                     config=Config(
                         retries={"mode": "standard", "total_max_attempts": 2 if region is None else 1},
                         connect_timeout=CONNECT_SHARE * self._seconds,
-                        read_timeout=READ_SHARE * self._seconds,
+                        read_timeout=READ_SHARES.get(service, READ_SHARE) * self._seconds,
                         max_pool_connections=30,
                     ),
                 )

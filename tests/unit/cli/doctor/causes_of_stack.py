@@ -9,6 +9,7 @@ from botocore.exceptions import (
     EndpointConnectionError,
     NoCredentialsError,
     NoRegionError,
+    ReadTimeoutError,
 )
 
 from lakegate.functions.adapters.rows import message_item
@@ -387,6 +388,12 @@ CASES = (
         "application-missing",
         refused("emr-serverless", "get_application", "ResourceNotFoundException", 404),
         "EmrApplicationId",
+        blind=("network",),
+    ),
+    Case(
+        "application-silent",
+        lambda world: world.fail("emr-serverless", "get_application", ReadTimeoutError(endpoint_url="x")),
+        "sweep goes on once it answers",
         blind=("network",),
     ),
     Case("application-unusable", application(state="TERMINATED"), "deploy with another", name="terminated"),
