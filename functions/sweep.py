@@ -26,6 +26,7 @@ def handler(_event: dict[str, Any], context: LambdaContext) -> dict[str, int]:
     INVOCATION.set(context)
     swept = sanitize_errors(lambda: run(sweep(dependencies()), dependencies().clock), LOG, METRICS)
     METRICS.add_metric("LookedAt", MetricUnit.Count, swept.looked_at)
+    METRICS.add_metric("LongPauses", MetricUnit.Count, len(swept.paused_long))
     ends = Counter(each.end for each in swept.ends)
     METRICS.add_metric("RevalidationsHeld", MetricUnit.Count, ends[RevalidationEnd.HELD])
     METRICS.add_metric("RevalidationsBroken", MetricUnit.Count, ends[RevalidationEnd.BROKEN])

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 RULES: Final = {"LandedRule": "LandedQueue", "MovedRule": "MovedQueue"}
 SCHEDULES: Final = {"SweepEvery": "SweepFunction", "NotifyEvery": "NotifyFunction"}
-OPTIONAL: Final = {"AnchorEvery": "AnchorFunction", "PullEvery": "PullFunction"}
+OPTIONAL: Final = {"AnchorEvery": "AnchorFunction", "PullEvery": "PullFunction", "DriftEvery": "DriftFunction"}
 """Schedules that a stack has by a parameter."""
 READERS: Final = {"IntakeFunction": "LandedQueue", "CompletionFunction": "MovedQueue"}
 OLD_MINUTES: Final = 15
@@ -54,7 +54,7 @@ def bucket_events(examined: ExaminedStack) -> Iterator[CauseFinding]:
 
 
 def schedules(examined: ExaminedStack) -> Iterator[CauseFinding]:
-    """Sweep and notify are scheduled; so are anchors and pulls, where the stack has them."""
+    """Sweep and notify are scheduled; so are anchors, pulls and comparisons, where the stack has them."""
     for part, function in (SCHEDULES | {each: OPTIONAL[each] for each in examined.there(*OPTIONAL)}).items():
         name, of = examined.name(part), examined.name(function)
         try:

@@ -35,9 +35,8 @@ def paused(examined: ExaminedStack, line: str, workload: str = "") -> Iterator[C
     if pause is not None and pause.resumed is None:
         reason = f" ({pause.reason})" if pause.reason else ""
         since = f"{pause.since:%Y-%m-%d %H:%M} UTC"
-        yield CAUSES["line-paused"].found(
-            workload, line=line, since=since, by=pause.by, reason=reason, held=f"{pause.held:,}"
-        )
+        cause = CAUSES["line-paused-long" if pause.is_long(examined.ask.now()) else "line-paused"]
+        yield cause.found(workload, line=line, since=since, by=pause.by, reason=reason, held=f"{pause.held:,}")
 
 
 def answers(examined: ExaminedStack) -> Iterator[CauseFinding]:

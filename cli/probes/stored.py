@@ -62,6 +62,13 @@ def items(examined: ExaminedStack) -> Iterator[CauseFinding]:
         yield CAUSES["head-lost"].found(chain=chain, table=examined.stack.output("LedgerTable"))
 
 
+def watch(examined: ExaminedStack) -> Iterator[CauseFinding]:
+    """Accepted objects are compared with their contracts by schedule; a local stack is for trials."""
+    is_watched = examined.embedded or examined.there("DriftFunction")
+    if not is_watched and examined.dependencies.registry.snapshot().versions:
+        yield CAUSES["accepted-unwatched"].found()
+
+
 def _read(dependencies: Dependencies, read: Callable[[], object]) -> None:
     try:
         read()

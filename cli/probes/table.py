@@ -25,6 +25,7 @@ PROBES: Final = (
     Probe("bus", ("events:DescribeEventBus",), events.bus),
     Probe("messages", ("dynamodb:Query",), events.unsent),
     Probe("alarms", ("cloudwatch:DescribeAlarms", "sns:ListSubscriptionsByTopic"), events.alarms),
+    Probe("watch", ("dynamodb:Scan",), stored.watch),
     Probe("buckets", ("s3:GetBucketVersioning",), storage.buckets),
     Probe("tables", ("dynamodb:DescribeTable",), storage.tables),
     Probe("recovery", ("dynamodb:DescribeContinuousBackups",), storage.recovery),

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:
     from datetime import datetime
+
+LONG: Final = timedelta(days=3)
+"""A pause that lasts longer may have been forgotten: an operator is told of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +25,10 @@ class Pause:
     held: int = 0
     """Workloads in the state HELD: counted in the transactions that change that state."""
     resumed: datetime | None = None
+
+    def is_long(self, now: datetime) -> bool:
+        """Whether it has lasted so long that it may have been forgotten."""
+        return self.resumed is None and now - self.since > LONG
 
 
 class Pauses(Protocol):

@@ -53,6 +53,8 @@ class Swept:
     """Errors of single workloads, reported here: one failure does not stop the others."""
     ends: list[EndedRun] = field(default_factory=list)
     """Of measurements of accepted data."""
+    paused_long: set[str] = field(default_factory=set)
+    """Lines whose pause may have been forgotten."""
 
 
 def sweep(dependencies: Dependencies, batch: int = BATCH) -> Steps[Swept]:
@@ -131,6 +133,8 @@ def _of_line(dependencies: Dependencies, swept: Swept, line: str, released: set[
     What cannot be read is passed over, because nobody knows when it can be.
     """
     pause = dependencies.pauses.pause_of(line)
+    if pause is not None and pause.is_long(dependencies.clock.now()):
+        swept.paused_long.add(line)
     if pause is None or pause.resumed is None:
         return False
     held = dependencies.pauses.held(line, len(released) + batch)

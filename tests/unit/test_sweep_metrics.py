@@ -1,4 +1,4 @@
-"""What the Lambda that sweeps counts of measurements by schedule."""
+"""Metrics of the Lambda that sweeps: measurements by schedule, and pauses that last for days."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from lakegate.functions import edge, sweep
 from tests.unit.adapters.test_delivery import settings
 from tests.unit.test_handlers import Context
 from tests.unit.usecases.revalidation_stage import measured_hourly
+from tests.unit.usecases.test_pausing import held, resumed
 
 if TYPE_CHECKING:
     import pytest
@@ -39,3 +40,23 @@ def test_a_sweep_counts_how_measurements_ended(
         (0.0, 0.0, 0.0),
         (0.0, 1.0, 0.0),
     ]
+
+
+def test_a_sweep_counts_lines_that_are_paused_for_days(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The operator is told after three days, once for each line and sweep, until the line is resumed."""
+    for name, value in settings("00app").items():
+        monkeypatch.setenv(name, value)
+    env = held("a", "b")
+    monkeypatch.setattr(sweep, "dependencies", lambda: env.dependencies)
+    for hours in (71, 2):
+        env.memory.clock.sleep(hours * 3_600)
+        sweep.handler({}, Context())
+    resumed(env)
+    env.memory.clock.sleep(60)
+    sweep.handler({}, Context())
+    edge.INVOCATION.set(None)
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines() if "LongPauses" in line]
+
+    assert [each["LongPauses"] for each in lines] == [[0.0], [1.0], [0.0]]

@@ -366,6 +366,7 @@ def test_alarms_look_at_this_stack_alone(stack: Stack) -> None:
         "IntakeUnintelligible": {"stack": "lakegate", "service": "intake"},
         "CompletionUnintelligible": {"stack": "lakegate", "service": "completion"},
         "StepFailures": {"stack": "lakegate", "service": "sweep"},
+        "PausedLong": {"stack": "lakegate", "service": "sweep"},
         "Unsent": {"stack": "lakegate", "service": "notify"},
         "DeadNotices": {"stack": "lakegate", "service": "notify"},
         "DriftFound": {"stack": "lakegate", "service": "drift"},

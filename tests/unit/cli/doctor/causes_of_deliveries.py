@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from lakegate.functions.adapters.rows import workload_item
+from lakegate.functions.adapters.tables import instant
 from lakegate.functions.workload import State
 from tests.unit.cli.doctor.causes_of_stack import Case, log
 from tests.unit.cli.stack import LAKE, LANDING
@@ -174,6 +175,18 @@ def paused(world: World) -> None:
     world.lakegate.ok("pause", "orders", "--reason", "no {deliveries} on Sunday")
 
 
+def paused_for_days(world: World) -> None:
+    paused(world)
+    table = world.lakegate.clients["dynamodb"]
+    table.update_item(
+        TableName="workloads",
+        Key={"id": {"S": "pause#shop/orders_v1"}},
+        UpdateExpression="SET #since = :since",
+        ExpressionAttributeNames={"#since": "since"},
+        ExpressionAttributeValues={":since": {"S": instant(world.now() - timedelta(days=3, hours=1))}},
+    )
+
+
 def paused_delivery(world: World) -> None:
     paused(world)
     world.lakegate.upload()
@@ -300,6 +313,7 @@ CASES: tuple[Case, ...] = (
     Case("not-taken-in", untaken, "the next sweep takes it in", (KEY,), name="by name"),
     Case("line-paused", paused, "lakegate resume shop/orders_v1"),
     Case("line-paused", paused_delivery, "lakegate resume shop/orders_v1", (KEY,), name="of a delivery"),
+    Case("line-paused-long", paused_for_days, "lakegate resume shop/orders_v1"),
     Case("part-waits", waiting_part, "`_SUCCESS`"),
     Case("part-waits", waiting_part, "`_delivery.json`", (KEY,), name="by name"),
     Case("overdue", received, "the log of sweep"),

@@ -71,6 +71,18 @@ def only(name: str, answer: Any, usual: str, by: str = "Name") -> Callable[[Worl
     return inject
 
 
+def unwatched(world: World) -> None:
+    """DriftSchedule is empty."""
+    listed = world.usual("cloudformation", "list_stack_resources")
+
+    def without(request: dict[str, Any]) -> Any:
+        page = listed(request)
+        found = [each for each in page["StackResourceSummaries"] if not each["LogicalResourceId"].startswith("Drift")]
+        return page | {"StackResourceSummaries": found}
+
+    world.say("cloudformation", "list_stack_resources", without)
+
+
 def skewed(world: World) -> None:
     world.refuse(
         *STACK, "SignatureDoesNotMatch", 403, date=f"{world.now() + timedelta(hours=1):%a, %d %b %Y %H:%M:%S} GMT"
@@ -396,6 +408,7 @@ CASES = (
         "sweep goes on once it answers",
         blind=("network",),
     ),
+    Case("accepted-unwatched", unwatched, "DriftSchedule"),
     Case("application-unusable", application(state="TERMINATED"), "deploy with another", name="terminated"),
     Case(
         "application-unusable",

@@ -38,11 +38,12 @@ FUNCTIONS = (
     "ApiFunction",
     "AnchorFunction",
     "PullFunction",
+    "DriftFunction",
 )
 NAMED = (
     *("LandedRule", "MovedRule", "SweepEvery", "NotifyEvery", "DeadLetters", "SweepStopped"),
     *("IntakeLog", "CompletionLog", "SweepLog", "NotifyLog", "ApiLog"),
-    *("AnchorEvery", "AnchorLog", "PullEvery", "PullLog"),
+    *("AnchorEvery", "AnchorLog", "PullEvery", "PullLog", "DriftEvery"),
 )
 TOPIC = f"arn:aws:sns:{REGION}:{ACCOUNT}:alarms"
 CODE = f"s3://{LAKE}/code/current/validate.py"
