@@ -1,7 +1,8 @@
 """Many replays at once: which deliveries, one after the other, and what came of each.
 
 Each run reads the selection again. A quarantined delivery that was replayed has a replay, and a failed one that is being
-judged is not FAILED any more: neither is selected again, so the command can be interrupted and repeated.
+judged is not FAILED any more: neither is selected again, so the command can be interrupted and repeated. A replay that was
+rejected is replayed only under another version than the one that rejected it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from lakegate.contracts.errors import LakegateError
 from lakegate.functions.usecases.deliveries import NO_VERDICT, Wanted, recent
 from lakegate.functions.usecases.delivery import row_of
 from lakegate.functions.usecases.lines import lines_fitting
+from lakegate.functions.usecases.pinning import route_of
 from lakegate.functions.usecases.replay import replay
 from lakegate.functions.usecases.steps import run
 from lakegate.functions.workload import State, replay_id
@@ -25,6 +27,7 @@ from lakegate.functions.workload import State, replay_id
 if TYPE_CHECKING:
     from lakegate.functions.usecases.delivery import Delivery
     from lakegate.functions.usecases.dependencies import Dependencies
+    from lakegate.functions.workload import Workload
 
 MOST: Final = 5_000
 """As many blocks of a line are searched for quarantined deliveries."""
@@ -52,9 +55,9 @@ class Chosen:
     limit: int = MOST
 
     def admits(self, delivery: Delivery) -> bool:
-        """Whether it is one of those; a replay is replayed by its own id only."""
+        """Whether it is one of those."""
         row, at = delivery.row, delivery.at
-        if row is None or at is None or row.state != self.state.value or row.replay_of:
+        if row is None or at is None or row.state != self.state.value:
             return False
         return (self.since is None or at >= self.since.replace(tzinfo=UTC)) and (
             self.until is None or at < self.until.replace(tzinfo=UTC)
@@ -80,7 +83,7 @@ def replay_many(
 
     `contract`: `id@version` to judge all of them by; empty: what is valid.
     """
-    outcome = ManyReplays(_selected(dependencies, chosen), dry_run)
+    outcome = ManyReplays(_selected(dependencies, chosen, contract), dry_run)
     if dry_run:
         return outcome
     with terminal.working("replaying") as progress:
@@ -118,13 +121,25 @@ def print_outcome(outcome: ManyReplays, *, as_json: bool) -> None:
     console.print(f"{len(outcome.selected)} selected, {done}, {len(outcome.refused)} refused")
 
 
-def _selected(dependencies: Dependencies, chosen: Chosen) -> list[Delivery]:
+def _selected(dependencies: Dependencies, chosen: Chosen, contract: str) -> list[Delivery]:
     chains = lines_fitting(dependencies, chosen.line) if chosen.line is not None else frozenset[str]()
     found = recent(dependencies, MOST, Wanted(frozenset({VERDICTS[chosen.state]}), chains))
-    admitted = [each for each in reversed(found) if chosen.admits(each) and not _is_replayed(dependencies, each)]
+    admitted = [
+        each
+        for each in reversed(found)
+        if chosen.admits(each) and each.row is not None and _is_due(dependencies, each.row, contract)
+    ]
     return admitted[: chosen.limit]
 
 
-def _is_replayed(dependencies: Dependencies, delivery: Delivery) -> bool:
-    row = delivery.row
-    return row is not None and row.state is State.QUARANTINED and row_of(dependencies, replay_id(row.id)) is not None
+def _is_due(dependencies: Dependencies, row: Workload, contract: str) -> bool:
+    """Whether a failed or rejected delivery was not replayed, and is no replay that the same version would reject again."""
+    if row.state is not State.QUARANTINED:
+        return True
+    if row_of(dependencies, replay_id(row.id)) is not None:
+        return False
+    if not row.replay_of or row.pin is None:
+        return not row.replay_of
+    route = None if contract else route_of(dependencies, row._replace(chosen=None))
+    valid = contract or (f"{route.contract}@{route.version}" if route else "")
+    return valid not in {"", f"{row.pin.contract}@{row.pin.version}"}

@@ -51,7 +51,7 @@ def test_all_that_failed_are_replayed_once(lakegate: Lakegate, failed: list[str]
 
 
 def test_quarantined_deliveries_are_replayed_once(lakegate: Lakegate) -> None:
-    """Each gets one replay; what came of a replay is not replayed by the same command."""
+    """Each gets one replay; what came of a replay is not replayed under the same version."""
     lakegate.routed()
     rejected = [lakegate.delivered(1, body=body(number), name=f"{number}.csv") for number in range(2)]
     first = lakegate.json("replay", "--state", "QUARANTINED", "--line", "orders_v1")
@@ -63,6 +63,52 @@ def test_quarantined_deliveries_are_replayed_once(lakegate: Lakegate) -> None:
         each: replay_id(each) for each in rejected
     }
     assert numbers(second) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("words", [(), ("--contract", "shop@1.0.1")], ids=["valid", "named"])
+def test_a_replay_that_was_rejected_is_replayed_under_another_version(
+    lakegate: Lakegate, words: tuple[str, ...]
+) -> None:
+    """Such as after a withdrawal, and once."""
+    lakegate.routed()
+    many = ("replay", "--state", "QUARANTINED", "--line", "orders_v1", *words)
+    rejected = lakegate.delivered(1)
+    lakegate.json(*many[:5])
+    first = replay_id(rejected)
+    lakegate.answer(first, failing=1)
+    lakegate.ok("publish", lakegate.contract(version="1.0.1"))
+    second = lakegate.json(*many)
+    lakegate.answer(replay_id(first), failing=1)
+    third = lakegate.json(*many)
+
+    assert [(each["workload"], each["judged_by"]) for each in second["deliveries"]] == [(first, replay_id(first))]
+    assert numbers(third) == (0, 0, 0)
+
+
+def test_a_replay_that_no_route_covers_yet_is_left(lakegate: Lakegate) -> None:
+    """It would be rejected as before; it is replayed once there is a route."""
+    lakegate.routed()
+    unrouted = lakegate.upload()
+    lakegate.ok("route", "remove", "orders/")
+    lakegate.intake()
+    lakegate.json("replay", "--state", "QUARANTINED")
+    again = lakegate.json("replay", "--state", "QUARANTINED")
+    lakegate.ok("route", "add", "orders/", "shop")
+    routed = lakegate.json("replay", "--state", "QUARANTINED")
+
+    assert numbers(again) == (0, 0, 0)
+    assert [each["judged_by"] for each in routed["deliveries"]] == [replay_id(replay_id(unrouted))]
+
+
+def test_a_replay_that_failed_is_one_of_those_that_failed(lakegate: Lakegate) -> None:
+    """It has no verdict, as an upload that failed."""
+    lakegate.routed()
+    again = replay_id(lakegate.delivered(1))
+    lakegate.json("replay", "--state", "QUARANTINED")
+    lakegate.fail(again)
+    replayed = lakegate.json("replay", "--state", "FAILED")
+
+    assert [each["judged_by"] for each in replayed["deliveries"]] == [again]
 
 
 def test_an_interrupted_run_is_resumed(lakegate: Lakegate, failed: list[str]) -> None:
