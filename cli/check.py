@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lakegate.cli.referring import References
+    from lakegate.contracts.model.contract import Contract
     from lakegate.contracts.plan.plan import Plan
     from lakegate.contracts.plan.slices import SliceOrder
 
@@ -183,7 +184,7 @@ def judge_tables(delivery: LocalDelivery, folder: Path) -> list[tuple[Report, tu
     """
     document = load(delivery.contract, delivery.parents)
     if delivery.dataset is not None or len(document.datasets) == 1:
-        return [judge_delivery(delivery, folder)]
+        return [judge_delivery(delivery, document, plan_of(document, delivery.dataset), folder)]
     tables = by_dataset(document, delivery.files)
     given = {each.partition("=")[0] for each in delivery.references}
     found: list[tuple[Report, tuple[str, ...]]] = []
@@ -198,20 +199,23 @@ def judge_tables(delivery: LocalDelivery, folder: Path) -> list[tuple[Report, tu
         place = folder / f"table-{len(found)}"
         place.mkdir()
         table = replace(delivery, dataset=name, files=files, references=[*delivery.references, *others])
-        found.append(judge_delivery(table, place))
+        found.append(judge_delivery(table, document, plan_of(document, name), place))
     return found
 
 
-def judge_delivery(delivery: LocalDelivery, folder: Path) -> tuple[Report, tuple[str, ...]]:
-    """The judged delivery, and what its producer may do next; temporary files are written to the folder."""
+def judge_delivery(
+    delivery: LocalDelivery, document: Contract, plan: Plan, folder: Path
+) -> tuple[Report, tuple[str, ...]]:
+    """The delivery, judged by a plan of its contract, and what its producer may do next.
+
+    Temporary files are written to the folder.
+    """
     paths = [Path(each.name) for each in delivery.files if each.pin is None]
     inputs = [delivery.contract, *delivery.reference_contracts, *paths]
     if delivery.failures is not None:
         usable("--failures", delivery.failures, failures.SUFFIXES, inputs)
     if delivery.report is not None:
         usable("--report", delivery.report, (".html",), inputs)
-    document = load(delivery.contract, delivery.parents)
-    plan = plan_of(document, delivery.dataset)
     delivery = replace(delivery, files=complete(delivery.files, plan.policy.delivery))
     others = [load(each, delivery.parents) for each in delivery.reference_contracts]
     references = accepted(document, plan, delivery.references, others)

@@ -26,7 +26,7 @@ from lakegate.contracts.words import shown
 from lakegate.functions.ports.errors import NotFound
 from lakegate.functions.usecases.layout import manifest_key
 from lakegate.functions.usecases.lines import line_named
-from lakegate.functions.usecases.readers import read_manifest, whole
+from lakegate.functions.usecases.readers import published_since, read_manifest, whole
 
 if TYPE_CHECKING:
     from lakegate.cli.download import ListedDelivery
@@ -88,8 +88,13 @@ def get(  # noqa: PLR0913 - a command has these options
         known = Folder(folder).known(head["line"])
         is_current = "segments" in known or not known["deliveries"]  # else all that it lists gets the current form
         height = int(since) if HEIGHT.fullmatch(since) else None
-        manifest = whole(dependencies, head, height if is_current and height is not None else NOTHING)
-        fetch = Fetch(manifest, _height_before(manifest, since) if height is None else height, folder)
+        if height is None:
+            begin = _time(since)
+            manifest = head if is_current else whole(dependencies, head, NOTHING)
+            manifest, height = published_since(dependencies, manifest, begin)
+        else:
+            manifest = whole(dependencies, head, height if is_current else NOTHING)
+        fetch = Fetch(manifest, height, folder)
         _fetch(dependencies, fetch, known, skip_lost=skip_lost)
     if as_json:
         terminal.print_json(_as_document(fetch))
@@ -104,20 +109,13 @@ def get(  # noqa: PLR0913 - a command has these options
         raise typer.Exit(DIFFERS)
 
 
-def _height_before(manifest: dict[str, Any], since: str) -> int:
-    """The height of the latest delivery that was accepted before a time. Raises InputError for a text that is no time."""
+def _time(since: str) -> datetime:
+    """A time, of UTC where it has no zone. Raises InputError for a text that is none."""
     try:
         time = datetime.fromisoformat(since)
     except ValueError:
         raise InputError(f"--since {shown(since)} is neither a height nor a time such as 2026-11-26T08:00") from None
-    begin = time if time.tzinfo else time.replace(tzinfo=UTC)
-    before = [
-        each["height"]
-        for each in manifest["deliveries"]
-        if "published_at" not in each
-        or datetime.fromisoformat(each["published_at"]) < begin  # an older release listed none
-    ]
-    return max(before, default=NOTHING)
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
 def _ending(lifecycle: dict[str, Any] | None, now: str) -> str:

@@ -73,6 +73,7 @@ def init(
 
 def _drafted(data: list[str], name: str, owner: str | None) -> Drafted:
     from lakegate.cli.check import LocalDelivery, judge_delivery  # noqa: PLC0415 - likewise
+    from lakegate.cli.contracts import load, plan_of  # noqa: PLC0415 - likewise
     from lakegate.cli.deliveries import files_of  # noqa: PLC0415 - likewise
     from lakegate.cli.engine import EngineName  # noqa: PLC0415 - likewise
     from lakegate.cli.interrupts import interruptible_folder  # noqa: PLC0415 - likewise
@@ -87,10 +88,11 @@ def _drafted(data: list[str], name: str, owner: str | None) -> Drafted:
         found = draft(profile, name, owner, now)
         if not found.columns:
             raise InputError(f"{files[0].name}: no column can be named by a contract ({'; '.join(found.left_out)})")
-        document = folder / "draft.yaml"
-        document.write_text(found.text, encoding="utf-8")
-        delivery = LocalDelivery(document, None, files, [], [], None, show_values=False, engine=EngineName.NATIVE)
-        report = judge_delivery(delivery, folder)[0]
+        path = folder / "draft.yaml"
+        path.write_text(found.text, encoding="utf-8")
+        document = load(path)
+        delivery = LocalDelivery(path, None, files, [], [], None, show_values=False, engine=EngineName.NATIVE)
+        report = judge_delivery(delivery, document, plan_of(document, None), folder)[0]
         if profile.malformed > profile.rows:
             reason = report.judgement.reasons[0].message
             raise InputError(f"{files[0].name}: most records cannot be read, so nothing can be drafted: {reason}")

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from lakegate.cli.engine import EngineName
+    from lakegate.contracts.model.contract import Contract
+    from lakegate.contracts.plan.plan import Plan
     from lakegate.contracts.report.delivery import Report
 
 CODES = {Verdict.REJECTED: CheckExit.REJECTED, Verdict.UNDECIDED: CheckExit.UNDECIDED}
@@ -49,7 +51,7 @@ class Slicing:
 def write(given: Slicing, *, as_json: bool) -> int:
     """Judge the files, write their slices, and print both; returns the exit code."""
     places = ParentPlaces.of(given.parents, DEFAULT_STACK, local=False)
-    _check(given, places)
+    document, plan = _checked(given, places)
     delivery = LocalDelivery(
         given.contract,
         given.dataset,
@@ -63,7 +65,7 @@ def write(given: Slicing, *, as_json: bool) -> int:
         slices=SliceOrder(given.offset, given.event_time),
     )
     with interruptible_folder() as folder:
-        report, advice = judge_delivery(delivery, folder)
+        report, advice = judge_delivery(delivery, document, plan, folder)
         slices = _moved(report.result.slices, given.into)
     verdict = report.judgement.verdict
     if as_json:
@@ -74,8 +76,8 @@ def write(given: Slicing, *, as_json: bool) -> int:
     return CODES.get(verdict, CheckExit.ACCEPTED)
 
 
-def _check(given: Slicing, places: ParentPlaces) -> None:
-    """InputError where the dataset has columns that no slice has, or no such times."""
+def _checked(given: Slicing, places: ParentPlaces) -> tuple[Contract, Plan]:
+    """The contract and its plan. InputError where the dataset has columns that no slice has, or no such times."""
     document = load(given.contract, places)
     plan = plan_of(document, given.dataset)
     dataset = next(each for each in document.datasets if each.name == plan.dataset)
@@ -85,6 +87,7 @@ def _check(given: Slicing, places: ParentPlaces) -> None:
         wrong = event_time_misfit(plan.fields, given.event_time)
         if wrong is not None:
             raise InputError(f"--event-time {given.event_time}: {wrong}; name a column of {given.contract}")
+    return document, plan
 
 
 def _moved(slices: tuple[WrittenSlice, ...], into: Path) -> list[tuple[Path, WrittenSlice]]:

@@ -163,15 +163,12 @@ def check(  # noqa: PLR0913 - the options of `lakegate check`
     """
     places = ParentPlaces(tuple(map(Path, parents)))
     with TemporaryDirectory(prefix="lakegate-") as folder:
-        if hasattr(data, "to_csv") or hasattr(data, "__arrow_c_stream__"):
-            plan = plan_of(load(Path(contract), places), dataset)
+        is_table = hasattr(data, "to_csv") or hasattr(data, "__arrow_c_stream__")
+        files = [] if is_table else _files(data)
+        loaded = load(Path(contract), places)
+        plan = plan_of(loaded, dataset)
+        if is_table:
             files = [_written(data, plan, Path(folder))]
-        elif isinstance(data, str | PathLike):
-            files = files_of([str(data)])
-        elif isinstance(data, Iterable):
-            files = files_of([str(each) for each in data])
-        else:
-            raise InputError(f"data is a path, a list of paths or a table, not {type(data).__name__}")
         inputs = documents.Inputs(Path(contract), files, list(references))
         delivery = LocalDelivery(
             contract=Path(contract),
@@ -184,10 +181,19 @@ def check(  # noqa: PLR0913 - the options of `lakegate check`
             engine=EngineName.NATIVE,
             parents=places,
         )
-        report, _ = judge_delivery(delivery, Path(folder))
+        report, _ = judge_delivery(delivery, loaded, plan, Path(folder))
         document = documents.judged(inputs, report)
     judgement = report.judgement
     return CheckResult(judgement.verdict, judgement.outcomes, judgement.reasons, judgement.rows, document, report)
+
+
+def _files(data: object) -> list[DataFile]:
+    """The files of a path or of paths. InputError where it is neither, or a file does not exist."""
+    if isinstance(data, str | PathLike):
+        return files_of([str(data)])
+    if isinstance(data, Iterable):
+        return files_of([str(each) for each in data])
+    raise InputError(f"data is a path, a list of paths or a table, not {type(data).__name__}")
 
 
 def _written(table: Any, plan: Plan, folder: Path) -> DataFile:  # noqa: ANN401 - as above

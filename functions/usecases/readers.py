@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.contracts.errors import InputError
@@ -50,7 +50,7 @@ def whole(
     found = []
     for first in firsts:
         part = _segment(dependencies, head["line"], folder, first, heights)
-        if until is not None and part and all(_is_after(each, until + CLOCKS) for each in part):
+        if until is not None and part and all(_published(each) > until + CLOCKS for each in part):
             break
         found += part
     else:
@@ -58,9 +58,33 @@ def whole(
     return {**head, "segments": {**segments, "count": 0}, "deliveries": found}
 
 
-def _is_after(delivery: dict[str, Any], time: datetime) -> bool:
-    at = delivery.get("published_at")  # an older release listed none
-    return at is not None and datetime.fromisoformat(at) > time
+def published_since(dependencies: Dependencies, head: dict[str, Any], begin: datetime) -> tuple[dict[str, Any], int]:
+    """The manifest with what was published since a time, and with no segments; and the height above which that is.
+
+    Segments are read from the newest one down to one that lists an earlier delivery, by more than clocks differ. Raises
+    InputError as `whole` does.
+    """
+    segments = head.get("segments") or {"count": 0, "heights": 1}
+    heights, folder = segments["heights"], segments.get("folder", SEGMENTS)
+    part = found = head["deliveries"]
+    number = segments["count"]
+    while number > 0 and all(_published(each) + CLOCKS >= begin for each in part):
+        number -= 1
+        part = _segment(dependencies, head["line"], folder, number * heights, heights)
+        found = part + found
+    first = min((each["height"] for each in found if _published(each) >= begin), default=head["height"] + 1)
+    before = max((each["height"] for each in found if each["height"] < first), default=number * heights - 1)
+    return {
+        **head,
+        **({"segments": {**segments, "count": 0}} if "segments" in head else {}),
+        "deliveries": found,
+    }, before
+
+
+def _published(delivery: dict[str, Any]) -> datetime:
+    """The time of a delivery; long ago where an older release listed none."""
+    at = delivery.get("published_at")
+    return datetime.min.replace(tzinfo=UTC) if at is None else datetime.fromisoformat(at)
 
 
 def newest(dependencies: Dependencies, line: str, limit: int) -> list[dict[str, Any]]:

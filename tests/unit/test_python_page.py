@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 import lakegate
+from lakegate.cli import contracts
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.schemas import validate
 from lakegate.infra.local.clone import ROOT
@@ -120,6 +121,27 @@ def test_a_frame_is_written_with_the_separator_and_quote_of_the_contract(folder:
     assert {each.id: each.failing_rows for each in result.checks if each.failing_rows} == {"amount:minimum:1/amount": 1}
     with pytest.raises(InputError, match="Arrow writes points in numbers and double quotes"):
         lakegate.check("comma.yaml", pa.table(rows))
+
+
+@pytest.mark.parametrize("data", [pd.DataFrame(ROWS), pa.table(ROWS), "orders.csv"], ids=["pandas", "arrow", "file"])
+@pytest.mark.usefixtures("folder")
+def test_a_contract_is_read_and_compiled_once(data: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is measured: a large contract is not compiled twice."""
+    calls: list[str] = []
+    for name in ("resolve", "compile_plan"):
+        monkeypatch.setattr(contracts, name, counted(getattr(contracts, name), calls, name))
+
+    lakegate.check("orders.odcs.yaml", data)
+
+    assert calls == ["resolve", "compile_plan"]
+
+
+def counted(function: Callable[..., object], calls: list[str], name: str) -> Callable[..., object]:
+    def counting(*given: object) -> object:
+        calls.append(name)
+        return function(*given)
+
+    return counting
 
 
 @pytest.mark.usefixtures("folder")

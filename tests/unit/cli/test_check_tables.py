@@ -9,6 +9,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from typer.testing import CliRunner
 
+from lakegate.cli import contracts
 from lakegate.cli.main import app
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.schemas import validate
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from click.testing import Result
+
+    from lakegate.contracts.inherit.resolve import Parents, Resolved
 
 CONTRACT = """\
 apiVersion: v3.1.0
@@ -78,6 +81,21 @@ def test_all_tables_of_a_folder_are_judged_in_one_call() -> None:
     ]
     assert "customer_id:foreignKey:1" in answer.stdout
     assert answer.stdout.splitlines()[-1] == "Rejected: 1 of 3 tables (`orders`)"
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_contract_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not once more for each table."""
+    resolve, read = contracts.resolve, list[bytes]()
+
+    def counting(text: bytes, parents: Parents) -> Resolved:
+        read.append(text)
+        return resolve(text, parents)
+
+    monkeypatch.setattr(contracts, "resolve", counting)
+    check("data")
+
+    assert read == [CONTRACT.encode()]
 
 
 @pytest.mark.usefixtures("folder")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from lakegate.contracts.lake.projection import Projection, select
 from lakegate.functions.usecases.layout import manifest_key
-from lakegate.functions.usecases.readers import read_manifest, whole
+from lakegate.functions.usecases.readers import CLOCKS, published_since, read_manifest, whole
 from tests.reference.sampling import sampled
 from tests.simulation.environment import LINE, PREFIX
 from tests.simulation.sliced import PLAN, Line, settled
@@ -72,3 +73,53 @@ def test_a_part_of_the_manifest_answers_as_all_of_it_does(line: Line, number: in
     part, all_of_it = (select(each, wanted) for each in (deliveries_of(line, wanted.as_at)[0], everything))
 
     assert replace(part, skipped=0) == replace(all_of_it, skipped=0)
+
+
+def published_from(line: Line, begin: datetime) -> tuple[list[dict[str, Any]], int, list[str]]:
+    """What was published since a time, from what is read, the height before it, and the keys that were read."""
+    asked = Asked(line)
+    dependencies: Dependencies = replace(line.env.dependencies, objects=asked)  # type: ignore[arg-type]  # as far as it is read
+    head = read_manifest(dependencies, manifest_key(LINE), LINE)
+    manifest, height = published_since(dependencies, head, begin)
+    assert manifest["segments"]["count"] == 0
+    return [each for each in manifest["deliveries"] if each["height"] > height], height, asked.keys
+
+
+def test_earlier_segments_are_not_read(line: Line) -> None:
+    """Before the one that has an earlier delivery, nothing is; of a time before the line, all is wanted."""
+    everything, _ = deliveries_of(line, None)
+    times = [datetime.fromisoformat(each["published_at"]) for each in everything]
+    last, height, read = published_from(line, times[-1])
+    middle, _, some = published_from(line, times[5])
+    begin = times[0] - timedelta(days=1)
+
+    assert (last, height, len(read)) == (everything[8:], 7, 2)
+    assert (middle, len(some)) == (everything[5:], 3)
+    assert published_from(line, begin)[:2] == (everything, -1)
+    assert published_from(line, times[-1] + timedelta(days=1)) == ([], 8, read[:1])
+
+
+@sampled(50, 500)
+@given(st.integers(0, 8), st.integers(-2 * 3600, 2 * 3600), st.integers(0, 8), st.floats(0, 1))
+def test_a_part_of_the_manifest_has_all_that_was_published_since_a_time(
+    line: Line, number: int, seconds: int, late: int, part: float
+) -> None:
+    """Whatever the time is, also where the clock of one delivery was behind: nothing is missed."""
+    objects = line.env.memory.objects
+    everything, _ = deliveries_of(line, None)
+    changed = [dict(each) for each in everything]
+    time = datetime.fromisoformat(changed[late]["published_at"]) - CLOCKS * part
+    changed[late]["published_at"] = time.isoformat()
+    begin = datetime.fromisoformat(everything[number]["published_at"]) + timedelta(seconds=seconds)
+    wanted = [each["height"] for each in changed if datetime.fromisoformat(each["published_at"]) >= begin]
+    asked = Asked(line)
+    asked.read = lambda address: objects.read(address).replace(  # type: ignore[method-assign]
+        json.dumps(everything[late]["published_at"]).encode(), json.dumps(changed[late]["published_at"]).encode()
+    )
+    dependencies: Dependencies = replace(line.env.dependencies, objects=asked)  # type: ignore[arg-type]  # as far as it is read
+    head = read_manifest(dependencies, manifest_key(LINE), LINE)
+
+    manifest, height = published_since(dependencies, head, begin)
+
+    found = [each["height"] for each in manifest["deliveries"] if each["height"] > height]
+    assert found == list(range(min(wanted, default=9), 9))
