@@ -18,6 +18,7 @@ from lakegate.cli.transfer import To, read, send
 from lakegate.contracts.door.terms import terms_of
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.block import deliveries
+from lakegate.contracts.lake.erasures import erasures_of
 from lakegate.engine.read.local import LocalStore, path_of
 from lakegate.engine.slices.current import CurrentRows
 from lakegate.engine.slices.rebuilding import StateOfSlices
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from lakegate.cli.aws import DeployedStack
     from lakegate.contracts.door.terms import Terms
     from lakegate.contracts.lake.block import Block
+    from lakegate.contracts.lake.erasures import Erasures
     from lakegate.contracts.plan.slices import StateRun
     from lakegate.engine.slices.state import Parts
     from lakegate.functions.ports.workloads import NextSlice
@@ -71,15 +73,14 @@ def _rebuilt(there: DeployedStack, named: str, folder: Path) -> RebuiltState:
     before = dependencies.workloads.next_slice(line)
     if before.writer:
         raise InputError(f"a delivery of {line} is decided and not committed yet: repeat the command in a minute")
-    merged = [
-        (each, terms) for each in deliveries(dependencies.ledger.blocks(line)) if (terms := _terms(dependencies, each))
-    ]
+    blocks = dependencies.ledger.blocks(line)
+    merged = [(each, terms) for each in deliveries(blocks) if (terms := _terms(dependencies, each))]
     if not merged:
         raise InputError(
             f"{line} has no merge state: no delivery of it was merged. With a `mergeStrategy` in its contract, the first one "
             "that publishes slices has one"
         )
-    found = _whole(dependencies, merged, before, folder)
+    found = _whole(dependencies, merged, erasures_of(blocks), before, folder)
     digest, stored = _digest(LocalStore(), [found]), _stored(dependencies, before)
     if digest == stored:
         return RebuiltState(line, found.rows, digest, stored, replaced=False)
@@ -93,12 +94,14 @@ def _rebuilt(there: DeployedStack, named: str, folder: Path) -> RebuiltState:
     return RebuiltState(line, found.rows, digest, stored, replaced=True)
 
 
-def _whole(dependencies: Dependencies, merged: list[tuple[Block, Terms]], before: NextSlice, folder: Path) -> StateRun:
-    """The state by the slices, in one file."""
+def _whole(
+    dependencies: Dependencies, merged: list[tuple[Block, Terms]], erasures: Erasures, before: NextSlice, folder: Path
+) -> StateRun:
+    """The state by the slices, in one file; a restored slice has another version than in its block (`erasures`)."""
     rows, snapshots = StateOfSlices(folder), CurrentRows()
     for block, terms in merged:
         with TemporaryDirectory(dir=folder) as name:
-            slices = _slices(dependencies, block, Path(name))
+            slices = _slices(dependencies, block, erasures, Path(name))
             if terms.snapshots:
                 snapshots.add(slices, terms.merge_key, terms.event_time)
             else:
@@ -116,12 +119,12 @@ def _terms(dependencies: Dependencies, block: Block) -> Terms | None:
     return terms if terms and terms.merge_key else None
 
 
-def _slices(dependencies: Dependencies, block: Block, folder: Path) -> list[Path]:
-    """The slices of a delivery on this machine, each as its block states."""
+def _slices(dependencies: Dependencies, block: Block, erasures: Erasures, folder: Path) -> list[Path]:
+    """The slices of a delivery on this machine, each as its block states, or as it was restored."""
     keys = {each.key for each in block.slices or ()}
     files = tuple(
         File(each.key, each.version, each.size, each.checksum, f"{number}.parquet")
-        for number, each in enumerate(block.objects)
+        for number, each in enumerate(erasures.objects_of(block))
         if each.key in keys
     )
     fetched(dependencies, folder, ListedDelivery({}, files), lambda _: None)

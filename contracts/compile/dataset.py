@@ -126,11 +126,12 @@ def _each_rule(
     """
     whole = contract.dataset(dataset.name) or dataset
     by_name = {field.name: field for field in planned_fields}
+    by_place = {field.place: field for field in reversed(planned_fields)}
 
     def compiled(rule: Rule) -> tuple[Check, ...]:
         try:
             fields = _fields(dataset, rule)
-            return of_parts(rule, fields, compile_rule(contract, whole, rule, fields), by_name)
+            return of_parts(rule, fields, compile_rule(contract, whole, rule, fields), by_name, by_place)
         except ContractError as error:
             problems.extend(error.problems)
             return (skipped(rule, (), error.problems[0].message.rstrip(".")),)

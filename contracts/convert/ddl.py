@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.compile.rules.nested_fields import shape_of
-from lakegate.contracts.convert.promises import Converted, ExpressedPromises, own_name, part
+from lakegate.contracts.convert.promises import Converted, ExpressedPromises, own_name, part, unread_csv
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.routes import line_of
 from lakegate.contracts.lake.versions import major
@@ -16,7 +16,7 @@ from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.plan.plan import Shape
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from lakegate.contracts.model.contract import Contract, Dataset, Field
 
@@ -145,7 +145,8 @@ def athena(contract: Contract, dataset: Dataset) -> Converted:
         f"LOCATION {place}",
     ]
     left_out = [f"{each.name} (left out: Athena reads no time of day)" for each in dataset.fields if each not in fields]
-    return Converted("\n".join(lines) + ";\n", (*left_out, *ExpressedPromises(dataset).omitted()))
+    unread = _unread(dataset) if form is Format.CSV else ()
+    return Converted("\n".join(lines) + ";\n", (*left_out, *unread, *ExpressedPromises(dataset).omitted()))
 
 
 def _column(promises: ExpressedPromises, each: Field) -> str:
@@ -157,6 +158,15 @@ def _column(promises: ExpressedPromises, each: Field) -> str:
 def _csv_lines(dataset: Dataset) -> list[str]:
     csv = dataset.csv
     return [f"WITH SERDEPROPERTIES ('separatorChar' = {_literal(csv.delimiter)}, 'quoteChar' = {_literal(csv.quote)})"]
+
+
+def _unread(dataset: Dataset) -> Iterator[str]:
+    """How the gate reads CSV and Athena does not: it reads every column as text of UTF-8, a record in each line."""
+    if dataset.csv.encoding != "utf-8":
+        yield "csv.encoding"
+    if dataset.csv.multi_line:
+        yield "csv.multiLine"
+    yield from unread_csv(dataset, 0)
 
 
 def _literal(text: str) -> str:

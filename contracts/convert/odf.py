@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.compile.rules.nested_fields import shape_of
-from lakegate.contracts.convert.promises import Converted, ExpressedPromises, own_name, part
+from lakegate.contracts.convert.promises import Converted, ExpressedPromises, own_name, part, unread_csv
 from lakegate.contracts.draft.yaml_text import Items, Mapping, YamlEntry, written
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.model.types import LogicalType
@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 
 def odf(_contract: Contract, dataset: Dataset) -> Converted:
-    """The logical types of the columns that a slice of the dataset has; InputError where a field has the name of a common one."""
+    """The logical types of the columns that a slice of the dataset has; InputError where a field has the name of a common one.
+
+    ODF reads CSV (`AddPushSource`) with one word for null, and with numbers as the types' grammars have them.
+    """
     promises = ExpressedPromises(dataset)
     taken = sorted({each.name for each in dataset.fields} & set(COMMON))
     if taken:
@@ -27,7 +30,7 @@ def odf(_contract: Contract, dataset: Dataset) -> Converted:
     common = [_named(name, kind) for name, kind in COMMON.items()]
     fields = Items([*common, *(_field(promises, each, None) for each in dataset.fields)])
     event = [YamlEntry("kind", "SetDataSchema"), YamlEntry("schema", Mapping([YamlEntry("fields", fields)]))]
-    return Converted(written(Mapping(event)), promises.omitted())
+    return Converted(written(Mapping(event)), (*unread_csv(dataset, 1), *promises.omitted()))
 
 
 def _kind(name: str, **more: Scalar | Mapping | Items) -> Mapping:

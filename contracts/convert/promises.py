@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from lakegate.contracts.model.storage import Format
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -24,7 +26,7 @@ class Converted:
 
     text: str
     omitted: tuple[str, ...]
-    """The ids of the rules that the format does not express."""
+    """The ids of the rules, and the settings, that the format does not express."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,22 @@ class ExpressedPromises:
         """The ids of all other rules."""
         rules = (each for each in self.dataset.rules if each.kind not in BY_TYPES)
         return tuple(each.id for each in rules if each.id not in self._expressed)
+
+
+def unread_csv(dataset: Dataset, null_words: int) -> tuple[str, ...]:
+    """How CSV is read beyond what a format has, which has so many words for null of all columns together: settings by column."""
+    csv = dataset.csv
+    if dataset.storage.format is not Format.CSV:
+        return ()
+    separators = {"decimalSeparator": csv.decimal_separator != ".", "thousandsSeparator": bool(csv.thousands_separator)}
+    own = {each.column for each in csv.null_values_by_column}
+    found = ["csv.nullValues"] if len(csv.null_values) > null_words else []
+    for each in dataset.fields:
+        if each.type.numeric:
+            found += [f"{each.name}: csv.{name}" for name, is_set in separators.items() if is_set]
+        if each.name in own:
+            found.append(f"{each.name}: csv.nullValuesByColumn")
+    return tuple(found)
 
 
 def _is_list(rule: Rule) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import Enum
+from functools import cached_property
 from types import MappingProxyType
 
 from lakegate.contracts.model.origin import FieldSource
@@ -109,7 +110,7 @@ class Field:
     """What it is made of, if the document declares its lineage."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Dataset:
     """One table of a contract."""
 
@@ -131,16 +132,18 @@ class Dataset:
 
     def field(self, path: str) -> Field | None:
         """The field at a path, which may be nested, or None."""
-        return _found(self.fields, path)
+        return self._by_path.get(path)
 
-
-def _found(fields: tuple[Field, ...], path: str) -> Field | None:
-    for each in fields:
-        if each.name == path:
-            return each
-        if path.startswith(each.name) and (part := _found(each.parts, path)):
-            return part
-    return None
+    @cached_property
+    def _by_path(self) -> dict[str, Field]:
+        """The fields, nested ones included; of two with one path the first."""
+        found: dict[str, Field] = {}
+        open_fields = list(reversed(self.fields))
+        while open_fields:
+            each = open_fields.pop()
+            found.setdefault(each.name, each)
+            open_fields += reversed(each.parts)
+        return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,13 +86,12 @@ class Program:
         """
         own = [each.alias for each in self.plan.fields if each.level == self.level and each.name in self.reads]
         unsearched = [alias for alias in self.searches if alias not in searched]
-        texts = [f"{expressions[alias].text} AS {alias}" for alias in own if alias in {*self.texts, *unsearched}]
+        needed, sized, repeated = self.texts.union(unsearched), self.of(Size), self.of(NoRepeats)
+        texts = [f"{expressions[alias].text} AS {alias}" for alias in own if alias in needed]
         there = [f"{_present(expressions[alias])} AS {present_name(alias)}" for alias in own]
         values = [f"{typed(alias)} AS {value_name(alias)}" for alias in own]
-        values += [f"{expressions[alias].size} AS {size_name(alias)}" for alias in own if alias in self.of(Size)]
-        values += [
-            f"{expressions[alias].repeats} AS {repeats_name(alias)}" for alias in own if alias in self.of(NoRepeats)
-        ]
+        values += [f"{expressions[alias].size} AS {size_name(alias)}" for alias in own if alias in sized]
+        values += [f"{expressions[alias].repeats} AS {repeats_name(alias)}" for alias in own if alias in repeated]
         place = [AT] if self.has_places else []
         known = [name for alias in searched for name in self.searches[alias]]
         inner = f"SELECT {', '.join([ROW, *place, *texts, *there, *values, *known])} FROM {SOURCE}"  # noqa: S608 - generated names and literals

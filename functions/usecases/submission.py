@@ -125,11 +125,12 @@ def accepted_objects(dependencies: Dependencies, referred: Referred) -> Iterator
     """The rows of a line up to a height, each object with the block of its delivery: of snapshots the newest that changed it."""
     blocks = dependencies.ledger.blocks(referred.line) if referred.height >= 0 else ()
     below = [each for each in deliveries(blocks) if each.height <= referred.height]
+    erasures = erasures_of(blocks)
     newest = next((each for each in reversed(below) if each.slices), None)
     if newest is not None and terms_of(dependencies.plan_at(newest.plan, newest.workload)).snapshots:
-        yield from ((newest, each) for each in newest.objects if layout.is_original(newest, referred.line, each.key))
+        objects = erasures.objects_of(newest)
+        yield from ((newest, each) for each in objects if layout.is_original(newest, referred.line, each.key))
         return
-    erasures = erasures_of(blocks)
     for block in below:
         if block.kind is BlockKind.PUBLISHED:
             yield from ((block, each) for each in erasures.objects_of(block) if layout.is_published(block, each.key))

@@ -8,7 +8,7 @@ parent is present: a row without an address has no street.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from lakegate.contracts.compile.rules.build import skipped
 from lakegate.contracts.plan.metrics import Metric
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from lakegate.contracts.model.contract import Field, Rule
     from lakegate.contracts.plan.check import Check, Tier
+
+    ByPlace: TypeAlias = dict[tuple[str, ...], PlanField]
 
 NESTED_KIND = "nested"
 """The kind of rules that values are records, lists or maps; with an option that is not measured, the rule is skipped."""
@@ -78,32 +80,35 @@ def _inner(field: Field, path: tuple[str, ...]) -> Iterator[tuple[Field, tuple[s
 
 
 def of_parts(
-    rule: Rule, fields: tuple[Field, ...], checks: tuple[Check, ...], plan: dict[str, PlanField]
+    rule: Rule, fields: tuple[Field, ...], checks: tuple[Check, ...], plan: dict[str, PlanField], by_place: ByPlace
 ) -> tuple[Check, ...]:
-    """The checks of a rule; those that cannot be measured at the level of their fields are skipped."""
+    """The checks of a rule; those that cannot be measured at the level of their fields are skipped.
+
+    `plan` has the planned fields by their names, `by_place` by their places.
+    """
     if any(field.name not in plan for field in fields):
         return (skipped(rule, fields, NO_PARTS),)
     if rule.kind in OF_WHOLE and any(plan[field.name].shape is Shape.VALUE for field in fields):
         return tuple(check if check.skip else skipped(rule, fields, NO_PARTS) for check in checks)
     if rule.kind == NESTED_KIND and any(plan[field.name].shape in {Shape.VALUE, Shape.ANY} for field in fields):
         return tuple(replace(check, skip=check.skip or NO_SHAPE) for check in checks)
-    return tuple(_placed(check, plan) for check in checks)
+    return tuple(_placed(check, plan, by_place) for check in checks)
 
 
-def _placed(check: Check, plan: dict[str, PlanField]) -> Check:
+def _placed(check: Check, plan: dict[str, PlanField], by_place: ByPlace) -> Check:
     levels = {plan[name].level for name in check.reads} | (set() if check.fields else {()})
     if check.skip is None and (len(levels) > 1 or (check.metric.is_query and levels - {()})):
         return replace(check, skip=SEVERAL_LEVELS)
-    accept = _of_parent(check.accept, plan) if check.metric is Metric.FAILING_ROWS else check.accept
+    accept = _of_parent(check.accept, plan, by_place) if check.metric is Metric.FAILING_ROWS else check.accept
     return replace(check, accept=accept, of_elements=levels - {()} != set())
 
 
-def _of_parent(tier: Tier, plan: dict[str, PlanField]) -> Tier:
+def _of_parent(tier: Tier, plan: dict[str, PlanField], by_place: ByPlace) -> Tier:
     """A nested field must be present if its parent is."""
     if not isinstance(tier.predicate, Present):
         return tier
     field = plan[tier.predicate.field]
-    parent = next((each for each in plan.values() if each.place == field.place[:-1]), None)
+    parent = by_place.get(field.place[:-1])
     if parent is None or parent.level != field.level:
         return tier
     return replace(tier, predicate=Not(All((Present(parent.name), Not(tier.predicate)))))

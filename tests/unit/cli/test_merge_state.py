@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from lakegate.contracts.lake.block import deliveries
 from lakegate.contracts.lake.records import Record
 from lakegate.contracts.plan.plan import Plan
 from lakegate.contracts.plan.request import Request
@@ -121,6 +122,25 @@ def test_a_damaged_state_is_replaced(line: Lakegate, damage: str) -> None:
     assert records(line) == [(0, "a", 1), (1, "b", 2), (2, "c", 3), (3, "d", 4)]
     damaged = json.loads(line("verify", LINE, "--objects", "--json").stdout)["objects"]["damaged"]
     assert [each["damage"] for each in damaged] == ["hidden" if damage == "lost" else "replaced"] * 2
+
+
+def test_a_state_is_rebuilt_from_a_restored_slice(line: Lakegate) -> None:
+    """The restored version is read: the lost one is that of the block."""
+    wanted = rebuilt(line)
+    objects = line.dependencies.objects
+    blocks = line.dependencies.ledger.blocks(LINE)
+    for block in deliveries(blocks):
+        for each in block.slices or ():
+            (version,) = [one.version for one in block.objects if one.key == each.key]
+            body = objects.read(Address(LAKE, each.key, version))
+            objects.delete(Address(LAKE, each.key, version))
+            line.ok("restore", f"s3://{LAKE}/{each.key}", line.file(body, "slice.parquet"))
+
+    assert len(line.dependencies.ledger.blocks(LINE)) == len(blocks) + 2
+    assert rebuilt(line) == wanted
+    for each in line.dependencies.workloads.next_slice(LINE).runs:
+        objects.delete(Address(LAKE, each.uri))
+    assert rebuilt(line) == {**wanted, "stored": "", "replaced": True}
 
 
 def test_a_delivery_under_way_does_not_undo_a_rebuilt_state(line: Lakegate) -> None:

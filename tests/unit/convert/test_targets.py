@@ -23,7 +23,7 @@ from lakegate.contracts.errors import InputError
 from lakegate.contracts.lint.examine import read
 from lakegate.contracts.model.contract import Rule
 from lakegate.contracts.model.policy import PublishAs
-from lakegate.contracts.model.storage import Csv, Format, Storage
+from lakegate.contracts.model.storage import Csv, Format, NullWords, Storage
 from lakegate.infra.local.clone import ROOT
 
 if TYPE_CHECKING:
@@ -235,6 +235,41 @@ def test_athena_can_read_the_statement(form: Format) -> None:
     assert ("`id` string" in text, "`id` bigint" in text) == (form is Format.CSV, form is not Format.CSV)
     assert ("'orc.column.index.access' = 'false'" in text) == (form is Format.ORC)
     assert ("`clock` string" in text) == (form is not Format.PARQUET)
+
+
+GERMAN = Csv(
+    header=False,
+    encoding="iso-8859-1",
+    multi_line=True,
+    null_values=("NA", "-"),
+    null_values_by_column=(NullWords("code", ("none",)),),
+    decimal_separator=",",
+    thousands_separator=".",
+)
+NUMBERS = [f"{name}: csv.{each}" for name in ("share", "price") for each in ("decimalSeparator", "thousandsSeparator")]
+
+
+@pytest.mark.parametrize(
+    ("convert", "csv", "lost"),
+    [
+        (athena, Csv(header=False), []),
+        (athena, Csv(header=False, null_values=("NA",)), ["csv.nullValues"]),
+        (athena, GERMAN, ["csv.encoding", "csv.multiLine", "csv.nullValues", "code: csv.nullValuesByColumn", *NUMBERS]),
+        (odf, Csv(null_values=("NA",)), []),
+        (odf, GERMAN, ["csv.nullValues", "code: csv.nullValuesByColumn", *NUMBERS]),
+    ],
+)
+def test_how_csv_is_read_and_a_target_cannot_state_is_listed_by_column(convert: Any, csv: Csv, lost: list[str]) -> None:
+    """Separators of numbers and words for null: a reader would take 1.234,5 for a text, and NA for a value."""
+    names = ("code", "share", "price")
+    full = contract(storage=Storage(Format.CSV), csv=csv, rules=()).datasets[0]
+    found = replace(
+        contract(), datasets=(replace(full, fields=tuple(each for each in full.fields if each.name in names)),)
+    )
+
+    assert converted(convert, found).omitted == tuple(lost)
+    records = replace(found.datasets[0], storage=Storage(Format.JSONL))
+    assert converted(convert, replace(found, datasets=(records,))).omitted == ()
 
 
 def test_athena_reads_no_column_by_position_that_the_gate_accepts_by_name() -> None:

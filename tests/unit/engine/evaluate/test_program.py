@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
+from lakegate.contracts.compile.dataset import compile_plan
+from lakegate.contracts.model.contract import Contract, Dataset, Field, Origin
+from lakegate.contracts.model.storage import Format, Storage
+from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.plan.check import NONE, Check, Tier, Unit
 from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.predicate import Compare, Relation
 from lakegate.engine.evaluate.program import program
+from lakegate.engine.read.chunk import Expression
 from tests.deliveries.delivery import plan_of, rule
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FrameType
+
     from lakegate.contracts.model.contract import Rule
     from lakegate.engine.evaluate.program import Program
 
@@ -49,3 +59,47 @@ def test_sums_of_whole_numbers_are_exact(field: str, kind: str) -> None:
     (numbers,) = program_of(rule("mean", field, parameter=1)).numbers
 
     assert (numbers.kind, numbers.fields) == (kind, (field,))
+
+
+def calls_of(work: Callable[[], object]) -> int:
+    """How many functions are called, those of the interpreter included."""
+    calls = 0
+
+    def counting(_: FrameType, event: str, __: object) -> None:
+        nonlocal calls
+        calls += event in {"call", "c_call"}
+
+    before = sys.getprofile()
+    sys.setprofile(counting)
+    try:
+        work()
+    finally:
+        sys.setprofile(before)
+    return calls
+
+
+def compiled(columns: int) -> Callable[[], object]:
+    names = [f"n{at}" for at in range(columns)]
+    fields = [Field(name, LogicalType.INTEGER, Origin("")) for name in names]
+    nested = [replace(each, name=f"all.{each.name}") for each in fields]
+    fields.append(Field("all", LogicalType.STRING, Origin(""), declared="record", parts=tuple(nested)))
+    rules = [rule("required", name) for each in names for name in (each, f"all.{each}")]
+    dataset = Dataset("rows", tuple(fields), tuple(rules), Origin(""), storage=Storage(Format.PARQUET))
+    contract = Contract("wide", "1.0.0", "test", (dataset,))
+    return lambda: compile_plan(contract, dataset)
+
+
+def selected(columns: int) -> Callable[[], object]:
+    names = [f"n{at}" for at in range(columns)]
+    rules = [rule("minimum", name, value=1) for name in names] + [rule("minLength", "text", value=1)]
+    plan = plan_of({**dict.fromkeys(names, "integer"), "text": "string"}, *rules)
+    texts = {each.alias: Expression(each.alias, each.alias) for each in plan.fields}
+    return lambda: program(plan, (), plan.checks).select(texts, lambda alias: alias, (), with_present=True)
+
+
+@pytest.mark.parametrize("work", [compiled, selected])
+def test_work_grows_with_the_columns_and_not_faster(work: Callable[[int], Callable[[], object]]) -> None:
+    """A table of thousands of columns is compiled and measured: four times as many take four times the calls."""
+    few, many = (calls_of(work(columns)) for columns in (50, 200))
+
+    assert many < 4.5 * few
