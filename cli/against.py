@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.judge.outcomes import Status
 from lakegate.contracts.report.progress import CheckFinding
+from lakegate.contracts.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -106,7 +107,7 @@ def _named(found: Progress) -> tuple[str, ...]:
 
 def _numbers(each: CheckChange) -> str:
     before, now = (None if one is None else one.rows for one in (each.before, each.after))
-    return "" if before is None or now is None else f" ({before:,} failing rows before, {now:,} now)"
+    return "" if before is None or now is None else f" ({counted(before, 'failing row')} before, {now:,} now)"
 
 
 def as_document(before: Earlier, found: Progress) -> dict[str, object]:

@@ -16,6 +16,7 @@ from lakegate.cli.signing import FETCHED, KMS, signatures_by, signatures_of
 from lakegate.contracts.errors import InputError, SetUpError
 from lakegate.contracts.lake.anchor_check import AnchorFault, AnchorFlaw, Anchors, contradictions
 from lakegate.contracts.lake.signatures import SHORT
+from lakegate.contracts.words import counted
 from lakegate.functions.adapters.clock import SystemClock
 from lakegate.functions.usecases.lines import line_named
 
@@ -174,7 +175,7 @@ def _as_document(checked: _Checked) -> dict[str, object]:
 def _in_words(checked: _Checked) -> Iterator[str]:
     anchors, number = checked.anchors, len(checked.faults)
     if anchors.days:
-        yield f"{anchors.documents:,} documents of anchors, {anchors.days[0]} to {anchors.days[-1]}."
+        yield f"{counted(anchors.documents, 'document')} of anchors, {anchors.days[0]} to {anchors.days[-1]}."
     if not anchors.is_finished:
         yield f"The anchor of {anchors.days[-1]} is not finished: the next run of its function does that."
     if missing := _without(anchors):
@@ -188,7 +189,7 @@ def _in_words(checked: _Checked) -> Iterator[str]:
     else:
         yield BY_ITSELF if anchors.keys else "They are not signed."
     if not number:
-        yield f"{checked.chains:,} chains compared: each is intact, and has every block that the anchors name."
+        yield f"{counted(checked.chains, 'chain')} compared: each is intact, and has every block that the anchors name."
     for each in checked.faults[:MAX_SHOWN]:
         at = each.where if each.height is None else f"{each.where}, block {each.height}"
         yield f"{each.what}{f': {at}' if at else ''}{f': {each.why}' if each.why else ''}"

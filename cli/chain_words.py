@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from lakegate.cli import terminal
 from lakegate.cli.escape import escaped
+from lakegate.contracts.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,7 +47,7 @@ def print_chain(chain: str, head: Head, faults: tuple[ChainFault, ...], signatur
             named = f"  block {each.height}: {each.what.value}" + (f": {each.why}" if each.why else "")
             console.print(escaped(named), markup=False, soft_wrap=True)
     else:
-        console.print(escaped(f"{chain}: {head.height + 1} blocks, intact."), markup=False, soft_wrap=True)
+        console.print(escaped(f"{chain}: {counted(head.height + 1, 'block')}, intact."), markup=False, soft_wrap=True)
     for line in signatures:
         console.print(escaped(line), markup=False, soft_wrap=True)
 

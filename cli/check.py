@@ -33,7 +33,7 @@ from lakegate.contracts.judge.verdict import Verdict, worst
 from lakegate.contracts.plan.request import Request, StagedPart
 from lakegate.contracts.report.delivery import Report
 from lakegate.contracts.report.progress import progress
-from lakegate.contracts.words import listed
+from lakegate.contracts.words import counted, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -174,7 +174,7 @@ def _overview(reports: list[Report]) -> str:
     """The verdict on several tables, and which have it."""
     verdict = worst(each.judgement.verdict for each in reports)
     names = [each.plan.dataset for each in reports if each.judgement.verdict is verdict]
-    return f"{WORDS[verdict][1]}: {len(names)} of {len(reports)} tables ({listed(names)})"
+    return f"{WORDS[verdict][1]}: {len(names)} of {counted(len(reports), 'table')} ({listed(names)})"
 
 
 def judge_tables(delivery: LocalDelivery, folder: Path) -> list[tuple[Report, tuple[str, ...]]]:

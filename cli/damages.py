@@ -7,6 +7,7 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from lakegate.cli import terminal
+from lakegate.contracts.words import counted
 from lakegate.functions.usecases.audit import Damage, damages
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def compared_objects(dependencies: Dependencies, chain: str, height: int) -> Com
 
 def damages_in_words(lake: str, compared: Compared) -> Iterator[str]:
     """For people."""
-    begin = f"{compared.count:,} {'object' if compared.count == 1 else 'objects'} compared with the store: "
+    begin = f"{counted(compared.count, 'object')} compared with the store: "
     number = len(compared.damaged)
     if not number:
         yield f"{begin}version, size and checksum of each are as recorded; no object is extra."
@@ -80,7 +81,7 @@ def damages_in_words(lake: str, compared: Compared) -> Iterator[str]:
         yield f"Of these, {compared.expired:,} expired in quarantine, as their contract says."
     if not number:
         return
-    yield f"{begin}{number:,} {'is' if number == 1 else 'are'} not as recorded."
+    yield f"{begin}{counted(number, 'is', 'are')} not as recorded."
     for each in compared.damaged[:MAX_SHOWN]:
         yield from _described(lake, each)
     yield from terminal.more(number, MAX_SHOWN)
@@ -88,12 +89,12 @@ def damages_in_words(lake: str, compared: Compared) -> Iterator[str]:
 
 def compared_in_words(compared: Compared, noun: str, done: str, kept: str) -> Iterator[str]:
     """For people, without remedies: what was done with things of a kind, and what holds where none is damaged."""
-    begin = f"{compared.count:,} {noun if compared.count == 1 else f'{noun}s'} {done}: "
+    begin = f"{counted(compared.count, noun)} {done}: "
     number = len(compared.damaged)
     if not number:
         yield f"{begin}{kept}."
         return
-    yield f"{begin}{number:,} {'is' if number == 1 else 'are'} not as recorded."
+    yield f"{begin}{counted(number, 'is', 'are')} not as recorded."
     for each in compared.damaged[:MAX_SHOWN]:
         yield f"{each.damage}: {each.file}" + ("" if each.height is None else f", block {each.height}")
     yield from terminal.more(number, MAX_SHOWN)

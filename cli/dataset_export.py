@@ -26,6 +26,7 @@ from lakegate.contracts.lake.block import stored_block
 from lakegate.contracts.lake.erasures import erasures_of
 from lakegate.contracts.lake.ledger import verify_signed
 from lakegate.contracts.plan.plan import Plan
+from lakegate.contracts.words import counted
 from lakegate.functions.usecases.lines import line_named
 
 if TYPE_CHECKING:
@@ -68,8 +69,9 @@ def export_dataset(line: str, destination: str, stack: str, *, local: bool, as_j
         counts = {"blocks": found.new, "slices": found.slices, "bytes": found.size}
         terminal.print_json({"line": found.line, "id": found.id, "destination": destination, "head": head, **counts})
         return
+    written = f"{counted(found.slices, 'new slice')}, {counted(found.size, 'byte')}"
     for text in (
-        f"{found.line}: {found.new:,} new of {len(found.blocks):,} blocks, {found.slices:,} new slices, {found.size:,} bytes",
+        f"{found.line}: {found.new:,} new of {counted(len(found.blocks), 'block')}, {written}",
         f"  identity  {found.id}",
         f"  head      {found.blocks[-1].name}",
     ):

@@ -14,6 +14,7 @@ from lakegate.cli.escape import escaped
 from lakegate.cli.options import AsJson  # noqa: TC001 - likewise
 from lakegate.cli.parents import ParentPaths  # noqa: TC001 - likewise
 from lakegate.contracts.errors import InputError
+from lakegate.contracts.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,7 +51,7 @@ def digest(
         terminal.print_json({"files": [{"file": str(each), **asdict(one)} for each, one in found]})
         return
     for each, one in found:
-        typer.echo(f"{escaped(str(each))}: {one.rows:,} rows, {one.size:,} bytes")
+        typer.echo(f"{escaped(str(each))}: {counted(one.rows, 'row')}, {counted(one.size, 'byte')}")
         typer.echo(f"  logical   {one.logical}")
         typer.echo(f"  physical  {one.physical}")
 

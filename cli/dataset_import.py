@@ -22,6 +22,7 @@ from lakegate.cli.odf_ledger import ledger_of
 from lakegate.cli.odf_places import FOLDERS, FolderPlace, SourceError
 from lakegate.cli.odf_repositories import source_of
 from lakegate.contracts.errors import InputError
+from lakegate.contracts.words import counted
 from lakegate.functions.ports.errors import NotFound
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def _imported(source: OdfSource, head: str, folder: FolderPlace, proof: Proof) -
 def _check_proven(links: Sequence[Link], there: Sequence[Link]) -> None:
     """Whether the folder has nothing above what is proven."""
     if len(links) < len(there):
-        words = f"the folder has {len(there):,} blocks, and signatures cover {len(links):,} of them"
+        words = f"the folder has {counted(len(there), 'block')}, and signatures cover {len(links):,} of them"
         raise InputError(f"{words}: --unsigned takes the others, too, which anybody may have written")
 
 
@@ -115,7 +116,7 @@ def _bring(source: OdfSource, folder: FolderPlace, added: Sequence[Added], ledge
     size = sum(each.data.size for each in added)
     free = shutil.disk_usage(_existing(folder.path)).free
     if size > free:
-        raise InputError(f"the data has {size:,} bytes, and {free:,} are free")
+        raise InputError(f"the data has {counted(size, 'byte')}, and {free:,} are free")
     times = ledger.event_times if ledger else {}
     with terminal.bytes_arriving("data", size) as arrived:
         for each in added:
@@ -151,4 +152,4 @@ def _fetch(source: OdfSource, name: str, size: int, target: Path, arrived: Calla
             file.write(piece)
             arrived(len(piece))
             if file.tell() > size:
-                raise InputError(f"it has more than {size:,} bytes")
+                raise InputError(f"it has more than {counted(size, 'byte')}")

@@ -23,6 +23,7 @@ from lakegate.cli.odf_reading import dataset_in
 from lakegate.cli.outputs import usable
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.projection import NOTHING, Projection, Selected, select
+from lakegate.contracts.words import counted
 from lakegate.engine.slices.reading import FORMS, SliceTable
 from lakegate.functions.usecases.readers import whole
 
@@ -232,12 +233,12 @@ def _print(given: Reading, answer: RowsRead) -> None:
 def _sentences(given: Reading, answer: RowsRead) -> Iterator[str]:
     slices, shown = answer.selected, len(answer.first)
     where = f" in {answer.output}" if answer.output else f", the first {shown:,} shown" if shown < answer.rows else ""
-    yield f"{answer.line}: {answer.rows:,} {'row' if answer.rows == 1 else 'rows'}{where}"
+    yield f"{answer.line}: {counted(answer.rows, 'row')}{where}"
     if given.output and not answer.rows:
         yield f"{given.output} was not written: there are no rows."
-    yield f"Read {len(slices.keys):,} of {len(slices.keys) + slices.skipped:,} slices, {answer.size:,} bytes."
+    yield f"Read {len(slices.keys):,} of {counted(len(slices.keys) + slices.skipped, 'slice')}, {counted(answer.size, 'byte')}."
     if slices.unsliced:
-        yield f"Without {slices.unsliced:,} deliveries that were published as they arrived."
+        yield f"Without {counted(slices.unsliced, 'delivery that was', 'deliveries that were')} published as arrived."
     yield f"What is published later: --changes-since {answer.height}"
 
 

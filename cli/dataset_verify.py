@@ -12,6 +12,7 @@ from lakegate.cli.odf_dataset import check_file, followed, head_of, walked
 from lakegate.cli.odf_ledger import ledger_of
 from lakegate.cli.odf_places import FolderPlace
 from lakegate.contracts.errors import InputError
+from lakegate.contracts.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,7 +51,7 @@ def _verified(folder: FolderPlace, head: str, proof: Proof) -> tuple[DatasetCopy
     times = ledger.event_times if ledger else {}
     faults = []
     if ledger is not None and ledger.unproven:
-        words = f"signatures cover {ledger.proven:,} of its {len(links):,} blocks"
+        words = f"signatures cover {ledger.proven:,} of its {counted(len(links), 'block')}"
         faults.append(f"{words}: anybody may have written the others; --unsigned accepts them")
     with terminal.working("comparing slices") as progress:
         for number, each in enumerate(added, 1):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.errors import InputError
+from lakegate.contracts.words import counted
 from lakegate.functions.usecases.routing import usable
 
 if TYPE_CHECKING:
@@ -78,6 +79,6 @@ def _key(prefix: str, name: str) -> str:
         raise InputError("the file's name is no UTF-8, which keys must be: give another one with --as") from None
     if not name or length > LONGEST_KEY:
         raise InputError(
-            f"the key would have {length:,} bytes; S3 takes 1 to {LONGEST_KEY:,}: give a shorter name with --as"
+            f"the key would have {counted(length, 'byte')}; S3 takes 1 to {LONGEST_KEY:,}: give a shorter name with --as"
         )
     return f"{folders}{name}"

@@ -22,6 +22,7 @@ from lakegate.cli.probes.examination import Examination, ExaminedStack, examine
 from lakegate.cli.probes.reading import SECONDS, StackReader
 from lakegate.cli.probes.table import PROBES
 from lakegate.cli.status import LATEST
+from lakegate.contracts.words import counted
 from lakegate.functions.ports.errors import UnreadableItem
 from lakegate.functions.usecases.deliveries import named
 
@@ -130,7 +131,9 @@ def _print(name: str, stack: DeployedStack | None, delivery: Delivery | None, re
     console = terminal.answers()
     if stack is not None:
         place = f"stack {name}, account {stack.account}, region {stack.region}"
-        console.print(f"{place}: {report.probes} probes in {report.seconds:.1f} s", markup=False, soft_wrap=True)
+        console.print(
+            f"{place}: {counted(report.probes, 'probe')} in {report.seconds:.1f} s", markup=False, soft_wrap=True
+        )
     if delivery is not None:
         text = f"workload {delivery.id[:SHORT]}, {delivery.key}: {standing(delivery.row)}"
         console.print(escaped(text), markup=False, soft_wrap=True)

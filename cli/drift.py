@@ -13,6 +13,7 @@ from lakegate.cli import terminal
 from lakegate.cli.aws import opened
 from lakegate.cli.escape import escaped
 from lakegate.cli.options import DEFAULT_STACK, AsJson, Line, Local, StackName
+from lakegate.contracts.words import counted
 from lakegate.functions.usecases.drift import OBJECTS
 from lakegate.functions.usecases.drift import drift as report_of
 from lakegate.functions.usecases.lines import line_named
@@ -94,14 +95,16 @@ def _print(report: DriftReport) -> None:
     if not report.objects:
         console.print(escaped(f"{what}: nothing was accepted yet."), markup=False, soft_wrap=True)
         return
-    count = f"{len(report.drifted):,} of {report.objects:,} objects differ"
+    objects = counted(report.objects, "object")
+    count = counted(len(report.drifted), f"of {objects} differs", f"of {objects} differ")
     console.print(
-        escaped(f"{what}: {count if report.drifted else f'{report.objects:,} objects, no drift'}."), soft_wrap=True
+        escaped(f"{what}: {count if report.drifted else f'{objects}, no drift'}."),
+        soft_wrap=True,
     )
     if report.drifted:
         terminal.wide().print(_table(report))
     if (more := len(report.drifted) - SHOWN) > 0:
-        console.print(f"{more:,} more objects: --json lists all.")
+        console.print(f"{counted(more, 'more object')}: --json lists all.")
 
 
 def _table(report: DriftReport) -> Table:

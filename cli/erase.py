@@ -16,6 +16,7 @@ from lakegate.cli.erasing import ErasureSearch, remaining, searched, staged, who
 from lakegate.cli.escape import escaped
 from lakegate.cli.options import DEFAULT_STACK, AsJson, Line, Local, StackName
 from lakegate.contracts.errors import InputError
+from lakegate.contracts.words import counted
 from lakegate.engine.split.without import Key
 from lakegate.functions.usecases.erasure import Why, resume, settle
 from lakegate.functions.usecases.erasure import erase as erased
@@ -108,8 +109,10 @@ def _effects(chain: str, found: ErasureSearch) -> list[str]:
         return []
     rows = sum(each.rows or 0 for each in found.hits)
     unread = sum(each.rows is None for each in found.hits)
-    what = [f"{rows:,} rows of {len(found.hits) - unread:,} objects"] if unread < len(found.hits) else []
-    what += [f"{unread:,} whole objects"] if unread else []
+    what = (
+        [f"{counted(rows, 'row')} of {counted(len(found.hits) - unread, 'object')}"] if unread < len(found.hits) else []
+    )
+    what += [counted(unread, "whole object")] if unread else []
     return [f"{' and '.join(what)} of {chain} are erased for ever"]
 
 
@@ -150,12 +153,12 @@ def _in_words(
     chain: str, found: ErasureSearch, open_ones: dict[str, str], deleted: int, *, dry_run: bool
 ) -> Iterator[str]:
     for hit in found.hits:
-        rows = "all rows" if hit.rows is None else f"{hit.rows:,} of {hit.records:,} rows"
+        rows = "all rows" if hit.rows is None else f"{hit.rows:,} of {counted(hit.records or 0, 'row')}"
         yield f"{rows}  {hit.key}"
     done = "would be erased from" if dry_run else "were erased from"
-    yield f"Rows {done} {len(found.hits):,} objects of {chain}; {found.count:,} were looked at."
+    yield f"Rows {done} {counted(len(found.hits), 'object')} of {chain}; {counted(found.count, 'was', 'were')} looked at."
     if deleted:
-        yield f"{deleted:,} versions were deleted."
+        yield f"{counted(deleted, 'version was', 'versions were')} deleted."
     for block, key, why in found.unsearched:
         yield f"not searched: {key}: {why}"
         yield f"  erase it whole: lakegate erase {chain} --delivery {block.workload[:12]} --reason …"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from lakegate.cli.documents import sample_of
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.judge.outcomes import Status
-from lakegate.contracts.words import printable
+from lakegate.contracts.words import counted, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,8 +45,8 @@ def write(option: str, path: Path, reports: Sequence[Report]) -> str:
     except OSError as error:
         raise InputError(f"{option} {path} cannot be written: {error.strerror}") from error
     cut = sum(len(each.samples) < (each.failing_rows or 0) for _, each in bad)
-    more = f"; {cut} {'rule has' if cut == 1 else 'rules have'} more failing rows than are written" if cut else ""
-    return f"{path}: {len(rows):,} {'row' if len(rows) == 1 else 'rows'} written{more}"
+    more = f"; {counted(cut, 'rule has', 'rules have')} more failing rows than are written" if cut else ""
+    return f"{path}: {counted(len(rows), 'row')} written{more}"
 
 
 def _row(report: Report, outcome: CheckOutcome, sample: Sample) -> dict[str, object]:

@@ -22,7 +22,7 @@ from lakegate.contracts.lake.block import deliveries as listed_deliveries
 from lakegate.contracts.lake.lifecycle import LineStatus, moment
 from lakegate.contracts.lake.projection import NOTHING
 from lakegate.contracts.lake.waiver import Waiver
-from lakegate.contracts.words import shown
+from lakegate.contracts.words import counted, shown
 from lakegate.functions.ports.errors import NotFound
 from lakegate.functions.usecases.layout import manifest_key
 from lakegate.functions.usecases.lines import line_named
@@ -224,7 +224,7 @@ def _print(fetch: Fetch, stack: str) -> None:
         for each, was_fetched in zip(delivery.files, which, strict=True):
             verified = each.checksum.partition(":")[0] or "size only"
             did = "fetched" if was_fetched else "present"
-            text = f"{did}  {each.place}  {each.size:,} bytes, {verified}"
+            text = f"{did}  {each.place}  {counted(each.size, 'byte')}, {verified}"
             console.print(escaped(text), markup=False, soft_wrap=True)
         if "waiver" in delivery.listed:
             text = f"waived  height {delivery.height}: {_in_words(Waiver(**delivery.listed['waiver']))}"

@@ -16,6 +16,7 @@ from lakegate.cli.drafts import STANDARD_OUTPUT, SUFFIX, writable, write_draft
 from lakegate.cli.escape import escaped
 from lakegate.cli.options import AsJson  # noqa: TC001 - typer reads the annotation
 from lakegate.contracts.errors import InputError, SetUpError
+from lakegate.contracts.words import counted
 
 if TYPE_CHECKING:
     from lakegate.cli.deliveries import DataFile
@@ -145,7 +146,7 @@ def _verdict(drafted: Drafted) -> list[str]:
     reasons = [each.message for each in judgement.reasons]
     more = [f"{len(reasons) - MAX_SHOWN:,} more: lakegate check names them"] if len(reasons) > MAX_SHOWN else []
     return [
-        f"The data is {judgement.verdict.value.replace('_', ' ')} by it ({checks:,} checks).",
+        f"The data is {judgement.verdict.value.replace('_', ' ')} by it ({counted(checks, 'check')}).",
         *(f"    {each}" for each in [*reasons[:MAX_SHOWN], *more]),
     ]
 
@@ -154,8 +155,8 @@ def _words(target: str, drafted: Drafted) -> list[str]:
     found, profile = drafted.draft, drafted.profile
     return [
         (
-            f"{target}: drafted from {profile.rows:,} rows of {profile.storage.format.spec.title}: "
-            f"{found.columns:,} columns, {found.suggestions:,} suggestions"
+            f"{target}: drafted from {counted(profile.rows, 'row')} of {profile.storage.format.spec.title}: "
+            f"{counted(found.columns, 'column')}, {counted(found.suggestions, 'suggestion')}"
         ),
         *_verdict(drafted),
         *(f"left out: {each}" for each in found.left_out[:MAX_SHOWN]),

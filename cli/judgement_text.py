@@ -10,6 +10,7 @@ from lakegate.contracts.judge.judgement import counts_of
 from lakegate.contracts.judge.outcomes import Status
 from lakegate.contracts.judge.verdict import Verdict
 from lakegate.contracts.report.delivery import NULL, RECORDS, is_masked, is_raw
+from lakegate.contracts.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -44,7 +45,7 @@ def show(console: Console, report: Report, *, show_all: bool, advice: tuple[str,
     """Rules that nobody measures; failures, or every check, with their first rows; verdict and counts; what to do about it."""
     unmeasured = list(dict.fromkeys(each.rule for each in report.plan.checks if each.is_unmeasured))
     if unmeasured:
-        were = "1 rule was" if len(unmeasured) == 1 else f"{len(unmeasured):,} rules were"
+        were = counted(len(unmeasured), "rule was", "rules were")
         print_wrapped(console, f"{were} not measured: {_first(unmeasured, 'rules')}")
     entries = [_entry(report, each, rows) for each in report.judgement.reasons]
     entries += _others(report, rows) if show_all else [*_not_measured(report), *_notes(report)]
@@ -59,7 +60,11 @@ def show(console: Console, report: Report, *, show_all: bool, advice: tuple[str,
     console.print(f"Checks: {counts.checks_in_words}", soft_wrap=True)
     explained = report.judgement.explained - {each.id for each in report.judgement.reasons}
     if explained and not show_all:
-        print_wrapped(console, f"{len(explained):,} more findings have the same cause; --all shows them.")
+        one, many = (
+            "more finding has the same cause; --all shows it.",
+            "more findings have the same cause; --all shows them.",
+        )
+        print_wrapped(console, counted(len(explained), one, many))
     for each in (*_legend(report, rows), *advice):
         print_wrapped(console, each)
 
@@ -110,7 +115,7 @@ def _notes(report: Report) -> list[Entry]:
 def _together(same: list[CheckOutcome]) -> Entry:
     rules = dict.fromkeys(each.rule for each in same)
     finding = f"{same[0].message}: {', '.join(rules)}"
-    return Entry(Status.SKIP.value, COLOURS[Status.SKIP], f"{len(same)} checks", "", finding, "")
+    return Entry(Status.SKIP.value, COLOURS[Status.SKIP], counted(len(same), "check"), "", finding, "")
 
 
 def _rows(report: Report, outcome: CheckOutcome, most: int) -> str:

@@ -17,6 +17,7 @@ from lakegate.cli.options import DEFAULT_STACK, AsJson, Line, Local, StackName
 from lakegate.cli.outputs import usable, write_text
 from lakegate.contracts.judge.verdict import Verdict
 from lakegate.contracts.report.line import last_times, render_line
+from lakegate.contracts.words import counted
 from lakegate.functions.usecases.line_report import line_report
 from lakegate.functions.usecases.lines import line_named
 
@@ -58,13 +59,13 @@ def report(  # noqa: PLR0913 - a command has these options
         return
     console = terminal.answers()
     counts = ", ".join(f"{found.counted(each):,} {words}" for each, words in WORDS.items())
-    console.print(escaped(f"{chain}, {days} days: {counts}"), markup=False, soft_wrap=True)
+    console.print(escaped(f"{chain}, {counted(days, 'day')}: {counts}"), markup=False, soft_wrap=True)
     for text in last_times(found):
         console.print(escaped(text), markup=False, soft_wrap=True)
     if broken := [each for each in found.rules if each.passed < each.measured]:
         terminal.wide().print(_table(found))
         if len(broken) > SHOWN:
-            console.print(f"{len(broken) - SHOWN:,} more rules did not always pass.")
+            console.print(f"{counted(len(broken) - SHOWN, 'more rule')} did not always pass.")
     if page is not None:
         console.print(escaped(f"{page}: report written"), markup=False, soft_wrap=True)
 

@@ -18,6 +18,7 @@ from lakegate.cli.inputs import InputDocument, sources
 from lakegate.cli.options import DEFAULT_STACK, Local, StackName
 from lakegate.cli.parents import ParentPaths, ParentPlaces
 from lakegate.contracts.errors import ContractError, InputError, Problem
+from lakegate.contracts.words import counted
 
 if TYPE_CHECKING:
     from lakegate.contracts.lint.examine import Examined
@@ -200,12 +201,8 @@ def _quoted(examined: Examined, problem: Problem) -> str:
 
 
 def _summary(examined: Examined) -> str:
-    counts = [_counted(len(examined.errors), "error"), _counted(len(examined.warnings), "warning")]
+    counts = [counted(len(examined.errors), "error"), counted(len(examined.warnings), "warning")]
     return f"{'valid' if examined.valid else 'refused'} ({', '.join(counts)})"
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 WRITERS: dict[LintFormat, Callable[[dict[str, Examined], Unreadable], None]] = {

@@ -19,6 +19,7 @@ from lakegate.contracts.door.terms import terms_of
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.block import deliveries
 from lakegate.contracts.lake.erasures import erasures_of
+from lakegate.contracts.words import counted
 from lakegate.engine.read.local import LocalStore, path_of
 from lakegate.engine.slices.current import CurrentRows
 from lakegate.engine.slices.rebuilding import StateOfSlices
@@ -63,7 +64,7 @@ def rebuild(line: str, stack: str, *, local: bool, as_json: bool) -> None:
         terminal.print_json({each: getattr(found, each) for each in names})
         return
     is_same = "the state was another one, and is replaced" if found.replaced else "the state is the same"
-    typer.echo(f"{found.line}: {found.keys:,} {'key' if found.keys == 1 else 'keys'} in its slices: {is_same}.")
+    typer.echo(f"{found.line}: {counted(found.keys, 'key')} in its slices: {is_same}.")
     typer.echo(f"Digest: {found.digest}")
 
 

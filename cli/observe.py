@@ -14,6 +14,7 @@ from lakegate.cli import terminal
 from lakegate.cli.aws import opened
 from lakegate.cli.escape import escaped
 from lakegate.cli.options import DEFAULT_STACK, AsJson, Line, Local, StackName
+from lakegate.contracts.words import counted
 from lakegate.functions.usecases.lines import line_named
 from lakegate.functions.usecases.observed import observe_report
 
@@ -65,15 +66,22 @@ def _listed(groups: Mapping[str, Refusals]) -> list[dict[str, object]]:
 
 def _print(chain: str, days: int, found: ObserveReport) -> None:
     console, total = terminal.answers(), found.total
-    others = f" {found.enforced:,} more were enforced, or refused before they were measured." if found.enforced else ""
+    others = (
+        f" {counted(found.enforced, 'more was', 'more were')} enforced, or refused before they were measured."
+        if found.enforced
+        else ""
+    )
     if not total.deliveries:
         console.print(
-            escaped(f"{chain}: no delivery was observed in {days} days.{others}"), markup=False, soft_wrap=True
+            escaped(f"{chain}: no delivery was observed in {counted(days, 'day')}.{others}"),
+            markup=False,
+            soft_wrap=True,
         )
         return
     text = (
-        f"{chain}, {days} days: enforcement would have refused {total.refused:,} of {total.deliveries:,} deliveries,"
-        f" and {total.refused_rows:,} of {found.rows:,} rows.{others}"
+        f"{chain}, {counted(days, 'day')}: enforcement would have refused {total.refused:,}"
+        f" of {counted(total.deliveries, 'delivery', 'deliveries')},"
+        f" and {total.refused_rows:,} of {counted(found.rows, 'row')}.{others}"
     )
     console.print(escaped(text), markup=False, soft_wrap=True)
     for title, rows, groups in (

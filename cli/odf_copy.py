@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from lakegate.cli import signing
 from lakegate.contracts.errors import InputError
-from lakegate.contracts.words import shown
+from lakegate.contracts.words import counted, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,9 +68,9 @@ def as_document(found: DatasetCopy, folder: Path, proof: Proof) -> dict[str, obj
 def in_words(found: DatasetCopy, new: str, proof: Proof) -> Iterator[str]:
     """For people. `new`: a word before what is counted."""
     rows, size = (sum(getattr(each.data, name) for each in found.added) for name in ("rows", "size"))
-    slices = "1 slice" if len(found.added) == 1 else f"{len(found.added):,} slices"
-    yield f"{found.name}: {found.blocks:,} {new}{'block' if found.blocks == 1 else 'blocks'}"
-    yield f"  {slices}, each as its block states: {rows:,} rows, {size:,} bytes"
+    slices = counted(len(found.added), "slice")
+    yield f"{found.name}: {counted(found.blocks, f'{new}block')}"
+    yield f"  {slices}, each as its block states: {counted(rows, 'row')}, {counted(size, 'byte')}"
     yield f"  identity  {found.state.id}"
     yield f"  head      {found.state.head}"
     if found.state.license:
@@ -82,6 +82,6 @@ def in_words(found: DatasetCopy, new: str, proof: Proof) -> Iterator[str]:
         yield "The ledger in its attachments is intact, and gives this dataset."
         yield f"  height and digest  {found.ledger.height}={found.ledger.digest}"
         if found.ledger.unproven:
-            blocks = "1 block" if found.ledger.unproven == 1 else f"{found.ledger.unproven:,} blocks"
+            blocks = counted(found.ledger.unproven, "block")
             yield f"Left out: {blocks} of the ledger above, which no signature covers yet; --unsigned takes them."
         yield from signing.in_words(proof.signatures, found.ledger.height, proof.anchors)

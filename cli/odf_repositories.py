@@ -19,6 +19,7 @@ from lakegate.cli.destination import S3
 from lakegate.cli.odf_places import HEAD, LONGEST_HEAD, PIECE, FolderPlace, OdfHead, SourceError, is_whole
 from lakegate.cli.over_http import OPENER, SECONDS
 from lakegate.contracts.errors import InputError
+from lakegate.contracts.words import counted
 from lakegate.functions.adapters.clients import client
 from lakegate.functions.adapters.errors import port_errors
 from lakegate.functions.ports.errors import ConditionFailed, NotFound
@@ -135,7 +136,7 @@ class WebSource:
                     received += len(piece)
                     yield piece
                     if time.monotonic() - began > PATIENCE + received / SLOWEST:
-                        raise SourceError(f"{url} is sent too slowly: {received:,} bytes so far")
+                        raise SourceError(f"{url} is sent too slowly: {counted(received, 'byte')} so far")
                 if answer.length:
                     raise SourceError(f"{url} broke off: repeat the command")
         except HTTPError as refused:

@@ -11,6 +11,7 @@ from lakegate.cli.account import in_utc
 from lakegate.cli.aws import opened
 from lakegate.cli.escape import escaped
 from lakegate.cli.options import DEFAULT_STACK, AsJson, Line, Local, StackName
+from lakegate.contracts.words import counted
 from lakegate.functions.usecases import pausing
 from lakegate.functions.usecases.lines import line_named
 from lakegate.functions.usecases.steps import run
@@ -67,7 +68,7 @@ def resume(
 
 
 def _held(found: Pause) -> str:
-    return "1 delivery is held" if found.held == 1 else f"{found.held:,} deliveries are held"
+    return counted(found.held, "delivery is held", "deliveries are held")
 
 
 def _as_document(line: str, found: Pause | None) -> dict[str, object]:

@@ -17,6 +17,7 @@ from lakegate.cli.parents import ParentPaths, ParentPlaces
 from lakegate.contracts.errors import ContractError
 from lakegate.contracts.judge.judgement import blames_rows
 from lakegate.contracts.model.policy import OnReject
+from lakegate.contracts.words import counted
 
 if TYPE_CHECKING:
     from lakegate.contracts.plan.check import Check
@@ -55,7 +56,7 @@ def plan(  # noqa: PLR0913, PLR0917 - a command has these options
                 "\n" * bool(at) + escaped(compiled.dataset), style="bold", markup=False, soft_wrap=True
             )
         terminal.wide().print(explained(compiled))
-        terminal.answers().print(f"\n{len(compiled.checks)} checks; plan {compiled.digest}", markup=False)
+        terminal.answers().print(f"\n{counted(len(compiled.checks), 'check')}; plan {compiled.digest}", markup=False)
 
 
 def explained(compiled: Plan) -> Table:

@@ -27,6 +27,7 @@ from lakegate.cli.over_http import Api
 from lakegate.cli.proposed import tell_proposal
 from lakegate.cli.remote import RemotePublication, refuse_options
 from lakegate.contracts.lake.lifecycle import LineStatus
+from lakegate.contracts.words import counted
 from lakegate.functions.usecases.approval import propose
 from lakegate.functions.usecases.compile_contract import DocumentRefused, compile_document, effects_of
 from lakegate.functions.usecases.new_lines import drafts_of
@@ -149,7 +150,7 @@ def compiled_document(
     except DocumentRefused as refused:
         if refused.unmeasured:
             count, it = refused.unmeasured, "it" if refused.unmeasured == 1 else "them"
-            remedy = f"{_rules(count)} can never be measured: correct {it}, or give --allow-unmeasured"
+            remedy = f"{counted(count, 'rule')} can never be measured: correct {it}, or give --allow-unmeasured"
             terminal.errors().print(f"lakegate: {remedy}")
         _refuse(name, refused.examined, as_json=as_json)
 
@@ -182,10 +183,6 @@ def _print_plan(compiled: CompiledContract, change: PlannedChange, *, as_json: b
         terminal.answers().print(escaped(line), markup=False, soft_wrap=True)
 
 
-def _rules(count: int) -> str:
-    return f"{count} rule{'' if count == 1 else 's'}"
-
-
 def _refuse(name: str, examined: Examined, *, as_json: bool) -> NoReturn:
     if as_json:
         terminal.print_json(as_document({name: examined}))
@@ -211,7 +208,7 @@ def _print(published: Publication, routes: list[Route]) -> None:
     console = terminal.answers()
     text = f"Published {published.contract} {published.version} ({published.status})."
     if published.unmeasured_rules:
-        text += f" {_rules(published.unmeasured_rules)} can never be measured."
+        text += f" {counted(published.unmeasured_rules, 'rule')} can never be measured."
     console.print(escaped(text), markup=False, soft_wrap=True)
     for dataset, plan in published.plans:
         console.print(escaped(f"  {dataset}: plan {plan[:12]}"), markup=False, soft_wrap=True)

@@ -26,7 +26,7 @@ from lakegate.contracts.lake.routes import line_of
 from lakegate.contracts.lake.versions import major, precedence
 from lakegate.contracts.model.labels import NAMES
 from lakegate.contracts.plan.plan import Plan, Shape
-from lakegate.contracts.words import did_you_mean
+from lakegate.contracts.words import counted, did_you_mean
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.ports.registry import WITHDRAWN
 from lakegate.functions.usecases.parents import datasets_of, document_of
@@ -159,7 +159,7 @@ def _show_columns(version: dict[str, object], document: ParentDocument, *, as_js
         terminal.print_json({**version, "columns": described})
         return
     for dataset, found in described.items():
-        terminal.answers().print(escaped(f"{dataset}: {len(found)} columns"), markup=False, soft_wrap=True)
+        terminal.answers().print(escaped(f"{dataset}: {counted(len(found), 'column')}"), markup=False, soft_wrap=True)
         table = Table(box=None, header_style="bold", pad_edge=False)
         for name in ("column", "type", "required", "key", "classification", "description"):
             table.add_column(name, overflow="fold")
@@ -198,7 +198,9 @@ def _show_resolved(version: dict[str, object], plans: dict[str, bytes], inherite
         return
     for dataset, document in documents.items():
         plan = Plan.from_json(document)
-        terminal.answers().print(escaped(f"{dataset}: {len(plan.fields)} fields"), markup=False, soft_wrap=True)
+        terminal.answers().print(
+            escaped(f"{dataset}: {counted(len(plan.fields), 'field')}"), markup=False, soft_wrap=True
+        )
         for field in plan.fields:
             kind = field.type.value if field.shape is Shape.VALUE else field.shape.value
             terminal.answers().print(escaped(f"  {field.name}: {kind}"), markup=False, soft_wrap=True)

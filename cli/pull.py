@@ -15,6 +15,7 @@ from lakegate.cli.options import DEFAULT_STACK, ApiUrl, AsJson, Line, Local, Sta
 from lakegate.cli.over_http import Api
 from lakegate.cli.remote import refuse_options, send_pull
 from lakegate.contracts.lake.lifecycle import instant_of
+from lakegate.contracts.words import counted
 from lakegate.functions.usecases.lines import line_named, lines_fitting
 from lakegate.functions.usecases.pull_plans import pulls_of, run_now
 from lakegate.functions.usecases.steps import run
@@ -99,12 +100,12 @@ def in_words(row: PullingLine) -> str:
 
 def _state(row: PullingLine) -> str:
     state = f"is being fetched since {_time(row.fetch.began)}" if row.fetch else f"next at {_time(row.next)}"
-    return f"{state}, after {row.failures} failed attempts" if row.failures else state
+    return f"{state}, after {counted(row.failures, 'failed attempt')}" if row.failures else state
 
 
 def _latest(row: PullingLine) -> str:
     end = row.ends[0]
-    what = f"{end.key}, {end.size:,} bytes" if end.key else end.reason
+    what = f"{end.key}, {counted(end.size, 'byte')}" if end.key else end.reason
     return f"{_time(end.at)}: {end.outcome.value}{f' ({what})' if what else ''}"
 
 

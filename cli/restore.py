@@ -14,6 +14,7 @@ from lakegate.cli.escape import escaped
 from lakegate.cli.options import DEFAULT_STACK, AsJson, Local, StackName
 from lakegate.cli.transfer import To, read, send
 from lakegate.contracts.errors import InputError
+from lakegate.contracts.words import counted
 from lakegate.functions.adapters.clients import client
 from lakegate.functions.usecases.restoring import lost_object, record_restored
 from lakegate.functions.usecases.steps import run
@@ -70,7 +71,9 @@ def _refuse_other(file: Path, lost: LostObject) -> None:
     """Raise InputError for a file that does not have the bytes that the ledger states."""
     found, stated = read(file), lost.stated
     if found.size != stated.size:
-        raise InputError(f"{file} has {found.size:,} bytes, the lost object had {stated.size:,}: it is not the same")
+        raise InputError(
+            f"{file} has {counted(found.size, 'byte')}, the lost object had {stated.size:,}: it is not the same"
+        )
     if not is_as_listed(file, File(stated.key, stated.version, stated.size, stated.checksum, "")):
         raise InputError(
             f"{file} has another {stated.checksum.partition(':')[0]} than the lost object: it is not the same"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakegate.contracts.errors import InputError, SetUpError
 from lakegate.contracts.lake.signatures import SHORT, SPKI, Signatures, fingerprint, key_of_pem
+from lakegate.contracts.words import counted
 from lakegate.functions.adapters.clients import client
 from lakegate.functions.adapters.signing import KmsKey
 
@@ -76,7 +77,7 @@ def in_words(signatures: Signatures, height: int, anchors: Iterable[int], *, fet
         yield "Not signed: this chain names no key (docs/ledger.md)."
         return
     for name, key in signatures.keys.items():
-        blocks = "1 block" if key.signed == 1 else f"{key.signed:,} blocks"
+        blocks = counted(key.signed, "block")
         yield f"{blocks} signed by the key {name}, which block {key.height} names."
     if signatures.covered < height:
         yield f"Signatures cover block {signatures.covered} and all below it; above are records, for the next delivery to cover."

@@ -21,6 +21,7 @@ from lakegate.contracts.compile.slices import event_time_misfit, misfits
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.judge.verdict import Verdict
 from lakegate.contracts.plan.slices import SliceOrder, WrittenSlice
+from lakegate.contracts.words import counted
 from lakegate.engine.read.local import path_of
 
 if TYPE_CHECKING:
@@ -113,7 +114,9 @@ def _described(each: WrittenSlice) -> dict[str, object]:
 def _print(report: Report, advice: tuple[str, ...], slices: list[tuple[Path, WrittenSlice]]) -> None:
     show(terminal.answers(), report, show_all=False, advice=advice)
     for path, each in slices:
-        typer.echo(f"{escaped(str(path))}: offsets {each.offset} to {each.offset + each.rows - 1}, {each.size:,} bytes")
+        typer.echo(
+            f"{escaped(str(path))}: offsets {each.offset} to {each.offset + each.rows - 1}, {counted(each.size, 'byte')}"
+        )
         typer.echo(f"  event times  {' to '.join(each.event_times)}")
         typer.echo(f"  logical      {each.logical}")
         typer.echo(f"  physical     {each.physical}")

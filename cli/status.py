@@ -23,6 +23,7 @@ from lakegate.cli.remote import refuse_options, show_workload
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.judge.codes import in_words
 from lakegate.contracts.lake.states import PASSIVE_STATES
+from lakegate.contracts.words import counted
 from lakegate.functions.usecases.deliveries import EVERY, NO_VERDICT, Wanted, named, recent
 from lakegate.functions.usecases.lines import lines_fitting
 from lakegate.functions.usecases.pull_plans import pulls_of
@@ -183,7 +184,7 @@ def _place(each: Account) -> str:
 def _lines(one: Account) -> Iterable[tuple[str, str]]:
     delivery, row = one.delivery, one.delivery.row
     yield "workload", delivery.id
-    yield "file", f"{delivery.key} ({delivery.size:,} bytes)"
+    yield "file", f"{delivery.key} ({counted(delivery.size, 'byte')})"
     chosen = ", chosen for this replay" if row and row.chosen and not row.waiver else ""
     yield "contract", f"{one.pin.chain} {one.pin.version}{chosen}" if one.pin and one.pin.contract else "none"
     yield "state", standing(row) if row else STANDING[one.state]

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, Protocol
 
 from lakegate.cli.escape import escaped
+from lakegate.contracts.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -165,7 +166,9 @@ class _Counted:
 
     def __call__(self, count: int) -> None:
         self._total += count
-        self._line(f"{self._what}: {self._total:,} of {self._size:,} bytes ({self._total / max(self._size, 1):.0%})")
+        self._line(
+            f"{self._what}: {self._total:,} of {counted(self._size, 'byte')} ({self._total / max(self._size, 1):.0%})"
+        )
 
     def during(self, what: str) -> None:
         self._what = what

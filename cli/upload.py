@@ -21,6 +21,7 @@ from lakegate.cli.waiting import wait as wait_for
 from lakegate.contracts.door.ignored import is_ignored
 from lakegate.contracts.errors import InputError, LakegateError
 from lakegate.contracts.lake.routes import candidates, covering
+from lakegate.contracts.words import counted
 from lakegate.functions.adapters.clients import client
 from lakegate.functions.ports.errors import PortError
 from lakegate.functions.workload import workload_id
@@ -103,7 +104,7 @@ def _sent(there: DeployedStack, dependencies: Dependencies, files: list[Path], k
             sent = _one_sent(file, To(dependencies.places.landing, key, there.account))
         except LakegateError:
             if landed:
-                terminal.errors().print(f"{landed} of {len(files)} files had landed before:", style="yellow")
+                terminal.errors().print(f"{landed} of {counted(len(files), 'file')} had landed before:", style="yellow")
             raise
         yield sent
 
@@ -153,6 +154,8 @@ def _as_document(sent: Sent, waited: Waited | None, one: Account | None) -> dict
 def _print(sent: Sent, *, alone: bool) -> None:
     console = terminal.answers()
     console.print(escaped(f"{sent.file.path} → s3://{sent.to.bucket}/{sent.to.key}"), markup=False, soft_wrap=True)
-    console.print(f"  {sent.file.size:,} bytes in {sent.seconds:.1f} s, SHA-256 {sent.file.sha256}", soft_wrap=True)
+    console.print(
+        f"  {counted(sent.file.size, 'byte')} in {sent.seconds:.1f} s, SHA-256 {sent.file.sha256}", soft_wrap=True
+    )
     if alone:
         console.print(f"  workload {sent.workload}", soft_wrap=True)

@@ -11,6 +11,7 @@ import typer
 from lakegate.cli import terminal
 from lakegate.cli.escape import escaped
 from lakegate.cli.options import AsJson  # noqa: TC001 - likewise
+from lakegate.contracts.words import counted
 from lakegate.infra.packaging.materials import sha256
 from lakegate.infra.packaging.verification import SUMS, digests, verify
 
@@ -39,6 +40,8 @@ def verify_release(
     else:
         for each in differences:
             typer.echo(escaped(f"{each.path} {each.problem}"))
-        typer.echo(f"{len(recorded)} files recorded, {len(differences)} differences; SHA-256 of {SUMS}: {digest}")
+        typer.echo(
+            f"{counted(len(recorded), 'file')} recorded, {counted(len(differences), 'difference')}; SHA-256 of {SUMS}: {digest}"
+        )
     if differences:
         raise typer.Exit(DIFFERS)

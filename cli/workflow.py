@@ -17,6 +17,7 @@ from lakegate.contracts.lake.states import END_STATES, Bound, Outcome, State
 from lakegate.contracts.lake.workflow import CALLBACK, PUSH, workflow_of
 from lakegate.contracts.lint.workflow import read_workflow
 from lakegate.contracts.plan.serialization import encode
+from lakegate.contracts.words import counted
 from lakegate.functions.usecases.steps import run
 from lakegate.functions.usecases.workflows import publish_workflow, published_workflows
 
@@ -93,7 +94,8 @@ def rows(workflow: Workflow) -> Iterator[str]:
     """The transitions, as a table of text."""
     transitions = workflow.reached
     waits = f", {_answer(workflow)}" if _asks(transitions) else ""
-    yield f"{workflow.name}, at most {workflow.attempts} attempts{waits}{''.join(f', {each}' for each in _dates(workflow))}"
+    dates = "".join(f", {each}" for each in _dates(workflow))
+    yield f"{workflow.name}, at most {counted(workflow.attempts, 'attempt')}{waits}{dates}"
     for each in transitions:
         yield f"{each.source:<11} {each.on:<{WIDTH}} {each.to:<12} {each.operation}{_until(each)}"
 
@@ -169,14 +171,14 @@ def _changes(workflow: PlannedWorkflow) -> str:
     """What differs from `push`, in one line."""
     others = [f"{each.source} {each.when} → {each.to}" for each in workflow.transitions]
     waits = [_answer(workflow)] if _asks(workflow.transitions) else []
-    return "; ".join((f"at most {workflow.attempts} attempts", *others, *waits, *_dates(workflow)))
+    return "; ".join((f"at most {counted(workflow.attempts, 'attempt')}", *others, *waits, *_dates(workflow)))
 
 
 def _dates(workflow: Workflow | PlannedWorkflow) -> tuple[str, ...]:
     """When a delivery that is SCHEDULED is published."""
     if workflow.publish_at:
         return (f"published at {workflow.publish_at}",)
-    hours = "1 hour" if workflow.delay_hours == 1 else f"{workflow.delay_hours} hours"
+    hours = counted(workflow.delay_hours, "hour")
     return (f"published {hours} later",) if workflow.delay_hours else ()
 
 
@@ -190,7 +192,7 @@ def _answer(workflow: Workflow | PlannedWorkflow) -> str:
 
 
 def _days(number: int) -> str:
-    return "1 day" if number == 1 else f"{number} days"
+    return counted(number, "day")
 
 
 def _print(lines: Iterable[str]) -> None:

@@ -44,6 +44,16 @@ def shown(value: object) -> str:
     return f"`{text[:LONGEST_SHOWN]}…`" if len(text) > LONGEST_SHOWN else f"`{text}`"
 
 
+def counted(number: int, one: str, many: str = "") -> str:
+    """A number and what is counted: `1 row`, `2,000 rows`; `many` is not needed where it is `one` with an s."""
+    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
+
+
+def limited(limit: object, one: str, rest: str = "") -> str:
+    """A limit in words and what is counted, by the last figure: `at least 1 row`, `more than 1 and at most 5 rows`."""
+    return f"{limit} {one}{'' if str(limit).split()[-1] == '1' else 's'}{rest}"
+
+
 @contextmanager
 def limited_hints() -> Iterator[None]:
     """Within it, in one thread, all hints together compare at most `MOST_WORK` names: words of documents and files are hostile.

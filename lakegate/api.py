@@ -25,6 +25,7 @@ from lakegate.cli.parents import ParentPlaces
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.judge.outcomes import Status
 from lakegate.contracts.model.storage import Compression, Format
+from lakegate.contracts.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,7 +60,8 @@ class LintResult:
         return self._document
 
     def __repr__(self) -> str:
-        return f"<LintResult {self._state}, {len(self.errors)} errors, {len(self.warnings)} warnings>"
+        counts = f"{counted(len(self.errors), 'error')}, {counted(len(self.warnings), 'warning')}"
+        return f"<LintResult {self._state}, {counts}>"
 
     def __str__(self) -> str:
         rows = (f"line {each.line}: {level} {each.code}: {each.message}" for level, each in self._problems())
@@ -106,7 +108,8 @@ class CheckResult:
 
     def __repr__(self) -> str:
         failed = sum(each.status is Status.FAIL for each in self.checks)
-        return f"<CheckResult {self.verdict.value}, {self.rows:,} rows, {failed} of {len(self.checks)} checks failed>"
+        checks = f"{failed} of {counted(len(self.checks), 'check')} failed"
+        return f"<CheckResult {self.verdict.value}, {counted(self.rows, 'row')}, {checks}>"
 
     def __str__(self) -> str:
         from rich.console import Console  # noqa: PLC0415 - only a result that is printed needs it
@@ -118,7 +121,7 @@ class CheckResult:
     def _repr_html_(self) -> str:
         ordered = [each for status in WORST_FIRST for each in self.checks if each.status is status]
         rows = [(each.status.value, each.rule, ", ".join(each.fields), each.message) for each in ordered]
-        return _html(f"{self.verdict.value}, {self.rows:,} rows", ("status", "rule", "field", "message"), rows)
+        return _html(f"{self.verdict.value}, {counted(self.rows, 'row')}", ("status", "rule", "field", "message"), rows)
 
 
 def lint(contract: Place, *, parents: Sequence[Place] = ()) -> LintResult:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from lakegate.contracts.documents.nodes import address
 from lakegate.contracts.documents.schema_errors import NOT_FITTING, messages, resolve_reference
 from lakegate.contracts.errors import Problem, SetUpError
+from lakegate.contracts.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -115,7 +116,7 @@ def _unique(_validator: object, wanted: object, instance: object, _schema: objec
 
     items = instance if wanted and isinstance(instance, list) else []
     if len({json.dumps(item, sort_keys=True, default=_exactly) for item in items}) < len(items):
-        yield ValidationError(f"{len(items)} items, some equal")
+        yield ValidationError(f"{counted(len(items), 'item')}, some equal")
 
 
 def _exactly(number: Decimal) -> int | str:

@@ -22,6 +22,7 @@ from lakegate.contracts.judge.faults import encoding_remedy, readable_in, saved_
 from lakegate.contracts.judge.no_header import cells, why_no_header
 from lakegate.contracts.model.storage import ENCODING_TITLES
 from lakegate.contracts.plan.result import Columns
+from lakegate.contracts.words import counted
 
 if TYPE_CHECKING:
     from lakegate.contracts.model.storage import Csv, Storage
@@ -107,6 +108,6 @@ def columns_of(line: str, csv: Csv, declared: tuple[str, ...], head: bytes = b""
 
 def _named_twice(found: tuple[str, ...]) -> str:
     if (empty := sum(not name.strip() for name in found)) > 1:
-        return f"the header has {empty} columns without a name: remove the empty columns (spreadsheets export them)"
+        return f"the header has {counted(empty, 'column')} without a name: remove the empty columns (spreadsheets export them)"
     twice = next(name for name in found if found.count(name) > 1)
     return f"the header names the column {twice!r} twice: every column needs a name of its own"

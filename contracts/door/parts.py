@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.model.policy import DeliveryUnit
+from lakegate.contracts.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -181,7 +182,7 @@ def _is_listed(part: PartVersion, entry: ManifestEntry) -> bool:
 def _difference(part: PartVersion, entry: ManifestEntry) -> str:
     again = "upload what the manifest describes, or correct the manifest, and deliver all parts again"
     if part.size != entry.size:
-        return f"states {entry.size:,} bytes, the object has {part.size:,}: {again}"
+        return f"states {counted(entry.size, 'byte')}, the object has {part.size:,}: {again}"
     algorithm, stored = (each.partition(":")[0] for each in (entry.checksum, part.checksum))
     if algorithm != stored:
         kept = f"has {stored}" if stored else "has none"
@@ -193,7 +194,7 @@ def _counted(parts: list[PartVersion], none: str) -> ChosenParts:
     if not parts:
         return ChosenParts(problems=(f"file/parts: {none}",) if none else ())
     if len(parts) > MAX_PARTS:
-        words = f"file/parts: the delivery has {len(parts):,} parts, {MAX_PARTS} are allowed: write fewer, larger files"
+        words = f"file/parts: the delivery has {counted(len(parts), 'part')}, {MAX_PARTS} are allowed: write fewer, larger files"
         return ChosenParts(tuple(sorted(parts)[:MAX_PARTS]), (words,))
     return ChosenParts(tuple(sorted(parts)))
 

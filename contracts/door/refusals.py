@@ -16,6 +16,7 @@ from lakegate.contracts.door.terms import storage_of
 from lakegate.contracts.judge.counts import LONGEST_RULE, MAX_RULES, BrokenRule
 from lakegate.contracts.model.storage import Csv, Format
 from lakegate.contracts.plan.serialization import decode
+from lakegate.contracts.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -81,7 +82,7 @@ def _too_large(arrival: Arrival) -> tuple[str, ...]:
     most = arrival.plan["policy"]["max_bytes"]
     if most is None or arrival.size <= most:
         return ()
-    return (f"file/size: the object has {arrival.size:,} bytes, the contract allows {most:,}",)
+    return (f"file/size: the object has {counted(arrival.size, 'byte')}, the contract allows {most:,}",)
 
 
 def _empty(arrival: Arrival) -> tuple[str, ...]:

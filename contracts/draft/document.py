@@ -19,6 +19,7 @@ from lakegate.contracts.draft.properties import describable, property_of
 from lakegate.contracts.draft.yaml_text import Flow, Items, Mapping, Remark, YamlEntry, nodes, written
 from lakegate.contracts.model.storage import Compression, Csv, Format
 from lakegate.contracts.plan.plan import Shape
+from lakegate.contracts.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -112,7 +113,7 @@ def _rendered(  # noqa: PLR0913, PLR0917 - what a document is made of
         [
             *for_editors(version),
             Remark(
-                f"Drafted by `lakegate init` from {profile.rows:,} rows. Read each line with `suggested`: its comment is"
+                f"Drafted by `lakegate init` from {counted(profile.rows, 'row')}. Read each line with `suggested`: its comment is"
             ),
             Remark(
                 "what the data shows, not what was agreed. Correct it, remove the comment, and set `status: active`."
@@ -152,7 +153,7 @@ def _dataset(profile: Profile, name: str, properties: list[Mapping], left_out: l
     rows = of_file // HALF
     count = Mapping(
         [
-            YamlEntry("metric", "rowCount", f"suggested: half of the {of_file:,} rows that a file has"),
+            YamlEntry("metric", "rowCount", f"suggested: half of the {counted(of_file, 'row')} that a file has"),
             YamlEntry("mustBeGreaterOrEqualTo", rows),
         ]
     )
@@ -192,7 +193,7 @@ def _settings(profile: Profile, names: Collection[str]) -> Iterator[YamlEntry]:
         yield YamlEntry("compression", storage.compression.value)
     yield YamlEntry("additionalFields", "warn", "suggested: a column that nobody agreed on is reported")
     if storage.format is Format.CSV:
-        stand = "1 word stands" if len(csv.null_values) == 1 else f"{len(csv.null_values)} words stand"
+        stand = counted(len(csv.null_values), "word stands", "words stand")
         nulls = f"suggested: {stand} where values of another type do"
         found = [
             YamlEntry("delimiter", csv.delimiter),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from lakegate.contracts.draft.yaml_text import Items, Mapping, Remark, YamlEntry
 from lakegate.contracts.model.types import LogicalType
+from lakegate.contracts.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -47,7 +48,9 @@ def freshness(columns: Sequence[ProfiledColumn], dataset: str, now: datetime) ->
     if age < timedelta(0):
         yield Remark(f"The newest {column.name} lies in the future: no freshness is suggested.")
     elif age > CURRENT:
-        yield Remark(f"The newest {column.name} is {age.days:,} days old. Once deliveries are current, promise it:")
+        yield Remark(
+            f"The newest {column.name} is {counted(age.days, 'day')} old. Once deliveries are current, promise it:"
+        )
         yield Remark(f"slaProperties: [{{property: freshness, value: 2, unit: d, element: {dataset}.{column.name}}}]")
     else:
         days = max(2, ceil(age / timedelta(days=1)) * 2)
@@ -81,4 +84,4 @@ def _moment(text: str) -> datetime:
 
 def _words(age: timedelta) -> str:
     hours = int(age / timedelta(hours=1))
-    return f"{age.days:,} days" if age.days > 1 else f"{hours} hours"
+    return counted(age.days, "day") if age.days > 1 else counted(hours, "hour")

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.lint.names import PERSONAL
+from lakegate.contracts.words import counted
 
 if TYPE_CHECKING:
     from lakegate.contracts.draft.profile import ProfiledColumn
@@ -42,4 +43,8 @@ def why_personal(column: ProfiledColumn) -> str | None:
     if is_named_personal(column.name):
         return "its name is one of personal data"
     found = next((each for each in column.values.forms if each[1] >= ENOUGH * max(1, column.present)), None)
-    return None if found is None else f"{found[1]:,} of {column.present:,} values look like {found[0]}"
+    return (
+        None
+        if found is None
+        else f"{found[1]:,} of {counted(column.present, 'value')} {'looks' if found[1] == 1 else 'look'} like {found[0]}"
+    )

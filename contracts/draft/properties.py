@@ -9,6 +9,7 @@ from lakegate.contracts.draft.suggestions import options, quality, share, type_n
 from lakegate.contracts.draft.yaml_text import Flow, Items, Mapping, Remark, YamlEntry
 from lakegate.contracts.model.types import LogicalType
 from lakegate.contracts.plan.plan import Shape
+from lakegate.contracts.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -95,10 +96,10 @@ def _promises(column: ProfiledColumn, key: tuple[str, ...], unique: tuple[str, .
         yield YamlEntry("required", True, f"suggested: present in {share(column.present, column.rows)}")
     if column.name in key:
         of = "no value occurs twice" if len(key) == 1 else f"no pair of {' and '.join(key)} occurs twice"
-        yield YamlEntry("primaryKey", True, f"suggested: {of} in {column.rows:,} rows")
+        yield YamlEntry("primaryKey", True, f"suggested: {of} in {counted(column.rows, 'row')}")
         yield YamlEntry("primaryKeyPosition", key.index(column.name) + 1)
     if column.name in unique:
-        yield YamlEntry("unique", True, f"suggested: no value occurs twice in {column.rows:,} rows")
+        yield YamlEntry("unique", True, f"suggested: no value occurs twice in {counted(column.rows, 'row')}")
     if personal is not None:
         yield YamlEntry("classification", "confidential", f"suggested: {personal}")
         yield YamlEntry("tags", Flow(["pii"]))

@@ -14,6 +14,7 @@ from lakegate.contracts.draft.shapes import pattern_of
 from lakegate.contracts.draft.yaml_text import Flow, Items, Mapping, YamlEntry
 from lakegate.contracts.judge.value_mistakes import BLANKS, MISTAKES, mistake_words
 from lakegate.contracts.model.types import GRAMMARS, LogicalType
+from lakegate.contracts.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -149,7 +150,7 @@ def _almost_typed(column: ProfiledColumn) -> Iterator[Mapping]:
 def _words(column: ProfiledColumn) -> Iterator[Mapping]:
     if _is_listed(column):
         words = sorted(word for word, _ in column.values.words)
-        note = f"suggested: {len(words)} words in {column.present:,} values"
+        note = f"suggested: {counted(len(words), 'word')} in {counted(column.present, 'value')}"
         yield _rule("invalidValues", YamlEntry("validValues", Flow(words)), None, note)
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
+from lakegate.contracts.words import counted
+
 _CHECKS = {"pass": "passed", "warn": "warned", "fail": "failed", "error": "in error", "skip": "not measured"}
 
 MAX_RULES: Final = 20
@@ -44,7 +46,7 @@ class Counts:
     @property
     def rows_in_words(self) -> str:
         """`11,520 rows`; `10,570 of 11,520 rows published, 950 rejected` if the delivery is split."""
-        rows = f"{self.rows:,} {'row' if self.rows == 1 else 'rows'}"
+        rows = counted(self.rows, "row")
         if self.published_rows and self.rejected_rows:
             return f"{self.published_rows:,} of {rows} published, {self.rejected_rows:,} rejected"
         return rows

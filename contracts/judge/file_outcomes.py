@@ -10,6 +10,7 @@ from lakegate.contracts.judge.outcomes import CheckOutcome, Status
 from lakegate.contracts.model.policy import Additional, Treatment
 from lakegate.contracts.model.storage import ENCODING_TITLES
 from lakegate.contracts.plan.result import Sample
+from lakegate.contracts.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,24 +28,43 @@ _ADDITIONAL = {Additional.ALLOW: Status.PASS, Additional.WARN: Status.WARN, Addi
 _TREATMENTS = {Treatment.ACCEPT: Status.PASS, Treatment.WARN: Status.WARN, Treatment.REJECT: Status.FAIL}
 _CUT_OFF = ("fields", "quotes", "cut")
 MALFORMED = {
-    "fields": "have another number of values than the header",
-    "quotes": "have quotes that do not close or stand inside a value (a value with line breaks needs csv.multiLine: true)",
-    "line-ends": "have a CR that is no line end: remove it, or save the file with LF or CRLF line ends",
-    "encoding": "are not valid UTF-8, which JSON is written in: save the file as UTF-8",
-    "nul": "hold NUL characters",
-    "too_long": "are longer than 1 MiB",
-    "json": "are no JSON (RFC 8259)",
-    "nan": "hold NaN or Infinity, which JSON does not have: write null",
-    "python": "are written as Python prints values (single quotes, True, None), which is no JSON: write them with json.dumps",
-    "comma": "have a comma too many: write none between the objects of lines, and none before a closing bracket",
-    "spread": "are pieces of objects that go over several lines: write each object on one line "
-    '(pandas: df.to_json(orient="records", lines=True); jq -c .)',
-    "cut": "break off before their object closes",
-    "surrogate": "hold half of a character (a lone surrogate such as `\\ud83d`): write whole characters",
-    "object": "are JSON, but no objects: write one object for each record",
-    "keys": "name a key twice",
+    "fields": ("has", "have", "another number of values than the header"),
+    "quotes": (
+        "has quotes that do not close or stand inside a value",
+        "have quotes that do not close or stand inside a value",
+        "(a value with line breaks needs csv.multiLine: true)",
+    ),
+    "line-ends": ("has", "have", "a CR that is no line end: remove it, or save the file with LF or CRLF line ends"),
+    "encoding": ("is", "are", "not valid UTF-8, which JSON is written in: save the file as UTF-8"),
+    "nul": ("holds", "hold", "NUL characters"),
+    "too_long": ("is", "are", "longer than 1 MiB"),
+    "json": ("is", "are", "no JSON (RFC 8259)"),
+    "nan": ("holds", "hold", "NaN or Infinity, which JSON does not have: write null"),
+    "python": (
+        "is",
+        "are",
+        "written as Python prints values (single quotes, True, None), which is no JSON: write them with json.dumps",
+    ),
+    "comma": (
+        "has",
+        "have",
+        "a comma too many: write none between the objects of lines, and none before a closing bracket",
+    ),
+    "spread": (
+        "is a piece of an object that goes over several lines:",
+        "are pieces of objects that go over several lines:",
+        'write each object on one line (pandas: df.to_json(orient="records", lines=True); jq -c .)',
+    ),
+    "cut": ("breaks off before its object closes", "break off before their object closes", ""),
+    "surrogate": (
+        "holds",
+        "hold",
+        "half of a character (a lone surrogate such as `\\ud83d`): write whole characters",
+    ),
+    "object": ("is JSON, but no object:", "are JSON, but no objects:", "write one object for each record"),
+    "keys": ("names", "name", "a key twice"),
 }
-"""What is wrong with malformed records, by their reason."""
+"""What is wrong with malformed records, by their reason: of one record, of several, and the rest of both sentences."""
 
 
 def file_outcomes(plan: Plan, result: Result) -> Iterator[CheckOutcome]:
@@ -72,7 +92,7 @@ def file_outcomes(plan: Plan, result: Result) -> Iterator[CheckOutcome]:
 
 
 def _late_outcome(late: int, plan: Plan, result: Result) -> CheckOutcome:
-    rows = f"{late:,} {'row is' if late == 1 else 'rows are'} late"
+    rows = counted(late, "row is late", "rows are late")
     message = f"{rows}: of events before the watermark of the line, {result.watermark}"
     outcome = _of_file("late-events", _TREATMENTS[plan.policy.late_events], "events from the watermark on", message)
     return replace(outcome, failing_rows=late)
@@ -82,14 +102,14 @@ def _merge_outcomes(merge: Merged, plan: Plan) -> Iterator[CheckOutcome]:
     """Rows that are not as the line has them; those that are, are no outcome."""
     key = ", ".join(plan.policy.merge_key)
     if merge.changed:
-        rows = f"{merge.changed:,} {'row has' if merge.changed == 1 else 'rows have'}"
+        rows = counted(merge.changed, "row has", "rows have")
         message = f"{rows} a key ({key}) that is known with other values: they are not published"
         outcome = _of_file(
             "changed", _TREATMENTS[plan.policy.changed_rows], "the values that are known of a key", message
         )
         yield replace(outcome, id="merge/changed", failing_rows=merge.changed)
     if merge.vanished and plan.policy.vanished_rows is not Treatment.ACCEPT:
-        keys = f"{merge.vanished:,} {'key' if merge.vanished == 1 else 'keys'} of the line"
+        keys = f"{counted(merge.vanished, 'key')} of the line"
         message = f"the delivery has no row of {keys} ({key}): what was published stays"
         outcome = _of_file("vanished", _TREATMENTS[plan.policy.vanished_rows], "a row of each known key", message)
         yield replace(outcome, id="merge/vanished")
@@ -112,7 +132,7 @@ def _snapshot_outcomes(found: MergedSnapshot, plan: Plan) -> Iterator[CheckOutco
         outcome = _of_file("late-snapshot", status, "a snapshot that is not older than those before", message)
         yield replace(outcome, id="merge/late-snapshot")
     if found.without_key:
-        rows = f"{found.without_key:,} {'row has' if found.without_key == 1 else 'rows have'}"
+        rows = counted(found.without_key, "row has", "rows have")
         message = f"{rows} no key ({key}) of their own: a null is in it, or an earlier row has it; the snapshot changes nothing"
         outcome = _of_file("keys", Status.FAIL, "one row of each key", message)
         yield replace(outcome, id="merge/keys", failing_rows=found.without_key)
@@ -120,8 +140,7 @@ def _snapshot_outcomes(found: MergedSnapshot, plan: Plan) -> Iterator[CheckOutco
 
 def _records_outcome(plan: Plan, result: Result) -> CheckOutcome:
     message = "; ".join(
-        f"{each.rows:,} {'row' if each.rows == 1 else 'rows'} (first: row {each.first_row:,}) {_fault(plan, each)}"
-        f"{_detail(each, result)}"
+        f"{counted(each.rows, 'row')} (first: row {each.first_row:,}) {_fault(plan, each)}{_detail(each, result)}"
         for each in result.malformed
     )
     rows = sum(each.rows for each in result.malformed)
@@ -135,9 +154,11 @@ def _records_outcome(plan: Plan, result: Result) -> CheckOutcome:
 
 def _fault(plan: Plan, found: MalformedRecords) -> str:
     if found.reason != "encoding" or plan.storage.format.is_json:
-        return MALFORMED[found.reason]
+        one, many, rest = MALFORMED[found.reason]
+        return f"{one if found.rows == 1 else many} {rest}".rstrip()
     encoding = plan.csv.encoding
-    return f"are not valid {ENCODING_TITLES[encoding]}: {saved_as(encoding)}{encoding_remedy(found.encoding)}"
+    verb = "is" if found.rows == 1 else "are"
+    return f"{verb} not valid {ENCODING_TITLES[encoding]}: {saved_as(encoding)}{encoding_remedy(found.encoding)}"
 
 
 def _detail(found: MalformedRecords, result: Result) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from lakegate.contracts.plan.check import Unit
 from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.numbers import number_of
+from lakegate.contracts.words import counted, limited
 
 if TYPE_CHECKING:
     from lakegate.contracts.plan.check import Check
@@ -68,9 +69,10 @@ def measured(check: Check, found: Measured) -> str:
     if check.metric.is_duration:
         return lasting(number)
     if spec.noun:
-        return f"{int(number):,} {spec.noun}"
+        return counted(int(number), *spec.noun)
     metric = f" (its metric: {found.number:.6g})" if check.metric.is_external and found.number is not None else ""
-    return _counts(spec.text or _failing(check), found) + metric if found.of else "0 values measured"
+    one, many = spec.text or _failing(check)
+    return _counts(one if found.failing == 1 else many, found) + metric if found.of else "0 values measured"
 
 
 def briefly(check: Check, found: Measured) -> str:
@@ -91,22 +93,32 @@ def percent(share: Fraction) -> str:
 
 def lasting(seconds: Fraction) -> str:
     """A duration in the largest unit in which it is at least 2: `36 hours`, `3.5 days`."""
-    units = ((_DAY, "days"), (_HOUR, "hours"), (_MINUTE, "minutes"))
-    size, name = next((each for each in units if abs(seconds) >= 2 * each[0]), (1, "seconds"))
-    return f"{float(seconds / size):.4g} {name}"
+    units = ((_DAY, "day"), (_HOUR, "hour"), (_MINUTE, "minute"))
+    size, name = next((each for each in units if abs(seconds) >= 2 * each[0]), (1, "second"))
+    return limited(f"{float(seconds / size):.4g}", name)
 
 
-def _failing(check: Check) -> str:
-    """The sentence of a count; if a check requires such rows, they do not fail."""
+def _failing(check: Check) -> tuple[str, str]:
+    """The sentences of a count, of one row and of several; if a check requires such rows, they do not fail."""
     low = check.accept.interval.low
-    counts = f"{{failing:,}} of {{of:,}} {_counted(check)}"
-    return counts if check.unit is Unit.ROWS and low is not None and low > 0 else f"{counts} fail ({{bad}})"
+    counts = f"{{failing:,}} of {{counted_{_counted(check)}}}"
+    if check.unit is Unit.ROWS and low is not None and low > 0:
+        return counts, counts
+    return f"{counts} fails ({{bad}})", f"{counts} fail ({{bad}})"
 
 
 def _counts(text: str, found: Measured) -> str:
     """A sentence of `lakegate.contracts.plan.metrics` with the counts of a measurement."""
     bad = Fraction(found.failing or 0, found.of)
-    return text.format(failing=found.failing or 0, of=found.of, bad=percent(bad), good=percent(1 - bad))
+    return text.format(
+        failing=found.failing or 0,
+        of=found.of,
+        counted_rows=counted(found.of, "row"),
+        counted_elements=counted(found.of, "element"),
+        counted_keys=counted(found.of, "key"),
+        bad=percent(bad),
+        good=percent(1 - bad),
+    )
 
 
 def _counted(check: Check) -> str:

@@ -23,6 +23,7 @@ from lakegate.contracts.lake.lifecycle import (
     instant_of,
     moment,
 )
+from lakegate.contracts.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -184,7 +185,7 @@ def _at_least(line: Line, change: StatusChange, before: StatusChange, least: tim
     earliest = later(before.at, least)
     if change.at < earliest:
         word = "sunset" if change.status is S.SUNSET else "retired"
-        since = f"it is {before.status} from {_day(before.at)} for at least {least.days} days"
+        since = f"it is {before.status} from {_day(before.at)} for at least {counted(least.days, 'day')}"
         raise IllegalTransition(
             f"{line.name} cannot be {word} on {_day(change.at)}: {since}, so until {earliest[:16]}Z"
         )

@@ -6,7 +6,7 @@ import re
 from datetime import date
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.words import did_you_mean, listed, shown
+from lakegate.contracts.words import counted, did_you_mean, listed, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,7 +69,7 @@ def short_notice(contract: Contract, _document: Document) -> Iterator[Finding]:
     if notice is not None and 0 <= notice < MIN_NOTICE_DAYS:
         yield (
             "$.deprecation.sunset_date",
-            f"Consumers have {notice} days to migrate: give them {MIN_NOTICE_DAYS} or more.",
+            f"Consumers have {counted(notice, 'day')} to migrate: give them {MIN_NOTICE_DAYS} or more.",
         )
 
 

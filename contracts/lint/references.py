@@ -11,7 +11,7 @@ from lakegate.contracts.documents.odcs_references import ANCHOR, qualified
 from lakegate.contracts.documents.service_levels import TIMESTAMPS, qualified_element
 from lakegate.contracts.lint.walk import is_odcs
 from lakegate.contracts.model.types import LogicalType
-from lakegate.contracts.words import did_you_mean, shown
+from lakegate.contracts.words import counted, did_you_mean, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,7 +58,10 @@ def unequal(contract: Contract, document: Document) -> Iterator[Finding]:
     for place in document.named("relationships[]"):
         sources, targets = place["from"].items, place["to"].items
         if sources and targets and len(sources) != len(targets):
-            yield place.path, f"{len(sources)} fields cannot refer to {len(targets)}: name as many on both sides."
+            yield (
+                place.path,
+                f"{counted(len(sources), 'field')} cannot refer to {len(targets)}: name as many on both sides.",
+            )
 
 
 def of_other_type(contract: Contract, document: Document) -> Iterator[Finding]:

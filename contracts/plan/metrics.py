@@ -136,22 +136,31 @@ class MetricSpec:
     counts_bad_rows: bool = False
     unit: str = "value"
     """The unit of the number in documents; bad rows and durations have units of their own."""
-    noun: str = ""
-    """Follows the number in a sentence; of metrics that are defined without values."""
-    text: str = ""
-    """The sentence of a count, with `failing`, `of`, and the shares `bad` and `good`; by default: failing of all rows fail."""
+    noun: tuple[str, str] | None = None
+    """Follows the number in a sentence, of one and of several; of metrics that are defined without values."""
+    text: tuple[str, str] | None = None
+    """The sentences of a count, of one that fails and of several, with its numbers (`_counts` of measured_numbers.py)."""
 
 
 METRICS: dict[Metric, MetricSpec] = {
-    Metric.ROW_COUNT: MetricSpec(Number.TOTAL, over=Over.ROWS, unit="rows", noun="rows"),
+    Metric.ROW_COUNT: MetricSpec(Number.TOTAL, over=Over.ROWS, unit="rows", noun=("row", "rows")),
     Metric.FAILING_ROWS: MetricSpec(Number.FAILING, over=Over.ROWS, counts_bad_rows=True),
     Metric.DUPLICATE_ROWS: MetricSpec(Number.FAILING, MetricSource.KEYS, counts_bad_rows=True),
     Metric.DUPLICATE_KEYS: MetricSpec(
-        Number.FAILING, MetricSource.KEYS, unit="values", text="{failing:,} values in more than one row"
+        Number.FAILING,
+        MetricSource.KEYS,
+        unit="values",
+        text=("{failing:,} value in more than one row", "{failing:,} values in more than one row"),
     ),
-    Metric.DISTINCT_COUNT: MetricSpec(Number.REMAINING, MetricSource.KEYS, unit="values", noun="distinct values"),
-    Metric.DISTINCT_SHARE: MetricSpec(Number.FAILING, MetricSource.KEYS, counts_bad_rows=True, text="{good} distinct"),
-    Metric.MOST_COMMON: MetricSpec(Number.REMAINING, MetricSource.KEYS, unit="values", noun="such values"),
+    Metric.DISTINCT_COUNT: MetricSpec(
+        Number.REMAINING, MetricSource.KEYS, unit="values", noun=("distinct value", "distinct values")
+    ),
+    Metric.DISTINCT_SHARE: MetricSpec(
+        Number.FAILING, MetricSource.KEYS, counts_bad_rows=True, text=("{good} distinct", "{good} distinct")
+    ),
+    Metric.MOST_COMMON: MetricSpec(
+        Number.REMAINING, MetricSource.KEYS, unit="values", noun=("such value", "such values")
+    ),
     Metric.MEAN: MetricSpec(Number.FLOATING),
     Metric.SUM: MetricSpec(Number.FLOATING),
     Metric.DEVIATION: MetricSpec(Number.FLOATING),
@@ -160,19 +169,27 @@ METRICS: dict[Metric, MetricSpec] = {
         Number.FAILING,
         MetricSource.QUERY,
         counts_bad_rows=True,
-        text="{failing:,} of {of:,} keys are found nowhere ({bad})",
+        text=(
+            "{failing:,} of {counted_keys} is found nowhere ({bad})",
+            "{failing:,} of {counted_keys} are found nowhere ({bad})",
+        ),
     ),
     Metric.QUANTILE: MetricSpec(Number.FLOATING),
     Metric.MEAN_LENGTH: MetricSpec(Number.FLOATING, over=Over.TEXTS, unit="characters"),
     Metric.YOUNGEST: MetricSpec(Number.SECONDS),
     Metric.OLDEST: MetricSpec(Number.SECONDS),
     Metric.DELAY: MetricSpec(Number.SECONDS),
-    Metric.COLUMN_COUNT: MetricSpec(Number.TOTAL, MetricSource.HEADER, unit="columns", noun="columns"),
-    Metric.COLUMNS: MetricSpec(Number.FAILING, MetricSource.HEADER, unit="columns", noun="columns otherwise"),
+    Metric.COLUMN_COUNT: MetricSpec(Number.TOTAL, MetricSource.HEADER, unit="columns", noun=("column", "columns")),
+    Metric.COLUMNS: MetricSpec(
+        Number.FAILING, MetricSource.HEADER, unit="columns", noun=("column otherwise", "columns otherwise")
+    ),
     Metric.EXTERNAL: MetricSpec(
         Number.FAILING,
         MetricSource.VALIDATOR,
         unit="answers",
-        text="{failing:,} of {of:,} answers of the validator say that it is broken",
+        text=(
+            "{failing:,} of {of:,} answers of the validator says that it is broken",
+            "{failing:,} of {of:,} answers of the validator say that it is broken",
+        ),
     ),
 }

@@ -12,6 +12,7 @@ from lakegate.contracts.judge.verdict import Verdict, worst
 from lakegate.contracts.report.bars import Bar, bar
 from lakegate.contracts.report.delivery import RECORDS, is_masked, is_raw
 from lakegate.contracts.report.templates import template
+from lakegate.contracts.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -138,7 +139,9 @@ def render_tables(reports: Sequence[Report]) -> str:
     """One page with a section for each table of a contract."""
     verdict = worst(each.judgement.verdict for each in reports)
     count = sum(each.judgement.verdict is verdict for each in reports)
-    return _page(f"{TITLES[verdict]}: {count} of {len(reports)} tables", [_section(each) for each in reports])
+    return _page(
+        f"{TITLES[verdict]}: {count} of {counted(len(reports), 'table')}", [_section(each) for each in reports]
+    )
 
 
 def _section(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from lakegate.contracts.door.file_signatures import UnreadableError
+from lakegate.contracts.words import counted
 
 LONGEST_RECORD = 1 << 20
 """Bytes of one record; a longer one is malformed, because it would be one value in memory."""
@@ -51,4 +52,5 @@ def unreadable(code: str, **words: str) -> UnreadableError:
 def refuse_columns(leaves: int) -> None:
     """UnreadableError where a file has too many columns."""
     if leaves > MAX_COLUMNS:
-        raise UnreadableError("too-wide", f"the file has {leaves:,} columns, more than {MAX_COLUMNS:,}: deliver fewer")
+        columns = counted(leaves, "column")
+        raise UnreadableError("too-wide", f"the file has {columns}, more than {MAX_COLUMNS:,}: deliver fewer")

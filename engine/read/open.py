@@ -14,6 +14,7 @@ from lakegate.contracts.door.file_signatures import TEXT_REFUSALS, UnreadableErr
 from lakegate.contracts.door.header import HEAD, text_of
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.model.storage import Compression, Format
+from lakegate.contracts.words import counted
 from lakegate.engine.read.apart import ApartReader
 from lakegate.engine.read.arrow_tables import ArrowReader, open_parquet
 from lakegate.engine.read.avro import AvroReader
@@ -97,7 +98,7 @@ def _head(part: StagedPart, store: Store) -> bytes:
     except OSError as error:
         raise InputError(f"the staged object cannot be read ({error.strerror}): stage it again") from error
     if size != part.size:
-        raise InputError(f"the staged object has {size:,} bytes, the request {part.size:,}: stage it again")
+        raise InputError(f"the staged object has {counted(size, 'byte')}, the request {part.size:,}: stage it again")
     return store.part(part.uri, 0, min(HEAD, size)) if size else b""
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from lakegate.contracts.door.file_signatures import UnreadableError
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.odf.multihash import HashCode, multihash
+from lakegate.contracts.words import counted
 from lakegate.engine.digest.logical import LogicalHash
 from lakegate.engine.digest.slices import statistics_of
 from lakegate.engine.read.arrow_tables import ArrowReader, open_parquet
@@ -52,7 +53,7 @@ def _read(path: Path, rows: int, columns: list[Any]) -> tuple[SliceStatistics, s
     reader, address = ArrowReader(open_parquet, LocalStore()), path.absolute().as_uri()
     table = reader.described(address)
     if table.rows != rows:
-        raise InputError(f"it has {table.rows:,} rows, not {rows:,}")
+        raise InputError(f"it has {counted(table.rows, 'row')}, not {rows:,}")
     schema: pa.Schema = read_schema(path)
     if bare(odf_fields(schema)) != columns or len(set(schema.names)) != len(schema.names):
         raise InputError("its columns are others than those of the schema")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from lakegate.contracts.words import counted
 from lakegate.functions.http.messages import HttpAnswer, HttpProblem
 from lakegate.functions.usecases.lines import names_of
 from lakegate.functions.usecases.names import is_usable
@@ -30,7 +31,7 @@ def run_pulls(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
     if not found:
         raise HttpProblem(404, "not-found", "No contract with this id has such a line that is pulled.")
     if len(found) > MOST_LINES:
-        detail = f"The contract pulls {len(found)} lines, and a request has at most {MOST_LINES}: name one by `line`."
+        detail = f"The contract pulls {counted(len(found), 'line')}, and a request has at most {MOST_LINES}: name one by `line`."
         raise HttpProblem(400, "refused", detail)
     return HttpAnswer(200, {"pulls": [_asked(dependencies, each) for each in found]})
 

@@ -8,6 +8,7 @@ from lakegate.contracts.door.parts import COMPLETED_BY
 from lakegate.contracts.door.refusals import FIRST_BYTES, refusals
 from lakegate.contracts.lake.lifecycle import LineStatus, refusal
 from lakegate.contracts.model.policy import DeliveryUnit
+from lakegate.contracts.words import counted
 from lakegate.functions.ports.errors import NotFound
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases import layout, parts
@@ -90,7 +91,7 @@ def _without_delivery(terms: Terms) -> str:
     else:
         minutes = int(terms.parts_within.total_seconds() // 60)
         words = (
-            f"the object belongs to no delivery: within {minutes:,} minutes no `{last}` in its folder has completed one "
+            f"the object belongs to no delivery: within {counted(minutes, 'minute')} no `{last}` in its folder has completed one "
             f"with it. Deliver all parts again, then write `{last}`"
         )
     return f"file/parts: {words}"
@@ -98,7 +99,9 @@ def _without_delivery(terms: Terms) -> str:
 
 def _whole(terms: Terms, listed: parts.PartList) -> list[str]:
     if terms.max_bytes is not None and listed.size > terms.max_bytes:
-        return [f"file/size: the parts have {listed.size:,} bytes together, the contract allows {terms.max_bytes:,}"]
+        return [
+            f"file/size: the parts have {counted(listed.size, 'byte')} together, the contract allows {terms.max_bytes:,}"
+        ]
     if listed.parts and not listed.size and not terms.allow_empty:
         return ["file/rows: every part is empty"]
     return []

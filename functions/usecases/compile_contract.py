@@ -16,7 +16,7 @@ from lakegate.contracts.lake.states import PASSIVE_STATES
 from lakegate.contracts.lake.workflow import PUSH
 from lakegate.contracts.model.labels import labels_of
 from lakegate.contracts.model.policy import PublishAs
-from lakegate.contracts.words import limited_hints, listed, shown
+from lakegate.contracts.words import counted, limited_hints, listed, shown
 from lakegate.functions.usecases.names import refuse_unusable
 from lakegate.functions.usecases.publish_contract import RETIRED, CompiledContract
 
@@ -95,7 +95,7 @@ def effects_of(compiled: CompiledContract, change: PlannedChange) -> Iterator[st
             external = json.loads(plan).get("external", ())
             for validator in sorted({each["validator"] for each in external}):
                 count = sum(each["validator"] == validator for each in external)
-                rules = "a rule" if count == 1 else f"{count} rules"
+                rules = "a rule" if count == 1 else counted(count, "rule")
                 yield f"the validator {validator} gets each delivery of {shown(dataset)}, to measure {rules} of it"
     for each in change.announced:
         owner = f" (owner: {shown(each.owner)})" if each.owner else ""
@@ -124,7 +124,8 @@ def _plan(contract: Contract, dataset: Dataset, referred: ReferredDocuments) -> 
     plan = with_validators(contract, dataset, compile_plan(contract, dataset), answered)
     body = replace(plan, workflow=_workflow(dataset, referred.workflows)).to_bytes()
     if len(body) > MOST_PLAN_BYTES:
-        message = f"What it is compiled to has {len(body):,} bytes, more than {MOST_PLAN_BYTES:,}: use fewer or shorter rules."
+        size = counted(len(body), "byte")
+        message = f"What it is compiled to has {size}, more than {MOST_PLAN_BYTES:,}: use fewer or shorter rules."
         raise ContractError((Problem("document-too-large", dataset.origin.path, dataset.origin.line, message),))
     return body
 

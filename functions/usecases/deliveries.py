@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 from lakegate.contracts.door.ignored import is_ignored
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.block import deliveries
-from lakegate.contracts.words import did_you_mean, listed
+from lakegate.contracts.words import counted, did_you_mean, listed
 from lakegate.functions.ports.errors import AccessDenied, UnreadableItem
 from lakegate.functions.usecases import layout
 from lakegate.functions.usecases.delivery import Delivery, at_rest, delivery_of, delivery_of_block, readable_row, row_of
@@ -108,7 +108,9 @@ def named(dependencies: Dependencies, name: str, among: int) -> Delivery:
         for version in dependencies.objects.versions(landing, key).versions:
             row_of(dependencies, workload_id(landing, version.key, version.version))
     hint = did_you_mean(name, (each.key for each in latest))
-    raise InputError(f"none of the latest {among} deliveries is called so: give the whole workload id.{hint}")
+    raise InputError(
+        f"none of the latest {counted(among, 'delivery', 'deliveries')} is called so: give the whole workload id.{hint}"
+    )
 
 
 def _at_rest(dependencies: Dependencies, limit: int, wanted: Wanted) -> Iterator[Delivery]:

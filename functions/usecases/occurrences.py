@@ -11,7 +11,7 @@ from lakegate.contracts.lake.lifecycle import Line, moment
 from lakegate.contracts.lake.notices import Occurrence
 from lakegate.contracts.lake.promises import LATENCY
 from lakegate.contracts.lake.subscriptions import ACCEPTED
-from lakegate.contracts.words import printable
+from lakegate.contracts.words import counted, printable
 from lakegate.functions.ports.errors import AccessDenied, NotFound
 from lakegate.functions.ports.history import broken_rules
 from lakegate.functions.usecases.steps import Alarm
@@ -157,7 +157,8 @@ def _breaking(body: Mapping[str, Any]) -> tuple[str, str, list[str]]:
 
 
 def _drift(body: Mapping[str, Any]) -> tuple[str, str, list[str]]:
-    title = f"Drift: {body['drifted']} of {body['compared']} objects of {body['line']} differ from {body['contract_version']}"
+    of = f"of {counted(body['compared'], 'object')} of {body['line']}"
+    title = f"Drift: {counted(body['drifted'], f'{of} differs', f'{of} differ')} from {body['contract_version']}"
     fields = body["fields"]
     return "drift", title, [f"{each['field'] or 'object'}: {each['difference']} ({each['objects']})" for each in fields]
 
@@ -166,8 +167,12 @@ def _late(body: Mapping[str, Any]) -> tuple[str, str, list[str]]:
     since = body.get("since", body["last_accepted"])[:16].replace("T", " ")  # an older release wrote no `since`
     title = f"Late: {body['line']} has missed its {body['promise']}"
     if body["promise"] == LATENCY:
-        return "late", title, [f"What was taken in at {since} UTC was not accepted within {body['seconds']:,} seconds"]
-    return "late", title, [f"No delivery was accepted within {body['seconds']:,} seconds after {since} UTC"]
+        return (
+            "late",
+            title,
+            [f"What was taken in at {since} UTC was not accepted within {counted(body['seconds'], 'second')}"],
+        )
+    return "late", title, [f"No delivery was accepted within {counted(body['seconds'], 'second')} after {since} UTC"]
 
 
 def _pull(body: Mapping[str, Any]) -> tuple[str, str, list[str]]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.lake.records import event_id
 from lakegate.contracts.lake.states import Outcome
+from lakegate.contracts.words import counted
 from lakegate.functions.ports.errors import ConditionFailed, NotFound, SigningDenied
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases import layout, parts
@@ -122,7 +123,7 @@ def _copy(dependencies: Dependencies, row: Workload, number: int) -> SourceObjec
         return described(dependencies.objects.head(where))
     except NotFound:
         days = dependencies.terms(row).quarantine_days
-        until = f": its contract keeps it for {days} days" if days else ""
+        until = f": its contract keeps it for {counted(days, 'day')}" if days else ""
         raise InputError(f"the quarantined copy is not there any more{until}") from None
 
 

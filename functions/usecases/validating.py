@@ -21,6 +21,7 @@ from lakegate.contracts.plan.plan import Plan
 from lakegate.contracts.plan.request import Request
 from lakegate.contracts.plan.result import Result
 from lakegate.contracts.report.delivery import Report
+from lakegate.contracts.words import counted
 from lakegate.functions.ports.errors import ConditionFailed, NotFound
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.ports.validations import Validation
@@ -145,7 +146,9 @@ def _prepared(
         raise InputError(SWITCHED_OFF)
     data = data_at(dependencies, wanted.path, wanted.allows)
     if data.size >= job.small:
-        raise InputError(f"the data has {data.size:,} bytes: validations read less than {job.small:,} (SmallFileBytes)")
+        raise InputError(
+            f"the data has {counted(data.size, 'byte')}: validations read less than {job.small:,} (SmallFileBytes)"
+        )
     base = Plan.from_bytes(dependencies.plan_at(data.plan, identity))
     plan = plan_of(base, wanted.rules)
     run = hashlib.sha256(f"{identity}:{token}:{moment(now)}".encode()).hexdigest()

@@ -140,7 +140,7 @@ FAULTS: dict[str, tuple[Plan, bytes, list[str]]] = {
         text("1,1.5,1,31/12/2024,SKU11,true"),
         [
             (
-                "type-3/day: day: wanted a calendar date as YYYY-MM-DD; measured 1 of 1 rows fail (100 %); "
+                "type-3/day: day: wanted a calendar date as YYYY-MM-DD; measured 1 of 1 row fails (100 %); "
                 "dates with slashes, which leave open what is the day and what the month: write YYYY-MM-DD"
             )
         ],
@@ -160,7 +160,7 @@ FAULTS: dict[str, tuple[Plan, bytes, list[str]]] = {
         text('1,"1,234.50",1,2024-12-31,SKU11,true'),
         [
             (
-                "type-1/price: price: wanted a decimal number such as 1234.50; measured 1 of 1 rows fail (100 %); "
+                "type-1/price: price: wanted a decimal number such as 1234.50; measured 1 of 1 row fails (100 %); "
                 'written with separators of thousands: write 1234567, not 1,234,567, or declare csv.thousandsSeparator: ","'
             )
         ],
@@ -170,7 +170,7 @@ FAULTS: dict[str, tuple[Plan, bytes, list[str]]] = {
         text(*GOOD) + b"7,1.5,2",
         [
             (
-                "file/records: 1 row (first: row 7) have another number of values than the header (3 instead of 6): "
+                "file/records: 1 row (first: row 7) has another number of values than the header (3 instead of 6): "
                 "it is the last line, was the upload cut off?"
             )
         ],
@@ -180,7 +180,7 @@ FAULTS: dict[str, tuple[Plan, bytes, list[str]]] = {
         text(GOOD[0], "2,9,99,1,2024-12-31,SKU11,true", GOOD[1]),
         [
             (
-                "file/records: 1 row (first: row 3) have another number of values than the header (7 instead of 6): "
+                "file/records: 1 row (first: row 3) has another number of values than the header (7 instead of 6): "
                 "a value that holds the delimiter, such as a decimal comma, stands in quotes"
             )
         ],
@@ -201,7 +201,7 @@ FAULTS: dict[str, tuple[Plan, bytes, list[str]]] = {
         text(*GOOD, "7,1.5,1,2024-12-31,SKU1é,true").decode().encode("windows-1252"),
         [
             (
-                "file/records: 1 row (first: row 7) are not valid UTF-8: save the file as UTF-8 (in Excel: CSV UTF-8), "
+                "file/records: 1 row (first: row 7) is not valid UTF-8: save the file as UTF-8 (in Excel: CSV UTF-8), "
                 "or declare csv.encoding: windows-1252, in which it can be read"
             )
         ],
@@ -221,7 +221,7 @@ FAULTS: dict[str, tuple[Plan, bytes, list[str]]] = {
         b"id,sku\n1,01234\n2,23456\n3,7654\n",
         [
             (
-                "pattern/sku: sku: wanted matching ^[0-9]{5}$; measured 1 of 3 rows fail (33.33 %); "
+                "pattern/sku: sku: wanted matching ^[0-9]{5}$; measured 1 of 3 rows fails (33.33 %); "
                 "shorter than the others, as numbers that lost leading zeros: write all digits "
                 "(pandas: dtype=str; spreadsheets: format the column as text)"
             )
@@ -242,7 +242,7 @@ FAULTS: dict[str, tuple[Plan, bytes, list[str]]] = {
         b"id,sku\n1,SKU-12\n2,sku-13\n",
         [
             (
-                "pattern/sku: sku: wanted matching ^SKU-[0-9]+$; measured 1 of 2 rows fail (50 %); "
+                "pattern/sku: sku: wanted matching ^SKU-[0-9]+$; measured 1 of 2 rows fails (50 %); "
                 "written in another case than good values: write capitals and small letters as they have them"
             )
         ],
@@ -254,7 +254,7 @@ FAULTS: dict[str, tuple[Plan, bytes, list[str]]] = {
         b"id,land\n1,DE\n2,\n",
         [
             (
-                "required/land: land: wanted present; measured 1 of 2 rows fail (50 %); "
+                "required/land: land: wanted present; measured 1 of 2 rows fails (50 %); "
                 "no value, although `NA` is one: pandas reads the word as a missing value (keep_default_na=False)"
             )
         ],
@@ -269,7 +269,7 @@ FAULTS: dict[str, tuple[Plan, bytes, list[str]]] = {
         text('1,"",1,2024-12-31,SKU11,true'),
         [
             (
-                "type-1/price: price: wanted a decimal number such as 1234.50; measured 1 of 1 rows fail (100 %); "
+                "type-1/price: price: wanted a decimal number such as 1234.50; measured 1 of 1 row fails (100 %); "
                 'an empty text (`""`) where there is no value: '
                 'write nothing, without quotes, or declare csv.nullValues: [""]'
             )
@@ -280,7 +280,7 @@ FAULTS: dict[str, tuple[Plan, bytes, list[str]]] = {
         text("1\u00a0,1.5,1,2024-12-31,SKU11,true"),
         [
             (
-                "type-0/id: id: wanted a whole number such as 1234, within 64 bits; measured 1 of 1 rows fail (100 %); "
+                "type-0/id: id: wanted a whole number such as 1234, within 64 bits; measured 1 of 1 row fails (100 %); "
                 "values with non-breaking blanks (U+00A0, as web pages and spreadsheets have): write them without"
             )
         ],
@@ -290,7 +290,7 @@ FAULTS: dict[str, tuple[Plan, bytes, list[str]]] = {
         text(*GOOD, ",,,"),
         [
             (
-                "file/records: 1 row (first: row 7) have another number of values than the header (4 instead of 6): "
+                "file/records: 1 row (first: row 7) has another number of values than the header (4 instead of 6): "
                 "it holds nothing but delimiters, remove such rows"
             )
         ],
@@ -425,7 +425,7 @@ def test_tokens_of_another_kind_have_a_cause(name: str, judge_files: Callable[..
 JSON_LINES: dict[str, tuple[bytes, str]] = {
     "NaN in a whole last line": (
         b'{"a": 1}\n{"a": NaN}',
-        "1 row (first: row 2) hold NaN or Infinity, which JSON does not have",
+        "1 row (first: row 2) holds NaN or Infinity, which JSON does not have",
     ),
     "a list of Python": (b"{'a': 1}\n{'a': None}\n", "2 rows (first: row 1) are written as Python prints values"),
     "commas between objects": (b'{"a": 1},\n{"a": 2},\n', "2 rows (first: row 1) have a comma too many"),

@@ -279,7 +279,7 @@ def test_queries_and_references_are_checked_on_files(tmp_path: Path) -> None:
     assert alone.exit_code == 0
     assert "no accepted data of shop/orders_v1 was given to compare with" in alone.stdout
     assert (beside.exit_code, len(of(beside, "unmatched_rows"))) == (1, 1)
-    assert "1 of 3 keys are found nowhere" in of(beside, "unmatched_rows")[0][1]
+    assert "1 of 3 keys is found nowhere" in of(beside, "unmatched_rows")[0][1]
 
 
 def test_a_reference_that_names_no_dataset_or_no_file_is_a_usage_error(tmp_path: Path) -> None:

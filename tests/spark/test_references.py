@@ -82,7 +82,7 @@ def test_keys_are_looked_for_in_everything_that_was_accepted(spark: SparkSession
     found = outcome(tmp_path, lines(TO_ORDERS), DELIVERY, Reference(ORDERS, 4, before + now))
 
     assert (found.status, found.failing_rows) == (Status.FAIL, 1)
-    assert found.message == "order_id: wanted found in orders.id; measured 1 of 3 keys are found nowhere (33.33 %)"
+    assert found.message == "order_id: wanted found in orders.id; measured 1 of 3 keys is found nowhere (33.33 %)"
 
 
 def test_rows_that_refer_to_nothing_are_sampled(spark: SparkSession, tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ def test_a_fault_that_explains_one_outcome_is_said_by_it() -> None:
             "type/id",
             "fail",
             (
-                "id: wanted so; measured 1 of 10 rows fail (10 %); row 5 holds nothing but delimiters, "
+                "id: wanted so; measured 1 of 10 rows fails (10 %); row 5 holds nothing but delimiters, "
                 "as spreadsheets write below the last row: remove such rows"
             ),
         )
@@ -247,16 +247,16 @@ def test_a_cause_of_warnings_is_a_warning() -> None:
 DETAILS: dict[str, tuple[MalformedRecords, str]] = {
     "fewer": (
         MalformedRecords("fields", 1, 3, values=2, wanted=5),
-        "have another number of values than the header (2 instead of 5)",
+        "has another number of values than the header (2 instead of 5)",
     ),
     "cut off": (
         MalformedRecords("fields", 1, 9, values=2, wanted=5, is_last=True),
-        "have another number of values than the header (2 instead of 5): it is the last line, was the upload cut off?",
+        "has another number of values than the header (2 instead of 5): it is the last line, was the upload cut off?",
     ),
     "more": (
         MalformedRecords("fields", 1, 3, values=6, wanted=5, is_last=True),
         (
-            "have another number of values than the header (6 instead of 5): a value that holds the delimiter, "
+            "has another number of values than the header (6 instead of 5): a value that holds the delimiter, "
             "such as a decimal comma, stands in quotes"
         ),
     ),
@@ -269,32 +269,32 @@ DETAILS: dict[str, tuple[MalformedRecords, str]] = {
     ),
     "blank": (
         MalformedRecords("fields", 1, 9, values=2, wanted=5, record="blank", is_last=True),
-        "have another number of values than the header (2 instead of 5): it holds nothing but delimiters, remove such rows",
+        "has another number of values than the header (2 instead of 5): it holds nothing but delimiters, remove such rows",
     ),
     "json": (
         MalformedRecords("json", 1, 9, is_last=True, at=1200),
-        "are no JSON (RFC 8259), from character 1,200 on",
+        "is no JSON (RFC 8259), from character 1,200 on",
     ),
     "a JSON line that breaks off": (
         MalformedRecords("cut", 1, 9, is_last=True),
-        "break off before their object closes: it is the last line, was the upload cut off?",
+        "breaks off before its object closes: it is the last line, was the upload cut off?",
     ),
     "a whole last line of JSON": (
         MalformedRecords("nan", 1, 9, is_last=True),
-        "hold NaN or Infinity, which JSON does not have: write null",
+        "holds NaN or Infinity, which JSON does not have: write null",
     ),
     "a record that holds all of them": (
         MalformedRecords("too_long", 1, 1, is_last=True, record="wrapped"),
-        "are longer than 1 MiB: it is one object with the records in a list, write each of them on a line of its own",
+        "is longer than 1 MiB: it is one object with the records in a list, write each of them on a line of its own",
     ),
     "totals": (
         MalformedRecords("fields", 1, 9, values=2, wanted=5, record="total", is_last=True),
-        "have another number of values than the header (2 instead of 5): it holds totals, remove such rows",
+        "has another number of values than the header (2 instead of 5): it holds totals, remove such rows",
     ),
     "encoding": (
         MalformedRecords("encoding", 1, 9, encoding="windows-1252", is_last=True),
         (
-            "are not valid UTF-8: save the file as UTF-8 (in Excel: CSV UTF-8), "
+            "is not valid UTF-8: save the file as UTF-8 (in Excel: CSV UTF-8), "
             "or declare csv.encoding: windows-1252, in which it can be read"
         ),
     ),

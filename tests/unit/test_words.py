@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from difflib import SequenceMatcher
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,6 +24,7 @@ from tests.unit.compare.builder import document
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+ROOT = Path(__file__).parents[2]
 LONG = [f"{number:0>200b}".replace("0", "a").replace("1", "b") for number in range(300)]
 """Names that are long, and alike."""
 
@@ -99,3 +103,49 @@ def test_hostile_names_are_compared_letter_by_letter_within_a_bound(
 
     assert 0 < len(compared) <= 2 * words.MOST_WORK / words.LETTERS_WORK
     assert max(map(max, compared)) <= words.LONGEST_SHOWN
+
+
+NOUNS = (
+    "are|attempts|blocks|bytes|chains|checks|columns|days|deliveries|differences|documents|elements|errors|fields|files|findings|have"
+    "|hours|items|keys|lines|minutes|objects|parts|probes|records|rows|rules|seconds|slices|statements|suggestions|tables|values"
+    "|versions|warnings|were|words"
+)
+LIMITS = {"most", "free"}
+"""Numbers of many, whose sentences are refusals of more."""
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (words.counted(0, "row"), "0 rows"),
+        (words.counted(1, "row"), "1 row"),
+        (words.counted(2_000, "row"), "2,000 rows"),
+        (words.counted(1, "delivery is held", "deliveries are held"), "1 delivery is held"),
+        (words.counted(11, "delivery is held", "deliveries are held"), "11 deliveries are held"),
+        (words.limited("at least 1", "row"), "at least 1 row"),
+        (words.limited("at least 11", "character"), "at least 11 characters"),
+        (words.limited("more than 1 and at most 5", "row", " missing"), "more than 1 and at most 5 rows missing"),
+    ],
+)
+def test_what_is_counted_is_one_or_several(text: str, wanted: str) -> None:
+    """The noun after a number, and the verb after it, are those of the number."""
+    assert text == wanted
+
+
+def test_every_count_in_a_message_has_its_noun_from_one_place() -> None:
+    """No message of the product writes a plural behind a number by itself: of 1 it would be wrong."""
+    found = [
+        f"{path.relative_to(ROOT)}:{value.lineno}: {name}{after.value[:30]}"
+        for folder in ("cli", "contracts", "engine", "functions", "lakegate", "spark_jobs")
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        for text in ast.walk(ast.parse(path.read_text()))
+        if isinstance(text, ast.JoinedStr)
+        for value, after in zip(text.values, text.values[1:], strict=False)
+        if isinstance(value, ast.FormattedValue) and isinstance(after, ast.Constant)
+        for name in (ast.unparse(value.value),)
+        if name.startswith("len(") or (value.format_spec and "," in ast.unparse(value.format_spec))
+        if re.match(rf" (?:[a-z-]+ ){{0,2}}(?:{NOUNS})\b", after.value)
+        if name not in LIMITS and not re.search(r"\b_?[A-Z][A-Z_]+\b", name)
+    ]
+
+    assert found == []

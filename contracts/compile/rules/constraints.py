@@ -28,6 +28,7 @@ from lakegate.contracts.compile.rules.textforms import TEXT_FORMS
 from lakegate.contracts.model.types import GRAMMARS, LogicalType
 from lakegate.contracts.plan.plan import Shape
 from lakegate.contracts.plan.predicate import All, Length, Matches, MultipleOf, NoRepeats, Not, Present, Size, Typed
+from lakegate.contracts.words import limited
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -103,7 +104,7 @@ def _of_whole(rule: Rule, field: Field, shapes: tuple[Shape, ...], predicate: Pr
 
 def _parts(count: int, field: Field) -> str:
     noun = {Shape.LIST: "element", Shape.MAP: "key"}.get(shape_of(field), "member")
-    return f"{count} {noun}{'' if count == 1 else 's'}"
+    return limited(count, noun)
 
 
 def required(rule: Rule, field: Field) -> Check:
@@ -143,13 +144,13 @@ def pattern(rule: Rule, field: Field) -> Check:
 def min_length(rule: Rule, field: Field) -> Check:
     """Every text has at least `value` characters (code points)."""
     low = whole(rule, argument(rule, "value"))
-    return rows(rule, field, Length(field.name, low=low), f"at least {low} characters")
+    return rows(rule, field, Length(field.name, low=low), limited(f"at least {low}", "character"))
 
 
 def max_length(rule: Rule, field: Field) -> Check:
     """No text has more than `value` characters (code points)."""
     high = whole(rule, argument(rule, "value"))
-    return rows(rule, field, Length(field.name, high=high), f"at most {high} characters")
+    return rows(rule, field, Length(field.name, high=high), limited(f"at most {high}", "character"))
 
 
 def minimum(rule: Rule, field: Field) -> Check:

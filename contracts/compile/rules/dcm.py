@@ -15,6 +15,7 @@ from lakegate.contracts.model.contract import Severity
 from lakegate.contracts.plan.check import NONE, Interval, Tier, Unit
 from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.predicate import Present
+from lakegate.contracts.words import limited
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +34,12 @@ def size(rule: Rule, fields: tuple[Field, ...]) -> Check:
     del fields
     wanted = number(rule, argument(rule, "parameter"))
     base = check(
-        rule, (), Metric.ROW_COUNT, accept=_around(rule, wanted)(None), wanted=f"{wanted:f} rows", unit=Unit.VALUE
+        rule,
+        (),
+        Metric.ROW_COUNT,
+        accept=_around(rule, wanted)(None),
+        wanted=limited(f"{wanted:f}", "row"),
+        unit=Unit.VALUE,
     )
     return _tolerant(rule, base, _around(rule, wanted))
 

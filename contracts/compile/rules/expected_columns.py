@@ -12,6 +12,7 @@ from lakegate.contracts.compile.rules.expected_numbers import interval
 from lakegate.contracts.plan.check import NONE, Check, HeaderRequirement, Interval, Tier, Unit
 from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.predicate import All, Compare, Not, Present, Relation, Typed, any_present, together, where
+from lakegate.contracts.words import limited
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -137,7 +138,7 @@ def exact_column_count(rule: Rule, _: Fields, arguments: Arguments) -> Check:
 
 
 def _counted(rule: Rule, good: Interval) -> Check:
-    return check(rule, (), Metric.COLUMN_COUNT, accept=Tier(good), wanted=f"{good} columns", unit=Unit.VALUE)
+    return check(rule, (), Metric.COLUMN_COUNT, accept=Tier(good), wanted=limited(good, "column"), unit=Unit.VALUE)
 
 
 def of_header(rule: Rule, header: HeaderRequirement, words: str) -> Check:

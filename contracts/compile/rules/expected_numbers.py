@@ -24,6 +24,7 @@ from lakegate.contracts.compile.rules.build import (
 from lakegate.contracts.plan.check import Check, Interval, Quantile, QuantileMethod, Tier, Unit
 from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.predicate import Not, Present
+from lakegate.contracts.words import limited
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,14 +53,14 @@ def interval(rule: Rule, arguments: Arguments) -> Interval:
 def row_count(rule: Rule, _: Fields, arguments: Arguments) -> Check:
     """The number of rows is within bounds."""
     good = interval(rule, arguments)
-    return check(rule, (), Metric.ROW_COUNT, accept=Tier(good), wanted=f"{good} rows", unit=Unit.VALUE)
+    return check(rule, (), Metric.ROW_COUNT, accept=Tier(good), wanted=limited(good, "row"), unit=Unit.VALUE)
 
 
 def exact_row_count(rule: Rule, _: Fields, arguments: Arguments) -> Check:
     """The dataset has exactly `value` rows."""
     wanted = number(rule, argument_of(rule, arguments, "value"))
     good = Interval(wanted, wanted)
-    return check(rule, (), Metric.ROW_COUNT, accept=Tier(good), wanted=f"{good} rows", unit=Unit.VALUE)
+    return check(rule, (), Metric.ROW_COUNT, accept=Tier(good), wanted=limited(good, "row"), unit=Unit.VALUE)
 
 
 def aggregate(metric: Metric, words: str) -> Callable[[Rule, Fields, Arguments], Check]:
@@ -159,7 +160,7 @@ def distinct_share(rule: Rule, fields: Fields, arguments: Arguments) -> Check:
 def distinct_count(rule: Rule, fields: Fields, arguments: Arguments) -> Check:
     """The number of distinct values is within bounds."""
     good = interval(rule, arguments)
-    words = f"{good} distinct values"
+    words = limited(good, "distinct value")
     return check(rule, fields, Metric.DISTINCT_COUNT, accept=Tier(good), wanted=words, unit=Unit.VALUE)
 
 

@@ -21,6 +21,7 @@ from lakegate.contracts.compile.rules.patterns import like, translate
 from lakegate.contracts.compile.rules.strftime import compile_format
 from lakegate.contracts.compile.rules.typenames import TYPE_NAMES
 from lakegate.contracts.plan.predicate import All, Length, Matches, Not, Present, Typed
+from lakegate.contracts.words import limited
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,13 +79,13 @@ def lengths(rule: Rule, fields: Fields, arguments: Arguments) -> Check:
         f"at most {longest}" if longest is not None else "",
     ]
     predicate = Length(fields[0].name, shortest, longest)
-    return rows(rule, fields[0], predicate, f"{' and '.join(filter(None, words))} characters")
+    return rows(rule, fields[0], predicate, limited(" and ".join(filter(None, words)), "character"))
 
 
 def length(rule: Rule, fields: Fields, arguments: Arguments) -> Check:
     """Every text has exactly one length."""
     wanted = whole(rule, argument_of(rule, arguments, "value"))
-    return rows(rule, fields[0], Length(fields[0].name, wanted, wanted), f"exactly {wanted} characters")
+    return rows(rule, fields[0], Length(fields[0].name, wanted, wanted), limited(f"exactly {wanted}", "character"))
 
 
 def matching(name: str, read: PatternReader, *, wanted: bool = True) -> Callable[[Rule, Fields, Arguments], Check]:

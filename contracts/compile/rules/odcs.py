@@ -15,6 +15,7 @@ from lakegate.contracts.compile.rules.written import one_as_written, valid_in_wo
 from lakegate.contracts.plan.check import Interval, Tier, Unit
 from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.predicate import All, Length, Matches, Not, Present
+from lakegate.contracts.words import limited
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,7 +44,7 @@ def row_count(rule: Rule, fields: tuple[Field, ...]) -> Check:
     interval, percent = interval_of(rule)
     if percent:
         refuse(rule, "unit", "rowCount counts rows: percent of what?")
-    return check(rule, (), Metric.ROW_COUNT, accept=Tier(interval), wanted=f"{interval} rows", unit=Unit.VALUE)
+    return check(rule, (), Metric.ROW_COUNT, accept=Tier(interval), wanted=limited(interval, "row"), unit=Unit.VALUE)
 
 
 def null_values(rule: Rule, field: Field) -> Check:

@@ -16,6 +16,7 @@ from lakegate.contracts.compile.rules.written import valid_in_words
 from lakegate.contracts.plan.check import Check, Interval, Quantile, QuantileMethod, Tier, Unit
 from lakegate.contracts.plan.metrics import Metric
 from lakegate.contracts.plan.predicate import Length, Predicate, Present, together, where
+from lakegate.contracts.words import limited
 
 if TYPE_CHECKING:
     from lakegate.contracts.compile.rules.sodacl import SodaCheck
@@ -56,7 +57,7 @@ class SodaMetric:
 
 
 def _row_count(site: Site) -> Check:
-    words = f"{site.good} rows"
+    words = limited(site.good, "row")
     return check(site.rule, (), Metric.ROW_COUNT, accept=Tier(site.good), wanted=words, unit=Unit.VALUE)
 
 
@@ -81,7 +82,7 @@ def _invalid(unit: Unit) -> Callable[[Site], Check]:
 
 
 def _counted(site: Site, predicate: Predicate, noun: str, unit: Unit) -> Check:
-    words = f"{site.good} {'%' if unit is Unit.PERCENT else 'rows'} {noun}"
+    words = f"{site.good} % {noun}" if unit is Unit.PERCENT else limited(site.good, "row", f" {noun}")
     tier = Tier(_share(site, unit), predicate)
     return check(site.rule, (site.field,), Metric.FAILING_ROWS, accept=tier, wanted=words, unit=unit)
 
@@ -89,7 +90,11 @@ def _counted(site: Site, predicate: Predicate, noun: str, unit: Unit) -> Check:
 def _duplicates(unit: Unit) -> Callable[[Site], Check]:
     def compile_one(site: Site) -> Check:
         fields = site.fields or (site.field,)
-        words = f"{site.good} {'% ' if unit is Unit.PERCENT else ''}values in more than one row"
+        words = (
+            f"{site.good} % of values in more than one row"
+            if unit is Unit.PERCENT
+            else limited(site.good, "value", " in more than one row")
+        )
         tier = Tier(_share(site, unit))
         return check(site.rule, fields, Metric.DUPLICATE_KEYS, accept=tier, wanted=words, unit=unit)
 
@@ -105,7 +110,7 @@ def _share(site: Site, unit: Unit) -> Interval:
 
 
 def _distinct(site: Site) -> Check:
-    words = f"{site.good} distinct values"
+    words = limited(site.good, "distinct value")
     tier = Tier(site.good)
     return check(site.rule, (site.field,), Metric.DISTINCT_COUNT, accept=tier, wanted=words, unit=Unit.VALUE)
 

@@ -34,7 +34,11 @@ def one_as_written(rule: Rule, field: Field, values: Iterable[object]) -> Predic
 
 def valid_in_words(conditions: Mapping[str, tuple[str, object]], given: Mapping[str, object]) -> str:
     """` (valid: one of SP, RJ and at least 2 characters)`: the given conditions, each truncated."""
-    words = (text.format(_in_words(given[name])) for name, (text, _) in conditions.items() if name in given)
+    words = (
+        text.format(_in_words(given[name])).replace(" 1 characters", " 1 character")
+        for name, (text, _) in conditions.items()
+        if name in given
+    )
     return f" (valid: {' and '.join(words)})"
 
 

@@ -15,7 +15,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from lakegate.contracts.compile.sql.refusal import RefusedError, UntranslatedError
 from lakegate.contracts.model.placeholders import PLACEHOLDERS
-from lakegate.contracts.words import shown
+from lakegate.contracts.words import counted, shown
 
 MAX_LENGTH = 10_000
 MAX_TOKENS = 2_000
@@ -50,7 +50,9 @@ def parse(text: str, dialect: str) -> exp.Query:
     statements = [each for each in _trees(named, dialect) if each is not None and not isinstance(each, exp.Semicolon)]
     if len(statements) != 1 or not isinstance(statements[0], exp.Query):
         found = (
-            f"begins with {shown(_first_word(text))}" if len(statements) == 1 else f"has {len(statements)} statements"
+            f"begins with {shown(_first_word(text))}"
+            if len(statements) == 1
+            else f"has {counted(len(statements), 'statement')}"
         )
         raise RefusedError("query-not-a-select", f"The query {found}: {ONE_SELECT}")
     for call in list(statements[0].find_all(exp.Anonymous)):

@@ -18,6 +18,7 @@ from lakegate.contracts.compile.sql.select import translate_query
 from lakegate.contracts.compile.sql.translator import Translator
 from lakegate.contracts.compile.sql.typed_sql import SqlKind
 from lakegate.contracts.plan.query import Query
+from lakegate.contracts.words import counted
 
 if TYPE_CHECKING:
     from lakegate.contracts.model.contract import Contract, Dataset, Rule
@@ -59,7 +60,7 @@ def translate(contract: Contract, dataset: Dataset, rule: Rule) -> tuple[Query, 
         text = f"SELECT ({truth}) AS k0 FROM ({subquery.text}) AS {alias}"  # noqa: S608 - generated names
         subquery, kinds = replace(subquery, text=text), [SqlKind.INTEGER]
     if len(kinds) != 1 or not (kinds[0].numeric or kinds[0] is SqlKind.NULL):
-        found = f"{len(kinds)} columns" if len(kinds) != 1 else kinds[0].value
+        found = counted(len(kinds), "column") if len(kinds) != 1 else kinds[0].value
         raise RefusedError(
             "query-not-a-number", f"The query answers with {found}: let it answer with one number.", place_of(tree)
         )

@@ -116,7 +116,7 @@ def test_a_summary_that_proves_a_violation_is_refused_before_anything_is_sent(se
             "code": "required",
             "check": "name",
             "path": "/summary/columns/0",
-            "message": "name: wanted ; measured 1 of 2 rows fail (50 %)",
+            "message": "name: wanted ; measured 1 of 2 rows fails (50 %)",
         },
     ]
     assert served.env.memory.announcements.kept == {}

@@ -591,7 +591,7 @@ def test_failing_rows_are_written_as_json(folder: Path, rejected: Engine) -> Non
                 "rule": "amount:type:1",
                 "field": ["amount"],
                 "message": CHECK["message"].replace(
-                    "950 of 12,000 rows fail (7.92 %)", "1 of 12,000 rows fail (0.01 %)"
+                    "950 of 12,000 rows fail (7.92 %)", "1 of 12,000 rows fails (0.01 %)"
                 ),
                 "file": "a.csv",
                 "part": 0,

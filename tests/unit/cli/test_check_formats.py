@@ -62,7 +62,7 @@ def test_junit_has_a_test_case_for_each_check() -> None:
     assert found.exit_code == 1
     assert [root.get(name) for name in ("tests", "failures", "errors", "skipped")] == ["6", "2", "0", "1"]
     assert failed is not None
-    assert (failed.get("message"), failed.text) == ("id: wanted present; measured 1 of 2 rows fail (50 %)", "row 3")
+    assert (failed.get("message"), failed.text) == ("id: wanted present; measured 1 of 2 rows fails (50 %)", "row 3")
     assert skipped == ["ref:foreignKey:1/ref"]
     assert warned == "warning: the dataset: wanted more than 2 rows; measured 2 rows"
 
@@ -92,7 +92,7 @@ def test_github_has_an_annotation_for_each_reason() -> None:
     """An annotation stands at the first failing row."""
     lines = check("github").stdout.splitlines()
 
-    measured = "measured 1 of 2 rows fail (50 %25)"
+    measured = "measured 1 of 2 rows fails (50 %25)"
     known = f"country: wanted no invalid rows (valid: one of DE); {measured}"
 
     assert lines == [

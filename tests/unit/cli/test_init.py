@@ -103,7 +103,7 @@ def test_a_draft_that_its_data_fails_names_what_and_why(data: Path) -> None:
     data.write_text(f'id,"{hostile}"\n' + "".join(f"{at},{at}\n" for at in range(30)) + "31\n")
     written, printed = init(data.name), init(data.name, "-o", "-")
     text = (data.parent / "shop_orders.odcs.yaml").read_text()
-    reason = "1 row (first: row 32) have another number of values than the header (1 instead of 2)"
+    reason = "1 row (first: row 32) has another number of values than the header (1 instead of 2)"
 
     assert "The data is rejected by it" in written.stdout
     assert f"by its own draft. Each of these is a fault of the data, or a rule to correct:\n# - {reason}" in text
@@ -140,7 +140,7 @@ def test_what_cannot_be_drafted_is_one_sentence(
         ('a, b\n"x", "1"\n"y", "2"\n', "quotes that do not close or stand inside a value"),
         ("178,13,first\n1,2,3,4\n5,6,7,8\n", "another number of values than the header"),
         ('{\n  "a": 1,\n  "b": 2\n}\n', "4 rows (first: row 1) are"),
-        ('{"a": 1} {"a": 2}\n', "1 row (first: row 1) are no JSON"),
+        ('{"a": 1} {"a": 2}\n', "1 row (first: row 1) is no JSON"),
         ('{"a": NaN}\n{"a": NaN}\n', "2 rows (first: row 1)"),
     ],
 )

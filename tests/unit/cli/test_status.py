@@ -117,7 +117,7 @@ def test_the_reasons_name_rule_field_and_rows(lakegate: Lakegate) -> None:
 
     assert f"orders/bad.csv (workload {workload})" in result
     assert (
-        "fail  id:required:1  id\n      wanted present; measured 1 of 4 rows fail (25 %)\n      row 3 (null)\n\n"
+        "fail  id:required:1  id\n      wanted present; measured 1 of 4 rows fails (25 %)\n      row 3 (null)\n\n"
         "Rejected: 4 rows, 1 of them breaks a rule\norders/bad.csv as orders, contract shop 1.0.0, in 0.0 s\n"
         "Checks: 2 passed, 1 failed\n"
     ) in result

@@ -182,7 +182,7 @@ def test_the_wait_ends_with_a_rejected_delivery(lakegate: Lakegate, monkeypatch:
     result = lakegate("upload", lakegate.file(), "--to", "orders/", "--wait")
 
     assert result.exit_code == 1
-    assert "1 of 4 rows fail (25 %)" in result.stdout
+    assert "1 of 4 rows fails (25 %)" in result.stdout
     assert "quarantine/shop/orders_v1" in result.stdout
     assert "s from upload to verdict" in result.stdout
 
