@@ -17,7 +17,7 @@ from lakegate.contracts.door.file_signatures import (
     refuse,
 )
 from lakegate.contracts.door.unpack import beginning
-from lakegate.contracts.judge.column_causes import plain
+from lakegate.contracts.judge.column_causes import NO_NAMES, plain
 from lakegate.contracts.judge.faults import encoding_remedy, readable_in, saved_as
 from lakegate.contracts.judge.no_header import cells, why_no_header
 from lakegate.contracts.model.storage import ENCODING_TITLES
@@ -25,6 +25,8 @@ from lakegate.contracts.plan.result import Columns
 from lakegate.contracts.words import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from lakegate.contracts.model.storage import Csv, Storage
 
 HEAD = 1 << 18
@@ -83,10 +85,12 @@ def refuse_header(line: str, csv: Csv, declared: tuple[str, ...]) -> None:
         raise UnreadableError("header", f"{words}: remove it, or declare csv.header: true")
 
 
-def columns_of(line: str, csv: Csv, declared: tuple[str, ...], head: bytes = b"") -> Columns:
+def columns_of(
+    line: str, csv: Csv, declared: tuple[str, ...], head: bytes = b"", physical: Mapping[str, str] = NO_NAMES
+) -> Columns:
     """The header's columns against the declared ones; UnreadableError where it is not a header of this dataset.
 
-    `head`: the beginning of the file, which may explain what the line is instead.
+    `head`: the beginning of the file, which may explain what the line is instead, as `physical` names by declared ones may.
     """
     found = cells(line, csv.delimiter, csv.quote)
     if found == (line,) and csv.quote in line:
@@ -95,7 +99,7 @@ def columns_of(line: str, csv: Csv, declared: tuple[str, ...], head: bytes = b""
         raise UnreadableError("header", words + also)
     known = [name for name in found if name in declared]
     if not known:
-        raise UnreadableError("header", why_no_header(line, csv, declared, head))
+        raise UnreadableError("header", why_no_header(line, csv, declared, head, physical))
     if len(set(found)) != len(found):
         raise UnreadableError("header", _named_twice(found))
     return Columns(

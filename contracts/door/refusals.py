@@ -117,7 +117,8 @@ def _columns(plan: Mapping[str, Any], size: int, first: bytes) -> Columns | None
         return None
     line = first_line(text, csv)
     declared = tuple(field["name"] for field in plan["fields"])
-    return columns_of(line, csv, declared, text) if csv.header else None
+    physical = {field["name"]: field["physical"] for field in plan["fields"] if field.get("physical")}
+    return columns_of(line, csv, declared, text, physical) if csv.header else None
 
 
 def _early_rejections(plan: object, columns: Columns) -> tuple[str, ...]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Mapping
 from itertools import islice
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.judge.outcomes import Status
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 MAX_NAMED = 5
 MAX_COMPARED = 200
 LONGEST_COMPARED = 100
+NO_NAMES: Mapping[str, str] = MappingProxyType({})
 INDEX = re.compile(r"|Unnamed: [0-9]+(?:_level_[0-9]+)?|__index_level_[0-9]+__|index|level_[0-9]+|X|\.\.\.1")
 """Names that pandas and R give to a column of row numbers."""
 _INVISIBLE = re.compile(r"[\s\u00a0\u200b\u200c\u200d\ufeff]+")
@@ -34,10 +37,13 @@ def plain(name: str) -> str:
     return "".join(each for each in letters if each.isalnum())[:LONGEST_COMPARED]
 
 
-def renamed(found: Iterable[str], lacking: Iterable[str]) -> dict[str, str]:
-    """The missing declared names that the file has in another spelling, by declared name."""
+def renamed(found: Iterable[str], lacking: Iterable[str], physical: Mapping[str, str] = NO_NAMES) -> dict[str, str]:
+    """The missing declared names that the file has in another spelling, or as their `physical` names, by declared name."""
     found, lacking = tuple(islice(found, MAX_COMPARED)), tuple(islice(lacking, MAX_COMPARED))
-    pairs = respelled(found, lacking)
+    there = set(found)
+    own = {name: physical[name] for name in lacking if physical.get(name) in there}
+    lacking = tuple(name for name in lacking if name not in own)
+    pairs = own | respelled(tuple(each for each in found if each not in own.values()), lacking)
     taken = set(pairs.values())
     left = {plain(each): each for each in found if each not in taken}
     left.pop("", None)
@@ -55,8 +61,10 @@ def respelled(found: Sequence[str], lacking: Sequence[str]) -> dict[str, str]:
     return {name: left.pop(short) for name in lacking[:MAX_COMPARED] if (short := plain(name)) in left}
 
 
-def differ_in(pairs: dict[str, str]) -> str:
+def differ_in(pairs: dict[str, str], physical: Mapping[str, str] = NO_NAMES) -> str:
     """The differences between the names of a file and the declared ones."""
+    if all(physical.get(name) == there for name, there in pairs.items()):
+        return "physical names (`physicalName`), where files have the `name`"
     if all(_INVISIBLE.sub("", there) == _INVISIBLE.sub("", name) for name, there in pairs.items()):
         return "blanks in the names"
     return (
@@ -85,12 +93,12 @@ def column_causes(plan: Plan, result: Result, bad: dict[str, CheckOutcome]) -> I
         return
     declared = {field.name for field in plan.columns}
     absent = [name for name in columns.absent if name in declared]
-    pairs = renamed(columns.extra, absent)
+    pairs = renamed(columns.extra, absent, plan.physical_names)
     readers = _readers(plan, columns, bad)
     if pairs:
         extra = ("file/additional-columns",) if set(columns.extra) <= set(pairs.values()) else ()
         subject = "the keys have" if plan.storage.format.is_json else "the header has"
-        words = f"{subject} {differ_in(pairs)}: {shown_pairs(pairs)}"
+        words = f"{subject} {differ_in(pairs, plan.physical_names)}: {shown_pairs(pairs)}"
         yield "column-names", words, (), (*_reading(readers, pairs), *extra)
     lacks = [name for name in absent if name not in pairs]
     failing = {own for each, own in readers.items() if each in bad and bad[each].status is Status.FAIL}

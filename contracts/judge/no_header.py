@@ -7,7 +7,7 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.judge.column_causes import differ_in, named, renamed, respelled, shown_pairs
+from lakegate.contracts.judge.column_causes import NO_NAMES, differ_in, named, renamed, respelled, shown_pairs
 from lakegate.contracts.judge.masks import mask
 from lakegate.contracts.words import limited_hints
 
@@ -32,8 +32,10 @@ _KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,39}")
 class _Text:
     """The beginning of a file."""
 
-    def __init__(self, line: str, csv: Csv, declared: tuple[str, ...], head: bytes) -> None:
-        self.line, self.csv, self.declared = line, csv, declared
+    def __init__(
+        self, line: str, csv: Csv, declared: tuple[str, ...], head: bytes, physical: Mapping[str, str]
+    ) -> None:
+        self.line, self.csv, self.declared, self.physical = line, csv, declared, physical
         self.below = head.decode(csv.encoding, "replace").splitlines()[1:MAX_LINES]
 
     @property
@@ -54,29 +56,33 @@ def cells(line: str, delimiter: str, quote: str) -> tuple[str, ...]:
 
 
 @limited_hints()
-def why_no_header(line: str, csv: Csv, declared: tuple[str, ...], head: bytes = b"") -> str:
-    """The first matching explanation; `head` is the beginning of the file."""
-    text = _Text(line, csv, declared, head)
+def why_no_header(
+    line: str, csv: Csv, declared: tuple[str, ...], head: bytes = b"", physical: Mapping[str, str] = NO_NAMES
+) -> str:
+    """The first matching explanation; `head` is the beginning of the file, `physical` has physical names by declared ones."""
+    text = _Text(line, csv, declared, head, physical)
     return next(filter(None, (explain(text) for explain in _EXPLANATIONS)), None) or _other_file(text)
 
 
-def other_names(found: Iterable[str], declared: Iterable[str]) -> str | None:
+def other_names(found: Iterable[str], declared: Iterable[str], physical: Mapping[str, str]) -> str | None:
     """How the names of a file differ from the declared ones; None where none of them resembles one."""
-    pairs = renamed(found, declared)
-    return f"the header has {differ_in(pairs)}: {shown_pairs(pairs)}" if pairs else None
+    pairs = renamed(found, declared, physical)
+    return f"the header has {differ_in(pairs, physical)}: {shown_pairs(pairs)}" if pairs else None
 
 
 @limited_hints()
-def why_no_keys(records: Sequence[Mapping[str, object]], declared: tuple[str, ...]) -> str:
+def why_no_keys(
+    records: Sequence[Mapping[str, object]], declared: tuple[str, ...], physical: Mapping[str, str] = NO_NAMES
+) -> str:
     """Why records have none of the declared keys."""
     keys = tuple(dict.fromkeys(key for record in records for key in record))
     if not keys:
         return (
             f"the records are empty objects, with none of the declared keys ({named(declared)}): deliver their values"
         )
-    pairs = renamed(keys, declared)
+    pairs = renamed(keys, declared, physical)
     if pairs:
-        return f"the keys have {differ_in(pairs)}: {shown_pairs(pairs)}"
+        return f"the keys have {differ_in(pairs, physical)}: {shown_pairs(pairs)}"
     for key in keys:
         values = [record[key] for record in records if key in record]
         inner = next((each[0] if isinstance(each, list) else each for each in values if each), None)
@@ -98,7 +104,7 @@ def separator_note(line: str) -> str | None:
 def _other_delimiter(text: _Text) -> str | None:
     for mark, words in SEPARATORS.items():
         names = text.cells(text.line, mark)
-        if mark != text.csv.delimiter and len(names) > 1 and renamed(names, text.declared):
+        if mark != text.csv.delimiter and len(names) > 1 and renamed(names, text.declared, text.physical):
             declare = f"csv.delimiter: {json.dumps(mark)}"
             promise = f"although the contract declares {text.delimiter}: write the file so, or declare {declare}"
             return f"the columns are separated by {words}, {promise}"
@@ -144,7 +150,7 @@ def _other_file(text: _Text) -> str:
 _EXPLANATIONS: tuple[Explain, ...] = (
     lambda text: separator_note(text.line),
     _other_delimiter,
-    lambda text: other_names(text.cells(text.line), text.declared),
+    lambda text: other_names(text.cells(text.line), text.declared, text.physical),
     _header_below,
     _one_column,
     _data,

@@ -54,6 +54,8 @@ class PlanField:
     shape: Shape = Shape.VALUE
     path: tuple[str, ...] = ()
     """Steps to a nested field: `.name` of a record, `[]` of a list, `{key}` and `{value}` of a map; empty for a column."""
+    physical: str | None = None
+    """The other name that the contract gives a column (`physicalName`): deliveries have `name`."""
 
     @property
     def place(self) -> tuple[str, ...]:
@@ -136,6 +138,11 @@ class Plan(VersionedDocument):
     def columns(self) -> tuple[PlanField, ...]:
         """The declared columns, without nested fields."""
         return tuple(each for each in self.fields if not each.path)
+
+    @property
+    def physical_names(self) -> dict[str, str]:
+        """The physical names of columns that have one, by their names."""
+        return {each.name: each.physical for each in self.columns if each.physical}
 
     def field(self, name: str) -> PlanField:
         """The declared field of that name; KeyError if there is none."""

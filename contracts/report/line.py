@@ -12,6 +12,7 @@ from lakegate.contracts.judge.codes import CODES
 from lakegate.contracts.judge.measured_numbers import lasting
 from lakegate.contracts.judge.verdict import Verdict
 from lakegate.contracts.report.templates import template
+from lakegate.contracts.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -174,7 +175,9 @@ def render_line(found: LineHistory) -> str:
     """The page."""
     made = columns(found)
     ages = found.ages
-    longest = max((age for _, age in ages), default=0.0)
+    longest, more = max((age for _, age in ages), default=0.0), len(found.rules) - MAX_RULES
+    late = sum(found.promised is not None and age > found.promised for _, age in ages)
+    of = f"of {counted(len(ages), 'delivery', 'deliveries')}"
     return template("line.html").render(
         found=found,
         times=last_times(found),
@@ -183,11 +186,11 @@ def render_line(found: LineHistory) -> str:
         columns=made,
         most=max((sum(each.counts.values()) for each in made), default=0) or 1,
         rules=found.rules[:MAX_RULES],
-        unlisted=max(len(found.rules) - MAX_RULES, 0),
+        unlisted=counted(more, "more rule is", "more rules are") if more > 0 else "",
         codes=CODES,
         ages=[(each, lasting(Fraction(age)), max(age, 0.0)) for each, age in ages],
         promised=lasting(found.promised) if found.promised is not None else "",
         limit=float(found.promised) if found.promised is not None else None,
         top=max(longest, float(found.promised or 0)) or 1,
-        late=sum(found.promised is not None and age > found.promised for _, age in ages),
+        late=counted(late, f"{of} was", f"{of} were"),
     )

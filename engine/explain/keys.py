@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from lakegate.contracts.door.file_signatures import UnreadableError
-from lakegate.contracts.judge.column_causes import LONGEST_COMPARED, plain, renamed
+from lakegate.contracts.judge.column_causes import LONGEST_COMPARED, NO_NAMES, plain, renamed
 from lakegate.contracts.judge.masks import mask
 from lakegate.contracts.judge.no_header import why_no_keys
 from lakegate.contracts.plan.result import Columns
@@ -16,7 +16,7 @@ from lakegate.engine.read.chunk import LINE, of_object
 from lakegate.engine.read.json_rows import OBJECT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from lakegate.contracts.plan.plan import Plan, PlanField
     from lakegate.engine.measure.partial import Partial
@@ -40,21 +40,25 @@ def columns_of_records(plan: Plan, source: Source, partials: Sequence[Partial]) 
         keys = {key for each in own for key in each.keys}
         if (OBJECT,) in keys and declared and not keys & declared:
             with of_object(part):
-                raise UnreadableError("header", why_no_keys(_first_records(source, own), _names(plan)))
+                raise UnreadableError(
+                    "header", why_no_keys(_first_records(source, own), _names(plan), plan.physical_names)
+                )
     seen = {key for each in partials for key in each.keys}
     absent = tuple(field.name for field in plan.fields if _is_absent(field, seen))
-    extra = undeclared({key for each in partials for key in each.extra}, absent)
+    extra = undeclared({key for each in partials for key in each.extra}, absent, plan.physical_names)
     found = (*(each for each in _names(plan) if each not in absent), *(each for each in extra if "." not in each))
     return Columns(found, absent, extra)
 
 
-def undeclared(keys: Iterable[str], absent: Iterable[str] = ()) -> tuple[str, ...]:
+def undeclared(
+    keys: Iterable[str], absent: Iterable[str] = (), physical: Mapping[str, str] = NO_NAMES
+) -> tuple[str, ...]:
     """Undeclared keys of records: those that are absent ones in another spelling, and the first others, sorted.
 
     Keys of objects can be data themselves: what neither looks like a name nor is spelled like an absent one is masked.
     """
     every = sorted({re.sub(r"\[[0-9]+\]", "[]", key) for key in keys})
-    pairs = renamed(every, absent)
+    pairs = renamed(every, absent, physical)
     first = islice((key for key in every if key not in pairs.values()), MAX_NAMED)
     known = {plain(name) for name in pairs}
     found = sorted({*pairs.values(), *first})

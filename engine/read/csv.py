@@ -178,7 +178,7 @@ def _columns(plan: Plan, header: str | None, head: bytes) -> Columns:
     declared = tuple(field.name for field in plan.fields)
     with of_object(0):
         if header is not None:
-            return columns_of(header, plan.csv, declared, head)
+            return columns_of(header, plan.csv, declared, head, plan.physical_names)
         refuse_header(first_line(head, plan.csv), plan.csv, declared)
         return Columns(declared)
 

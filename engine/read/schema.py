@@ -73,7 +73,7 @@ def columns_of(schema: Physical, plan: Plan, found: list[Found]) -> Columns:
     names = [name for name, _ in schema.parts]
     declared = [field.name for field in plan.columns]
     if not set(names) & set(declared):
-        words = other_names(names, declared)
+        words = other_names(names, declared, plan.physical_names)
         raise UnreadableError("header", words or "the file has none of the declared columns: is it of this dataset?")
     foreign = [(field, each) for field, each in found if each is not None and not holds(each, field)]
     return Columns(

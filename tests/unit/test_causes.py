@@ -189,6 +189,23 @@ def test_columns_are_one_reason_for_each_fault(name: str) -> None:
     assert [each.message for each in early_rejections(PLAN, columns)] == [message for _, _, message in expected]
 
 
+def test_physical_names_are_named_as_such() -> None:
+    """A file that has columns by their `physicalName` gets a hint, also where such a name resembles another column."""
+    physical = {"price": "AMT_01", "weight": "prices"}
+    fields = tuple(replace(each, physical=physical.get(each.name)) for each in FIELDS)
+    plan = replace(PLAN, fields=fields, policy=Policy(additional_fields=Additional.FORBID))
+    columns = Columns(("id", "prices", "AMT_01"), absent=("price", "weight"), extra=("prices", "AMT_01"))
+    mixed = Columns(("id", "AMT_01", "Weight"), absent=("price", "weight"), extra=("AMT_01", "Weight"))
+    hint = "physical names (`physicalName`), where files have the `name`"
+
+    assert reasons(answer(columns=columns), plan) == [
+        ("cause/column-names", "fail", f"the header has {hint}: 'AMT_01' should be price, 'prices' should be weight")
+    ]
+    assert [message for _, _, message in reasons(answer(columns=mixed), plan)] == [
+        "the header has another spelling: 'AMT_01' should be price, 'Weight' should be weight"
+    ]
+
+
 def test_a_renamed_column_explains_the_additional_one() -> None:
     """An extra column that is a declared one in another spelling is not a second fault; another extra one is."""
     plan = replace(PLAN, policy=Policy(additional_fields=Additional.FORBID))

@@ -7,6 +7,7 @@ import pytest
 from lakegate.contracts.door.file_signatures import UnreadableError
 from lakegate.contracts.door.header import HEAD, columns_of, first_line, text_of
 from lakegate.contracts.judge.column_causes import differ_in
+from lakegate.contracts.judge.no_header import why_no_keys
 from lakegate.contracts.model.storage import Csv, Storage
 from lakegate.contracts.plan.result import Columns
 from tests.deliveries.refusal import refusal_of
@@ -21,6 +22,20 @@ def refusal_of_header(head: bytes, csv: Csv = PLAIN) -> tuple[str, str]:
         columns_of(first_line(text, csv), csv, DECLARED, text)
 
     return refusal_of(read)
+
+
+def test_a_header_of_physical_names_is_explained() -> None:
+    """Where a file has none of the names, but columns by their `physicalName`, the refusal says so."""
+    physical = {"id": "CUST_NO", "name": "CUST_NM"}
+    hint = (
+        "physical names (`physicalName`), where files have the `name`: 'CUST_NO' should be id, 'CUST_NM' should be name"
+    )
+
+    def read() -> None:
+        columns_of("CUST_NO,CUST_NM,X", PLAIN, DECLARED, physical=physical)
+
+    assert refusal_of(read) == ("header", f"the header has {hint}")
+    assert why_no_keys([{"CUST_NO": 1}, {"CUST_NM": 2}], DECLARED, physical) == f"the keys have {hint}"
 
 
 @pytest.mark.parametrize(

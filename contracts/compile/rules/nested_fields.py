@@ -66,6 +66,7 @@ def planned(fields: tuple[Field, ...], *, with_inner: bool) -> tuple[PlanField, 
             field.classification,
             shape_of(field) if with_inner else Shape.VALUE,
             path if len(path) > 1 else (),
+            field.physical if len(path) == 1 and field.physical != field.name else None,
         )
         for ordinal, (field, path) in enumerate([*columns, *inner])
     )

@@ -77,7 +77,7 @@ def test_what_is_being_fetched_and_what_failed_is_shown(scheduled: Lakegate) -> 
 
     assert scheduled.ok("pull", "run", "orders") == "shop/orders_v1 is being pulled. lakegate pull list\n"
     assert "is being fetched since" in fetching
-    assert "after 1 failed attempts" in fetching
+    assert "after 1 failed attempt" in fetching
     assert "FAILED (too-large)" in scheduled.ok("pull", "list")
 
 

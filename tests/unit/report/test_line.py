@@ -95,7 +95,7 @@ def test_freshness_is_compared_with_its_promise() -> None:
     promised = Page(render_line(history_of("x", PERIOD, aged, promised=Fraction(86_400))))
     alone = Page(render_line(history_of("x", PERIOD, aged)))
 
-    assert "Promised: the youngest row at most 24 hours old. 1 of 2 deliveries were older" in promised.text
+    assert "Promised: the youngest row at most 24 hours old. 1 of 2 deliveries was older" in promised.text
     assert promised.labels[1] == "Age of the youngest row by delivery, the oldest first: 2 hours, 30 hours"
     assert ("line" in promised.elements, "line" in alone.elements) == (True, False)
     assert "The contract promises no freshness." in alone.text
@@ -112,7 +112,7 @@ def test_a_table_of_rules_is_bounded() -> None:
     """A page of ten thousand rules would not be read."""
     page = Page(render_line(history_of("x", PERIOD, [delivery(1)], map(str, range(1_001)))))
 
-    assert "1 more rules are not listed here." in page.text
+    assert "1 more rule is not listed here." in page.text
     assert page.elements.count("tr") == 1_001
 
 
