@@ -15,7 +15,7 @@ from lakegate.cli.escape import escaped
 from lakegate.cli.options import DEFAULT_STACK, Local, StackName
 from lakegate.cli.parents import ParentPaths, ParentPlaces
 from lakegate.contracts.errors import ContractError
-from lakegate.contracts.judge.judgement import blames_rows
+from lakegate.contracts.judge.judgement import blames_rows, percent
 from lakegate.contracts.model.policy import OnReject
 from lakegate.contracts.words import counted
 
@@ -55,12 +55,21 @@ def plan(  # noqa: PLR0913, PLR0917 - a command has these options
             terminal.answers().print(
                 "\n" * bool(at) + escaped(compiled.dataset), style="bold", markup=False, soft_wrap=True
             )
-        terminal.wide().print(explained(compiled))
+        print_explained(compiled)
         terminal.answers().print(f"\n{counted(len(compiled.checks), 'check')}; plan {compiled.digest}", markup=False)
 
 
-def explained(compiled: Plan) -> Table:
-    """The checks of a plan, rule by rule, in words."""
+def print_explained(compiled: Plan) -> None:
+    """Print the checks of a plan, rule by rule, and what rejects a whole file, in words."""
+    terminal.wide().print(_explained(compiled))
+    if compiled.policy.on_reject is OnReject.ROWS:
+        most = compiled.policy.max_rejected_share
+        share = f", more than {percent(most)} % of the rows that break a rule (`maxRejectedShare`)" if most < 1 else ""
+        line = f"The whole file is rejected by a rule of the file that fails{share}, and where every row breaks a rule."
+        terminal.answers().print(f"\n{line}", markup=False)
+
+
+def _explained(compiled: Plan) -> Table:
     table = Table(box=None, header_style="bold", pad_edge=False)
     for name in ("rule", "field"):
         table.add_column(name, no_wrap=True)

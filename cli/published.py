@@ -17,7 +17,7 @@ from lakegate.cli.inheriting import inherited_elements
 from lakegate.cli.line_statuses import status_of, statuses_of
 from lakegate.cli.options import DEFAULT_STACK, ApiUrl, AsJson, Local, StackName
 from lakegate.cli.over_http import Api
-from lakegate.cli.plan import explained
+from lakegate.cli.plan import print_explained
 from lakegate.cli.remote import list_contracts, refuse_options, show_contract
 from lakegate.contracts.errors import InputError
 from lakegate.contracts.inherit.resolve import resolve
@@ -204,7 +204,7 @@ def _show_resolved(version: dict[str, object], plans: dict[str, bytes], inherite
         for field in plan.fields:
             kind = field.type.value if field.shape is Shape.VALUE else field.shape.value
             terminal.answers().print(escaped(f"  {field.name}: {kind}"), markup=False, soft_wrap=True)
-        terminal.wide().print(explained(plan))
+        print_explained(plan)
         for each in inherited.get(dataset, ()):
             line = f"  {each['element']} from {each['version']} {each['path']}"
             terminal.answers().print(escaped(line), markup=False, soft_wrap=True)

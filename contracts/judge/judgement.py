@@ -115,10 +115,14 @@ def _whole(plan: Plan, result: Result, outcomes: tuple[CheckOutcome, ...]) -> Ch
         because = "every row breaks a rule"
     else:
         share = f"{Decimal(100 * bad / result.rows):.2g}"
-        limit = f"{(Decimal(most) * 100).normalize():f}"
-        because = f"{share} % of the rows break a rule, more than {limit} % (`maxRejectedShare`)"
+        because = f"{share} % of the rows break a rule, more than {percent(most)} % (`maxRejectedShare`)"
     message = f"the whole file is rejected, although `onReject` is `rows`, because {because}"
     return CheckOutcome(WHOLE, "file", "file", (), Status.FAIL, "", "", None, message)
+
+
+def percent(share: Decimal) -> str:
+    """A share as percent, without zeros at its end."""
+    return f"{(share * 100).normalize():f}"
 
 
 def counts_of(plan: Plan, judgement: Judgement) -> Counts:
