@@ -38,6 +38,7 @@ MALFORMED = {
     "encoding": ("is", "are", "not valid UTF-8, which JSON is written in: save the file as UTF-8"),
     "nul": ("holds", "hold", "NUL characters"),
     "too_long": ("is", "are", "longer than 1 MiB"),
+    "elements": ("has", "have", "more than 524,288 values in lists and maps: deliver each element as a record"),
     "json": ("is", "are", "no JSON (RFC 8259)"),
     "nan": ("holds", "hold", "NaN or Infinity, which JSON does not have: write null"),
     "python": (

@@ -7,6 +7,8 @@ from lakegate.contracts.words import counted
 
 LONGEST_RECORD = 1 << 20
 """Bytes of one record; a longer one is malformed, because it would be one value in memory."""
+MAX_INSIDE = LONGEST_RECORD // 2
+"""Values in lists and maps of one record, as many as one of JSON has at most; and of all records that are measured at a time."""
 LONGEST_LINE = 16 << 20
 """Bytes of one line of plain text; a longer one makes the file unreadable."""
 PIECE = 1 << 20

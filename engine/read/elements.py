@@ -74,6 +74,20 @@ class Elements:
         return Elements(parts, self.rows.take(parents), depth, at)
 
 
+def count_inside(array: pa.Array, *, is_inside: bool = False) -> int:
+    """The number of values in lists and maps, at every level: elements, keys, and members of records that are elements."""
+    own = len(array) if is_inside else 0
+    if pa.types.is_struct(array.type):
+        members = (array.field(at) for at in range(array.type.num_fields))
+        return own + sum(count_inside(each, is_inside=is_inside) for each in members)
+    if pa.types.is_map(array.type):
+        whole = pa.concat_arrays([array.slice(0, 0), array])
+        return own + sum(count_inside(each, is_inside=True) for each in (whole.keys, whole.items))
+    if pa.types.is_list(array.type) or pa.types.is_large_list(array.type) or pa.types.is_fixed_size_list(array.type):
+        return own + count_inside(pc.list_flatten(array), is_inside=True)
+    return own
+
+
 def sizes(array: pa.Array, kind: Physical) -> pa.Array:
     """The number of elements of each list, of entries of each map, or of members of each record that have a value."""
     if kind.kind is not Kind.RECORD:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol
 
@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 
 from lakegate.contracts.plan.population import read_as
 from lakegate.contracts.plan.predicate import NoRepeats, Size
-from lakegate.engine.read.bounds import LONGEST_RECORD
+from lakegate.engine.read.bounds import LONGEST_RECORD, MAX_INSIDE
 from lakegate.engine.read.chunk import AT, MAX_LINES, ROW, Chunk, Malformed, Share
-from lakegate.engine.read.elements import Elements, repeats, sizes
+from lakegate.engine.read.elements import Elements, count_inside, repeats, sizes
 from lakegate.engine.read.json_rows import levels
 from lakegate.engine.read.schema import columns_of, found_in, names_of, schema_of
 from lakegate.engine.read.table_columns import counted_expression, is_binary, raw_name, valid_name
@@ -78,8 +78,9 @@ class TableSource:
         """See `Source`."""
         row = 0
         for batch in self.reader.batches(share, self.names):
-            yield self._chunk(batch, row)
-            row += batch.num_rows
+            for piece in self._pieces(batch):
+                yield self._chunk(piece, row)
+                row += piece.num_rows
 
     def originals(self, share: Share) -> Iterator[pa.Table]:
         """See `Source`."""
@@ -94,7 +95,22 @@ class TableSource:
         """The columns that are read, in the order of `names`."""
         return [batch.column(batch.schema.get_field_index(name)) for name in self.names]
 
+    def _pieces(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """The rows in pieces with a bounded number of values in lists, which take far more memory there than in a batch."""
+        half = batch.num_rows // 2
+        if half == 0 or not self._has_too_many(batch):
+            yield batch
+        else:
+            yield from self._pieces(batch.slice(0, half))
+            yield from self._pieces(batch.slice(half))
+
+    def _has_too_many(self, batch: pa.RecordBatch) -> bool:
+        return sum(map(count_inside, self._columns(batch))) > MAX_INSIDE
+
     def _chunk(self, batch: pa.RecordBatch, first: int) -> Chunk:
+        if batch.num_rows == 1 and self._has_too_many(batch):
+            nothing = self._chunk(batch.slice(0, 0), first)
+            return replace(nothing, lines=1, size=1, malformed=(Malformed("elements", 1, (first,)),))
         columns = zip(self.kinds.items(), self._columns(batch), strict=True)
         parts = {f".{name}": (column, kind) for (name, kind), column in columns}
         records = Elements(parts, pa.arange(first, first + batch.num_rows))

@@ -79,7 +79,7 @@ class Judge:
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
 
-    def __call__(self, storage: Storage, content: bytes) -> tuple[int, int, str]:
+    def __call__(self, storage: Storage, content: bytes, contract: str = CONTRACT) -> tuple[int, int, str]:
         """Exit code, peak of the resident memory in bytes, and verdict."""
         given, taken = self._process.stdin, self._process.stdout
         assert given is not None
@@ -87,7 +87,7 @@ class Judge:
         with TemporaryDirectory() as name:
             folder = Path(name)
             form = {"format": storage.format.value, "compression": storage.compression.value}
-            (folder / "contract.yaml").write_text(CONTRACT.replace("FORM", json.dumps(form)))
+            (folder / "contract.yaml").write_text(contract.replace("FORM", json.dumps(form)))
             (folder / "data").write_bytes(content)
             words = ["check", "--json", "--contract", str(folder / "contract.yaml"), str(folder / "data")]
             request = {"words": words, "out": str(folder / "out"), "modules": str(folder / "modules")}
@@ -156,6 +156,33 @@ def test_a_bomb_is_judged_in_bounded_memory(name: str, judged: Judge, small: int
 
     assert (code, verdict) == (1, "rejected")
     assert above <= ABOVE
+
+
+LISTS: dict[str, Callable[[], tuple[pa.Array, str]]] = {
+    "2.4 million whole numbers": lambda: (pa.array([list(range(2_400_000))], pa.list_(pa.int64())), "rejected"),
+    "8 million equal ones": lambda: (
+        pa.ListArray.from_arrays(pa.array([0, 8_000_000], pa.int32()), pa.repeat(True, 8_000_000)),
+        "rejected",
+    ),
+    "4 million in rows": lambda: (
+        pa.ListArray.from_arrays(pa.arange(0, 4_000_001, 400_000).cast(pa.int32()), pa.repeat(True, 4_000_000)),
+        "accepted",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_long_lists_are_judged_in_bounded_memory(name: str, judged: Judge, small: int) -> None:
+    """Each element is measured: a list of too many makes its record malformed, and few records are measured at a time."""
+    items, expected = LISTS[name]()
+    kind = "boolean" if pa.types.is_boolean(items.type.value_type) else "integer"
+    column = f"{{name: name, logicalType: array, required: true, items: {{logicalType: {kind}, required: true}}}}"
+    contract = CONTRACT.replace("{name: name, logicalType: string, required: true, unique: true}", column)
+    content = as_parquet(pa.table({"id": list(range(len(items))), "name": items}), compression="zstd")
+    code, peak, verdict = judged(Storage(Format.PARQUET), content, contract)
+
+    assert (code, verdict) == (int(expected == "rejected"), expected)
+    assert peak - small <= ABOVE
 
 
 def digits(size: int, count: int, step: int) -> Iterator[str]:

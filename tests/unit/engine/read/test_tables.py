@@ -17,8 +17,9 @@ from lakegate.contracts.lint.examine import read as contract_of
 from lakegate.contracts.model.policy import OnReject, Policy
 from lakegate.contracts.model.storage import Format, Storage
 from lakegate.contracts.plan.result import Columns, IncompatibleType
-from lakegate.engine.read import arrow_tables, avro, avro_blocks
+from lakegate.engine.read import arrow_tables, avro, avro_blocks, tables
 from lakegate.engine.read.bounds import unreadable
+from lakegate.engine.read.elements import count_inside
 from tests.deliveries.delivery import plan_of
 from tests.deliveries.written import as_parquet, written
 from tests.engine.formats import FIELDS, KINDS, NESTED, ROWS, TABLE, nested_plan
@@ -163,6 +164,34 @@ def test_a_long_text_makes_its_record_malformed(form: Format, tmp_path: Path) ->
     found = read(plan(form, id="integer", name="string"), tmp_path, written(table, Storage(form)))
 
     assert (found.rows, found.malformed, found.sizes) == ([(0, 0), (0, 2)], [("too_long", 1, 1)], {0: 3})
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_record_with_too_many_elements_is_malformed(
+    form: Format, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counted with its row, and its elements are not measured; those of its neighbours are, some rows at a time."""
+    monkeypatch.setattr(tables, "MAX_INSIDE", 4)
+    codes = [[1, 2], [3, 4, 5, 6], [1, 2, 3, 4, 5], None, [], [7], [8, 9, 10], [11]]
+    table = pa.table({"id": list(range(8)), "codes": pa.array(codes, pa.list_(pa.int64()))})
+    found = read(nested_plan(Storage(form)), tmp_path, written(table, Storage(form)))
+
+    assert ([row for _, row in found.rows], found.malformed) == ([0, 1, 3, 4, 5, 6, 7], [("elements", 1, 2)])
+    assert [values["codes[]"] for _, _, _, values in found.levels[CODES]] == [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]
+    assert found.sizes == {0: 8}
+
+
+def test_values_inside_are_counted_at_every_level() -> None:
+    """Members of elements too: each of them is a column of the level."""
+    record = pa.struct({"a": pa.int64(), "b": pa.list_(pa.int64())})
+    rows = [[{"a": 1, "b": [1, 2]}, {"a": 2, "b": None}], None, [{"a": 3, "b": []}]]
+
+    assert count_inside(pa.array(rows, pa.list_(record))) == 3 * 3 + 2
+    assert count_inside(pa.array(rows, pa.list_(record)).slice(2)) == 3
+    assert count_inside(pa.array([{"a": 1, "b": [1, 2]}], record)) == 2
+    assert count_inside(pa.array([[("x", [1, 2])], None], pa.map_(pa.string(), pa.list_(pa.int64())))) == 1 + 1 + 2
+    assert count_inside(pa.array([[1, 2], [3, 4]], pa.list_(pa.int64(), 2))) == 4
+    assert count_inside(pa.array([1, 2])) == 0
 
 
 @pytest.mark.parametrize("form", FORMATS)
