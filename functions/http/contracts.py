@@ -75,7 +75,7 @@ def publish(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
             raise HttpProblem(409, "confirmation-needed", detail, effects=effects, children=children)
         place = {"location": f"{PATH}/{quote(compiled.contract, safe='')}"}
         if dependencies.places.needs_approval and not change.is_done:
-            proposal = run(propose(dependencies, compiled), dependencies.clock)
+            proposal = run(propose(dependencies, compiled, request.holder), dependencies.clock)
             waiting = {"id": compiled.contract, "version": compiled.version, "proposal": proposal.digest}
             return HttpAnswer(202, {**waiting, "expiresAt": proposal.expires_at}, _warned(change.warnings))
         run(make_valid(dependencies, compiled), dependencies.clock)

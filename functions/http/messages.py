@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
@@ -31,6 +32,9 @@ CALLBACK_ROUTE: Final = "POST /api/v1/workload/{id}/callback"
 OF_CONTRACT: Final = "/data-contract/{id}"
 """Of routes whose address names a contract: by IAM a caller may use this one, and of others nothing is known."""
 CLAIM: Final = "lakegate_contracts"
+HOLDER: Final = "lakegate_arn"
+"""The claim that names the AWS identity of the person who has the token."""
+ARN: Final = re.compile(r"arn:aws[a-z-]*:(iam::[0-9]{12}:user|sts::[0-9]{12}:assumed-role)/[!-~]{1,1000}", re.ASCII)
 """The claim of a token that limits its holder to contracts."""
 
 
@@ -52,6 +56,8 @@ class HttpRequest:
     query: Mapping[str, str] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
+    holder: str = ""
+    """The ARN of the person who has the token, by its claim; empty without it, and by IAM."""
     token: str = field(default="", repr=False)
     """Random: what the request creates is known by it, also when it is sent again under the same `Idempotency-Key`."""
 
@@ -161,6 +167,7 @@ class GatewayEvent:
             self.event.get("queryStringParameters") or {},
             headers,
             self._body(),
+            holder_of(authorizer),
         )
 
     def _body(self) -> bytes:
@@ -187,6 +194,12 @@ def caller_of(authorizer: Mapping[str, Any]) -> str:
     if issuer.startswith("https://") and subject:
         return f"{quote(issuer, safe=':/')}#{quote(subject, safe='')}"
     raise HttpProblem(401, "unauthenticated", "The request was signed by nobody whom API Gateway names.")
+
+
+def holder_of(authorizer: Mapping[str, Any]) -> str:
+    """The ARN of a user or of a role's session that the claim of a token names; empty where it names none."""
+    found = str(((authorizer.get("jwt") or {}).get("claims") or {}).get(HOLDER) or "")
+    return found if ARN.fullmatch(found) else ""
 
 
 def contracts_of(authorizer: Mapping[str, Any], authorization: str) -> tuple[str, ...]:

@@ -34,13 +34,16 @@ if TYPE_CHECKING:
 
 IDENTITY_CENTER: Final = "AWSReservedSSO_"
 """Beginning of the roles whose sessions IAM Identity Center names after its users; nobody else can make such a role."""
+OF_PERSON: Final = "="
+"""Between a token, which contains none, and the ARN of the person who has it."""
 PROPOSAL_LIFETIME: Final = timedelta(days=14)
 """How long a proposal can be approved."""
 
 
-def propose(dependencies: Dependencies, compiled: CompiledContract) -> Steps[Proposal]:
+def propose(dependencies: Dependencies, compiled: CompiledContract, holder: str = "") -> Steps[Proposal]:
     """Leave a proposal in the place of the one that was there. Raises IncompatibleVersion and InputError as `publish`.
 
+    `holder`: the ARN of the person who has the caller's token. Without it nobody could approve: raises InputError.
     The same proposal of the same person is left as it is, while it is valid.
     """
     seen = dependencies.registry.contract(compiled.contract)
@@ -51,7 +54,7 @@ def propose(dependencies: Dependencies, compiled: CompiledContract) -> Steps[Pro
     if any(each.version == publication.version and each.document != publication.document for each in seen.versions):
         raise InputError(ANOTHER_CONTENT)
     before = dependencies.registry.proposal(compiled.contract, compiled.version)
-    now, caller = dependencies.clock.now(), dependencies.identity.caller()
+    now, caller = dependencies.clock.now(), proposer_of(dependencies.identity.caller(), holder)
     proposal = Proposal(publication, caller, now.isoformat(), (now + PROPOSAL_LIFETIME).isoformat(), seen.revision)
     if before is not None and _is_same(before, proposal) and not is_expired(before, now):
         return before
@@ -66,6 +69,21 @@ def propose(dependencies: Dependencies, compiled: CompiledContract) -> Steps[Pro
             "somebody else has proposed or changed something of this contract meanwhile: look at `lakegate proposals`"
         ) from None
     return proposal
+
+
+def proposer_of(caller: str, holder: str) -> str:
+    """The proposer as a proposal and its record name them: a caller by IAM, or a token and the person who has it.
+
+    Raises InputError for a token without a person: only people with an ARN approve, and a token cannot be compared with one.
+    """
+    if caller.startswith("arn:"):
+        return caller
+    if not holder:
+        raise InputError(
+            "a token without the claim `lakegate_arn` cannot propose, because nobody could approve: let its issuer name the"
+            " ARN of the person who has it, or propose with rights in the account (lakegate publish)"
+        )
+    return f"{caller}{OF_PERSON}{holder}"
 
 
 def approve(dependencies: Dependencies, compiled: CompiledContract, proposal: Proposal) -> Steps[Publication]:
@@ -108,8 +126,9 @@ def not_apart(one: str, other: str) -> str | None:
     """Why two callers may be one person; None: they are two, empty: they are the same.
 
     Sessions of a role are one person, because its holder chooses their names, but those of IAM Identity Center, which are
-    the users' names. A token and an ARN cannot be compared.
+    the users' names. A token is compared by the person who has it; one that names none cannot be compared with an ARN.
     """
+    one, other = (each if each.startswith("arn:") else each.partition(OF_PERSON)[2] or each for each in (one, other))
     if one == other:
         return ""
     if one.startswith("arn:") != other.startswith("arn:"):

@@ -9,18 +9,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.errors import ContractError, Problem
+from lakegate.contracts.errors import ContractError, InputError, Problem
 from lakegate.contracts.lake.lifecycle import ParentNotice
 from lakegate.functions.usecases import compile_contract
+from lakegate.functions.usecases.approval import approve
 from lakegate.functions.usecases.routing import add_route
 from lakegate.functions.usecases.steps import run
+from lakegate.functions.usecases.workflows import referred_of
 from lakegate.infra.local.clone import ROOT
-from tests.fakes.identity import ALICE, BOB
+from tests.fakes.identity import ALICE, BOB, MemoryIdentity
 from tests.unit.api.conftest import CONTRACTS, document, signed
 from tests.unit.usecases.test_parents import policy, product
 
 if TYPE_CHECKING:
-    from tests.unit.api.conftest import Api
+    from tests.unit.api.conftest import Answer, Api
 
 DCM = (ROOT / "contracts/examples/weather.dcm.yaml").read_text()
 DCM_ID = "brazil-se-weather-contract-inmet-weather-domain-1.0.0"
@@ -195,6 +197,42 @@ def test_with_approval_a_proposal_is_left(served: Api) -> None:
     }
     assert waiting.proposer == ALICE
     assert env.dependencies.registry.contract("shop").versions == ()
+
+
+def proposed(served: Api, **claims: str) -> Answer:
+    """What the API answers to a document that a token proposes; in its subject is an ARN of its own choice."""
+    token = {"jwt": {"claims": {"iss": "https://issuer.example", "sub": "a=arn:x", **claims}, "scopes": []}}
+    return served.call(f"POST {CONTRACTS}", json.dumps(document()).encode(), authorizer=token)
+
+
+def test_what_a_token_proposed_is_approved_by_another_person(served: Api) -> None:
+    """The claim of the token names the person: who is the same, by any token or by the ARN, cannot approve."""
+    env = served.env
+    env.dependencies = replace(env.dependencies, places=replace(env.dependencies.places, needs_approval=True))
+    answer = proposed(served, lakegate_arn=ALICE)
+    (waiting,) = env.dependencies.registry.proposals()
+    compiled = compile_contract.compile_document(
+        document().encode(), referred_of(env.dependencies, document().encode())
+    )
+    with pytest.raises(InputError, match="another person has to approve"):
+        run(approve(env.dependencies, compiled, waiting), env.dependencies.clock)
+    by_bob = replace(env.dependencies, identity=MemoryIdentity(BOB))
+    run(approve(by_bob, compiled, waiting), env.dependencies.clock)
+
+    assert (answer.status, waiting.proposer) == (202, f"https://issuer.example#a%3Darn%3Ax={ALICE}")
+    assert [each.version for each in env.dependencies.registry.contract("shop").versions] == ["1.0.0"]
+
+
+@pytest.mark.parametrize("claim", ["", "alice", "arn:aws:s3:::bucket", f"{ALICE} x", "arn:aws:iam::1:user/a"])
+def test_a_token_that_names_no_person_cannot_propose(served: Api, claim: str) -> None:
+    """Nobody could approve it: one error that states what to do, and no proposal is left."""
+    env = served.env
+    env.dependencies = replace(env.dependencies, places=replace(env.dependencies.places, needs_approval=True))
+    answer = proposed(served, **({"lakegate_arn": claim} if claim else {}))
+
+    assert (answer.status, answer.body["type"]) == (400, "urn:lakegate:problem:refused")
+    assert "without the claim `lakegate_arn`" in answer.body["detail"]
+    assert env.dependencies.registry.proposals() == ()
 
 
 def test_a_contract_is_answered_as_dcm_has_it(served: Api) -> None:

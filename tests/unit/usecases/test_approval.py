@@ -26,6 +26,10 @@ NEXT = replace(COMPILED, version="1.1.0", document=text("1.1.0", NOTE))
 CHANGED = replace(NEXT, document=text("1.1.0", NOTE | {"name": "other"}))
 
 
+ROLE = "arn:aws:sts::123456789012:assumed-role/publisher"
+TOKEN = "https://issuer.example#alice"
+
+
 def by(env: Environment, person: str) -> Dependencies:
     return replace(env.dependencies, identity=MemoryIdentity(person))
 
@@ -70,10 +74,8 @@ def test_approving_twice_is_approving_once() -> None:
 
 def test_nobody_approves_a_proposal_of_their_own() -> None:
     """Neither by the same ARN, nor by another name that one person may have: a session of the same role, or a token."""
-    role = "arn:aws:sts::123456789012:assumed-role/publisher"
-    token = "https://issuer.example#alice"
     env = Environment()
-    for one, other in ((ALICE, ALICE), (f"{role}/a", f"{role}/b"), (token, ALICE), (ALICE, token), (token, token)):
+    for one, other in ((ALICE, ALICE), (f"{ROLE}/a", f"{ROLE}/b"), (ALICE, TOKEN)):
         with pytest.raises(InputError, match="another person"):
             approved(env, proposed(env, person=one), person=other)
 
@@ -83,6 +85,25 @@ def test_nobody_approves_a_proposal_of_their_own() -> None:
 @pytest.mark.parametrize(
     ("one", "other"),
     [
+        (TOKEN, ALICE),
+        (TOKEN, TOKEN),
+        (f"{TOKEN}={ALICE}", ALICE),
+        (f"{TOKEN}={ALICE}", f"https://issuer.example#b={ALICE}"),
+        (f"{TOKEN}={ALICE}", TOKEN),
+        (f"{TOKEN}={ROLE}/a", f"{ROLE}/b"),
+    ],
+)
+def test_one_person_may_have_a_token_and_an_arn(one: str, other: str) -> None:
+    """A token is compared by the ARN that it names; one that names none, as older releases let propose, not at all."""
+    assert not_apart(one, other) is not None
+    assert not_apart(other, one) is not None
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (f"{TOKEN}={ALICE}", BOB),
+        (f"{TOKEN}={ALICE}", f"{TOKEN}={BOB}"),
         ("https://issuer.example#alice", "https://issuer.example#bob"),
         ("arn:aws:sts::123456789012:assumed-role/publisher/a", "arn:aws:sts::123456789012:assumed-role/approver/a"),
         ("arn:aws:sts::123456789012:assumed-role/publisher/a", "arn:aws:sts::210987654321:assumed-role/publisher/a"),
