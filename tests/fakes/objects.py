@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lakegate.contracts.errors import InputError
 from lakegate.functions.ports.errors import AccessDenied, ConditionFailed, NotFound
-from lakegate.functions.ports.objects import ObjectVersion, VersionPage
+from lakegate.functions.ports.objects import Address, ObjectVersion, VersionPage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from datetime import datetime, timedelta
 
     from lakegate.functions.ports.errors import PortError
-    from lakegate.functions.ports.objects import Address
     from tests.fakes.fault_injector import FaultInjector, VirtualClock
 
 MAX_KEY_BYTES = 1024
@@ -55,7 +54,7 @@ class MemoryObjects:
         self._replaced: dict[str, datetime] = {}
         """Since when a version is not current."""
         self.read_hooks: list[Callable[[Address], None]] = []
-        """Called after each read of bytes: what others do to an object between two reads of it."""
+        """Called after each read of bytes, of a description and of a last page of versions: what others do between two reads."""
         self.locked: dict[str, type[PortError]] = {}
         """Versions that nobody but their producer can read, and how S3 refuses: AccessDenied or Archived."""
         self.written_bytes = 0
@@ -72,13 +71,15 @@ class MemoryObjects:
         described = self._find(address)[0]
         if self.locked.get(described.version) is AccessDenied:
             raise AccessDenied
+        if self.read_hooks:
+            self._was_read(address)
         return described
 
     def read(self, address: Address, start: int = 0, length: int | None = None) -> bytes:
         """A range of a version's bytes."""
         body = self._readable(address)[1]
-        for hook in self.read_hooks:
-            hook(address)
+        if self.read_hooks:
+            self._was_read(address)
         return body[start:] if length is None else body[start : start + length]
 
     def versions(self, bucket: str, prefix: str, after: str | None = None, limit: int = 1000) -> VersionPage:
@@ -94,6 +95,9 @@ class MemoryObjects:
                 return VersionPage(tuple(page), f"{last[1]}/{last[0]}")
             page.append(described)
             last = key, stored.ordinal
+        if self.read_hooks:
+            for key in dict.fromkeys(each.key for each in page):
+                self._was_read(Address(bucket, key))
         return VersionPage(tuple(page), None)
 
     def put(  # noqa: PLR0913 - as the port
@@ -155,6 +159,10 @@ class MemoryObjects:
         """What a reader without version ids sees: for tests."""
         found = {key: stored[-1] for key, stored in self.buckets[bucket].items() if key.startswith(prefix)}
         return {key: stored.body for key, stored in found.items() if stored.described}
+
+    def _was_read(self, address: Address) -> None:
+        for hook in tuple(self.read_hooks):  # one may end itself
+            hook(address)
 
     def _find(self, address: Address) -> tuple[ObjectVersion, bytes]:
         stored = self.buckets[address.bucket].get(address.key, ())

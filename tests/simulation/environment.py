@@ -25,12 +25,13 @@ from tests.simulation.contract import ACCEPTED, DIGESTS, PLANS, digest, kind, me
 from tests.simulation.sliced_job import slices_of, time_of
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping
+    from collections.abc import Callable, Generator, Mapping
     from datetime import datetime
 
     from lakegate.contracts.plan.plan import Plan
     from lakegate.functions.ports.errors import PortError
     from lakegate.functions.ports.objects import ObjectVersion
+    from lakegate.functions.workload import Workload
     from tests.fakes.objects import Stored
 
 LANDING, LAKE = "landing", "lake"
@@ -91,6 +92,27 @@ class Upload:
         return self.version.key.startswith(PREFIX)
 
 
+@dataclass(slots=True, eq=False)
+class ReadHook:
+    """Somebody who waits for the reads of an object, and acts once."""
+
+    hooks: list[Callable[[Address], None]]
+    """All who wait."""
+    bucket: str
+    key: str
+    """The end of the object's."""
+    passed: int
+    """Reads that are let pass before the one that is waited for."""
+    act: Callable[[str], None]
+
+    def __call__(self, read: Address) -> None:
+        if read.bucket == self.bucket and read.key.endswith(self.key):
+            self.passed -= 1
+            if self.passed < 0:
+                self.hooks.remove(self)
+                self.act(read.key)
+
+
 @dataclass(slots=True)
 class Environment:
     """In-memory doubles, gate, and pending events."""
@@ -133,6 +155,10 @@ class Environment:
     """Batches whose token somebody else has used."""
     free: set[tuple[str, int]] = field(default_factory=set)
     """Attempts that the judge function could not hold, or that it was gone for: they cost none of a round's."""
+    results: dict[str, tuple[str, bytes]] = field(default_factory=dict)
+    """By their digests the results that somebody exchanged, and those that took their place: key and bytes."""
+    told: dict[str, bytes] = field(default_factory=dict)
+    """By their digests the content that results of the second kind are about, in place of what was uploaded."""
     effects: int = 0
     runs_seen: int = 1
     stranger: str = ""
@@ -234,6 +260,41 @@ class Environment:
         if batch and not self.memory.rows.batches.get(batch).run and batch not in self.memory.jobs.tokens:
             self.memory.jobs.tokens[batch] = self.stranger
             self.collided.add(batch)
+
+    def after_read(self, bucket: str, key: str, passed: int, act: Callable[[str], None]) -> None:
+        """Somebody acts between two reads of an object, whose key ends so: `passed` reads after the next one."""
+        hooks = self.memory.objects.read_hooks
+        hooks.append(ReadHook(hooks, bucket, key, passed, act))
+
+    def exchange(self, upload: Upload, key: str) -> None:
+        """The result of an attempt is replaced by one of the same attempt that is about another content."""
+        own = self.lake[key][-1].body
+        result = Result.from_bytes(own)
+        if kind(upload.body) not in {"good", "mild", "bad"} or result.does_not_fit or result.slices or result.merge:
+            return
+        word = b"good:" if kind(upload.body) == "bad" else b"bad:"
+        told = word.ljust(len(upload.body), b"1")
+        other = replace(result, measurements=measurements_of(told), rejected_rows=int(word == b"bad:")).to_bytes()
+        self.results |= {digest(own): (key, own), digest(other): (key, other)}
+        self.told[digest(other)] = told
+        self.memory.objects.land(Address(LAKE, key), other, "sha256")
+
+    def exchanged(self, workload: str) -> tuple[str, bytes] | None:
+        """Key and bytes of the result that was decided on, if it is one of those that were exchanged."""
+        row = self.memory.rows.rows.get(workload)
+        return self.results.get(row.decision.result) if row is not None and row.decision is not None else None
+
+    def restore(self, key: str, result: bytes) -> bool:
+        """Put a result back. Returns False where it is there already."""
+        if self.lake[key][-1].body == result:
+            return False
+        self.memory.objects.land(Address(LAKE, key), result, "sha256")
+        return True
+
+    def measured(self, row: Workload) -> bytes:
+        """The content that a decision is about: what was uploaded, or what an exchanged result has in its place."""
+        assert row.decision is not None
+        return self.told.get(row.decision.result, self.by_version[(row.landed or row.source).version].body)
 
     def deploy(self) -> None:
         """A new release: from now on functions start with another job in their settings; those under way keep theirs.

@@ -536,7 +536,7 @@ class Promises:
         if len(stored) > 1:
             raise Violation("P3", "a destination was written twice")
         assert row.pin is not None
-        if truth(row.pin.plan, body) not in ACCEPTED and not waived_rightly(row):
+        if truth(row.pin.plan, self.env.measured(row)) not in ACCEPTED and not waived_rightly(row):
             raise Violation("P22", "bytes are visible that the pinned contract does not accept")
 
     def _listed(self, key: str, stored: list[Stored]) -> None:
@@ -621,7 +621,7 @@ class Promises:
             listed = [(each.key, each.version, each.size, each.checksum) for each in block.objects]
             if listed != [(o.key, o.version, o.size, o.checksum) for o in stored if o]:
                 raise Violation("P3", "a block lists other objects than those stored")
-        body = self.upload_of(row).body
+        body = self.env.measured(row)
         rejected = 1 if body.startswith((b"split", b"bad")) else 0
         if (block.rows, block.rejected_rows) != (
             (len(body), rejected) if row.decision and row.decision.result else (None, None)
@@ -640,11 +640,11 @@ class Promises:
         elif "duplicate-content" in reasons:
             holds = any(self._took(row, other) for other in self.rows.values())
         elif declined_rightly(row):
-            holds = truth(row.pin.plan, self.upload_of(row).body) in ACCEPTED and row.decision.verdict == "rejected"
+            holds = truth(row.pin.plan, self.env.measured(row)) in ACCEPTED and row.decision.verdict == "rejected"
         elif row.waiver is not None:
             holds = self._waived(row)
         else:
-            expected = self.slices.verdict(row, truth(row.pin.plan, self.upload_of(row).body))
+            expected = self.slices.verdict(row, truth(row.pin.plan, self.env.measured(row)))
             wanted = self.lines.verdict(row, {"refused": "rejected"}.get(expected, expected))
             holds = row.decision.verdict == wanted and (not row.decision.result or self.lines.warned(row))
         if not holds:

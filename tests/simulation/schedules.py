@@ -18,7 +18,7 @@ from lakegate.functions.ports.signing import UNSIGNED
 from tests.fakes.identity import ALICE, BOB
 from tests.fakes.jobs import Ending
 from tests.simulation.choices import Choices
-from tests.simulation.environment import ALONE, BATCHES, PREFIX, SIGNED, Environment
+from tests.simulation.environment import ALONE, BATCHES, LAKE, LANDING, PREFIX, SIGNED, Environment
 from tests.simulation.lifecycle import BEGINNINGS, COMMANDS, begin, command
 from tests.simulation.promises import Violation
 from tests.simulation.sliced_acts import BODIES as SLICED_BODIES
@@ -94,6 +94,7 @@ def _run(choices: Choices, trace: list[str] | None, *, is_sliced: bool) -> Ran:
     for is_last in (False, True):
         _storm(stage, choices, states)
         calm = True
+        env.memory.objects.read_hooks.clear()
         stage.log("nothing more goes wrong")
         sweeps = max(sweeps, settle(stage))
         if env.memory.rows.pauses:
@@ -106,6 +107,7 @@ def _run(choices: Choices, trace: list[str] | None, *, is_sliced: bool) -> Ran:
                 _answer(stage, choices)
             _storm(stage, choices, states)
             calm = True
+            env.memory.objects.read_hooks.clear()
             sweeps = max(sweeps, settle(stage))
             stage.pass_time(31 * 24 * 60)
             sweeps = max(sweeps, settle(stage))
@@ -217,6 +219,26 @@ def _delete(stage: Stage, choices: Choices) -> None:
     upload = stage.env.uploads[choices.pick(len(stage.env.uploads))]
     stage.log(f"the producer deletes version {upload.version.version}")
     stage.env.delete(upload)
+
+
+def _exchange(stage: Stage, choices: Choices) -> None:
+    """Right after a read of what others can write, one of them does: who reads it again finds another object."""
+    env, kind, passed = stage.env, choices.pick(4), choices.pick(3)
+    upload = env.uploads[choices.pick(len(env.uploads))]
+    version = upload.version
+    stage.log(f"somebody waits until what follows was read {1 + passed} times")
+    if kind == 0:
+        stage.log(f"    then the producer deletes version {version.version}")
+        env.after_read(LANDING, version.key, passed, lambda _: env.delete(upload))
+    elif kind == 1:
+        body = BODIES[choices.pick(len(BODIES))]
+        stage.log(f"    then the producer uploads {body.decode() or 'nothing'!r} to {version.key}")
+        env.after_read(LANDING, version.key, passed, lambda key: env.upload(key, body) and None)
+    else:
+        stage.log(f"    then somebody exchanges the result of version {version.version}")
+        row = stage.promises.row_of(upload)
+        result = f"/{upload.workload}/attempt={max(row.attempt, 1) if row else 1}/result.json"
+        env.after_read(LAKE, result, passed, lambda key: env.exchange(upload, key))
 
 
 def _publish(stage: Stage, choices: Choices) -> None:
@@ -357,6 +379,8 @@ ACTS = (
     _announced,
     _announced,
     _answer,
+    _exchange,
+    _exchange,
 )
 SLICED_ACTS = (
     *(_upload,) * 6,

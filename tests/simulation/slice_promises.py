@@ -124,6 +124,8 @@ class SlicePromises:
 
     def state_fault(self) -> str:
         """What is wrong with the merge state of the line, if it has one."""
+        if any(each.uri not in self.env.lake for each in self.runs):
+            return "a file of the merge state is not there"
         found = b"".join(self.env.lake[each.uri][-1].body for each in self.runs)
         if self.runs and sorted(found) != sorted(self.rows):
             return "the merge state is not that of the slices"

@@ -15,7 +15,7 @@ from lakegate.functions.usecases.steps import Effect
 from tests.fakes.jobs import Ending
 from tests.simulation.__main__ import PLANTED_LIMIT, caught, main, until_caught
 from tests.simulation.choices import Choices
-from tests.simulation.environment import PREFIX, Environment
+from tests.simulation.environment import BATCHES, LAKE, PREFIX, Environment
 from tests.simulation.exhaustive import MORE, SCENARIOS, Failed, Scenario, pairs_of, play, singles_of
 from tests.simulation.planted import PLANTED, Planted, planted
 from tests.simulation.promises import Violation
@@ -93,9 +93,40 @@ def test_a_planted_bug_falls(bug: Planted) -> None:
 def test_a_run_whose_list_of_members_is_missing_breaks_a_promise() -> None:
     """The checker reports a batch that was started without its list, and does not fail when it looks for it."""
     bug = next(each for each in PLANTED if each.name == "a conflict counts as done in the driver")
-    _, violation = until_caught(bug, seed=512)
+    env = Environment(batch=BATCHES)
+    env.upload(f"{PREFIX}day.csv", b"good:1")
+    stage = Stage(env, lambda effect: Fault.CONFLICT if effect is Effect.WRITE_BATCH else Fault.NONE)
+    with planted(bug), pytest.raises(Violation, match="P23: a batch was started before the list of its members"):
+        settle(stage)
 
-    assert str(violation) == "P23: a batch was started before the list of its members was written"
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "result.json is read twice, the digest of the first and the verdict of the second",
+        "the door sees that the newest version is the one that landed, then reads the newest",
+    ],
+)
+def test_who_reads_an_object_twice_may_find_another_one(name: str) -> None:
+    """Others act between two reads of one step, too: what is checked in the first and used of the second breaks a promise."""
+    (bug,) = [each for each in PLANTED if each.name == name]
+    needed, violation = until_caught(bug, seed=512, known=True)
+
+    assert needed < PLANTED_LIMIT
+    assert str(violation).startswith("P21: the ledger has rejected (")
+
+
+def test_a_person_puts_back_the_result_that_was_decided_on() -> None:
+    """It was exchanged after the decision: nothing is published of the other one, and its delivery ends once it is back."""
+    env = Environment()
+    upload = env.upload(f"{PREFIX}day.csv", b"good:1")
+    env.after_read(LAKE, f"/{upload.workload}/attempt=1/result.json", 0, lambda key: env.exchange(upload, key))
+    trace: list[str] = []
+    stage = Stage(env, lambda _: Fault.NONE, trace)
+    sweeps = settle(stage)
+
+    assert (env.memory.rows.rows[upload.workload].state, stage.faults, sweeps) == (State.PUBLISHED, 1, 1)
+    assert "    (a person puts back the result that was decided on)" in trace
 
 
 def test_at_least_twenty_bugs_are_planted_and_leave_no_trace() -> None:
