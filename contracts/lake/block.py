@@ -120,17 +120,13 @@ def canonical_json(document: object) -> bytes:
 
 
 def _has_exact_numbers(value: object) -> bool:
-    match value:
-        case str() | None:  # most values
-            return True
-        case dict():
-            return all(map(_has_exact_numbers, value.values()))
-        case list() | tuple():
-            return all(map(_has_exact_numbers, value))
-        case int():
-            return abs(value) <= MAX_INTEGER
-        case _:  # a fraction
-            return False
+    if value is None or isinstance(value, str):  # most values
+        return True
+    if isinstance(value, dict):
+        return all(map(_has_exact_numbers, value.values()))
+    if isinstance(value, list | tuple):
+        return all(map(_has_exact_numbers, value))
+    return isinstance(value, int) and abs(value) <= MAX_INTEGER  # no fraction
 
 
 def _document_of(block: Block) -> dict[str, object]:

@@ -22,12 +22,17 @@ Convert: typing.TypeAlias = Callable[[Json], Json]
 DOCUMENT_NAME = "document_name"
 """Metadata of a field that has another name in documents."""
 T = typing.TypeVar("T")
+_PLAIN: typing.Final = frozenset({str, int, float, bool, types.NoneType})
+"""Types whose values are JSON."""
+_written: typing.Final = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+).encode
 
 
 def encode(value: object) -> Json:
     """The JSON form of a value, including defaults, so that documents are explicit."""
     cls: Json = type(value)
-    return _encoder(cls)(value)
+    return value if cls in _PLAIN else _encoder(cls)(value)
 
 
 def decode(cls: type[T], document: Json) -> T:
@@ -37,9 +42,7 @@ def decode(cls: type[T], document: Json) -> T:
 
 def canonical(value: object) -> bytes:
     """The canonical text of a value, of which digests are computed; ValueError for a number that JSON does not have."""
-    return json.dumps(
-        encode(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
-    ).encode()
+    return _written(encode(value)).encode()
 
 
 def digest(value: object) -> str:
@@ -65,7 +68,15 @@ def _dataclass_encoder(cls: Json) -> Convert:
     kind = cls.__dict__.get("kind")
     tag = {"kind": kind} if isinstance(kind, str) else {}
     names = [(_document_name(each), each.name) for each in fields(cls)]
-    return lambda value: tag | {name: encode(getattr(value, field)) for name, field in names}
+
+    def encoded(value: Json) -> Json:
+        document: dict[str, Json] = {**tag}
+        for name, field in names:
+            member = getattr(value, field)
+            document[name] = member if type(member) in _PLAIN else encode(member)
+        return document
+
+    return encoded
 
 
 def _same(value: Json) -> Json:

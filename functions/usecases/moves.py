@@ -54,7 +54,7 @@ def move(  # noqa: PLR0913 - the write has these parts
 
     A step that is done is no try any more.
     """
-    after = after._replace(tries=0)
+    after = after._replace(tries=0) if after.tries else after
     expected = Expected(before.state, before.attempt)
     try:
         save = partial(dependencies.workloads.save, after, expected, message=message)

@@ -28,8 +28,12 @@ class MemoryKey:
     def private(self) -> Ed25519PrivateKey:
         return Ed25519PrivateKey.from_private_bytes(bytes([self.number]) * 32)
 
-    def public_key(self) -> bytes:
+    @cached_property
+    def _public(self) -> bytes:
         return self.private.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+
+    def public_key(self) -> bytes:
+        return self._public
 
     @property
     def pem(self) -> bytes:

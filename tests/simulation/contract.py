@@ -8,13 +8,16 @@ from __future__ import annotations
 import hashlib
 import json
 from contextlib import contextmanager
+from dataclasses import fields
 from decimal import Decimal
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 import pytest
 
+from lakegate.cli import signing
 from lakegate.contracts import schemas
+from lakegate.contracts.lake import ledger
 from lakegate.contracts.model.policy import OnReject, Policy
 from lakegate.contracts.model.storage import Csv
 from lakegate.contracts.model.types import LogicalType
@@ -37,6 +40,11 @@ VERDICTS = {"good": "accepted", "split": "accepted_with_warnings", "bad": "rejec
 ACCEPTED = frozenset({"accepted", "accepted_with_warnings"})
 REMEMBERED = 50_000
 """Results, and their judgements."""
+NOT_JUDGED = frozenset(
+    {"workload", "attempt", "plan_digest", "source_version", "engines", "timings", "vcpu_seconds", "cost"}
+)
+JUDGED = tuple(each.name for each in fields(Result) if each.name not in NOT_JUDGED)
+"""The members of a result that a judgement may depend on."""
 read_json = lru_cache(10_000)(json.loads)
 """A document as read from its text; shared by all who read it, so nobody may change it."""
 
@@ -69,6 +77,9 @@ def results_remembered() -> Iterator[None]:
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Result, "from_bytes", lru_cache(REMEMBERED)(Result.from_bytes))
+        patch.setattr(Result, "from_validated", lru_cache(REMEMBERED)(Result.from_validated))
+        patch.setattr(ledger, "from_json", lru_cache(REMEMBERED)(ledger.from_json))
+        patch.setattr(signing, "verifies", lru_cache(REMEMBERED)(signing.verifies))
         patch.setattr(judging, "judge", _remembering(judging.judge))
         patch.setattr(admission, "refusals", lru_cache(REMEMBERED)(admission.refusals))
         patch.setattr(schemas, "validate", _by_shape(schemas.validate))
@@ -97,16 +108,19 @@ def _by_shape(validate: Callable[[str, object], None]) -> Callable[[str, object]
 
 
 def _remembering(judge: Callable[[Plan, Result], Judgement]) -> Callable[[Plan, Result], Judgement]:
-    """The same with a bounded memory. Equal documents are one object each here, whose id is a key as long as it is kept."""
-    known: dict[tuple[int, int], tuple[Plan, Result, Judgement]] = {}
+    """The same with a bounded memory, of the parts of a result that may differ but ids, times and what it cost.
+
+    Equal plans are one object each here, whose id is a key as long as it is kept.
+    """
+    known: dict[object, tuple[Plan, Judgement]] = {}
 
     def remembered(plan: Plan, result: Result) -> Judgement:
-        at = id(plan), id(result)
+        at = id(plan), tuple([getattr(result, name) for name in JUDGED])
         if at not in known:
             if len(known) == REMEMBERED:
                 known.clear()
-            known[at] = (plan, result, judge(plan, result))
-        return known[at][2]
+            known[at] = plan, judge(plan, result)
+        return known[at][1]
 
     return remembered
 
