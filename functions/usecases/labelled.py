@@ -62,6 +62,8 @@ def discover(dependencies: Dependencies, label: str, cursor: str, schedule: Sche
 
 def labelled(snapshot: RegistrySnapshot, label: str) -> Iterator[tuple[str, Publication, str]]:
     """The lines of a contract with a label, each with its current version and the digest of its plan."""
+    if all(name != label for each in snapshot.versions for name, _ in each.labels):
+        return
     for contract, number in sorted({(each.contract, major(each.version)) for each in snapshot.versions}):
         version = leading(snapshot, contract, number)
         if version is not None and version.status != RETIRED:

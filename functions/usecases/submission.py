@@ -224,6 +224,8 @@ def uncounted(timing: Timing, workload: Workload, cause: FailureCause | None) ->
 
     That has no bound: each time another delivery of the line was published.
     """
+    if cause is None:
+        return 0
     before = sum(each.cause is cause for each in workload.failed if each.number > workload.first)
     bounds = {FailureCause.NOT_STARTED: timing.waits, FailureCause.BATCH_FAILED: timing.splits}
     return int(cause in {*FREE, FailureCause.OVERTAKEN} or (cause in bounds and before < bounds[cause]))

@@ -19,7 +19,7 @@ class Choices:
         """One of `of`, all alike."""
         if self._random is None or of == 1:
             return self._scripted(of)
-        if len(self.made) < len(self._begin):
+        if self._begin and len(self.made) < len(self._begin):
             return self._begun()
         number = int(self._random() * of)
         self.made.append(number)
@@ -29,7 +29,7 @@ class Choices:
         """Mostly 0; in `share` of the cases one of 1 to `of` - 1."""
         if self._random is None or of == 1:
             return self._scripted(of)
-        if len(self.made) < len(self._begin):
+        if self._begin and len(self.made) < len(self._begin):
             return self._begun()
         drawn = self._random()
         number = 1 + int(drawn / share * (of - 1)) if drawn < share else 0

@@ -48,8 +48,9 @@ def kept_in_the_end(promises: Promises) -> None:
 
 def _announcements_are_linked(promises: Promises) -> None:
     """Where something landed for an announcement and was claimed, the announcement leads to a workload of its key."""
-    keys = {row.source.key for row in promises.rows.values() if not row.replay_of}
-    for announced in promises.env.memory.announcements.kept.values():
+    announcements = promises.env.memory.announcements.kept
+    keys = {row.source.key for row in promises.rows.values() if not row.replay_of} if announcements else ()
+    for announced in announcements.values():
         link = promises.links.get(announced.id)
         if announced.key in keys and (link is None or link.joined not in promises.rows):
             uploads = [each for each in promises.env.uploads if each.version.key == announced.key]

@@ -93,11 +93,6 @@ class Lifecycles:
         """Ids of the messages that have to be sent."""
         self.last: dict[str, Line] = {}
 
-    @property
-    def moved(self) -> bool:
-        """Whether a line was written since the last look."""
-        return len(self.env.memory.lines.written) != self.seen
-
     def look(self, recorded: Collection[str]) -> Broken | None:
         """Check what was written since the last look; `recorded`: the events of all records."""
         written = self.env.memory.lines.written

@@ -151,7 +151,10 @@ class Promises:
 
     def __init__(self, env: Environment) -> None:
         self.env = env
-        self._changed, self._touches = env.memory.rows.changed, env.memory.objects.touched
+        memory = env.memory
+        self._changed, self._touches = memory.rows.changed, memory.objects.touched
+        self._events, self._runs, self._joined = memory.ledger.events, memory.jobs.runs, memory.rows.batches.changed
+        self._replaced, self._lines = memory.rows.replaced, memory.lines.written
         self.rows: dict[str, Workload] = {}
         self.pauses = PausePromises(env)
         self.slices = SlicePromises(env)
@@ -197,7 +200,8 @@ class Promises:
     def hold(self) -> None:
         """Raise Violation if any safety promise is broken now."""
         changed, touched = self._changed, self._touches
-        self.slices.look()
+        if len(self._replaced) != self.slices.replaced:
+            self.slices.look()
         moved = len(changed) != self.changed
         if moved:
             new, self.changed = changed[self.changed :], len(changed)
@@ -206,17 +210,15 @@ class Promises:
             fresh, self.touched = touched[self.touched :], len(touched)
             for bucket, key in fresh:
                 self._touched(bucket, key)
-        if moved or len(self.env.memory.ledger.events) != len(
-            self.recorded
-        ):  # a delivery is written together with a row
+        if moved or len(self._events) != len(self.recorded):  # a delivery is written together with a row
             self._grown()
             while self.replayed:
                 self._recorded(*self.replayed.pop())
-        if self.lines.moved:
+        if len(self._lines) != self.lines.seen:
             _raise(self.lines.look(self.recorded))
-        if len(self.env.memory.jobs.runs) != self.runs_seen:
+        if len(self._runs) != self.runs_seen:
             self._started()
-        if len(self.env.memory.rows.batches.changed) != self.batches_changed:
+        if len(self._joined) != self.batches_changed:
             self._batches_moved()
 
     def anything_open(self) -> bool:
