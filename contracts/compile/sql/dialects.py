@@ -49,8 +49,8 @@ MEANS_ARE_WHOLE = frozenset({"redshift", "tsql"})
 """The mean of whole numbers is a whole number, without its fraction."""
 BITS_ARE_TRUTHS = frozenset({"mysql", "tsql"})
 """Truth values are written 0 and 1."""
-TEXTS_IGNORE_CASE = frozenset({"mysql", "tsql"})
-"""Comparisons of texts ignore case by default; in Lakegate they never do."""
+TEXTS_IGNORE_CASE = {"mysql": "utf8mb4_0900_bin", "tsql": "Latin1_General_BIN2"}
+"""Dialects whose comparisons of texts ignore case by default; in Lakegate they never do. Each has a collation that does not."""
 
 
 def dialect_of(contract: Contract, rule: Rule) -> str:

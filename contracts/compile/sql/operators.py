@@ -17,6 +17,7 @@ from lakegate.contracts.compile.sql.typed_sql import (
     LONG_CONSTANT,
     MAX_GROWTH,
     WHOLE,
+    Collation,
     SqlKind,
     TypedSql,
     combine,
@@ -24,6 +25,7 @@ from lakegate.contracts.compile.sql.typed_sql import (
     expect_kind,
     to_common_kind,
 )
+from lakegate.contracts.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,8 +71,11 @@ BITS = {f"{bit}L": TypedSql(str(bool(bit)), SqlKind.BOOLEAN) for bit in (0, 1)}
 """The constants 0 and 1 as truth values."""
 
 
-def comparable(t: Translator, *parts: TypedSql) -> list[TypedSql]:
-    """Operands converted to one kind. A constant text compared with a date or timestamp is parsed as one."""
+def comparable(t: Translator, *parts: TypedSql, is_ordered: bool = False) -> list[TypedSql]:
+    """Operands converted to one kind. A constant text compared with a date or timestamp is parsed as one.
+
+    `is_ordered`: they are compared by their order, not as equal or unequal.
+    """
     if t.dialect in BITS_ARE_TRUTHS and any(each.kind is SqlKind.BOOLEAN for each in parts):
         parts = tuple(BITS.get(each.text, each) for each in parts)
     temporal = next((each.kind for each in parts if each.kind.temporal), None)
@@ -80,22 +85,51 @@ def comparable(t: Translator, *parts: TypedSql) -> list[TypedSql]:
         parts = tuple(double(each) if each.kind.numeric else each for each in parts)
     kinds = {each.kind for each in parts} - {SqlKind.NULL}
     if kinds == {SqlKind.TEXT}:
-        _refuse_ignored_case(t)
+        parts = _by_code_points(t, parts, is_ordered=is_ordered)
     if kinds and all(each.numeric for each in kinds):
         return list(parts)
     return to_common_kind(*parts)[1]
 
 
-def _refuse_ignored_case(t: Translator) -> None:
-    if t.dialect in TEXTS_IGNORE_CASE:
+def _by_code_points(t: Translator, parts: tuple[TypedSql, ...], *, is_ordered: bool = False) -> tuple[TypedSql, ...]:
+    """Texts as they are compared by code points; UntranslatedError where the dialect compares them otherwise."""
+    if t.dialect not in TEXTS_IGNORE_CASE:
+        return parts
+    found = {each.collation for each in parts if each.collation}
+    collation = found.pop() if len(found) == 1 else None
+    if collation is None or (is_ordered and collation is Collation.PADDED):
         raise UntranslatedError(
-            f"texts that differ in case are equal in {t.dialect}, and never here: compare by `dialect: duckdb`"
+            f"texts that differ in case are equal in {t.dialect}, and never here: compare by "
+            f"`COLLATE {TEXTS_IGNORE_CASE[t.dialect]}`, or by `dialect: duckdb`"
         )
+    return parts if collation is Collation.EXACT else tuple(_without_padding(t, each) for each in parts)
+
+
+def _without_padding(t: Translator, text: TypedSql) -> TypedSql:
+    """A text without the spaces at its end; those at its begin stand behind another character."""
+    return combine(f"trim(concat({t.names.text('.')}, {text.text}))", SqlKind.TEXT, text)
+
+
+_BINARY = {
+    "mysql": {Collation.EXACT: r"utf8mb4_0900_bin", Collation.PADDED: r"[a-z0-9]+_bin"},
+    "tsql": {Collation.PADDED: r"[A-Z0-9_]+_BIN2?(?:_UTF8)?"},
+}
+"""The names of collations by code points; their order is that of code points where they are exact."""
+
+
+def _collate(t: Translator, node: exp.Collate, scope: Scope) -> TypedSql:
+    inner, name = expect_kind(t.translate(node.this, scope), SqlKind.TEXT), node.expression.name
+    for collation, pattern in _BINARY.get(t.dialect, {}).items():
+        if re.fullmatch(pattern, name, re.IGNORECASE):
+            return replace(inner, collation=collation)
+    known = f": `COLLATE {TEXTS_IGNORE_CASE[t.dialect]}` is" if t.dialect in TEXTS_IGNORE_CASE else ""
+    raise UntranslatedError(f"the collation {shown(name)} is not translated from {t.dialect}{known}")
 
 
 def _compared(sign: str) -> Callable[[Translator, exp.Binary, Scope], TypedSql]:
     def translate(t: Translator, node: exp.Binary, scope: Scope) -> TypedSql:
-        left, right = comparable(t, t.translate(node.this, scope), t.translate(node.expression, scope))
+        both = t.translate(node.this, scope), t.translate(node.expression, scope)
+        left, right = comparable(t, *both, is_ordered=sign in {"<", "<=", ">", ">="})
         return combine(f"({left.text} {sign} {right.text})", SqlKind.BOOLEAN, left, right)
 
     return translate
@@ -122,7 +156,8 @@ def _distinct_from(t: Translator, node: exp.NullSafeNEQ, scope: Scope) -> TypedS
 
 
 def _between(t: Translator, node: exp.Between, scope: Scope) -> TypedSql:
-    value, low, high = comparable(t, *(t.translate(node.args[key], scope) for key in ("this", "low", "high")))
+    parts = (t.translate(node.args[key], scope) for key in ("this", "low", "high"))
+    value, low, high = comparable(t, *parts, is_ordered=True)
     return combine(f"({value.text} BETWEEN {low.text} AND {high.text})", SqlKind.BOOLEAN, value, low, high)
 
 
@@ -141,6 +176,8 @@ def _in_query(t: Translator, value: TypedSql, subquery: exp.Expr, scope: Scope) 
     found = t.translate_query(subquery, scope)
     if found.outer or [each.kind for each in found.columns] != [value.kind]:
         raise UntranslatedError("its IN asks for other values than those it compares")
+    if value.kind is SqlKind.TEXT:
+        _by_code_points(t, (value,), is_ordered=True)
     return replace(combine(f"({value.text} IN ({found.text}))", SqlKind.BOOLEAN, value), has_subquery=True)
 
 
@@ -190,9 +227,11 @@ def _turned(node: exp.Expr, sql: TypedSql) -> TypedSql:
 def _matched(value: TypedSql, t: Translator, pattern: TypedSql) -> TypedSql:
     """LIKE as `=`, `startswith`, `contains` and `endswith` where the pattern allows it: these need no regular expression."""
     written = pattern.constant
-    _refuse_ignored_case(t)
-    if written is None or "\\" in written:
+    _by_code_points(t, (value, pattern))
+    if written is None or "\\" in written or (t.dialect == "tsql" and "[" in written):
         raise UntranslatedError("its LIKE is not a plain pattern")
+    if t.dialect == "tsql" and not written.endswith("%"):
+        raise UntranslatedError("whether its LIKE counts spaces at the end depends on the type of the column in tsql")
     if "_" not in written:
         first, *middle, last = written.split("%") if "%" in written else ("", written)
         if "%" not in written:
@@ -234,6 +273,7 @@ FORMS: dict[type, NodeForm] = {
     exp.NullSafeEQ: form(_compared("<=>"), *BINARY),
     exp.NullSafeNEQ: form(_distinct_from, *BINARY),
     exp.Between: form(_between, "this", "low", "high"),
+    exp.Collate: form(_collate, *BINARY),
     exp.In: form(_in, "this", "expressions", "query"),
     exp.Exists: form(_exists, "this"),
     exp.Subquery: form(_scalar, "this"),

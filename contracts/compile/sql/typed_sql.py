@@ -60,6 +60,14 @@ KINDS = {
 }
 
 
+class Collation(Enum):
+    """A collation by code points."""
+
+    EXACT = "exact"
+    PADDED = "padded"
+    """Spaces at the end do not count."""
+
+
 @dataclass(frozen=True, slots=True)
 class TypedSql:
     """A Spark SQL expression with its kind. It needs no further parentheses wherever it is inserted."""
@@ -77,6 +85,8 @@ class TypedSql:
     """Whether it reads a column of the enclosing query."""
     constant: str | None = None
     """The value of a constant text, else None."""
+    collation: Collation | None = None
+    """Of a text with a COLLATE by which letters of another case differ."""
 
 
 def combine(text: str, kind: SqlKind, *parts: TypedSql, growth: int | None = None) -> TypedSql:

@@ -156,7 +156,7 @@ def test_a_table_of_many_objects_is_cut(lakegate: Lakegate, monkeypatch: pytest.
         overwrite(lakegate, key, b"id\n1\n")
     monkeypatch.setattr("lakegate.cli.drift.SHOWN", 2)
 
-    assert lakegate("drift", "orders").stdout.endswith("1 more objects: --json lists all.\n")
+    assert lakegate("drift", "orders").stdout.endswith("1 more object: --json lists all.\n")
 
 
 def test_drift_is_reported_once(kept: Lakegate) -> None:

@@ -227,7 +227,10 @@ DIALECTS = (
 BY_DIALECT: list[dict[str, Any]] = yaml.load(
     (Path(__file__).parents[2] / "sql" / "dialects.yaml").read_text(), yaml.CSafeLoader
 )
-IGNORED_CASE = "texts that differ in case are equal in {}, and never here: compare by `dialect: duckdb`"
+IGNORED_CASE = (
+    "texts that differ in case are equal in {}, and never here: compare by `COLLATE {}`, or by `dialect: duckdb`"
+)
+BY_CODE_POINTS = {"mysql": "utf8mb4_0900_bin", "sqlserver": "Latin1_General_BIN2"}
 FOUR = [
     {"id": "a", "placed": "2024-01-07T03:04:05.25Z", "day": "2024-01-07", "total": "7", "weight": "2.26"}
     | {"price": "10.05", "status": "Ab c", "paid": "true"},
@@ -262,7 +265,7 @@ def test_every_function_has_the_meaning_of_the_dialect(dialect: str) -> None:
     for check, case in zip(plan.checks, BY_DIALECT, strict=True):
         reason = of_dialect(case.get("why", {}), dialect)
         if "ignores_case" in case and dialect in {"mysql", "sqlserver"}:
-            reason = IGNORED_CASE.format({"sqlserver": "tsql"}.get(dialect, dialect))
+            reason = IGNORED_CASE.format({"sqlserver": "tsql"}.get(dialect, dialect), BY_CODE_POINTS[dialect])
         wanted = reason or str(of_dialect(case.get("but", {}), dialect, case["is"]))
         if check.skip is not None:
             measured = check.skip.removeprefix("this SQL is not measured by this version: ")
@@ -274,6 +277,92 @@ def test_every_function_has_the_meaning_of_the_dialect(dialect: str) -> None:
             wrong[spelled(case, dialect)] = (measured, wanted)
 
     assert wrong == {}
+
+
+PADDED = [*FOUR, FOUR[0] | {"id": "e", "status": "Ab c  "}, FOUR[0] | {"id": "f", "status": "ab c"}]
+OF_EITHER: list[tuple[str, int]] = [
+    ("status COLLATE {c} LIKE 'A%'", 2),
+    ("status LIKE 'A%' COLLATE {c}", 2),
+    ("status COLLATE {c} NOT LIKE 'a%'", 4),
+    ("status COLLATE {c} LIKE '%_@_%'", 1),
+    ("status COLLATE {c} LIKE '%B%'", 0),
+]
+REMEDIES: dict[tuple[str, str], list[tuple[str, int]]] = {
+    ("mysql", "utf8mb4_0900_bin"): [
+        *OF_EITHER,
+        ("status COLLATE {c} = 'Ab c'", 1),
+        ("'ab c' = status COLLATE {c}", 1),
+        ("status COLLATE {c} <> 'Ab c'", 4),
+        ("status COLLATE {c} IN ('Ab c', 'x@y.de')", 2),
+        ("status COLLATE {c} NOT IN ('Ab c', 'x@y.de')", 3),
+        ("status COLLATE {c} > 'Z'", 2),
+        ("status COLLATE {c} BETWEEN 'A' AND 'Z'", 2),
+        ("status COLLATE {c} IN (SELECT status FROM orders WHERE paid)", 4),
+        ("CASE status COLLATE {c} WHEN 'Ab c' THEN TRUE ELSE FALSE END", 1),
+        ("lower(status) COLLATE {c} = 'ab c'", 2),
+        ("status COLLATE {c} LIKE '%c'", 2),
+    ],
+    ("mysql", "utf8mb4_bin"): [("status COLLATE {c} = 'Ab c'", 2), ("status COLLATE {c} LIKE '%c'", 2)],
+    ("sqlserver", "Latin1_General_BIN2"): [
+        *OF_EITHER,
+        ("status COLLATE {c} = 'Ab c'", 2),
+        ("'ab c' = status COLLATE {c}", 1),
+        ("status COLLATE {c} <> 'Ab c'", 3),
+        ("status COLLATE {c} IN ('Ab c ', 'x@y.de')", 3),
+        ("NULLIF(status COLLATE {c}, 'Ab c') IS NULL", 3),
+        ("lower(status) COLLATE {c} = 'ab c'", 3),
+    ],
+}
+LEFT_OUT = [
+    (
+        "mysql",
+        "status COLLATE utf8mb4_bin = id COLLATE utf8mb4_0900_bin",
+        "texts that differ in case are equal in mysql",
+    ),
+    ("mysql", "status IN (SELECT status FROM orders)", "texts that differ in case are equal in mysql"),
+    ("mysql", "status COLLATE utf8mb4_bin < 'Z'", "texts that differ in case are equal in mysql"),
+    (
+        "mysql",
+        "status COLLATE utf8mb4_bin IN (SELECT status FROM orders)",
+        "texts that differ in case are equal in mysql",
+    ),
+    (
+        "mysql",
+        "status COLLATE utf8mb4_general_ci = 'Z'",
+        "the collation `utf8mb4_general_ci` is not translated from mysql: `COLL",
+    ),
+    ("sqlserver", "status COLLATE Latin1_General_BIN2 < 'Z'", "texts that differ in case are equal in tsql"),
+    ("sqlserver", "status COLLATE Latin1_General_BIN2 LIKE '[A-C]%'", "its LIKE is not a plain pattern"),
+    ("sqlserver", "status COLLATE Latin1_General_BIN2 LIKE '%c'", "whether its LIKE counts spaces at the end"),
+    (
+        "sqlserver",
+        "status COLLATE Latin1_General_CI_AS = 'Z'",
+        "the collation `Latin1_General_CI_AS` is not translated from tsql",
+    ),
+    ("postgres", "status COLLATE \"C\" = 'Z'", "the collation `C` is not translated from postgres"),
+]
+
+
+@pytest.mark.parametrize(("dialect", "collation"), REMEDIES)
+def test_texts_are_compared_by_a_collation_that_the_reason_names(dialect: str, collation: str) -> None:
+    """Comparisons and LIKE with a collation by code points mean what they do in MySQL and SQL Server, spaces at the end too."""
+    cases = REMEDIES[dialect, collation]
+    queries = [f"SELECT count(*) FROM orders WHERE {sql.format(c=collation)}" for sql, _ in cases]  # noqa: S608 - translated
+    plan = plan_of_queries(*queries, dialect=dialect)
+    found = answers_of_asked(plan, PADDED)
+
+    assert [
+        (sql, each.skip or found[each.id].accept.exact) for (sql, _), each in zip(cases, plan.checks, strict=True)
+    ] == cases
+
+
+@pytest.mark.parametrize(("dialect", "condition", "reason"), LEFT_OUT)
+def test_a_collation_with_another_meaning_is_named(dialect: str, condition: str, reason: str) -> None:
+    """What a collation leaves open, or orders otherwise, is not measured."""
+    query = f"SELECT count(*) FROM orders WHERE {condition}"  # noqa: S608 - translated
+    (check,) = plan_of_queries(query, dialect=dialect).checks
+
+    assert (check.skip or "").removeprefix("this SQL is not measured by this version: ").startswith(reason)
 
 
 def test_each_function_that_is_listed_has_a_case() -> None:
