@@ -337,7 +337,7 @@ CASES: tuple[Case, ...] = (
     Case(
         "right-missing",
         failed(details="Access Denied (Service: Amazon S3; Status Code: 403)"),
-        "restores the policies",
+        "docs/doctor.md, Changed by hand",
         name="in a run",
     ),
     Case("kms-refused", failed(details="is not authorized to perform: kms:Decrypt"), "kms:Decrypt", name="in a run"),

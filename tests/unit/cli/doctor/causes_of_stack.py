@@ -298,7 +298,7 @@ CASES = (
     Case("key-unusable", encrypted_lake("PendingDeletion"), "aws kms cancel-key-deletion", name="of a bucket"),
     Case("key-unusable", lost_key, "aws kms enable-key --key-id arn:aws:kms:k-2", name="of a table"),
     Case("signing-key-unusable", disabled_signing_key, f"aws kms enable-key --key-id {SIGNING_KEY}"),
-    Case("right-missing", denied_signing, "restores the policies", name="to sign"),
+    Case("right-missing", denied_signing, "docs/doctor.md, Changed by hand", name="to sign"),
     Case("endpoint-missing", signing_without_endpoint, "endpoints", name="of the key that signs"),
     Case(
         "recovery-off",
@@ -338,7 +338,7 @@ CASES = (
     Case(
         "right-missing",
         lambda world: without(world, "the-PullFunction", "s3:PutObject"),
-        "restores the policies",
+        "docs/doctor.md, Changed by hand",
         name="of pulls",
     ),
     Case("function-fails", log("Sweep", message="failed", error="KeyError", detail=""), "aws logs tail the-SweepLog"),
@@ -357,22 +357,25 @@ CASES = (
     Case(
         "right-missing",
         lambda world: without(world, "the-SweepFunction", "dynamodb:Query"),
-        "restores the policies",
+        "docs/doctor.md, Changed by hand",
         name="of a function",
     ),
     Case(
         "right-missing",
         lambda world: without(world, "the-ApiFunction", "s3:PutObject"),
-        "restores the policies",
+        "docs/doctor.md, Changed by hand",
         name="of the HTTP API",
     ),
     Case(
-        "right-missing", lambda world: without(world, "job", "s3:PutObject"), "restores the policies", name="of the job"
+        "right-missing",
+        lambda world: without(world, "job", "s3:PutObject"),
+        "docs/doctor.md, Changed by hand",
+        name="of the job",
     ),
     Case(
         "right-missing",
         log("Intake", message="failed", detail="CopyObject: AccessDenied"),
-        "restores the policies",
+        "docs/doctor.md, Changed by hand",
         name="in the log",
     ),
     Case(

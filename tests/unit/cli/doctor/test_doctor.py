@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from typing import TYPE_CHECKING, Any
 
+import jmespath
 import pytest
 
 from lakegate.cli import doctor
@@ -83,6 +85,23 @@ def test_causes_have_a_text_and_a_remedy_for_people(world: World) -> None:
     assert "fault   not-taken-in\n        orders/\\u202ex landed 30 minutes ago and was not taken in\n" in result.stdout
     assert "\n        do: remove the causes that are reported for events, intake and sweep" in result.stdout
     assert "\n        workloads: " in result.stdout
+
+
+def test_what_creates_a_part_again_keeps_every_parameter() -> None:
+    """A parameter that is left out takes the default of the template."""
+    reverting = {code: each.remedy for code, each in CAUSES.items() if "REVERT_DRIFT" in each.remedy}
+    queries = {
+        query for text in (*reverting.values(), PAGE.read_text()) for query in re.findall(r'--query "(.+?)"', text)
+    }
+    parameters = [{"ParameterKey": name, "ParameterValue": "****"} for name in ("SigningKey", "MaxVcpu")]
+    (query,) = queries
+
+    assert {"rule-missing", "target-missing", "queue-missing", "function-missing"} <= set(reverting)
+    assert all(f'--query "{query}"' in text for text in reverting.values())
+    assert jmespath.search(query, {"Stacks": [{"Parameters": parameters}]}) == [
+        "ParameterKey=SigningKey,UsePreviousValue=true",
+        "ParameterKey=MaxVcpu,UsePreviousValue=true",
+    ]
 
 
 def test_workloads_of_one_cause_are_listed_together(world: World) -> None:
