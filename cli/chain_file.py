@@ -29,10 +29,12 @@ RESTORE = "docs/restore.md, The head of a chain"
 
 
 def print_yaml(dependencies: Dependencies, chain: str) -> None:
-    """Print every block up to the head, the lowest first; InputError at the first that is none."""
+    """Print every block up to the head, the lowest first; InputError at the first that is none, and where the head is lost."""
     from lakegate.contracts.convert.chain_yaml import yaml_of  # noqa: PLC0415 - yaml and more, for this option alone
 
     height = dependencies.ledger.head(chain).height
+    if height < 0 and any(dependencies.ledger.digests([(chain, 0)])):
+        raise InputError(f"the head of {chain} is lost, so nothing proves which block is the last one ({RESTORE})")
     for place, stored in enumerate(islice(dependencies.ledger.signed(chain), height + 1)):
         try:
             sys.stdout.write(yaml_of(*stored))

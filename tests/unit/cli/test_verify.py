@@ -207,6 +207,15 @@ def test_a_head_that_was_set_back_or_lost_is_the_only_fault(kept: Lakegate, heig
     assert f"Nothing from block {fault} on can be trusted" in shown
 
 
+def test_a_chain_without_its_head_is_not_written_as_an_empty_one(kept: Lakegate) -> None:
+    """A file without blocks would be read as a line of which nothing was accepted."""
+    kept.clients["dynamodb"].delete_item(TableName="ledger", Key=HEAD)
+    result = kept("log", "orders_v1", "--yaml")
+
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert str(result.exception).startswith("the head of shop/orders_v1 is lost")
+
+
 def test_blocks_are_verified_though_the_head_is_lost(kept: Lakegate) -> None:
     """A block that was altered is a fault of its own."""
     table = kept.clients["dynamodb"]
