@@ -154,6 +154,21 @@ def test_of_two_claims_one_wins() -> None:
     assert [row.attempt for row in env.memory.rows.rows.values()] == [1]
 
 
+def test_a_claim_whose_answer_was_lost_is_continued() -> None:
+    """The row that is there already is the one that the same worker wrote: the delivery goes on."""
+    env = Environment()
+    upload = env.upload(KEY, b"good:1")
+
+    def arrived() -> None:
+        lost = intake(env.dependencies, LANDING, KEY)
+        next(lost).do()
+        lost.close()
+
+    refused_at(env, Effect.CLAIM, intake(env.dependencies, LANDING, KEY), arrived)
+
+    assert env.dependencies.workloads.get(upload.workload).state is State.VALIDATING
+
+
 @pytest.mark.parametrize(("plan", "code"), [(None, "plan-missing"), (b"{}", "plan-differs")])
 def test_a_plan_that_is_not_itself_raises_an_alarm(plan: bytes | None, code: str) -> None:
     """Neither a missing plan nor other bytes at its address judge anything, and nothing is claimed by it."""
