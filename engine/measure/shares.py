@@ -138,7 +138,8 @@ class Evaluation:
             noted = partial.failing.setdefault(bit, [])
             missing = self.samples - len(noted)
             if missing > 0:
-                noted += _places(bits, table, np.flatnonzero(bitmap.to_numpy(zero_copy_only=False))[:missing])
+                first = np.flatnonzero(bitmap.to_numpy(zero_copy_only=False))[:missing]
+                noted += _places(program, bits, table, first)
             found[bit] = _of_records(rows, table, bitmap) if program.level else bitmap
         return found
 
@@ -151,15 +152,14 @@ def _note_passing(program: Program, bits: pa.Table, table: pa.Table, partial: Pa
         missing = PASSING - len(noted)
         if missing > 0:
             passes = pc.and_not(head.column(present_name(alias)), head.column(name))
-            noted += _places(
-                bits, table, np.flatnonzero(passes.combine_chunks().to_numpy(zero_copy_only=False))[:missing]
-            )
+            first = np.flatnonzero(passes.combine_chunks().to_numpy(zero_copy_only=False))[:missing]
+            noted += _places(program, bits, table, first)
 
 
-def _places(bits: pa.Table, table: pa.Table, first: NDArray[np.int64]) -> Iterator[tuple[int, str]]:
-    """Line and place of some records or elements."""
+def _places(program: Program, bits: pa.Table, table: pa.Table, first: NDArray[np.int64]) -> Iterator[tuple[int, str]]:
+    """Line and place of some records or elements; only elements have a place."""
     lines = bits.column(ROW).take(pa.array(first)).to_pylist()
-    places = table.column(AT).take(pa.array(first)).to_pylist() if AT in table.column_names else [""] * len(lines)
+    places = table.column(AT).take(pa.array(first)).to_pylist() if program.level else [""] * len(lines)
     return zip(lines, places, strict=True)
 
 

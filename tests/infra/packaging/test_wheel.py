@@ -181,7 +181,7 @@ def test_the_job_of_the_page_compares_contracts(wheel: Path, python: Path, tmp_p
 
 
 MATRIX = {
-    "oldest": ("duckdb==2.0.0", "numpy==2.3.0", "pyarrow==22.0.0", "awswrangler", "pandas"),
+    "oldest": ("duckdb==2.0.0", "numpy==2.3.0", "pyarrow==25.0.0", "awswrangler", "pandas"),
     "newest": ("duckdb", "numpy", "pyarrow", "pandas"),
 }
 """The ends of the ranges in pyproject.toml, with neighbours that need them."""
