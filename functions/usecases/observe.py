@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from lakegate.contracts.door.refusals import refused_rules
@@ -115,13 +116,7 @@ def _completed(dependencies: Dependencies, workload: Workload, route: Route | No
 
 def _pinned(dependencies: Dependencies, workload: Workload) -> Observation | None:
     try:
-        if workload.parts is not None:
-            reasons = refused_parts(dependencies, workload)
-        else:
-            data = data_of(dependencies, workload)
-            if data is None:
-                return VANISHED
-            reasons = refused_object(dependencies, workload, data)
+        reasons = _refused(dependencies, workload) if workload.parts is None else refused_parts(dependencies, workload)
     except NotFound:
         return VANISHED
     if not reasons and workload.waiver is not None:
@@ -131,6 +126,15 @@ def _pinned(dependencies: Dependencies, workload: Workload) -> Observation | Non
         return Observation(Outcome.PASSED, pin=with_references(dependencies, workload))
     broken = refused_rules(dependencies.plan(workload), reasons) if workload.pin and workload.pin.plan else ()
     return Observation(Outcome.REFUSED, decision=Decision(Verdict.REJECTED, reasons, staged=False, broken=broken))
+
+
+def _refused(dependencies: Dependencies, workload: Workload) -> tuple[str, ...]:
+    """The reasons to reject one object; the staged copy is read where the version is deleted meanwhile. Raises NotFound."""
+    for data in (data_of(dependencies, workload) for _ in range(2)):
+        if data is not None:
+            with suppress(NotFound):
+                return refused_object(dependencies, workload, data)
+    raise NotFound
 
 
 def _submitting(dependencies: Dependencies, workload: Workload) -> Observation | None:

@@ -10,9 +10,11 @@ import pytest
 
 from lakegate.contracts.errors import LakegateError
 from lakegate.contracts.judge.verdict import ACCEPTING
+from lakegate.contracts.lake.states import Outcome
 from lakegate.functions.ports.objects import Address
 from lakegate.functions.usecases.advance import advance
 from lakegate.functions.usecases.intake import intake
+from lakegate.functions.usecases.observe import observe
 from lakegate.functions.usecases.sweep import sweep
 from lakegate.functions.workload import State
 from tests.simulation.environment import LAKE, LANDING, Environment
@@ -70,6 +72,22 @@ def test_the_staged_copy_of_what_is_decided_outlives_its_upload() -> None:
     drive(env.dependencies, sweep(env.dependencies))
 
     assert env.dependencies.workloads.get(row.id).state is State.PUBLISHED
+
+
+@pytest.mark.parametrize(("is_staged", "on"), [(True, Outcome.PASSED), (False, Outcome.VANISHED)])
+def test_an_upload_that_is_deleted_while_the_door_looks_at_it_is_judged_by_its_staged_copy(
+    *, is_staged: bool, on: Outcome
+) -> None:
+    """Of a replayed delivery: its producer deletes it after its description was read, and before its bytes are."""
+    env, row = answered()
+    pinned = row._replace(state=State.PINNED, staged=row.staged if is_staged else None)
+    if not is_staged:
+        env.lake.pop(f"staging/{row.id}/part-00000.csv")
+    env.after_read(LANDING, KEY, 0, lambda _: env.delete(env.uploads[0]))
+    found = observe(env.dependencies, pinned)
+
+    assert found is not None
+    assert found.on is on
 
 
 @pytest.mark.parametrize(("there", "versions"), [(b"good:1", 1), (OTHER, 2)])
