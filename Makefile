@@ -15,7 +15,7 @@ export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 # the tests start hundreds of Python processes: without bytecode files each of them compiles all that it imports
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup quick links test spark lint format nightly mutation simulate bench sample-data docs lock clean
+.PHONY: help setup quick test spark lint format nightly mutation simulate bench sample-data docs lock clean
 
 help: ## List the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -29,16 +29,16 @@ setup: .venv/ready ## Make .venv/ (with .venv/bin/lakegate), .tools/ (jars, an a
 
 .PHONY: java classes schemas
 java: .venv/ready
-	@$(BIN)/python -m lakegate.infra.setup.tools
+	@$(BIN)/python -m infra.setup.tools
 
 classes: java
-	@$(BIN)/python -m lakegate.infra.setup.classes
+	@$(BIN)/python -m infra.setup.classes
 
 schemas: .venv/ready
-	@$(BIN)/python -m lakegate.infra.setup.schemas
+	@$(BIN)/python -m infra.setup.schemas
 
 environment-%: .venv/ready
-	@$(BIN)/python -m lakegate.infra.setup.environments $*
+	@$(BIN)/python -m infra.setup.environments $*
 
 PROGRAMS := (spark or tools or service or simulation or e2e)
 
@@ -61,14 +61,7 @@ test: .venv/ready ## The whole gate
 spark: setup ## Only the tests that need Spark
 	$(BIN)/python -m pytest -q -m spark tests/spark tests/infra
 
-LINKS := .cache/types
-
-links: # the package lakegate as links, for programs that do not read the editable install: mypy and mkdocs (decision 40)
-	@rm -rf $(LINKS)
-	@mkdir -p $(LINKS)/lakegate
-	@ln -sfn $(addprefix $(CURDIR)/,contracts engine functions spark_jobs cli infra) $(CURDIR)/lakegate/*.py $(CURDIR)/lakegate/py.typed $(LINKS)/lakegate/
-
-lint: .venv/ready links ## Style and strict types
+lint: .venv/ready ## Style and strict types
 	$(BIN)/ruff check --quiet .
 	$(BIN)/ruff format --quiet --check .
 	$(BIN)/mypy --no-error-summary
@@ -78,8 +71,8 @@ format: .venv/ready ## Put the code into the one format
 	$(BIN)/ruff check --quiet --fix .
 
 nightly: tools stack-tools ## The full numbers of every property
-	@$(BIN)/python -m lakegate.infra.setup.environments great-expectations browser schemathesis
-	@$(BIN)/python -m lakegate.infra.setup.browser
+	@$(BIN)/python -m infra.setup.environments great-expectations browser schemathesis
+	@$(BIN)/python -m infra.setup.browser
 	LAKEGATE_FULL=1 $(BIN)/python -m pytest -q
 	$(BIN)/python -m tests.bench.drafts
 	$(BIN)/python -m tests.agreement 20000
@@ -89,7 +82,7 @@ nightly: tools stack-tools ## The full numbers of every property
 POSITIONS ?= --positions 60
 SEED ?= 7
 mutation: setup ## Do the tests notice changes of the code? 60 positions per package: make mutation [POSITIONS=--all] [SEED=11]
-	@$(BIN)/python -m lakegate.infra.setup.environments mutation
+	@$(BIN)/python -m infra.setup.environments mutation
 	$(BIN)/python -m tests.mutation $(POSITIONS) --seed $(SEED)
 
 N ?= 100000
@@ -97,16 +90,16 @@ simulate: setup ## Play N random schedules of crashes, lost events and overtakin
 	$(BIN)/python -m tests.simulation $(N)
 
 sample-data: setup ## Write weather and orders files to samples/: clean, in between, dirty
-	$(BIN)/python -m lakegate.infra.samples samples
+	$(BIN)/python -m infra.samples samples
 
 BIG ?=
 bench: setup ## One table: check natively and by Spark, a Spark program by hand, datacontract-cli (BIG=1: with 2.1 GB)
-	@$(BIN)/python -m lakegate.infra.setup.environments datacontract ministack sam
+	@$(BIN)/python -m infra.setup.environments datacontract ministack sam
 	@$(BIN)/python -m tests.bench $(if $(BIG),--big)
 
-docs: .venv/ready links ## Build the documentation site into build/site; a broken link ends in an error
-	@$(BIN)/python -m lakegate.infra.setup.environments docs
-	@NO_MKDOCS_2_WARNING=1 PYTHONPATH=$(LINKS) .tools/docs/bin/python -P -m mkdocs build --quiet --strict
+docs: .venv/ready ## Build the documentation site into build/site; a broken link ends in an error
+	@$(BIN)/python -m infra.setup.environments docs
+	@NO_MKDOCS_2_WARNING=1 PYTHONPATH=$(CURDIR) .tools/docs/bin/python -P -m mkdocs build --quiet --strict
 	@echo "open build/site/index.html" >&2
 
 lock: ## Resolve the pins of infra/setup/*.in again
@@ -138,12 +131,12 @@ export SAM_CLI_TELEMETRY := 0
 tools: environment-sam environment-checkov environment-sbom ## Install SAM, cfn-lint, checkov and cyclonedx-py into .tools/, each with its own pins
 
 package: setup tools ## Make the functions' bundles and the job's release in build/, and the built template in .aws-sam/
-	@$(BIN)/python -m lakegate.infra.packaging
+	@$(BIN)/python -m infra.packaging
 	@$(TOOL)/sam build >/dev/null
 	@echo "deploy it with: sam deploy --parameter-overrides JobCode=$$(cat build/release) (docs/deploy.md)" >&2
 
 release: setup tools ## Make everything of this version in dist/: wheel, bundles, SBOM, digests, notes (docs/release.md)
-	@$(BIN)/python -m lakegate.infra.packaging.release
+	@$(BIN)/python -m infra.packaging.release
 
 template: tools ## Read template.yaml for mistakes: SAM, cfn-lint with its serverless rules, checkov
 	$(TOOL)/sam validate
@@ -163,7 +156,7 @@ demo: stack-tools ## The whole stack on this machine: ten deliveries through the
 
 STACK ?= lakegate
 smoke: setup ## The smoke test of a deployed stack, at most ten minutes: make smoke STACK=lakegate (LOCAL=1: of the local stack)
-	@$(BIN)/python -m lakegate.infra.smoke $(STACK) $(if $(LOCAL),--local)
+	@$(BIN)/python -m infra.smoke $(STACK) $(if $(LOCAL),--local)
 
 e2e: stack-tools ## Only the tests of the whole stack on the embedded AWS, with real Spark
 	$(BIN)/python -m pytest -q tests/e2e

@@ -1,21 +1,18 @@
-"""What pyproject.toml cannot express: the folders of the packages, and the official JSON Schemas, which are fetched."""
+"""What pyproject.toml cannot express: the official JSON Schemas, which are fetched, and the programs that only a clone has."""
 
 import sys
 from pathlib import Path
-from types import ModuleType
 
-from setuptools import find_namespace_packages, setup
+from setuptools import find_packages, setup
 from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).parent
-FOLDERS = ("contracts", "engine", "functions", "spark_jobs", "cli", "infra")
-"""Each is imported as `lakegate.<folder>` (decision 40)."""
+sys.path.insert(0, str(ROOT))  # nothing is installed yet
 
-source = ModuleType("lakegate")  # nothing is installed yet
-source.__path__ = [str(ROOT)]
-sys.modules["lakegate"] = source
+from infra.setup.schemas import OFFICIAL, install_schemas, pinned_schemas  # noqa: E402
 
-from lakegate.infra.setup.schemas import OFFICIAL, install_schemas, pinned_schemas  # noqa: E402
+CLONE = ("functions", "functions.*", "infra", "infra.*", "spark_jobs", "spark_jobs.*")
+"""Packages of a clone: its editable install has them, the wheel does not."""
 
 
 class WithSchemas(build_py):
@@ -28,12 +25,9 @@ class WithSchemas(build_py):
         super().run()
 
 
-inside = find_namespace_packages(
-    str(ROOT), exclude=["*.__pycache__"], include=[*FOLDERS, *(f"{each}.*" for each in FOLDERS)]
-)
-
 setup(
     cmdclass={"build_py": WithSchemas},
-    package_dir={"lakegate": "lakegate", **{f"lakegate.{each}": each for each in FOLDERS}},
-    packages=["lakegate", *(f"lakegate.{each}" for each in inside)],
+    packages=find_packages(
+        str(ROOT), include=["lakegate", "lakegate.*", *(CLONE if "editable_wheel" in sys.argv else ())]
+    ),
 )

@@ -1,1 +1,1 @@
-"""The control plane: one thin handler per Lambda over use cases, ports and adapters."""
+"""One thin module per Lambda: handler, trigger, rights."""

@@ -13,14 +13,10 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from lakegate.api import CheckResult, LintResult, check, lint
-    from lakegate.contracts.errors import LakegateError
-    from lakegate.contracts.judge.verdict import Verdict
-
 __all__ = ["CheckResult", "LakegateError", "LintResult", "Verdict", "check", "lint"]
 
-_MODULES = {"LakegateError": "lakegate.contracts.errors", "Verdict": "lakegate.contracts.judge.verdict"}
+
+_MODULES = {"LakegateError": "lakegate.errors", "Verdict": "lakegate.verdict.verdict"}
 
 
 def __dir__() -> list[str]:

@@ -12,35 +12,38 @@ from shutil import copyfileobj
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
-from lakegate.cli import documents
-from lakegate.cli.check import LocalDelivery, judge_delivery
-from lakegate.cli.contracts import load, plan_of
-from lakegate.cli.deliveries import DataFile, files_of
-from lakegate.cli.engine import EngineName
-from lakegate.cli.escape import escaped
-from lakegate.cli.inputs import below, with_definitions
-from lakegate.cli.judgement_text import show
-from lakegate.cli.lint import as_document
-from lakegate.cli.parents import ParentPlaces
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.judge.outcomes import Status
-from lakegate.contracts.model.storage import Compression, Format
-from lakegate.contracts.words import counted
+from lakegate.contract.file_formats import Compression, Format
+from lakegate.contract_files import ParentPlaces, below, load, plan_of, with_definitions
+from lakegate.errors import InputError
+from lakegate.lints.linter import as_document
+from lakegate.local_check import check_result
+from lakegate.local_check.check_data import EngineName, LocalDelivery, judge_delivery
+from lakegate.local_check.data_files import DataFile, files_of
+from lakegate.report.verdict_text import show
+from lakegate.text import counted
+from lakegate.text import printable as escaped
+from lakegate.verdict.check_status import Status
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lakegate.contracts.errors import Problem
-    from lakegate.contracts.judge.outcomes import CheckOutcome
-    from lakegate.contracts.judge.verdict import Verdict
-    from lakegate.contracts.plan.plan import Plan
-    from lakegate.contracts.report.delivery import Report
+    from lakegate.errors import Problem
+    from lakegate.plan.plan import Plan
+    from lakegate.report.delivery_report import Report
+    from lakegate.verdict.check_status import CheckOutcome
+    from lakegate.verdict.verdict import Verdict
 
 Place = str | PathLike[str]
 """The path of a file."""
+
+
 WORST_FIRST: Final = (Status.FAIL, Status.ERROR, Status.WARN, Status.SKIP, Status.PASS)
 """The order of checks in a notebook."""
+
+
 CODECS: Final = {Compression.GZIP: "gzip", Compression.BZIP2: "bz2", Compression.ZSTD: "zstd"}
+
+
 WIDTH: Final = 100
 """Characters of a line of `print(result)`."""
 
@@ -97,12 +100,12 @@ class CheckResult:
     _report: Report
 
     def to_json(self) -> dict[str, object]:
-        """The document that `lakegate check --json` prints (contracts/schemas/check.json)."""
+        """The document that `lakegate check --json` prints (lakegate/schemas/check.json)."""
         return self._document
 
     def to_html(self) -> str:
         """The page that `lakegate check --report` writes, to pass on."""
-        from lakegate.contracts.report.page import render  # noqa: PLC0415 - jinja2, for this page alone
+        from lakegate.report.delivery_report import render  # noqa: PLC0415 - jinja2, for this page alone
 
         return render(self._report)
 
@@ -130,7 +133,7 @@ def lint(contract: Place, *, parents: Sequence[Place] = ()) -> LintResult:
     `parents`: files and folders with contracts to inherit from; by default the folder of the document.
     InputError where the file cannot be read. A document that is refused is a result, not an error.
     """
-    from lakegate.contracts.inherit.resolve import resolve  # noqa: PLC0415 - `check` imports it only for a document that it can read
+    from lakegate.inheritance import resolve  # noqa: PLC0415 - `check` imports it only for a document that it can read
 
     try:
         text = with_definitions(Path(contract).read_bytes(), below(Path(contract).parent))
@@ -172,7 +175,7 @@ def check(  # noqa: PLR0913 - the options of `lakegate check`
         plan = plan_of(loaded, dataset)
         if is_table:
             files = [_written(data, plan, Path(folder))]
-        inputs = documents.Inputs(Path(contract), files, list(references))
+        inputs = check_result.Inputs(Path(contract), files, list(references))
         delivery = LocalDelivery(
             contract=Path(contract),
             dataset=dataset,
@@ -185,7 +188,7 @@ def check(  # noqa: PLR0913 - the options of `lakegate check`
             parents=places,
         )
         report, _ = judge_delivery(delivery, loaded, plan, Path(folder))
-        document = documents.judged(inputs, report)
+        document = check_result.judged(inputs, report)
     judgement = report.judgement
     return CheckResult(judgement.verdict, judgement.outcomes, judgement.reasons, judgement.rows, document, report)
 

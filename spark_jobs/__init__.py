@@ -1,1 +1,1 @@
-"""The data plane: one Spark job that measures a delivery against its plan."""
+"""Entry point of the EMR Serverless job."""

@@ -15,49 +15,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from lakegate.contracts.errors import LakegateError
-from lakegate.engine.attempt import SAMPLES, Attempt
-from lakegate.spark_jobs.answer import asked, write
-from lakegate.spark_jobs.backend import Spark
-from lakegate.spark_jobs.batch import judge_batch
-from lakegate.spark_jobs.cpu_time import Meter
-from lakegate.spark_jobs.store import ANYWHERE, Addresses, versions_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lakegate.contracts.plan.plan import Plan
-    from lakegate.contracts.plan.request import Request
-    from lakegate.contracts.plan.result import Result
+from lakegate.errors import LakegateError
+from lakegate.job.judge_function import judge_batch
+from lakegate.spark.spark_job import run, validate
 
 UNUSABLE = 2
-
-
-def validate(
-    request: Request,
-    plan: Plan,
-    watch: Callable[[str], None] = lambda _: None,
-    samples: int = SAMPLES,
-    store: Addresses = ANYWHERE,
-) -> Result:
-    """Measure the delivery of a request against its plan; its objects are read by `store`."""
-    before, spark = Meter.read(), Spark(plan, request)
-    try:
-        found = Attempt(request, plan, store, spark, samples).result(watch)
-    finally:
-        spark.close()
-    return replace(found, vcpu_seconds=round(Meter.read().since(before) + spark.worker_seconds, 3))
-
-
-def run(request_uri: str) -> Result:
-    """Measure the request at an address; its result is written once."""
-    request, plan = asked(request_uri)
-    result = validate(request, plan, store=versions_of(request))
-    write(request, result)
-    return result
 
 
 def main(arguments: list[str] | None = None) -> int:

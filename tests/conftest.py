@@ -59,9 +59,9 @@ SELF_CONTAINED = {
     HERE / "infra/emr": (
         "infra/local/emr",
         "infra/local/aws/guard.py",
-        "infra/local/jars.py",
-        "infra/local/java.py",
-        "infra/local/spark.py",
+        "lakegate/spark/local_spark.py",
+        "lakegate/spark/local_spark.py",
+        "lakegate/spark/local_spark.py",
         "infra/setup",
         "tests/infra/emr",
     )
@@ -70,7 +70,12 @@ SELF_CONTAINED = {
 OF_FILES = {
     HERE / "e2e/test_stack_life.py": (
         *("template.yaml", "tenant.yaml", "samconfig.toml", "infra/local", "infra/packaging", "infra/setup"),
-        *("cli/stack.py", "tests/e2e/test_stack_life.py", "tests/e2e/deployed.py", "tests/sam/other_values.py"),
+        *(
+            "lakegate/cli/stack/stack_command.py",
+            "tests/e2e/test_stack_life.py",
+            "tests/e2e/deployed.py",
+            "tests/sam/other_values.py",
+        ),
     ),
     HERE / "infra/packaging/test_linters.py": (
         *("template.yaml", "tenant.yaml", "samconfig.toml", ".cfnlintrc", ".checkov.yaml", "infra/setup"),

@@ -1,1 +1,1 @@
-"""The local replacements of AWS on one machine."""
+"""Package."""

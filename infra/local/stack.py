@@ -23,12 +23,12 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Final
 from urllib.error import URLError
 
-from lakegate.contracts.errors import SetUpError
-from lakegate.infra.local import stack_programs as programs
-from lakegate.infra.local.stack_daemon import Daemon
-from lakegate.infra.local.stack_deploy import bundle, deploy, make_bucket
-from lakegate.infra.local.stack_warm import warm_functions, warm_spark
-from lakegate.infra.local.state import LocalState, state_path
+from infra.local import stack_programs
+from infra.local.stack_daemon import Daemon
+from infra.local.stack_deploy import bundle, deploy, make_bucket
+from infra.local.stack_warm import warm_functions, warm_spark
+from lakegate.aws.open_stack import LocalState, state_path
+from lakegate.errors import SetUpError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -82,7 +82,7 @@ class Stack:
             if not reset and self.path.exists():
                 return self._revived(options, report)
             self._end()
-            programs.examine()
+            stack_programs.examine()
             try:
                 state = self._deployed(self._started(options, report), options, report)
                 state.write(self.path)
@@ -105,8 +105,8 @@ class Stack:
             )
         report("starting the local EMR Serverless again")
         port = int(state.emr_endpoint.rpartition(":")[2])
-        command = programs.emr_command(state.endpoint, self.folder / "emr", options.mode, port)
-        pid = emr.start(command, programs.emr_environment(self.folder / "tmp", state.secret_key))
+        command = stack_programs.emr_command(state.endpoint, self.folder / "emr", options.mode, port)
+        pid = emr.start(command, stack_programs.emr_environment(self.folder / "tmp", state.secret_key))
         emr.wait(lambda: emr.answers.read_text().endswith("\n"))
         state = replace(state, pids={**state.pids, "emr": pid})
         state.write(self.path)
@@ -127,13 +127,13 @@ class Stack:
         emr, aws = self.daemons
         secret = token_hex(20)
         report("starting the embedded AWS and the local EMR Serverless")
-        with programs.listen(options.port) as listening:
-            endpoint = f"http://{programs.LOOPBACK}:{listening.getsockname()[1]}"
-            command = programs.emr_command(endpoint, self.folder / "emr", options.mode)
-            pids = {"emr": emr.start(command, programs.emr_environment(self.folder / "tmp", secret))}
+        with stack_programs.listen(options.port) as listening:
+            endpoint = f"http://{stack_programs.LOOPBACK}:{listening.getsockname()[1]}"
+            command = stack_programs.emr_command(endpoint, self.folder / "emr", options.mode)
+            pids = {"emr": emr.start(command, stack_programs.emr_environment(self.folder / "tmp", secret))}
             descriptor = listening.fileno()
-            environment = programs.aws_environment(self.folder / "tmp", emr.answers, secret)
-            pids["aws"] = aws.start(programs.aws_command(descriptor), environment, (descriptor,))
+            environment = stack_programs.aws_environment(self.folder / "tmp", emr.answers, secret)
+            pids["aws"] = aws.start(stack_programs.aws_command(descriptor), environment, (descriptor,))
         bundle(options.parameters)
         emr.wait(lambda: emr.answers.read_text().endswith("\n"))
         aws.wait(lambda: _answers(endpoint))

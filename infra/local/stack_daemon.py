@@ -14,17 +14,23 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from lakegate.contracts.errors import SetUpError
-from lakegate.infra.local.clone import ROOT
+from lakegate.errors import SetUpError
+from lakegate.extension_points import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
 PATIENCE_SECONDS: Final = 60.0
+
+
 GRACE_SECONDS: Final = 10.0
 """Between SIGTERM and SIGKILL."""
+
+
 TICK_SECONDS: Final = 0.02
+
+
 _CHILDREN: Final[dict[int, subprocess.Popen[bytes]]] = {}
 """What this very process started, so that it can bury them."""
 

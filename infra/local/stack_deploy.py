@@ -6,32 +6,50 @@ import os
 import subprocess
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from lakegate.contracts.errors import SetUpError
-from lakegate.infra.local.clone import ROOT, TOOLS
-from lakegate.infra.local.stack_programs import PYTHON_OF_SAM, SAM
-from lakegate.infra.packaging.bundles import bundle_functions, bundle_judge, bundle_pull
-from lakegate.infra.setup.atomic_dir import alone
+from infra.local.stack_programs import PYTHON_OF_SAM, SAM
+from infra.packaging.bundles import bundle_functions, bundle_judge, bundle_pull
+from infra.setup.atomic_dir import alone
+from lakegate.errors import SetUpError
+from lakegate.extension_points import ROOT, TOOLS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from lakegate.infra.local.state import LocalState
+    from lakegate.aws.open_stack import LocalState
 
 RELEASE: Final = "emr-7.14.0"
+
+
 ARTIFACTS: Final = "lakegate-artifacts"
 """The bucket that SAM uploads to."""
+
+
 BUNDLED: Final = ("lakegate", "contracts", "functions", "infra/packaging", "infra/setup")
+
+
 LOCAL_BUILD: Final = ROOT / "build/local"
 """What is made for the Python of this machine: the embedded AWS has no other."""
+
+
 BYTECODE: Final = LOCAL_BUILD / "bytecode"
 """Of the modules of earlier bundles."""
+
+
 AT_ONCE: Final = 15
 """Job runs that the application takes at a time; how many run at once is a matter of this machine's processors."""
+
+
 PATIENCE_SECONDS: Final = 180
+
+
 SAM_POLL_SECONDS: Final = 0.2
 """Between SAM's looks at a change: its five seconds spare the limits of AWS, and there are two or more in each deployment."""
+
+
 JOB: Final = ROOT / "spark_jobs/validate.py"
+
+
 JOB_SETTINGS: Final[Mapping[str, str]] = {
     "spark.sql.ui.explainMode": "simple",
     "spark.sql.maxPlanStringLength": "0",

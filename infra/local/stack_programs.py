@@ -9,23 +9,34 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from lakegate.contracts.errors import SetUpError
-from lakegate.infra.local.aws.guard import VARIABLE
-from lakegate.infra.local.clone import ROOT, TOOLS
-from lakegate.infra.local.jars import jars
-from lakegate.infra.local.java import java_home
-from lakegate.infra.local.state import ACCOUNT, REGION
+from infra.local.aws.guard import VARIABLE
+from lakegate.aws.open_stack import ACCOUNT, REGION
+from lakegate.errors import SetUpError
+from lakegate.extension_points import ROOT, TOOLS
+from lakegate.spark.local_spark import jars, java_home
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 LAUNCHER: Final = Path(__file__).with_name("aws") / "launcher.py"
+
+
 PYTHON_OF_AWS: Final = TOOLS / "ministack/bin/python"
+
+
 SAM: Final = Path(__file__).with_name("aws") / "sam.py"
+
+
 PYTHON_OF_SAM: Final = TOOLS / "sam/bin/python"
+
+
 CODE: Final = ROOT / "build/local/code"
 """Contents of the functions' bundles."""
+
+
 LOOPBACK: Final = "127.0.0.1"
+
+
 QUIET: Final = {
     "SFTP_ENABLED": "0",
     "IOT_MTLS_ENABLED": "0",

@@ -15,20 +15,20 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
-from lakegate.contracts.compile.dataset import compile_plan
-from lakegate.contracts.errors import SetUpError
-from lakegate.contracts.lint.examine import read
-from lakegate.contracts.plan.request import Request, StagedPart
-from lakegate.infra.local.clone import ROOT
-from lakegate.infra.local.stack_deploy import ARTIFACTS, JOB, RELEASE, client
-from lakegate.infra.samples.catalogue import SAMPLES
-from lakegate.infra.samples.writer import write
+from infra.local.stack_deploy import ARTIFACTS, JOB, RELEASE, client
+from infra.samples.catalogue import SAMPLES
+from infra.samples.writer import write
+from lakegate.errors import SetUpError
+from lakegate.extension_points import ROOT
+from lakegate.lints.linter import read
+from lakegate.plan.request import Request, StagedPart
+from lakegate.rules.compile_plan import compile_plan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from lakegate.contracts.plan.plan import Plan
-    from lakegate.infra.local.state import LocalState
+    from lakegate.aws.open_stack import LocalState
+    from lakegate.plan.plan import Plan
 
 DELIVERIES: Final = (
     ("weather-dirty.csv", "weather.dcm.yaml"),
@@ -36,14 +36,30 @@ DELIVERIES: Final = (
     ("weather-clean.csv", "weather.dcm.yaml"),
     ("orders-dirty.csv", "orders.odcs.yaml"),
 )
+
+
 ROWS: Final = 2_000
+
+
 ROLE: Final = "arn:aws:iam::000000000000:role/warm-up"
+
+
 PATIENCE_SECONDS: Final = 120.0
+
+
 PAUSE_SECONDS: Final = 0.05
+
+
 ENDS: Final = frozenset({"SUCCESS", "FAILED", "CANCELLED"})
+
+
 EMPTY_BATCH: Final = b'{"Records": []}'
+
+
 UNSIGNED: Final = b'{"routeKey": "GET /api/v1/workload/{id}", "requestContext": {"requestId": "warm-up"}}'
 """A request that the HTTP API refuses."""
+
+
 HARMLESS: Final = {
     "IntakeFunction": EMPTY_BATCH,
     "CompletionFunction": EMPTY_BATCH,

@@ -1,1 +1,1 @@
-"""What is deployed, made of the repository and locked packages: the same bytes every time."""
+"""What is deployed, the same bytes every time."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from lakegate.contracts.errors import SetUpError
-from lakegate.infra.local.clone import ROOT, TOOLS
-from lakegate.infra.packaging.bundles import bundle_functions, bundle_job, bundle_judge, bundle_pull
+from infra.packaging.bundles import bundle_functions, bundle_job, bundle_judge, bundle_pull
+from lakegate.errors import SetUpError
+from lakegate.extension_points import ROOT, TOOLS
 
 MAKERS = {"functions": bundle_functions, "judge": bundle_judge, "pull": bundle_pull, "job": bundle_job}
 

@@ -13,8 +13,14 @@ if TYPE_CHECKING:
 
 EPOCH = (1980, 1, 1, 0, 0, 0)
 """The earliest time that a zip can hold."""
+
+
 READABLE, EXECUTABLE, FOLDER = 0o644, 0o755, 0o755
+
+
 LEVEL = 6
+
+
 QUICK = 1
 """Of compression where nobody sends the archive anywhere: packing it small takes twice as long."""
 

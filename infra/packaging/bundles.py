@@ -22,25 +22,35 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lakegate.infra.local.jars import jars
-from lakegate.infra.packaging.archives import LEVEL, QUICK, digest, tarred, zipped
-from lakegate.infra.packaging.bytecode import compile_all, compile_changed
-from lakegate.infra.packaging.contents import FUNCTIONS, JOB, JUDGE, PULL, fill
-from lakegate.infra.setup.atomic_dir import atomic_dir
+from infra.packaging.archives import LEVEL, QUICK, digest, tarred, zipped
+from infra.packaging.bytecode import compile_all, compile_changed
+from infra.packaging.contents import FUNCTIONS, JOB, JUDGE, PULL, fill
+from infra.setup.atomic_dir import atomic_dir
+from lakegate.spark.local_spark import jars
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lakegate.infra.packaging.contents import Bundle
+    from infra.packaging.contents import Bundle
 
 INTERPRETER = Path("/usr/bin/python3.11")
 """Where the images of EMR 7 have the Python that the job runs on."""
+
+
 NEWER_PYTHON = "3.12"
 """The first one on Amazon Linux 2023 (Lambda developer guide, Lambda runtimes): that of 3.11 is too old
 for pyarrow 26 and cryptography 50."""
+
+
 RUNNING = f"{sys.version_info.major}.{sys.version_info.minor}"
+
+
 SITE = Path("lib/python3.11/site-packages")
+
+
 NAME_LENGTH = 16
+
+
 JARS = ("deequ.jar", "avro.jar")
 """What the release carries of the pinned jars, in their order; the others stand for what EMR has."""
 

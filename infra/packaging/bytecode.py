@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 OPTIONS = ("-q", "--invalidation-mode", "unchecked-hash", "-p", "/var/task")
+
+
 KEPT_SECONDS = 30 * 86_400
 
 

@@ -8,14 +8,18 @@ from fnmatch import fnmatchcase
 from functools import partial
 from typing import TYPE_CHECKING
 
-from lakegate.infra.packaging.wheels import unpack, wheels
+from infra.packaging.wheels import unpack, wheels
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 PACKAGE = "lakegate"
 """What the folders are imported as (decision 40)."""
+
+
 CODE = frozenset({".py", ".json", ".yaml", ".html"})
+
+
 UNUSED = (
     "lakegate/contracts/examples/*",  # for people
     "botocore/data/*/examples-1.json*",  # for people
@@ -24,14 +28,18 @@ UNUSED = (
     "pandas/tests/*",  # likewise
     "*.dist-info/RECORD",  # lists files that are not here
 )
+
+
 SERVICES = "botocore/data/"
 
 
 UNUSED_BY_JOBS = (
     "lakegate/contracts/documents/*",  # documents are read when they are published, never behind the door
     "lakegate/contracts/compile/sql/*",  # SQL is translated when it is published
-    "lakegate/contracts/schemas/official/*",  # likewise
+    "lakegate/schemas/official/*",  # likewise
 )
+
+
 UNUSED_BY_THE_JUDGE = (
     *UNUSED_BY_JOBS,
     "pyarrow/include/*",
@@ -81,11 +89,17 @@ FUNCTIONS = Bundle(
     ("contracts", "functions"),
     frozenset({"dynamodb", "emr-serverless", "events", "kms", "lambda", "s3", "secretsmanager", "sns", "sqs", "sts"}),
 )
-"""The services of functions/bootstrap.py."""
+"""The services of lakegate/aws/wiring.py."""
+
+
 PULL = Bundle("pull", FUNCTIONS.ours, FUNCTIONS.services)
 """The pull function alone has a client of SSH."""
+
+
 JOB = Bundle("job", ("contracts", "engine", "spark_jobs"), frozenset({"s3", "sts"}), UNUSED_BY_JOBS)
 """`sts`: a run may have to turn a token into its role's credentials."""
+
+
 JUDGE = Bundle(
     "judge",
     (

@@ -1,4 +1,4 @@
-"""`python -m lakegate.infra.packaging.release [FOLDER]`: everything of one version, below `dist/lakegate-<version>/`.
+"""`python -m infra.packaging.release [FOLDER]`: everything of one version, below `dist/lakegate-<version>/`.
 
 ::
 
@@ -26,21 +26,28 @@ import tomllib
 from pathlib import Path
 from typing import Any, Final
 
-from lakegate.contracts.errors import SetUpError
-from lakegate.infra.local.clone import ROOT, TOOLS
-from lakegate.infra.packaging.archives import EXECUTABLE, READABLE
-from lakegate.infra.packaging.bundles import bundle_functions, bundle_job, bundle_judge, bundle_pull
-from lakegate.infra.packaging.materials import sha256
-from lakegate.infra.packaging.sbom import bill_of_functions, bill_of_job, bill_of_wheel
-from lakegate.infra.packaging.verification import FUNCTIONS, JUDGE, PULL, SUMS, files
-from lakegate.infra.setup.atomic_dir import atomic_dir
+from infra.packaging.archives import EXECUTABLE, READABLE
+from infra.packaging.bundles import bundle_functions, bundle_job, bundle_judge, bundle_pull
+from infra.packaging.sbom import bill_of_functions, bill_of_job, bill_of_wheel
+from infra.setup.atomic_dir import atomic_dir
+from lakegate.errors import SetUpError
+from lakegate.extension_points import ROOT, TOOLS
+from lakegate.features.release_check.verify_release_command import FUNCTIONS, JUDGE, PULL, SUMS, files, sha256
 
 FOLDERS: Final = ("lakegate", "contracts", "engine", "functions", "spark_jobs", "infra", "cli")
+
+
 NAMED: Final = ("pyproject.toml", "setup.py", "README.md", "LICENSE")
 """What the wheel is built from."""
+
+
 DEPLOYED: Final = ("template.yaml", "samconfig.toml")
+
+
 DATED: Final = {"SOURCE_DATE_EPOCH": "315532800"}
 """1980, the earliest time of a zip: files of the wheel have no time of their own (reproducible-builds.org)."""
+
+
 PATIENCE_SECONDS = 300
 
 

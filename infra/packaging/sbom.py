@@ -1,6 +1,6 @@
 """Bills of materials (CycloneDX 1.6, JSON) of what is deployed, made from the artifacts themselves by `cyclonedx-py`.
 
-An artifact's packages are those whose metadata it contains. The jars are added from their pins (`infra/setup/jars.json`).
+An artifact's packages are those whose metadata it contains. The jars are added from their pins (`lakegate/spark/jars.json`).
 """
 
 from __future__ import annotations
@@ -12,17 +12,19 @@ import tarfile
 import zipfile
 from typing import TYPE_CHECKING, Any
 
-from lakegate.contracts.errors import SetUpError
-from lakegate.infra.packaging.materials import METADATA, requirements_of, sha256
-from lakegate.infra.setup.atomic_dir import atomic_dir
-from lakegate.infra.setup.environments import program
-from lakegate.infra.setup.pins import pinned_jars
+from infra.setup.atomic_dir import atomic_dir
+from infra.setup.environments import program
+from lakegate.errors import SetUpError
+from lakegate.features.release_check.verify_release_command import METADATA, requirements_of, sha256
+from lakegate.spark.local_spark import pinned_jars
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
 FORM = ("--output-reproducible", "--spec-version", "1.6", "--output-format", "JSON")
+
+
 PATIENCE_SECONDS = 300
 
 

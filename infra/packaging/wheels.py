@@ -12,18 +12,26 @@ import sys
 import zipfile
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.errors import SetUpError
-from lakegate.infra.setup.atomic_dir import alone, atomic_dir
-from lakegate.infra.setup.environments import LOCKS, MARK
+from infra.setup.atomic_dir import alone, atomic_dir
+from infra.setup.environments import LOCKS, MARK
+from lakegate.errors import SetUpError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
 PATIENCE_SECONDS = 600
+
+
 PIP = ("-m", "pip", "--quiet", "--disable-pip-version-check", "download", "--no-deps", "--require-hashes")
+
+
 TARGET = ("--only-binary=:all:", "--implementation=cp")
+
+
 AL2023 = ("manylinux2014_x86_64", "manylinux_2_17_x86_64", "manylinux_2_27_x86_64", "manylinux_2_28_x86_64")
+
+
 MACHINES = {
     "lambda": ("manylinux2014_x86_64", "manylinux_2_17_x86_64"),  # Amazon Linux 2, where Lambda's Python 3.11 runs
     "job": AL2023,  # EMR 7

@@ -1,1 +1,1 @@
-"""Files to try the gate on: invented weather and orders; the same seed writes the same bytes."""
+"""Invented data to try the gate on."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from lakegate.infra.samples.catalogue import SAMPLES
-from lakegate.infra.samples.writer import write
+from infra.samples.catalogue import SAMPLES
+from infra.samples.writer import write
 
 MONTH = 16 * 24 * 30
 """Rows of thirty days of sixteen stations."""

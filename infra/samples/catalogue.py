@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from lakegate.infra.samples.flaws import overwritten, repeated
-from lakegate.infra.samples.orders import orders
-from lakegate.infra.samples.weather import weather
-from lakegate.infra.samples.writer import SampleFile
+from infra.samples.flaws import overwritten, repeated
+from infra.samples.orders import orders
+from infra.samples.weather import weather
+from infra.samples.writer import SampleFile
 
 MEASUREMENTS = (
     "pcpn_mm",
@@ -26,8 +26,14 @@ MEASUREMENTS = (
     "wind_speed_m_s",
 )
 """What the weather contract wants 95 % complete, warning below 90 % and refusing below 85 %."""
+
+
 HARDLY_MISSING = overwritten(0.015, MEASUREMENTS, None)
+
+
 IN_BETWEEN = (overwritten(0.12, ("gust_max_m_s", "wind_speed_m_s", "wind_direct_grad"), None),)
+
+
 DIRTY_WEATHER = (
     overwritten(0.03, MEASUREMENTS, "-9999"),
     overwritten(0.06, ("wind_direct_grad",), "361", "540", "990"),
@@ -37,6 +43,8 @@ DIRTY_WEATHER = (
     overwritten(0.002, ("state",), "BA"),
     repeated(0, "index"),
 )
+
+
 DIRTY_ORDERS = (
     overwritten(0.01, ("customer_email",), "nobody", "a@b@example.com", None),
     overwritten(0.02, ("status",), "Shipped", "unknown"),
@@ -49,6 +57,8 @@ DIRTY_ORDERS = (
     repeated(0.001, "order_id"),
     repeated(0.002, "channel", "channel_reference"),
 )
+
+
 SAMPLES = {
     "weather-clean.csv": SampleFile(weather, (HARDLY_MISSING,), ",", "keeps every promise: accepted"),
     "weather-warn.csv": SampleFile(

@@ -6,15 +6,17 @@ from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING, Final
 
-from lakegate.infra.local.clone import ROOT
-from lakegate.infra.samples.catalogue import SAMPLES
-from lakegate.infra.samples.writer import write
+from infra.samples.catalogue import SAMPLES
+from infra.samples.writer import write
+from lakegate.extension_points import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
 EXAMPLES = ROOT / "contracts/examples"
+
+
 CONTRACTS = tuple(
     (EXAMPLES / name, prefix)
     for name, prefix in (
@@ -24,10 +26,16 @@ CONTRACTS = tuple(
     )
 )
 """The documents, and the prefixes that deliver to them."""
+
+
 PARTNER: Final = "partner-exports"
 """The bucket that `rates.odcs.yaml` is fetched from."""
+
+
 SOURCE: Final = "rates.csv"
 """The key of its source."""
+
+
 CURRENCIES: Final = ("BRL", "CHF", "GBP", "JPY", "USD")
 
 
@@ -85,6 +93,7 @@ UPLOADS = (
     Upload("orders/orders.csv", "orders-clean.csv", "the same again, byte for byte", "rejected"),
     Upload("orders/orders.csv", "orders-clean.csv", "corrected, under the same key", "accepted", corrected),
 )
+
 
 ANNOUNCED = (
     Upload("orders/", "orders-clean.csv", "announced without a required column", "refused", without_quantity),

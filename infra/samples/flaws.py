@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 Columns = dict[str, pa.StringArray]
 """Cells as they are written, by field; None is a missing value."""
+
+
 Flaw = Callable[[Generator, Columns], Columns]
 
 

@@ -12,15 +12,29 @@ if TYPE_CHECKING:
     from numpy.random import Generator
     from numpy.typing import NDArray
 
-    from lakegate.infra.samples.flaws import Columns
+    from infra.samples.flaws import Columns
 
 START = np.datetime64("2025-01-01T00:00:00")
+
+
 SECONDS_BETWEEN = 97
+
+
 STATUSES = ("delivered", "shipped", "paid", "placed", "cancelled", "returned")
+
+
 STATUS_SHARES = (0.62, 0.12, 0.1, 0.08, 0.05, 0.03)
+
+
 ARRIVED = ("delivered", "returned")
+
+
 COUNTRIES = ("BR", "PT", "DE", "FR", "US", "AR")
+
+
 CHANNELS = ("web", "app", "store")
+
+
 NOTES = ('Leave it at the "blue" door', "Ring twice; then wait", "Gift wrap, please", "Portão ao lado")
 
 

@@ -7,20 +7,28 @@ stations deliver it, a missing measurement is the number -9999; in the corrected
 
 from __future__ import annotations
 
-from lakegate.infra.samples.catalogue import MEASUREMENTS
-from lakegate.infra.samples.flaws import missing_as, overwritten
-from lakegate.infra.samples.weather import weather
-from lakegate.infra.samples.writer import SampleFile
+from infra.samples.catalogue import MEASUREMENTS
+from infra.samples.flaws import missing_as, overwritten
+from infra.samples.weather import weather
+from infra.samples.writer import SampleFile
 
 SENTINEL = "-9999"
+
+
 INJECTED = 0.06
+
+
 FAULTS = (
     overwritten(0.015, MEASUREMENTS, None),
     overwritten(0.12, ("gust_max_m_s", "wind_speed_m_s"), None),
     overwritten(INJECTED, ("wind_direct_grad",), "361", "540", "990"),
     overwritten(INJECTED, ("humidity_perc",), "101", "150", "255"),
 )
+
+
 DELIVERED = SampleFile(
     weather, (*FAULTS, missing_as(SENTINEL, (*MEASUREMENTS, "radiation_kj_m2"))), ",", "-9999 for missing: rejected"
 )
+
+
 CORRECTED = SampleFile(weather, FAULTS, ",", "missing values are empty, impossible ones are not corrected: rejected")

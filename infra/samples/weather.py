@@ -11,17 +11,26 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-    from lakegate.infra.samples.flaws import Columns
+    from infra.samples.flaws import Columns
 
 Values = NDArray[np.float64]
+
+
 Whole = NDArray[np.int64]
+
 
 SUNRISE, SUNSET = 9, 22
 """Hours, UTC, between which a station measures radiation."""
+
+
 RAIN = 0.07
 """Share of the hours that are wet."""
+
+
 START = np.datetime64("2019-01-01T09:00")
 """Sunrise: radiation is there from the first row on, however short the file."""
+
+
 STATIONS = (
     ("SP", "SAO PAULO - MIRANTE", "A701", "-23.49638888", "-46.61999999", 785.64),
     ("SP", "CAMPOS DO JORDAO", "A706", "-22.75027777", "-45.60388888", 1662.92),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lakegate.infra.samples.flaws import Columns, Flaw
+    from infra.samples.flaws import Columns, Flaw
 
 BATCH = 100_000
 

@@ -1,1 +1,1 @@
-"""Set-up of a clone: locks, jars and Java."""
+"""make setup: environments, jars, Java, schemas."""

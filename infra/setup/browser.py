@@ -8,9 +8,9 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Final
 
-from lakegate.contracts.errors import SetUpError
-from lakegate.infra.local.clone import TOOLS
-from lakegate.infra.setup.environments import program
+from infra.setup.environments import program
+from lakegate.errors import SetUpError
+from lakegate.extension_points import TOOLS
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,24 +6,28 @@ import shutil
 import sys
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.compile.dataset import compile_plan
-from lakegate.contracts.errors import SetUpError
-from lakegate.contracts.lint.examine import read
-from lakegate.contracts.plan.request import Request, StagedPart
-from lakegate.infra.local.classes import FOLDER, archive
-from lakegate.infra.local.clone import ROOT, TOOLS
-from lakegate.infra.local.java import java_home
-from lakegate.infra.local.spark import use_local_spark
-from lakegate.infra.samples.catalogue import SAMPLES
-from lakegate.infra.samples.writer import write
-from lakegate.infra.setup.atomic_dir import atomic_dir
+from infra.samples.catalogue import SAMPLES
+from infra.samples.writer import write
+from infra.setup.atomic_dir import atomic_dir
+from lakegate.errors import SetUpError
+from lakegate.extension_points import ROOT, TOOLS
+from lakegate.lints.linter import read
+from lakegate.plan.request import Request, StagedPart
+from lakegate.rules.compile_plan import compile_plan
+from lakegate.spark.local_spark import CLASSES, archive, java_home, use_local_spark
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 CONTRACT = ROOT / "contracts" / "examples" / "weather.dcm.yaml"
+
+
 SAMPLE = "weather-clean.csv"
+
+
 ROWS = 1000
+
+
 PATIENCE_SECONDS = 300
 
 
@@ -49,7 +53,7 @@ def record(target: Path, tools: Path) -> None:
         _judge(_request(folder))
         if not made.is_file():
             raise SetUpError("The Java classes could not be recorded: the JVM wrote no archive.")
-        shutil.rmtree(tools / FOLDER, ignore_errors=True)
+        shutil.rmtree(tools / CLASSES, ignore_errors=True)
         target.parent.mkdir()
         made.rename(target)
 
@@ -58,7 +62,7 @@ def _judge(request: Path) -> None:
     """Run the job in this process, and wait until its JVM has ended."""
     from pyspark import SparkContext  # noqa: PLC0415 - reads the settings made above
 
-    from lakegate.spark_jobs.validate import run  # noqa: PLC0415 - likewise
+    from lakegate.spark.spark_job import run  # noqa: PLC0415 - likewise
 
     run(request.as_uri())
     context = SparkContext.getOrCreate()

@@ -11,13 +11,19 @@ import subprocess
 import sys
 from pathlib import Path
 
-from lakegate.contracts.errors import SetUpError
-from lakegate.infra.local.clone import TOOLS
+from lakegate.errors import SetUpError
+from lakegate.extension_points import TOOLS
 
 LOCKS = Path(__file__).parent
+
+
 MARK = "lock"
+
+
 PIP = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check")
 """The project's own pip, which is pinned; environments have none."""
+
+
 EXACTLY = ("install", "--no-compile", "--no-deps", "--require-hashes", "--requirement")
 """A program compiles what it imports, once; compiling all of it takes longer than all the rest."""
 

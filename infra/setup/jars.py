@@ -17,14 +17,17 @@ from pathlib import Path
 
 import pyspark
 
-from lakegate.contracts.errors import SetUpError
-from lakegate.infra.local.jars import FOLDER
-from lakegate.infra.setup.atomic_dir import atomic_dir
-from lakegate.infra.setup.pins import Jar, pinned_jars
-from lakegate.infra.setup.trust import trust_options
+from infra.setup.atomic_dir import atomic_dir
+from infra.setup.trust import trust_options
+from lakegate.errors import SetUpError
+from lakegate.spark.local_spark import FOLDER, Jar, pinned_jars
 
 PATIENCE_SECONDS = 300
+
+
 RESOLVER = "org.apache.spark.deploy.SparkSubmit"
+
+
 ALREADY_IN_SPARK = (
     "com.amazonaws:aws-java-sdk-bundle",
     "com.amazonaws:aws-java-sdk-kms",
@@ -94,7 +97,7 @@ def _checked(jars: tuple[Jar, ...], fetched: Path, made: Path) -> Path:
         group = jar.coordinate.split(":")[0]
         copy = Path(shutil.copyfile(fetched / f"{group}_{jar.file}", made / jar.file))
         if _altered(copy, jar):
-            reason = "is not the one this project was tested with (its SHA-256 differs from infra/setup/jars.json)"
+            reason = "is not the one this project was tested with (its SHA-256 differs from lakegate/spark/jars.json)"
             raise SetUpError(f"The {jar.file} that was fetched {reason}: nothing was installed.")
     return made
 

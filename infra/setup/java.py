@@ -7,12 +7,16 @@ import subprocess
 import sys
 from pathlib import Path
 
-from lakegate.contracts.errors import SetUpError
-from lakegate.infra.local.java import INSTALLED, VERSION, home_of
-from lakegate.infra.setup.atomic_dir import atomic_dir
+from infra.setup.atomic_dir import atomic_dir
+from lakegate.errors import SetUpError
+from lakegate.spark.local_spark import INSTALLED, VERSION, home_of
 
 LOCK = Path(__file__).with_name("jdk.lock")
+
+
 FOLDER = INSTALLED.parts[0]
+
+
 ADVICE = f"fix the network and run `make setup` again, or install Java {VERSION} and set JAVA_HOME to it"
 
 

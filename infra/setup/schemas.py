@@ -1,4 +1,4 @@
-"""Puts the official JSON Schemas of contract formats where the readers find them: `contracts/schemas/official`.
+"""Puts the official JSON Schemas of contract formats where the readers find them: `lakegate/schemas/official`.
 
 They lie in the published packages of their time. 1. pip downloads each package, its hash pinned. 2. The schema is taken out
 of it and its SHA-256 compared with its pin. 3. It is moved to its place whole. A schema that is there, as pinned, is left.
@@ -17,16 +17,32 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from lakegate.contracts.errors import SetUpError
+from lakegate.errors import SetUpError
 
 PINS = Path(__file__).with_name("schemas.json")
-OFFICIAL = Path(__file__).parents[2] / "contracts/schemas/official"
+
+
+OFFICIAL = Path(__file__).parents[2] / "lakegate/schemas/official"
+
+
 EXAMPLE_PINS = Path(__file__).with_name("examples.json")
+
+
 EXAMPLES = Path(__file__).parents[2] / ".tools/examples"
+
+
 PATIENCE_SECONDS = 600
+
+
 PIP = (sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check")
+
+
 EXACTLY = ("--no-deps", "--require-hashes")
+
+
 WHEEL = ("--only-binary", ":all:")
+
+
 SOURCE = ("--no-binary", ":all:", "--build-constraint", str(Path(__file__).with_name("examples-build.txt")))
 """pip asks a source package for its name by the package's own build tool, whose version is pinned too."""
 

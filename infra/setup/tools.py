@@ -6,13 +6,11 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.errors import SetUpError
-from lakegate.infra.local.clone import TOOLS
-from lakegate.infra.local.jars import FOLDER
-from lakegate.infra.local.java import find_java
-from lakegate.infra.setup.jars import install_jars, sound
-from lakegate.infra.setup.java import install_java
-from lakegate.infra.setup.pins import pinned_jars
+from infra.setup.jars import install_jars, sound
+from infra.setup.java import install_java
+from lakegate.errors import SetUpError
+from lakegate.extension_points import TOOLS
+from lakegate.spark.local_spark import FOLDER, find_java, pinned_jars
 
 if TYPE_CHECKING:
     from pathlib import Path

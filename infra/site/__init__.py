@@ -1,1 +1,1 @@
-"""The documentation site: what `make docs` adds to MkDocs. Runs in the environment `.tools/docs`."""
+"""Documentation site."""

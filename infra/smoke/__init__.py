@@ -1,1 +1,1 @@
-"""The smoke test of a deployed stack."""
+"""Smoke test of a deployed stack."""

@@ -15,8 +15,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lakegate.infra.local.spark import use_local_spark
-from lakegate.infra.setup.environments import install
+from infra.setup.environments import install
+from lakegate.spark.local_spark import use_local_spark
 from tests.agreement.cases import case_of
 from tests.agreement.great_expectations.cases import EXPECTATIONS, cases
 from tests.agreement.great_expectations.compare import ENVIRONMENT, differences
@@ -49,8 +49,8 @@ def against_spark(seed: int, count: int) -> int:
     """The number of cases to which the native engine and Spark have different answers."""
     with tempfile.TemporaryDirectory(prefix="lakegate-agreement-") as folder:
         use_local_spark(Path(folder), size=0, memory="1g")
-        from lakegate.spark_jobs.session import start  # noqa: PLC0415 - reads the settings made above
-        from lakegate.spark_jobs.validate import validate  # noqa: PLC0415 - likewise
+        from lakegate.spark.spark_job import validate  # noqa: PLC0415 - likewise
+        from lakegate.spark.spark_session import start  # noqa: PLC0415 - reads the settings made above
 
         session, number = start(), 0
         for first in range(seed, seed + count, PROGRESS):

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from lakegate.contracts.compile.dataset import compile_plan
-from lakegate.contracts.errors import ContractError
-from lakegate.contracts.lint.examine import read
-from lakegate.contracts.model.storage import Compression, Format
-from lakegate.contracts.plan.request import AcceptedPart, Reference
+from lakegate.contract.file_formats import Compression, Format
+from lakegate.errors import ContractError
+from lakegate.lints.linter import read
+from lakegate.plan.request import AcceptedPart, Reference
+from lakegate.rules.compile_plan import compile_plan
 from tests.agreement.documents import REFERENCED, document, extension, fields_of
 from tests.agreement.rows import rows_of
 from tests.agreement.tables import table_of
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from lakegate.contracts.model.contract import Contract
-    from lakegate.contracts.plan.plan import Plan
-    from lakegate.contracts.plan.request import Request
+    from lakegate.contract.contract_model import Contract
+    from lakegate.plan.plan import Plan
+    from lakegate.plan.request import Request
     from tests.agreement.fields import Field
     from tests.agreement.rows import Row
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.plan.predicate import All, Not
+from lakegate.plan.predicates import All, Not
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator
 
-    from lakegate.contracts.plan.check import Check
-    from lakegate.contracts.plan.plan import Plan
-    from lakegate.contracts.plan.predicate import Predicate
+    from lakegate.plan.check import Check
+    from lakegate.plan.plan import Plan
+    from lakegate.plan.predicates import Predicate
     from tests.agreement.cases import Case
 
 OWN_JOBS = 5

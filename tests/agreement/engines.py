@@ -6,13 +6,13 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from math import isclose
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.errors import LakegateError
-from lakegate.contracts.judge.judgement import judge
 from lakegate.engine.attempt import Attempt
-from lakegate.engine.measure.tables import database
-from lakegate.engine.native import Process
-from lakegate.engine.read.local import LocalStore
-from lakegate.spark_jobs.judge_function import JudgeError
+from lakegate.engine.measure.duckdb_tables import database
+from lakegate.engine.native_backend import Process
+from lakegate.engine.read.data_source import LocalStore
+from lakegate.errors import LakegateError
+from lakegate.job.judge_function import JudgeError
+from lakegate.verdict.verdict import judge
 from tests.agreement.split_rows import found_apart, written_apart
 from tests.deliveries.delivery import measure_by_function
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from lakegate.contracts.plan.plan import Plan
-    from lakegate.contracts.plan.request import Request
-    from lakegate.contracts.plan.result import Measured, Result, Shares
-    from lakegate.engine.read.chunk import Source
-    from lakegate.engine.split.rejected import Rejected
+    from lakegate.engine.read.data_source import Source
+    from lakegate.engine.rejected_rows import Rejected
+    from lakegate.plan.plan import Plan
+    from lakegate.plan.request import Request
+    from lakegate.plan.result import Measured, Result, Shares
     from tests.agreement.cases import Case
     from tests.agreement.split_rows import Records
 
@@ -76,7 +76,7 @@ def native(case: Case, folder: Path) -> Answer:
 
 
 def by(engine: Engine, case: Case, folder: Path) -> Answer:
-    """The answer of an engine that writes what it splits: `lakegate.spark_jobs.validate.validate`."""
+    """The answer of an engine that writes what it splits: `lakegate.spark.spark_job.validate`."""
     try:
         found = engine(case.request(folder), case.plan)
     except LakegateError as error:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from lakegate.contracts.compile.dataset import compile_plan
-from lakegate.contracts.errors import ContractError
-from lakegate.contracts.lint.examine import read
+from lakegate.errors import ContractError
+from lakegate.lints.linter import read
+from lakegate.rules.compile_plan import compile_plan
 from tests.agreement.cases import as_yaml
 from tests.agreement.engines import differences
 

@@ -13,21 +13,20 @@ from urllib.parse import urlsplit
 import duckdb
 import pyarrow as pa
 
-from lakegate.contracts.judge.file_outcomes import RECORDS
-from lakegate.contracts.model.storage import Compression, Format
-from lakegate.contracts.plan.request import StagedPart
-from lakegate.engine.read.chunk import LINE, ROW
-from lakegate.engine.read.local import LocalStore
-from lakegate.engine.read.open import open_source
-from lakegate.engine.type.arrow import canonical
+from lakegate.contract.file_formats import Compression, Format
+from lakegate.engine.read.data_source import LINE, ROW, LocalStore
+from lakegate.engine.read.open_delivery import open_source
+from lakegate.engine.read.stored_types import canonical
+from lakegate.plan.request import StagedPart
+from lakegate.verdict.file_checks import RECORDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from lakegate.contracts.plan.plan import Plan
-    from lakegate.contracts.plan.result import Shares, WrittenObject
-    from lakegate.engine.read.chunk import Source
-    from lakegate.engine.split.rejected import Rejected
+    from lakegate.engine.read.data_source import Source
+    from lakegate.engine.rejected_rows import Rejected
+    from lakegate.plan.plan import Plan
+    from lakegate.plan.result import Shares, WrittenObject
 
 Records = Counter[tuple[str, ...]]
 """Records by their text, or by the texts of their columns; the rejected ones behind their reasons."""

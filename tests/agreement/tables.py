@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from lakegate.contracts.model.storage import Format
+from lakegate.contract.file_formats import Format
 
 if TYPE_CHECKING:
     import random

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.model.policy import OnReject
-from lakegate.contracts.model.storage import Compression, Format
-from lakegate.contracts.plan.metrics import Metric
+from lakegate.contract.delivery_policy import OnReject
+from lakegate.contract.file_formats import Compression, Format
+from lakegate.plan.metrics import Metric
 from tests.agreement import run
 from tests.agreement.cases import case_of
 from tests.agreement.choice import chosen
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from lakegate.contracts.plan.plan import Plan
-    from lakegate.contracts.plan.request import Request
-    from lakegate.contracts.plan.result import Result
+    from lakegate.plan.plan import Plan
+    from lakegate.plan.request import Request
+    from lakegate.plan.result import Result
     from tests.agreement.cases import Case
 
 DRAWN = 150

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Sequence
 
-    from lakegate.contracts.model.storage import Csv
+    from lakegate.contract.file_formats import Csv
     from tests.agreement.rows import Row, Value
 
 JSON_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")

@@ -16,8 +16,8 @@ from importlib.metadata import version
 from statistics import median
 from typing import TYPE_CHECKING
 
-from lakegate.infra.local.clone import ROOT
-from lakegate.infra.setup.environments import install
+from infra.setup.environments import install
+from lakegate.extension_points import ROOT
 from tests.bench import stack
 from tests.bench.data import CLEAN, DIRTY, Work, prepare
 from tests.bench.sides import BY_HAND, NATIVE, SIDES, SPARK, Run, differences, timed

@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from lakegate.contracts.lint.examine import read
+from lakegate.lints.linter import read
 from tests.e2e.running import CONTRACTS, running
 
 if TYPE_CHECKING:

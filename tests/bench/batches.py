@@ -18,19 +18,17 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.compile.dataset import compile_plan
-from lakegate.contracts.judge.judgement import judge
-from lakegate.contracts.judge.verdict import Verdict
-from lakegate.contracts.lint.examine import examine
-from lakegate.contracts.plan.batch import BatchRequest
-from lakegate.contracts.plan.request import Request, StagedPart
-from lakegate.contracts.plan.result import Result
-from lakegate.infra.local.java import java_home
-from lakegate.infra.samples.catalogue import SAMPLES
-from lakegate.infra.samples.writer import write
+from infra.samples.catalogue import SAMPLES
+from infra.samples.writer import write
+from lakegate.lints.linter import examine
+from lakegate.plan.request import BatchRequest, Request, StagedPart
+from lakegate.plan.result import Result
+from lakegate.rules.compile_plan import compile_plan
+from lakegate.spark.local_spark import java_home
+from lakegate.verdict.verdict import Verdict, judge
 
 if TYPE_CHECKING:
-    from lakegate.contracts.plan.plan import Plan
+    from lakegate.plan.plan import Plan
 
 ROOT = Path(__file__).parents[2]
 CONTRACT = ROOT / "contracts/examples/orders.odcs.yaml"
@@ -128,7 +126,7 @@ def _seconds(*arguments: str) -> float:
             "jars": [],
             "program": [str(ROOT / "spark_jobs/validate.py"), *arguments],
         }
-        program = [sys.executable, "-m", "lakegate.infra.local.emr.submit", json.dumps(command)]
+        program = [sys.executable, "-m", "infra.local.emr.submit", json.dumps(command)]
         aws = {
             "AWS_ENDPOINT_URL": "http://127.0.0.1:9",
             "AWS_REGION": "us-east-1",

@@ -10,9 +10,9 @@ import pyarrow as pa
 import yaml
 from pyarrow import csv, parquet
 
-from lakegate.infra.local.clone import ROOT
-from lakegate.infra.samples.catalogue import SAMPLES
-from lakegate.infra.samples.writer import write
+from infra.samples.catalogue import SAMPLES
+from infra.samples.writer import write
+from lakegate.extension_points import ROOT
 from tests.bench.weather import FIELDS, TEXTS, odcs, with_checks
 
 if TYPE_CHECKING:

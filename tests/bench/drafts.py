@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from lakegate.contracts.compile.dataset import compile_plan
-from lakegate.contracts.lint.examine import examine
-from lakegate.infra.local.clone import ROOT
-from lakegate.infra.setup.environments import install, program
+from infra.setup.environments import install, program
+from lakegate.extension_points import ROOT
+from lakegate.lints.linter import examine
+from lakegate.rules.compile_plan import compile_plan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -13,7 +13,7 @@ import json, resource, sys, time
 start = time.perf_counter()
 import lakegate.functions.{}
 imports = time.perf_counter() - start
-from lakegate.functions.adapters.clients import _client
+from lakegate.aws.clients import _client
 start = time.perf_counter()
 for service in {}:
     _client(service)

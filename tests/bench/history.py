@@ -10,9 +10,9 @@ import argparse
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from lakegate.functions.adapters.dynamodb import DynamoTable
-from lakegate.functions.adapters.history import ENTRY, DynamoHistory, index_items
-from lakegate.functions.usecases.history import chosen, history
+from lakegate.aws.dynamodb_table import DynamoTable
+from lakegate.aws.ledger_table import ENTRY, DynamoHistory, index_items
+from lakegate.gate.datasets.delivery_history import chosen, history
 from tests.bench.registry import TableTwin, measured, row
 from tests.simulation.environment import Environment
 from tests.unit.usecases.test_history import LINE, delivered
@@ -20,7 +20,7 @@ from tests.unit.usecases.test_history import LINE, delivered
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lakegate.functions.usecases.dependencies import Dependencies
+    from lakegate.gate.dependencies import Dependencies
 
 SHARE = 10
 """One delivery of so many is rejected."""

@@ -17,17 +17,15 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from multiprocessing import Process, Queue
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.lake.routes import Route
-from lakegate.contracts.model.policy import Policy, Pull
-from lakegate.functions.adapters.https_source import HttpsSource
-from lakegate.functions.adapters.pull_access import PullAccess
-from lakegate.functions.adapters.secrets import Secrets
-from lakegate.functions.adapters.web import Web
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.ports.registry import Publication
-from lakegate.functions.usecases.pull_plans import run_now
-from lakegate.functions.usecases.pulling import tick
-from lakegate.functions.usecases.steps import run
+from lakegate.aws.secrets import Secrets
+from lakegate.contract.delivery_policy import Policy, Pull
+from lakegate.features.pull.https_source import HttpsSource
+from lakegate.features.pull.pull_sources import PullAccess
+from lakegate.features.pull.pull_task import run_now, tick
+from lakegate.gate.effects import run
+from lakegate.gate.ports import Address
+from lakegate.gate.registry.contract_versions import Publication, Route
+from lakegate.https_client import Web
 from tests.deliveries.delivery import plan_of
 from tests.simulation.environment import LAKE, LANDING, Environment
 from tests.unit.adapters.receiver import certificate
@@ -36,8 +34,7 @@ from tests.unit.usecases.pull_stage import LINE, PREFIX
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lakegate.contracts.lake.pulls import PullEnd
-    from lakegate.functions.ports.transfers import LandedPart
+    from lakegate.features.pull.pull_task import LandedPart, PullEnd
 
 BLOCK = bytes(range(256)) * 4_096
 """1 MiB."""

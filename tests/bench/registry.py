@@ -14,19 +14,19 @@ from statistics import quantiles
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from lakegate.contracts.lake.routes import Route, candidates, covering
-from lakegate.functions.adapters.dynamodb import DynamoTable
-from lakegate.functions.adapters.registry import DynamoRegistry
-from lakegate.functions.ports.registry import Publication
-from lakegate.functions.usecases.publish_contract import CompiledContract, publish
-from lakegate.functions.usecases.steps import run
+from lakegate.aws.dynamodb_table import DynamoTable
+from lakegate.aws.registry_table import DynamoRegistry
+from lakegate.gate.effects import run
+from lakegate.gate.registry.contract_versions import CompiledContract, Publication, Route
+from lakegate.gate.registry.publish_contract import publish
+from lakegate.gate.registry.routes import candidates, covering
 from tests.simulation.environment import LANDING, Environment
 from tests.unit.compare.builder import document
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from lakegate.functions.usecases.dependencies import Dependencies
+    from lakegate.gate.dependencies import Dependencies
 
 PAGE = 1_000
 """Items of one page of a scan."""

@@ -23,23 +23,20 @@ from unittest.mock import patch
 import pyarrow.csv as pc
 import pyarrow.parquet as pq
 
-from lakegate.cli import dataset_read
-from lakegate.cli.dataset_import import imported
-from lakegate.cli.dataset_verify import verify_dataset
-from lakegate.cli.odf_ledger import Proof
-from lakegate.cli.odf_places import FolderPlace
-from lakegate.cli.signing import signatures_by
-from lakegate.contracts.lake.block import GENESIS, canonical, deliveries, digest, stored_block
-from lakegate.contracts.lake.ledger import verify_signed
-from lakegate.contracts.lake.projection import Projection
-from lakegate.contracts.lake.signatures import SignedText
-from lakegate.contracts.plan.slices import SliceOrder
-from lakegate.engine.digest.files import digest_of
-from lakegate.functions.ports.errors import NotFound
-from lakegate.functions.usecases.layout import manifest_key
-from lakegate.functions.usecases.manifest import update
-from lakegate.functions.usecases.readers import read_manifest
-from lakegate.functions.usecases.steps import run
+from lakegate.cli.datasets.verify_command import signatures_by
+from lakegate.errors import NotFound
+from lakegate.features.odf import dataset_command, read_slices
+from lakegate.features.odf.exchange.odf_import import Proof, imported, verify_dataset
+from lakegate.features.odf.exchange.odf_repositories import FolderPlace
+from lakegate.features.odf.format.logical_hash import digest_of
+from lakegate.gate.datasets.readers_manifest import read_manifest, update
+from lakegate.gate.datasets.slice_projection import Projection
+from lakegate.gate.effects import run
+from lakegate.gate.lake_layout import manifest_key
+from lakegate.gate.ledger.blocks import GENESIS, canonical, deliveries, digest, stored_block
+from lakegate.gate.ledger.signatures import SignedText
+from lakegate.gate.ledger.verification import verify_signed
+from lakegate.plan.slice_order import SliceOrder
 from tests.deliveries.delivery import measure_natively, request_for
 from tests.simulation.environment import Environment
 from tests.unit.cli.sharing.shared_line import LINE, WIDER, Lake
@@ -50,8 +47,8 @@ from tests.unit.signing import ONE, key_record, signature_by
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from lakegate.contracts.lake.block import AnyBlock
-    from lakegate.functions.ports.objects import Address
+    from lakegate.gate.ledger.blocks import AnyBlock
+    from lakegate.gate.ports import Address
 
 FIRST = datetime(2024, 1, 1, tzinfo=UTC)
 MB = 1_000_000
@@ -207,7 +204,7 @@ def opened_as(dependencies: object) -> Iterator[None]:
     def head_of(there: Any, line: str) -> dict[str, Any]:
         return read_manifest(there, manifest_key(line), line)
 
-    with patch.object(dataset_read, "opened", opened), patch.object(dataset_read, "head_of", head_of):
+    with patch.object(dataset_command, "opened", opened), patch.object(dataset_command, "head_of", head_of):
         yield
 
 
@@ -233,14 +230,14 @@ def asked(folder: Path, lake: DailyLake, runs: int) -> Iterator[str]:
         for where, source in (("lake", LINE), ("folder", str(folder / "daily"))):
             if where == "folder" and wanted.since >= 0:
                 continue  # heights of a dataset are those of its blocks
-            given = dataset_read.Reading(source, wanted, events=False, output=None, limit=20, stack="", local=True)
+            given = read_slices.Reading(source, wanted, events=False, output=None, limit=20, stack="", local=True)
             objects.asked.clear()
             printed = io.StringIO()
             with opened_as(there), redirect_stdout(printed):
-                dataset_read.read(given, as_json=True)
+                dataset_command.read_rows(given, as_json=True)
             answer = json.loads(printed.getvalue())
             with opened_as(there), redirect_stdout(io.StringIO()):
-                seconds = best(lambda given=given: dataset_read.read(given, as_json=True), runs)
+                seconds = best(lambda given=given: dataset_command.read_rows(given, as_json=True), runs)
             yield row_of(
                 f"{name}, {days:,} slices, {where}", answer, objects.asked[: len(objects.asked) // (runs + 1)], seconds
             )

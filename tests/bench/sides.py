@@ -19,9 +19,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from lakegate.infra.local.clone import ROOT
-from lakegate.infra.local.java import java_home
-from lakegate.infra.setup.environments import program
+from infra.setup.environments import program
+from lakegate.extension_points import ROOT
+from lakegate.spark.local_spark import java_home
 from tests.bench.weather import CHECKS, RULES
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from typing import Any
 
 import yaml
 
-from lakegate.infra.local.clone import ROOT
-from lakegate.infra.local.state import VARIABLE
+from lakegate.aws.open_stack import VARIABLE
+from lakegate.extension_points import ROOT
 from tests.bench.data import CONTRACT, files
 from tests.bench.sides import LAKEGATE
 

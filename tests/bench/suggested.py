@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from lakegate.infra.local.spark import use_local_spark
+from lakegate.spark.local_spark import use_local_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -25,7 +25,7 @@ def main(arguments: list[str]) -> None:
     """Suggest for each file, one after the other in one session."""
     with TemporaryDirectory(prefix="lakegate-bench-") as folder:
         use_local_spark(Path(folder), 0)
-        from lakegate.spark_jobs.session import start  # noqa: PLC0415 - Spark reads its settings when it is imported
+        from lakegate.spark.spark_session import start  # noqa: PLC0415 - Spark reads its settings when it is imported
 
         session = start()
         found = {each.rpartition("/")[2]: _suggested(session, each) for each in arguments}

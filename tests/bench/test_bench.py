@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from lakegate.contracts.compile.dataset import compile_plan
-from lakegate.contracts.lint.examine import read
+from lakegate.lints.linter import read
+from lakegate.rules.compile_plan import compile_plan
 from tests.bench import __main__ as bench
 from tests.bench import sides
 from tests.bench.data import CONTRACT, Work

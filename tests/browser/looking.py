@@ -9,9 +9,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from lakegate.infra.local.clone import ROOT
-from lakegate.infra.setup.browser import environment, machines_own
-from lakegate.infra.setup.environments import program
+from infra.setup.browser import environment, machines_own
+from infra.setup.environments import program
+from lakegate.extension_points import ROOT
 from tests.browser.pages import line_of, report_of
 
 PICTURES = ROOT / "docs/assets"

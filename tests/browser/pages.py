@@ -5,19 +5,16 @@ from __future__ import annotations
 from decimal import Decimal
 from fractions import Fraction
 
-from lakegate.contracts.judge.counts import BrokenRule
-from lakegate.contracts.judge.judgement import judge
-from lakegate.contracts.judge.verdict import Verdict
-from lakegate.contracts.model.contract import Severity
-from lakegate.contracts.model.types import LogicalType
-from lakegate.contracts.plan.check import Check, Interval, Tier, Unit
-from lakegate.contracts.plan.metrics import Metric
-from lakegate.contracts.plan.plan import Plan, PlanField
-from lakegate.contracts.plan.predicate import Present
-from lakegate.contracts.plan.result import Columns, Measured, Measurement, Result, Sample
-from lakegate.contracts.report.delivery import Report
-from lakegate.contracts.report.line import history_of, render_line
-from lakegate.contracts.report.page import PastDelivery, render, render_unmeasured
+from lakegate.contract.contract_model import Severity
+from lakegate.contract.logical_types import LogicalType
+from lakegate.plan.check import Check, Interval, Tier, Unit
+from lakegate.plan.metrics import Metric
+from lakegate.plan.plan import Plan, PlanField
+from lakegate.plan.predicates import Present
+from lakegate.plan.result import Columns, Measured, Measurement, Result, Sample
+from lakegate.report.dataset_report import history_of, render_line
+from lakegate.report.delivery_report import PastDelivery, Report, render, render_unmeasured
+from lakegate.verdict.verdict import BrokenRule, Verdict, judge
 from tests.unit.report.test_line import PERIOD, delivery
 
 RULES = {"wind_speed": ("warn", 40), "station_id": ("fail", 95), "observed_at": ("pass", 0), "temperature": ("pass", 3)}

@@ -10,21 +10,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.functions.adapters.announcements import DynamoAnnouncements
-from lakegate.functions.adapters.batches import DynamoBatches
-from lakegate.functions.adapters.callbacks import DynamoCallbacks
-from lakegate.functions.adapters.emr import EmrServerless
-from lakegate.functions.adapters.history import DynamoHistory
-from lakegate.functions.adapters.ledger import DynamoLedger
-from lakegate.functions.adapters.line_rows import promises, pulls, revalidations
-from lakegate.functions.adapters.lines import DynamoLines
-from lakegate.functions.adapters.notices import DynamoNotices
-from lakegate.functions.adapters.pauses import DynamoPauses
-from lakegate.functions.adapters.registry import DynamoRegistry
-from lakegate.functions.adapters.request_keys import DynamoRequestKeys
-from lakegate.functions.adapters.validations import DynamoValidations
-from lakegate.functions.adapters.workloads import DynamoAgenda, DynamoOutbox, DynamoWorkloads
-from lakegate.functions.ports.signing import SigningKeys
+from lakegate.aws.dataset_tables import DynamoLines, promises, pulls, revalidations
+from lakegate.aws.delivery_tables import DynamoAgenda, DynamoBatches, DynamoOutbox, DynamoPauses, DynamoWorkloads
+from lakegate.aws.emr_serverless import EmrServerless
+from lakegate.aws.ledger_table import DynamoHistory, DynamoLedger
+from lakegate.aws.registry_table import DynamoRegistry
+from lakegate.features.announcements.announced_delivery import DynamoAnnouncements
+from lakegate.features.http_api.idempotency_keys import DynamoRequestKeys
+from lakegate.features.notifications.notices import DynamoNotices
+from lakegate.features.validator_api.validation_run import DynamoValidations
+from lakegate.features.workflows.callbacks import DynamoCallbacks
+from lakegate.gate.ports import SigningKeys
 from tests.fakes import Memory, MemoryLedger
 from tests.fakes.quick_moto import client
 from tests.unit.adapters.conftest import BUCKETS, Cloud, cloud  # noqa: F401 - a fixture
@@ -32,25 +28,22 @@ from tests.unit.adapters.conftest import BUCKETS, Cloud, cloud  # noqa: F401 - a
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lakegate.functions.ports.agenda import Agenda
-    from lakegate.functions.ports.announcements import Announcements
-    from lakegate.functions.ports.batches import Batches
-    from lakegate.functions.ports.callbacks import Callbacks
-    from lakegate.functions.ports.history import History
-    from lakegate.functions.ports.jobs import JobRunner
-    from lakegate.functions.ports.ledger import Ledger
-    from lakegate.functions.ports.lines import DatasetLines
-    from lakegate.functions.ports.notices import Notices
-    from lakegate.functions.ports.objects import Address, ObjectStore, ObjectVersion
-    from lakegate.functions.ports.outbox import Outbox
-    from lakegate.functions.ports.pauses import Pauses
-    from lakegate.functions.ports.promises import Promises
-    from lakegate.functions.ports.registry import Registry
-    from lakegate.functions.ports.request_keys import RequestKeys
-    from lakegate.functions.ports.revalidations import Revalidations
-    from lakegate.functions.ports.transfers import Pulls
-    from lakegate.functions.ports.validations import Validations
-    from lakegate.functions.ports.workloads import Workloads
+    from lakegate.features.announcements.announced_delivery import Announcements
+    from lakegate.features.http_api.idempotency_keys import RequestKeys
+    from lakegate.features.notifications.notices import Notices
+    from lakegate.features.pull.pull_task import Pulls
+    from lakegate.features.revalidation.revalidation import Revalidations
+    from lakegate.features.validator_api.validation_run import Validations
+    from lakegate.features.workflows.callbacks import Callbacks
+    from lakegate.gate.datasets.delivery_history import History
+    from lakegate.gate.datasets.pauses import Pauses
+    from lakegate.gate.delivery.small_file_batches import Batches
+    from lakegate.gate.ledger.commit import Ledger
+    from lakegate.gate.outbox import Outbox
+    from lakegate.gate.ports import Address, JobRunner, ObjectStore, ObjectVersion
+    from lakegate.gate.registry.contract_versions import Registry
+    from lakegate.gate.scheduled_tasks import DatasetLines, Promises
+    from lakegate.gate.table import Agenda, Workloads
     from tests.fakes.signing import MemoryKey
 
 

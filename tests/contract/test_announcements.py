@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.functions.ports.announcements import Announcement
-from lakegate.functions.ports.callbacks import CallbackToken
-from lakegate.functions.ports.errors import ConditionFailed
-from lakegate.functions.ports.request_keys import KeptRequest
-from lakegate.functions.ports.validations import Validation
+from lakegate.errors import ConditionFailed
+from lakegate.features.announcements.announced_delivery import Announcement
+from lakegate.features.http_api.idempotency_keys import KeptRequest
+from lakegate.features.validator_api.validation_run import Validation
+from lakegate.features.workflows.callbacks import CallbackToken
 
 if TYPE_CHECKING:
     from tests.contract.conftest import Ports

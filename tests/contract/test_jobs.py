@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.functions.ports.errors import IdempotencyMismatch, NotFound
+from lakegate.errors import IdempotencyMismatch, NotFound
 
 if TYPE_CHECKING:
     from tests.contract.conftest import Ports

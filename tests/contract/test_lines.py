@@ -8,19 +8,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.lake.block import GENESIS
-from lakegate.contracts.lake.lifecycle import Ending, Line, Notice, Subscription, moment
-from lakegate.contracts.lake.promises import PromisingLine
-from lakegate.contracts.lake.pulls import PullingLine
-from lakegate.contracts.lake.records import Record, event_id
-from lakegate.contracts.lake.revalidations import RevalidatedLine
-from lakegate.contracts.lake.transitions import deprecate
-from lakegate.functions.ports.errors import ConditionFailed
-from lakegate.functions.ports.ledger import Head
-from lakegate.functions.ports.pauses import Pause
-from lakegate.functions.ports.workloads import Expected
-from lakegate.functions.workload import Message, Pin, SourceObject, State, Workload
+from lakegate.errors import ConditionFailed, InputError
+from lakegate.features.pull.pull_task import PullingLine
+from lakegate.features.revalidation.revalidation import RevalidatedLine
+from lakegate.gate.datasets.freshness_deadlines import PromisingLine
+from lakegate.gate.datasets.lifecycle import Ending, Line, Notice, Subscription, deprecate
+from lakegate.gate.datasets.pauses import Pause
+from lakegate.gate.delivery.delivery_row import Pin, SourceObject, Workload
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.ledger.blocks import GENESIS, Head, Record, event_id
+from lakegate.gate.ports import Message
+from lakegate.gate.table import Expected
+from lakegate.timestamps import moment
 from tests.fakes.identity import ALICE
 
 if TYPE_CHECKING:

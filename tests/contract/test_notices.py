@@ -8,11 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.contracts.lake.lifecycle import moment
-from lakegate.contracts.lake.notices import TRIES, ChannelNotice, Occurrence, failed, occurred, sent
-from lakegate.functions.adapters.dynamodb import DynamoTable
-from lakegate.functions.adapters.notices import DynamoNotices
-from lakegate.functions.ports.errors import ConditionFailed
+from lakegate.aws.dynamodb_table import DynamoTable
+from lakegate.errors import ConditionFailed
+from lakegate.features.notifications.notices import (
+    TRIES,
+    ChannelNotice,
+    DynamoNotices,
+    Occurrence,
+    failed,
+    occurred,
+    sent,
+)
+from lakegate.timestamps import moment
 
 if TYPE_CHECKING:
     from tests.contract.conftest import Ports

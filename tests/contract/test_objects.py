@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.functions.ports.errors import ConditionFailed, NotFound
-from lakegate.functions.ports.objects import Address
+from lakegate.errors import ConditionFailed, NotFound
+from lakegate.gate.ports import Address
 
 if TYPE_CHECKING:
     from tests.contract.conftest import Ports

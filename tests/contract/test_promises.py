@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.lake.lifecycle import moment
-from lakegate.contracts.lake.promises import PromisingLine, accepted, reported
-from lakegate.contracts.plan.promise import Promise
-from lakegate.functions.ports.errors import ConditionFailed
+from lakegate.contract.service_levels import Promise
+from lakegate.errors import ConditionFailed
+from lakegate.gate.datasets.freshness_deadlines import PromisingLine, accepted, reported
+from lakegate.timestamps import moment
 
 if TYPE_CHECKING:
     from tests.contract.conftest import Ports

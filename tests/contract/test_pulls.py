@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.lake.lifecycle import moment
-from lakegate.contracts.lake.pulls import (
+from lakegate.contract.delivery_policy import Pull
+from lakegate.errors import ConditionFailed
+from lakegate.features.pull.pull_sources import SourceIdentity
+from lakegate.features.pull.pull_task import (
     PullEnd,
     PullingLine,
     PullOutcome,
     SourceFetch,
-    SourceIdentity,
     ended,
     fetching,
     leased,
     planned,
     unplanned,
 )
-from lakegate.contracts.model.policy import Pull
-from lakegate.functions.ports.errors import ConditionFailed
+from lakegate.timestamps import moment
 
 if TYPE_CHECKING:
     from tests.contract.conftest import Ports

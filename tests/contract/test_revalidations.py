@@ -9,23 +9,22 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.documents.rule_schedules import LONGEST
-from lakegate.contracts.judge.counts import LONGEST_RULE
-from lakegate.contracts.lake.lifecycle import moment
-from lakegate.contracts.lake.revalidations import (
+from lakegate.contract.documents.odcs_quality import LONGEST
+from lakegate.errors import ConditionFailed
+from lakegate.features.revalidation.revalidation import (
     MAX_ENDS,
     MAX_STALE,
     DueSchedule,
-    EndedRun,
     RevalidatedLine,
-    RevalidationEnd,
     ScheduledRun,
     ended,
     planned,
     running,
     unplanned,
 )
-from lakegate.functions.ports.errors import ConditionFailed
+from lakegate.gate.sweep import EndedRun, RevalidationEnd
+from lakegate.timestamps import moment
+from lakegate.verdict.verdict import LONGEST_RULE
 
 if TYPE_CHECKING:
     from tests.contract.conftest import Ports

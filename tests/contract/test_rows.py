@@ -6,30 +6,38 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.contracts.judge.counts import BrokenRule
-from lakegate.contracts.lake.answers import ApprovalAnswer
-from lakegate.contracts.lake.block import GENESIS, Block, BlockKind, canonical, digest
-from lakegate.contracts.lake.block_parts import LedgerObject
-from lakegate.contracts.lake.records import Record, event_id
-from lakegate.contracts.lake.routes import Route
-from lakegate.functions.ports.batches import Batch, Member
-from lakegate.functions.ports.errors import ConditionFailed, NotFound
-from lakegate.functions.ports.history import HistoryEntry
-from lakegate.functions.ports.ledger import CommittedBlock, Head
-from lakegate.functions.ports.pauses import Pause
-from lakegate.functions.ports.registry import Proposal, Publication, RegistrySnapshot, SeenParent
-from lakegate.functions.ports.workloads import Expected
-from lakegate.functions.workload import (
+from lakegate.errors import ConditionFailed, NotFound
+from lakegate.features.proposals.proposal import Proposal
+from lakegate.gate.datasets.delivery_history import HistoryEntry
+from lakegate.gate.datasets.pauses import Pause
+from lakegate.gate.delivery.delivery_row import (
     Decision,
     Enforced,
     FailedAttempt,
     FailureCause,
-    Message,
     Pin,
     SourceObject,
-    State,
     Workload,
 )
+from lakegate.gate.delivery.people_decisions import ApprovalAnswer
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery.small_file_batches import Batch, Member
+from lakegate.gate.ledger.blocks import (
+    GENESIS,
+    Block,
+    BlockKind,
+    Head,
+    LedgerObject,
+    Record,
+    canonical,
+    digest,
+    event_id,
+)
+from lakegate.gate.ledger.commit import CommittedBlock
+from lakegate.gate.ports import Message
+from lakegate.gate.registry.contract_versions import Publication, RegistrySnapshot, Route, SeenParent
+from lakegate.gate.table import Expected
+from lakegate.verdict.verdict import BrokenRule
 from tests.fakes.identity import ALICE, BOB
 from tests.unit.ledger_chain import verify_stored
 
@@ -476,7 +484,7 @@ def test_a_contract_is_its_versions_and_routes(ports: Ports) -> None:
 
 def test_pages_have_every_contract_once(ports: Ports, monkeypatch: pytest.MonkeyPatch) -> None:
     """However few items a page reads, all pages together are the registry; a place that no page had finds no others."""
-    monkeypatch.setattr("lakegate.functions.adapters.registry.PAGE_ITEMS", 2)
+    monkeypatch.setattr("lakegate.aws.registry_table.PAGE_ITEMS", 2)
     names = [f"shop{number}" for number in range(5)]
     for name in names:
         ports.registry.publish(Publication(name, "1.0.0", "active", f"contracts/{name}", (), labels=LABELS))

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.cli.signing import signatures_by
-from lakegate.contracts.lake.block import GENESIS, canonical, digest
-from lakegate.contracts.lake.ledger import verify_signed
-from lakegate.contracts.lake.signatures import SignedText
-from lakegate.functions.ports.errors import ConditionFailed, SigningDenied
-from lakegate.functions.ports.ledger import Head
+from lakegate.cli.datasets.verify_command import signatures_by
+from lakegate.errors import ConditionFailed, SigningDenied
+from lakegate.gate.ledger.blocks import GENESIS, Head, canonical, digest
+from lakegate.gate.ledger.signatures import SignedText
+from lakegate.gate.ledger.verification import verify_signed
 from tests.contract.test_rows import CHAIN, DECIDED, HERE, NEWS, REPLAY, block, committed
 from tests.fakes.signing import MemoryKey
 from tests.unit.signing import ONE, TWO, key_record, signature_by
@@ -20,7 +19,7 @@ from tests.unit.signing import ONE, TWO, key_record, signature_by
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lakegate.functions.ports.ledger import Ledger
+    from lakegate.gate.ledger.commit import Ledger
     from tests.contract.conftest import Ports
 
 FIRST = key_record(0, GENESIS, ONE)

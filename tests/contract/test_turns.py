@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.lake.block import GENESIS, digest
-from lakegate.contracts.lake.records import Record, event_id
-from lakegate.contracts.plan.slices import StateRun
-from lakegate.functions.adapters.turns import turn_key
-from lakegate.functions.adapters.workloads import DynamoWorkloads
-from lakegate.functions.ports.errors import ConditionFailed
-from lakegate.functions.ports.workloads import Expected, NextSlice
-from lakegate.functions.workload import State
+from lakegate.aws.delivery_tables import DynamoWorkloads
+from lakegate.errors import ConditionFailed
+from lakegate.features.odf.odf_publisher import NextSlice, turn_key
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.ledger.blocks import GENESIS, Record, digest, event_id
+from lakegate.gate.table import Expected
+from lakegate.plan.slice_order import StateRun
 from tests.contract.test_rows import CHAIN, DECIDED, DECISION, HERE, NEWS, block, committed
 
 if TYPE_CHECKING:
-    from lakegate.functions.workload import Workload
+    from lakegate.gate.delivery.delivery_row import Workload
     from tests.contract.conftest import Ports
 
 JUDGED = Expected(State.VALIDATING, 2)

@@ -9,19 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.contracts.lake.validators import ValidatorService
-from lakegate.functions.adapters.secrets import Secrets
-from lakegate.functions.adapters.validators import HttpsValidators
-from lakegate.functions.ports.errors import NotFound, PortError, Throttled, Unanswered
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.ports.validators import ExternalValidation
+from lakegate.aws.secrets import Secrets
+from lakegate.errors import NotFound, PortError, Throttled, Unanswered
+from lakegate.features.external_validators.registered_validators import ValidatorService
+from lakegate.features.external_validators.validator_client import ExternalValidation, HttpsValidators
+from lakegate.gate.ports import Address
 from tests.fakes import FaultInjector, MemoryValidators
 from tests.unit.adapters.receiver import receiving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lakegate.functions.ports.validators import Validators
+    from lakegate.features.external_validators.validator_client import Validators
     from tests.unit.adapters.receiver import Receiver
 
 NAME, OTHER = "a" * 64, "b" * 64

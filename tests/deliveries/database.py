@@ -6,7 +6,7 @@ from functools import cache
 
 import duckdb
 
-from lakegate.engine.evaluate.patterns import register
+from lakegate.engine.evaluate.pattern_search import register
 
 
 @cache

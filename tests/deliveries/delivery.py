@@ -7,27 +7,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from lakegate.contracts.compile.dataset import compile_plan
-from lakegate.contracts.compile.rules.table import RULES
-from lakegate.contracts.judge.judgement import Judgement, judge
-from lakegate.contracts.model.contract import Contract, Dataset, Field, Origin, Rule
-from lakegate.contracts.model.policy import Policy
-from lakegate.contracts.model.storage import Csv
-from lakegate.contracts.model.types import LogicalType
-from lakegate.contracts.plan.request import Request, StagedPart
-from lakegate.contracts.plan.result import Result
-from lakegate.engine.native import measure
-from lakegate.engine.read.local import LocalStore
-from lakegate.spark_jobs.judge_function import handler
-from lakegate.spark_jobs.keeping import keep
+from functions.judge_handler import handler
+from lakegate.contract.contract_model import Contract, Dataset, Field, Origin, Rule
+from lakegate.contract.delivery_policy import Policy
+from lakegate.contract.file_formats import Csv
+from lakegate.contract.logical_types import LogicalType
+from lakegate.engine.native_backend import measure
+from lakegate.engine.read.data_source import LocalStore
+from lakegate.job.job_storage import keep
+from lakegate.plan.request import Request, StagedPart
+from lakegate.plan.result import Result
+from lakegate.rules.compile_plan import compile_plan
+from lakegate.rules.rule_kinds import RULES
+from lakegate.verdict.verdict import Judgement, judge
 from tests.reference.evaluator import JUDGED_AT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lakegate.contracts.judge.outcomes import Status
-    from lakegate.contracts.judge.verdict import Verdict
-    from lakegate.contracts.plan.plan import Plan
+    from lakegate.plan.plan import Plan
+    from lakegate.verdict.check_status import Status
+    from lakegate.verdict.verdict import Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ class Remaining:
     seconds: float
 
     def get_remaining_time_in_millis(self) -> int:
-        """See `lakegate.spark_jobs.judge_function.Context`."""
+        """See `functions.judge_handler.Context`."""
         return int(self.seconds * 1000)
 
 

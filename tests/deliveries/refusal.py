@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.door.file_signatures import UnreadableError
+from lakegate.admission.file_signatures import UnreadableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

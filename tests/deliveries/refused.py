@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet
 
-from lakegate.contracts.model.storage import Compression, Format, Storage
+from lakegate.contract.file_formats import Compression, Format, Storage
 from tests.deliveries.avro import container, long, write_avro
 from tests.deliveries.written import TEXTS, as_orc, as_parquet, packed, written
 

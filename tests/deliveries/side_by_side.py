@@ -9,18 +9,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.model.policy import Policy
-from lakegate.contracts.model.storage import Csv
-from lakegate.contracts.plan.plan import Plan
-from lakegate.contracts.plan.predicate import All, Compare, Not, Predicate
-from lakegate.contracts.plan.result import Columns, Measured, Measurement
+from lakegate.contract.delivery_policy import Policy
+from lakegate.contract.file_formats import Csv
+from lakegate.plan.plan import Plan
+from lakegate.plan.predicates import All, Compare, Not, Predicate
+from lakegate.plan.result import Columns, Measured, Measurement
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from lakegate.contracts.plan.check import Check, Tier
-    from lakegate.contracts.plan.query import Query, QueryRelation
-    from lakegate.contracts.plan.result import Result
+    from lakegate.plan.check import Check, Query, QueryRelation, Tier
+    from lakegate.plan.result import Result
     from tests.reference.cases import Case
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lakegate.contracts.plan.slices import SliceOrder, WrittenSlice
-from lakegate.engine.digest.files import digest_of, slice_in
-from lakegate.engine.read.local import path_of
+from lakegate.engine.read.data_source import path_of
+from lakegate.features.odf.format.logical_hash import digest_of, slice_in
+from lakegate.plan.slice_order import SliceOrder, WrittenSlice
 from tests.deliveries.delivery import measure_natively, request_for
 from tests.reference.evaluator import JUDGED_AT
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from lakegate.contracts.plan.plan import Plan
-    from lakegate.contracts.plan.request import Request
-    from lakegate.contracts.plan.result import Result
+    from lakegate.plan.plan import Plan
+    from lakegate.plan.request import Request
+    from lakegate.plan.result import Result
 
 NOW = dt.datetime.fromisoformat(JUDGED_AT)
 COMMON = ["offset", "op", "system_time", "event_time"]

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.orc
 import pyarrow.parquet
 
-from lakegate.contracts.model.storage import Compression, Format, Storage
+from lakegate.contract.file_formats import Compression, Format, Storage
 from tests.deliveries.avro import write_avro
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.infra.samples.demo import PARTNER
+from infra.samples.demo import PARTNER
 from tests.e2e.deployed import SMALL
 from tests.e2e.running import running
 

@@ -14,25 +14,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from lakegate.contracts.lake.block import deliveries
-from lakegate.contracts.lake.states import END_STATES, State
-from lakegate.functions.adapters.clients import client
-from lakegate.functions.ports.errors import NotFound
-from lakegate.functions.usecases.steps import run
-from lakegate.functions.usecases.sweep import sweep
-from lakegate.functions.workload import workload_id
-from lakegate.infra.local.aws.guard import HEADER
-from lakegate.infra.local.stack import Stack
+from infra.local.aws.guard import HEADER
+from infra.local.stack import Stack
+from lakegate.aws.clients import client
+from lakegate.errors import NotFound
+from lakegate.gate.delivery.delivery_row import workload_id
+from lakegate.gate.delivery.protocol import END_STATES, State
+from lakegate.gate.effects import run
+from lakegate.gate.ledger.blocks import deliveries
+from lakegate.gate.sweep import sweep
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from lakegate.cli.aws import DeployedStack
-    from lakegate.functions.ports.clock import Clock
-    from lakegate.functions.usecases.dependencies import Dependencies
-    from lakegate.functions.workload import Workload
-    from lakegate.infra.local.state import LocalState
+    from lakegate.aws.open_stack import DeployedStack, LocalState
+    from lakegate.gate.delivery.delivery_row import Workload
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.ports import Clock
 
 LIMIT = 720.0
 """Seconds after which what should have happened counts as lost.

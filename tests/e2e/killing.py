@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lakegate.functions.usecases.steps import Effect, Steps
+    from lakegate.gate.effects import Effect, Steps
 
 
 def die_after(effect: Effect, steps: Steps[Any]) -> None:

@@ -9,16 +9,13 @@ from typing import TYPE_CHECKING
 
 from typer.testing import CliRunner
 
-from lakegate.cli.aws import opened
+from infra.local.stack import Stack, StackOptions
+from lakegate.aws import clients
+from lakegate.aws.open_stack import VARIABLE, opened
 from lakegate.cli.main import app
-from lakegate.functions.adapters import clients
-from lakegate.functions.usecases.compile_contract import compile_document
-from lakegate.functions.usecases.publish_contract import publish
-from lakegate.functions.usecases.routing import add_route
-from lakegate.functions.usecases.steps import run
-from lakegate.functions.usecases.workflows import referred_of
-from lakegate.infra.local.stack import Stack, StackOptions
-from lakegate.infra.local.state import VARIABLE
+from lakegate.gate.effects import run
+from lakegate.gate.registry.publish_contract import compile_document, publish, referred_of
+from lakegate.gate.registry.routes import add_route
 from tests.e2e.deployed import Deployed
 
 if TYPE_CHECKING:
@@ -26,7 +23,7 @@ if TYPE_CHECKING:
 
     from click.testing import Result
 
-    from lakegate.functions.usecases.dependencies import Dependencies
+    from lakegate.gate.dependencies import Dependencies
 
 HERE = Path(__file__).parent
 CONTRACTS = {

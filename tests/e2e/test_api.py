@@ -18,19 +18,18 @@ import pytest
 from jsonschema import Draft202012Validator
 from typer.testing import CliRunner
 
+from infra.local.aws.guard import HEADER
+from infra.setup.environments import program
 from lakegate.cli.main import app
-from lakegate.contracts.errors import SetUpError
-from lakegate.contracts.lake.states import State
-from lakegate.functions.ports.callbacks import CallbackToken
-from lakegate.functions.usecases.compile_contract import compile_document
-from lakegate.functions.usecases.publish_contract import publish
-from lakegate.functions.usecases.routing import add_route
-from lakegate.functions.usecases.steps import run
-from lakegate.functions.usecases.sweep import sweep
-from lakegate.functions.usecases.workflows import publish_workflow, referred_of
-from lakegate.infra.local.aws.guard import HEADER
-from lakegate.infra.local.clone import ROOT
-from lakegate.infra.setup.environments import program
+from lakegate.errors import SetUpError
+from lakegate.extension_points import ROOT
+from lakegate.features.workflows.callbacks import CallbackToken
+from lakegate.features.workflows.workflow_document import publish_workflow
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.effects import run
+from lakegate.gate.registry.publish_contract import compile_document, publish, referred_of
+from lakegate.gate.registry.routes import add_route
+from lakegate.gate.sweep import sweep
 from tests.e2e.deployed import until
 
 if TYPE_CHECKING:

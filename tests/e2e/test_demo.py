@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from lakegate.infra.samples.demo import UPLOADS
+from infra.samples.demo import UPLOADS
 from tests.e2e.running import lakegate
 from tests.reference.sampling import FULL
 

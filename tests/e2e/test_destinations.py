@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import pyarrow.parquet as pq
 import pytest
 
-from lakegate.contracts.lake.states import State
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.usecases.intake import intake
-from lakegate.functions.usecases.replay import replay
-from lakegate.functions.usecases.steps import Effect, run
+from lakegate.gate.delivery.intake import intake
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery.replay import replay
+from lakegate.gate.effects import Effect, run
+from lakegate.gate.ports import Address
 from tests.e2e.deployed import until
 from tests.e2e.killing import die_after
 from tests.e2e.running import lakegate

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.lake.states import State
-from lakegate.functions.adapters.clients import client
-from lakegate.functions.workload import FailureCause
+from lakegate.aws.clients import client
+from lakegate.gate.delivery.delivery_row import FailureCause
+from lakegate.gate.delivery.protocol import State
 from tests.e2e.deployed import until
 
 if TYPE_CHECKING:

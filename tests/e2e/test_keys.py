@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.lake.states import State
-from lakegate.functions.ports.objects import Address
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.ports import Address
 
 if TYPE_CHECKING:
     from tests.e2e.deployed import Deployed

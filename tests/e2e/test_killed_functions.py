@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.lake.states import State
-from lakegate.functions.usecases.completion import completion
-from lakegate.functions.usecases.intake import intake
-from lakegate.functions.usecases.steps import Effect, run
+from lakegate.gate.delivery.advance import completion
+from lakegate.gate.delivery.intake import intake
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.effects import Effect, run
 from tests.e2e.deployed import until
 from tests.e2e.killing import die_after
 

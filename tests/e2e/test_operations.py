@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.functions.adapters.clients import client
+from lakegate.aws.clients import client
 from tests.e2e.running import lakegate
 from tests.unit.cli.page_commands import aws, commands, sections
 

@@ -7,20 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from infra.local.stack_deploy import RELEASE
+from infra.local.stack_warm import ENDS, ROLE
 from lakegate.api import check
-from lakegate.contracts.lake.block import deliveries
-from lakegate.functions.adapters.clients import client
-from lakegate.functions.workload import State, Workload
-from lakegate.infra.local.clone import ROOT
-from lakegate.infra.local.stack_deploy import RELEASE
-from lakegate.infra.local.stack_warm import ENDS, ROLE
+from lakegate.aws.clients import client
+from lakegate.extension_points import ROOT
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.ledger.blocks import deliveries
 from tests.e2e.deployed import until
 from tests.e2e.running import CONTRACTS
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from lakegate.contracts.lake.block import Block
+    from lakegate.gate.delivery.delivery_row import Workload
+    from lakegate.gate.ledger.blocks import Block
     from tests.e2e.deployed import Deployed
 
 pytestmark = pytest.mark.e2e

@@ -7,15 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.contracts.lake.revalidations import stale_rules
-from lakegate.functions.ports.jobs import JobState
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.usecases.compile_contract import compile_document
-from lakegate.functions.usecases.layout import manifest_key
-from lakegate.functions.usecases.publish_contract import publish
-from lakegate.functions.usecases.routing import add_route
-from lakegate.functions.usecases.steps import run
-from lakegate.functions.usecases.workflows import referred_of
+from lakegate.features.revalidation.revalidation import stale_rules
+from lakegate.gate.effects import run
+from lakegate.gate.lake_layout import manifest_key
+from lakegate.gate.ports import Address, JobState
+from lakegate.gate.registry.publish_contract import compile_document, publish, referred_of
+from lakegate.gate.registry.routes import add_route
 from tests.e2e.deployed import SMALL, until
 from tests.e2e.running import lakegate
 

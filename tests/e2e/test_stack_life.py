@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.cli.aws import opened
-from lakegate.contracts.errors import SetUpError
-from lakegate.contracts.lake.states import State
-from lakegate.functions.adapters import clients
-from lakegate.infra.local.stack import Stack, StackOptions
-from lakegate.infra.local.stack_deploy import bundle, client, deploy, outputs_of
-from lakegate.infra.local.state import VARIABLE
+from infra.local.stack import Stack, StackOptions
+from infra.local.stack_deploy import bundle, client, deploy, outputs_of
+from lakegate.aws import clients
+from lakegate.aws.open_stack import VARIABLE, opened
+from lakegate.errors import SetUpError
+from lakegate.gate.delivery.protocol import State
 from tests.e2e.deployed import Deployed, until
 from tests.e2e.running import lakegate
 from tests.sam.other_values import NOT_UPDATED, OTHER_VALUES
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from lakegate.infra.local.state import LocalState
+    from lakegate.aws.open_stack import LocalState
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from tests.deliveries.delivery import Judged, judge_delivery, measure_natively
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lakegate.contracts.plan.plan import Plan
+    from lakegate.plan.plan import Plan
 
 
 @pytest.fixture(scope="session")

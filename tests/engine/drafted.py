@@ -6,22 +6,22 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.compile.dataset import compile_plan
-from lakegate.contracts.draft.document import draft
-from lakegate.contracts.judge.judgement import judge
-from lakegate.contracts.lint.examine import examine
-from lakegate.contracts.plan.request import Request, StagedPart
-from lakegate.engine import native
-from lakegate.engine.profile.profile import profile
-from lakegate.engine.read.local import LocalStore
+from lakegate.engine import native_backend
+from lakegate.engine.read.data_source import LocalStore
+from lakegate.features.draft.data_profile import profile
+from lakegate.features.draft.draft_contract import draft
+from lakegate.lints.linter import examine
+from lakegate.plan.request import Request, StagedPart
+from lakegate.rules.compile_plan import compile_plan
+from lakegate.verdict.verdict import judge
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from lakegate.contracts.draft.document import Draft
-    from lakegate.contracts.draft.profile import Profile
-    from lakegate.contracts.judge.judgement import Judgement
-    from lakegate.contracts.plan.plan import Plan
+    from lakegate.features.draft.draft_contract import Draft
+    from lakegate.features.draft.found_fields import Profile
+    from lakegate.plan.plan import Plan
+    from lakegate.verdict.verdict import Judgement
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
@@ -54,4 +54,4 @@ def drafted(*paths: Path) -> Drafted:
 def judged(plan: Plan, *paths: Path) -> Judgement:
     """The judgement of files by a plan."""
     request = Request("w", 1, "", plan.digest, "v", parts_of(*paths), NOW.isoformat(), "")
-    return judge(plan, native.measure(request, plan, LocalStore(), paths[0].parent))
+    return judge(plan, native_backend.measure(request, plan, LocalStore(), paths[0].parent))

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from lakegate.contracts.lint.examine import read
+from lakegate.lints.linter import read
 from tests.deliveries.delivery import rule
 from tests.reference.cases import only_plan
 
 if TYPE_CHECKING:
-    from lakegate.contracts.model.storage import Storage
-    from lakegate.contracts.plan.plan import Plan
+    from lakegate.contract.file_formats import Storage
+    from lakegate.plan.plan import Plan
     from tests.deliveries.delivery import Judged
 
 

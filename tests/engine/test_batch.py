@@ -8,19 +8,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.plan.batch import BatchRequest
-from lakegate.contracts.plan.result import Result
-from lakegate.spark_jobs import batch
-from lakegate.spark_jobs.batch import judge_batch
-from lakegate.spark_jobs.judge_function import DoesNotFitError
+from lakegate.errors import InputError
+from lakegate.job import judge_function
+from lakegate.job.judge_function import DoesNotFitError, judge_batch
+from lakegate.plan.request import BatchRequest
+from lakegate.plan.result import Result
 from tests.deliveries.delivery import measure_natively, plan_of, request_for
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from lakegate.contracts.plan.plan import Plan
-    from lakegate.contracts.plan.request import Request
+    from lakegate.plan.plan import Plan
+    from lakegate.plan.request import Request
 
 PLAN = plan_of({"id": "integer"})
 SECRET = "4111 1111 1111 1111"
@@ -70,14 +69,14 @@ def test_a_delivery_that_cannot_be_judged_leaves_the_others_their_results(
     """Other bytes than pinned, and a defect of the engine: both have no result, and the log has no value of the data."""
     requests = staged(tmp_path, b"id\n1\n", b"id\n2\n", b"id\n3\n")
     (tmp_path / "0/staging/part-00000").write_bytes(b"id\n1\n9\n")
-    measure = batch.measure
+    measure = judge_function.measure
 
     def defective(request: Request, plan: Plan) -> Result:
         if request.parts == requests[1].parts:
             raise ZeroDivisionError(SECRET)
         return measure(request, plan)
 
-    monkeypatch.setattr(batch, "measure", defective)
+    monkeypatch.setattr(judge_function, "measure", defective)
     unanswered = judge_batch((tmp_path / "batch.json").as_uri(), never)
     log = capsys.readouterr().err
 
@@ -96,7 +95,7 @@ def test_what_does_not_fit_is_measured_by_spark_in_the_same_run(
         raise DoesNotFitError("rows")
 
     staged(tmp_path, b"id\n1\n")
-    monkeypatch.setattr(batch, "measure", unfit)
+    monkeypatch.setattr(judge_function, "measure", unfit)
     unanswered = judge_batch(
         (tmp_path / "batch.json").as_uri(), lambda request, plan: replace(measure_natively(request, plan), rows=7)
     )
@@ -112,7 +111,7 @@ def test_a_run_that_is_repeated_judges_nothing_twice(tmp_path: Path, monkeypatch
     staged(tmp_path, b"id\n1\n", b"id\n2\n")
     judge_batch((tmp_path / "batch.json").as_uri(), never)
     before = results(tmp_path, 2)
-    monkeypatch.setattr(batch, "measure", never)
+    monkeypatch.setattr(judge_function, "measure", never)
 
     assert judge_batch((tmp_path / "batch.json").as_uri(), never) == 0
     assert results(tmp_path, 2) == before

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 
-from lakegate.contracts.judge.outcomes import Status
-from lakegate.contracts.judge.verdict import Verdict
-from lakegate.contracts.model.storage import Format, Storage
+from lakegate.contract.file_formats import Format, Storage
+from lakegate.verdict.check_status import Status
+from lakegate.verdict.verdict import Verdict
 from tests.deliveries.delivery import plan_of, rule, with_classification
 from tests.deliveries.written import as_jsonl, as_parquet, written
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lakegate.contracts.plan.plan import Plan
+    from lakegate.plan.plan import Plan
     from tests.deliveries.delivery import Judged
 
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lakegate.cli.main import main
-from lakegate.contracts.compile.dataset import compile_plan
-from lakegate.contracts.judge.verdict import Verdict
-from lakegate.contracts.lint.examine import read
-from lakegate.contracts.model.policy import Policy
-from lakegate.contracts.plan.check import NONE, Check, Tier, Unit
-from lakegate.contracts.plan.metrics import Metric
-from lakegate.contracts.plan.predicate import Matches
+from lakegate.contract.delivery_policy import Policy
+from lakegate.lints.linter import read
+from lakegate.plan.check import NONE, Check, Tier, Unit
+from lakegate.plan.metrics import Metric
+from lakegate.plan.predicates import Matches
+from lakegate.rules.compile_plan import compile_plan
+from lakegate.verdict.verdict import Verdict
 from tests.deliveries.side_by_side import side_by_side
 from tests.reference.cases import good_cases
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from lakegate.contracts.plan.plan import Plan
-    from lakegate.contracts.plan.result import Result
+    from lakegate.plan.plan import Plan
+    from lakegate.plan.result import Result
     from tests.deliveries.delivery import Judged
     from tests.reference.cases import Case
 

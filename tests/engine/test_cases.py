@@ -16,9 +16,9 @@ from tests.unit.rules.test_cases import found, wanted
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lakegate.contracts.plan.plan import Plan
-    from lakegate.contracts.plan.request import Request
-    from lakegate.contracts.plan.result import Result
+    from lakegate.plan.plan import Plan
+    from lakegate.plan.request import Request
+    from lakegate.plan.result import Result
 
 GOOD = good_cases()
 NUMBERED = list(enumerate(GOOD))

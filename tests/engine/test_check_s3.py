@@ -15,9 +15,9 @@ from botocore.stub import Stubber
 from pyarrow import parquet
 from typer.testing import CliRunner
 
-from lakegate.cli import buckets
 from lakegate.cli.main import app, main
-from lakegate.spark_jobs import store
+from lakegate.job import job_storage
+from lakegate.local_check import data_files
 from tests.fakes.quick_moto import quick_aws
 
 if TYPE_CHECKING:
@@ -107,8 +107,8 @@ def _new_clients() -> Iterator[None]:
 
 
 def _forget() -> None:
-    buckets._client.cache_clear()  # noqa: SLF001 - a process makes one client
-    store._buckets.cache_clear()  # noqa: SLF001 - likewise
+    data_files._client.cache_clear()  # noqa: SLF001 - a process makes one client
+    job_storage._buckets.cache_clear()  # noqa: SLF001 - likewise
 
 
 def judged(form: str, *names: str) -> dict[str, Any]:
@@ -219,14 +219,14 @@ def test_a_restored_object_is_read(s3: Any) -> None:
 
 def _replace_after(monkeypatch: pytest.MonkeyPatch, client: Any, reads: int) -> None:
     """Replace the object when so many ranges of it were read."""
-    read_range, left = store.Buckets._range, iter(range(1_000))  # noqa: SLF001 - where a range is read
+    read_range, left = job_storage.Buckets._range, iter(range(1_000))  # noqa: SLF001 - where a range is read
 
     def reading(own: Any, start: int, size: int, **which: str) -> bytes:
         if next(left) == reads:
             client.put_object(Bucket=BUCKET, Key="day.csv", Body=b"x" * len(TEXT))
         return read_range(own, start, size, **which)
 
-    monkeypatch.setattr(store.Buckets, "_range", reading)
+    monkeypatch.setattr(job_storage.Buckets, "_range", reading)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -302,14 +302,14 @@ def test_a_storage_that_fails_during_the_read_gives_no_verdict(
 ) -> None:
     """An answer of S3 that breaks the read off is an error of the machine, not a damaged file."""
     s3.put_object(Bucket=BUCKET, Key="day.csv", Body=FORMS[form][1])
-    read_range, left = store.Buckets._range, iter(range(1_000))  # noqa: SLF001 - where a range is read
+    read_range, left = job_storage.Buckets._range, iter(range(1_000))  # noqa: SLF001 - where a range is read
 
     def failing(own: Any, start: int, size: int, **which: str) -> bytes:
         if next(left) >= reads:
             raise OSError(5, "S3 answers SlowDown")
         return read_range(own, start, size, **which)
 
-    monkeypatch.setattr(store.Buckets, "_range", failing)
+    monkeypatch.setattr(job_storage.Buckets, "_range", failing)
     monkeypatch.setattr(sys, "argv", ["lakegate", "check", "--contract", f"{form}.yaml", f"s3://{BUCKET}/day.csv"])
     with pytest.raises(SystemExit) as ended:
         main()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.judge.verdict import Verdict
+from lakegate.verdict.verdict import Verdict
 from tests.engine.drafted import NOW, drafted, judged
 
 if TYPE_CHECKING:

@@ -10,13 +10,12 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from lakegate.contracts.judge.judgement import judge
-from lakegate.contracts.judge.verdict import Verdict
-from lakegate.contracts.model.policy import Additional, Policy
-from lakegate.contracts.model.storage import Csv, Format, Storage
-from lakegate.contracts.plan.result import MalformedRecords, Sample, ValueMistake
-from lakegate.engine.native import measure
-from lakegate.engine.read.local import LocalStore
+from lakegate.contract.delivery_policy import Additional, Policy
+from lakegate.contract.file_formats import Csv, Format, Storage
+from lakegate.engine.native_backend import measure
+from lakegate.engine.read.data_source import LocalStore
+from lakegate.plan.result import MalformedRecords, Sample, ValueMistake
+from lakegate.verdict.verdict import Verdict, judge
 from tests.deliveries.delivery import plan_of, request_for, rule, with_classification
 from tests.deliveries.written import as_jsonl
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from lakegate.contracts.plan.plan import Plan
+    from lakegate.plan.plan import Plan
     from tests.deliveries.delivery import Judged
 
 

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.judge.outcomes import Status
-from lakegate.contracts.judge.verdict import Verdict
-from lakegate.contracts.model.policy import Additional, Policy
-from lakegate.contracts.model.storage import Csv
+from lakegate.contract.delivery_policy import Additional, Policy
+from lakegate.contract.file_formats import Csv
+from lakegate.verdict.check_status import Status
+from lakegate.verdict.verdict import Verdict
 from tests.deliveries.delivery import plan_of, rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lakegate.contracts.plan.plan import Plan
+    from lakegate.plan.plan import Plan
     from tests.deliveries.delivery import Judged
 
 

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lakegate.contracts.judge.outcomes import Status
-from lakegate.contracts.judge.verdict import Verdict
-from lakegate.contracts.lint.examine import read
-from lakegate.contracts.model.policy import Policy
-from lakegate.contracts.model.storage import Compression, Format, Storage
-from lakegate.contracts.plan.result import Columns
+from lakegate.contract.delivery_policy import Policy
+from lakegate.contract.file_formats import Compression, Format, Storage
+from lakegate.lints.linter import read
+from lakegate.plan.result import Columns
+from lakegate.verdict.check_status import Status
+from lakegate.verdict.verdict import Verdict
 from tests.deliveries.delivery import plan_of, rule
 from tests.deliveries.written import STORAGES, packed, written
 from tests.engine.formats import EXPECTED, FIELDS, RULES, TABLE, failing, stored

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 
-from lakegate.contracts.judge.judgement import judge
-from lakegate.contracts.judge.outcomes import Status
-from lakegate.contracts.judge.verdict import Verdict
-from lakegate.contracts.lint.examine import read
-from lakegate.contracts.model.policy import Additional, Policy
-from lakegate.contracts.model.storage import Compression, Format, Storage
-from lakegate.contracts.plan.result import Columns
+from lakegate.contract.delivery_policy import Additional, Policy
+from lakegate.contract.file_formats import Compression, Format, Storage
+from lakegate.lints.linter import read
+from lakegate.plan.result import Columns
+from lakegate.verdict.check_status import Status
+from lakegate.verdict.verdict import Verdict, judge
 from tests.deliveries.delivery import plan_of, rule
 from tests.deliveries.side_by_side import compared
 from tests.deliveries.written import STORAGES, as_parquet, written

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.judge.verdict import Verdict
-from lakegate.contracts.model.storage import Compression, Format, Storage
+from lakegate.contract.file_formats import Compression, Format, Storage
+from lakegate.verdict.verdict import Verdict
 from tests.deliveries.delivery import plan_of, rule
 from tests.deliveries.refused import BAD, BOMBS, CODES, FIELDS, MALFORMED, PACKED
 from tests.deliveries.written import packed

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from lakegate.contracts.model.policy import Policy
-from lakegate.contracts.model.storage import Format, Storage
+from lakegate.contract.delivery_policy import Policy
+from lakegate.contract.file_formats import Format, Storage
 from tests.deliveries.delivery import plan_of, rule
 from tests.deliveries.written import as_parquet
 from tests.engine.formats import failing, moment, stored

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from lakegate.cli.main import app
-from lakegate.contracts.judge.verdict import Verdict
-from lakegate.contracts.lint.examine import examine
-from lakegate.contracts.model.policy import Policy
-from lakegate.contracts.model.storage import Csv
-from lakegate.contracts.plan.check import NONE, Check, Tier, Unit
-from lakegate.contracts.plan.metrics import Metric
-from lakegate.contracts.plan.predicate import Not, OneOf, Predicate
+from lakegate.contract.delivery_policy import Policy
+from lakegate.contract.file_formats import Csv
+from lakegate.lints.linter import examine
+from lakegate.plan.check import NONE, Check, Tier, Unit
+from lakegate.plan.metrics import Metric
+from lakegate.plan.predicates import Not, OneOf, Predicate
+from lakegate.verdict.verdict import Verdict
 from tests.deliveries.delivery import plan_of
 from tests.reference.sampling import sampled
 from tests.reference.strategies import texts

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.engine.slices.identities import row_hashes
+from lakegate.features.odf.slices.merge_state import row_hashes
 from tests.reference.sampling import sampled
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/ledger.md"

@@ -12,17 +12,17 @@ from urllib.parse import urlsplit
 import duckdb
 import pytest
 
-from lakegate.contracts.judge.judgement import judge
-from lakegate.contracts.judge.verdict import Verdict
-from lakegate.contracts.model.policy import OnReject, Policy
-from lakegate.contracts.plan.request import AcceptedPart, Reference, StagedPart
-from lakegate.contracts.plan.slices import MergeOrder, SliceOrder, SnapshotOrder, StateRun
+from functions import judge_handler
+from lakegate.contract.delivery_policy import OnReject, Policy
 from lakegate.engine.attempt import Attempt
-from lakegate.engine.slices.state import PLACED
-from lakegate.spark_jobs import judge_function as function
-from lakegate.spark_jobs import store as job_store
-from lakegate.spark_jobs.judge_function import JudgeError
-from lakegate.spark_jobs.store import ANYWHERE, Buckets, versions_of
+from lakegate.engine.measure import duckdb_tables
+from lakegate.features.odf.slices.merge_state import PLACED
+from lakegate.job import job_storage, judge_function
+from lakegate.job.job_storage import ANYWHERE, Buckets, versions_of
+from lakegate.job.judge_function import JudgeError
+from lakegate.plan.request import AcceptedPart, Reference, StagedPart
+from lakegate.plan.slice_order import MergeOrder, SliceOrder, SnapshotOrder, StateRun
+from lakegate.verdict.verdict import Verdict, judge
 from tests.deliveries.delivery import (
     Remaining,
     measure_by_function,
@@ -33,8 +33,8 @@ from tests.deliveries.delivery import (
 )
 
 if TYPE_CHECKING:
-    from lakegate.contracts.plan.request import Request
-    from lakegate.contracts.plan.result import Result
+    from lakegate.plan.request import Request
+    from lakegate.plan.result import Result
 
 CANARY = "Erika.Mustermann@example.com"
 FIELDS = {"id": "integer", "name": "string"}
@@ -73,9 +73,9 @@ def test_a_second_invocation_changes_nothing(tmp_path: Path, monkeypatch: pytest
     request = request_for(PLAN, tmp_path, DATA)
     measure_by_function(request, PLAN)
     first, event = stored(request), event_of(request, tmp_path)
-    later = function.handler(event, Remaining(120))
-    monkeypatch.setattr(function, "is_answered", lambda _: False)
-    at_once = function.handler(event, Remaining(120))
+    later = judge_handler.handler(event, Remaining(120))
+    monkeypatch.setattr(judge_function, "is_answered", lambda _: False)
+    at_once = judge_handler.handler(event, Remaining(120))
 
     assert [later["answer"], at_once["answer"]] == ["before", "before"]
     assert stored(request) == first
@@ -101,7 +101,7 @@ def test_what_would_take_too_long_does_not_fit(tmp_path: Path) -> None:
 
 def test_large_references_do_not_fit(tmp_path: Path) -> None:
     """Accepted data that is larger than the bound is not read."""
-    part = AcceptedPart("file:///nowhere", function.MAX_REFERRED + 1, "file:///nowhere", PLAN.digest)
+    part = AcceptedPart("file:///nowhere", judge_function.MAX_REFERRED + 1, "file:///nowhere", PLAN.digest)
     request = replace(request_for(PLAN, tmp_path, DATA), references=(Reference("a/b_v1", 0, (part,)),))
 
     assert measure_by_function(request, PLAN).does_not_fit == "references"
@@ -113,7 +113,9 @@ def test_a_small_snapshot_of_a_large_line_does_not_fit(
 ) -> None:
     """It takes nearly every row back, and the whole state is in memory; of a ledger a few parts of the state are read."""
     state = StateRun(
-        "file:///nowhere", rows + function.MAX_REFERRED // PLACED.itemsize + 1, as_of="2026-11-01T00:00:00.000000Z"
+        "file:///nowhere",
+        rows + judge_function.MAX_REFERRED // PLACED.itemsize + 1,
+        as_of="2026-11-01T00:00:00.000000Z",
     )
     merge = MergeOrder("a/b_v1", ("id",), (state,), SnapshotOrder("2026-11-02T00:00:00.000000Z") if snapshot else None)
     request = replace(request_for(PLAN, tmp_path, DATA), slices=SliceOrder(0, merge=merge))
@@ -130,10 +132,12 @@ def test_a_part_that_names_a_version_is_read_by_it(tmp_path: Path, monkeypatch: 
             asked.append(call)
             return {"Body": BytesIO(DATA)}
 
-    monkeypatch.setattr(job_store, "_buckets", lambda: Buckets(Client()))  # type: ignore[arg-type]  # one method of it
+    monkeypatch.setattr(job_storage, "_buckets", lambda: Buckets(Client()))  # type: ignore[arg-type]  # one method of it
     plain = request_for(PLAN, tmp_path, DATA)
     part = StagedPart("s3://landing/a/day.csv", len(DATA), version="v1")
-    result = function.measure(replace(plain, parts=(part,)), PLAN, store=versions_of(replace(plain, parts=(part,))))
+    result = judge_function.measure(
+        replace(plain, parts=(part,)), PLAN, store=versions_of(replace(plain, parts=(part,)))
+    )
 
     assert versions_of(plain) == ANYWHERE
     assert {(each["Bucket"], each["Key"], each.get("VersionId")) for each in asked} == {("landing", "a/day.csv", "v1")}
@@ -164,12 +168,12 @@ def test_what_needs_more_than_there_is_does_not_fit(
 
 def test_a_database_without_memory_does_not_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """DuckDB itself refuses what exceeds its limit where nothing can be spilled."""
-    small = function.database
+    small = duckdb_tables.database
 
     def tiny(_: Path) -> duckdb.DuckDBPyConnection:
         return small(tmp_path / "absent" / "folder", "1MB")
 
-    monkeypatch.setattr(function, "database", tiny)
+    monkeypatch.setattr(judge_function, "database", tiny)
     rows = b"".join(b"%d,%064d\n" % (number, number) for number in range(200_000))
 
     assert measure_by_function(request_for(PLAN, tmp_path, b"id,name\n" + rows), PLAN).does_not_fit in {

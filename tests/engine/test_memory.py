@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from lakegate.contracts.model.storage import Compression, Format, Storage
-from lakegate.infra.local.clone import ROOT
+from lakegate.contract.file_formats import Compression, Format, Storage
+from lakegate.extension_points import ROOT
 from tests.deliveries.refused import BOMBS, delta_parquet, gzip_of
 from tests.deliveries.written import as_parquet, packed
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 ABOVE = 192 << 20
 """Bytes above a small file's judgement, for what the engine's own limit of memory does not govern."""
 KEYS = 10**9
-"""Bytes that DuckDB may take for keys before it spills them (`lakegate.engine.measure.tables`)."""
+"""Bytes that DuckDB may take for keys before it spills them (`lakegate.engine.measure.duckdb_tables`)."""
 PLAIN: dict[str, Any] = {"compression": "zstd", "use_dictionary": False, "write_statistics": False}
 """Pages of long texts that are written in a tenth of the time: a dictionary and statistics would copy each of them.
 pyarrow itself takes 252 MiB to read a text of 120 MiB, and 510 MiB for 120 texts of 1 MiB."""

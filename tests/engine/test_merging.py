@@ -15,18 +15,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.model.policy import OnReject, Policy
-from lakegate.contracts.model.storage import Format, Storage
-from lakegate.contracts.plan.request import StagedPart
-from lakegate.contracts.plan.slices import Merged, MergeOrder, SliceOrder, StateRun
-from lakegate.engine.read.local import LocalStore, path_of
-from lakegate.engine.slices import merging, rebuilding, replay, state
-from lakegate.engine.slices.identities import row_hashes
-from lakegate.engine.slices.rebuilding import StateOfSlices
-from lakegate.engine.slices.replay import RowsBefore, joined, logical_hashes
-from lakegate.engine.slices.state import StateRecords, StoredRun, kept, merged, state_digest, write_run
-from lakegate.engine.slices.writer import Begin
+from lakegate.contract.delivery_policy import OnReject, Policy
+from lakegate.contract.file_formats import Format, Storage
+from lakegate.engine.read.data_source import LocalStore, path_of
+from lakegate.errors import InputError
+from lakegate.features.odf import verify_slices
+from lakegate.features.odf.slices import merge_state, merge_strategies
+from lakegate.features.odf.slices.merge_state import (
+    StateRecords,
+    StoredRun,
+    kept,
+    merged,
+    row_hashes,
+    state_digest,
+    write_run,
+)
+from lakegate.features.odf.slices.slice_writer import Begin
+from lakegate.features.odf.verify_slices import RowsBefore, StateOfSlices, joined, logical_hashes
+from lakegate.plan.request import StagedPart
+from lakegate.plan.slice_order import Merged, MergeOrder, SliceOrder, StateRun
 from tests.deliveries.delivery import measure_natively, plan_of, request_for, rule
 from tests.deliveries.sliced import NOW, rows_of
 from tests.deliveries.written import as_parquet
@@ -36,9 +43,9 @@ from tests.reference.sampling import sampled
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from lakegate.contracts.plan.plan import Plan
-    from lakegate.contracts.plan.result import Result
-    from lakegate.engine.slices.identities import Hashes
+    from lakegate.features.odf.slices.merge_state import Hashes
+    from lakegate.plan.plan import Plan
+    from lakegate.plan.result import Result
 
 PLAN = plan_of({"id": "integer", "name": "string"}, policy=Policy(allow_empty=True))
 GRID = pa.list_(pa.list_(pa.int64()))
@@ -116,9 +123,9 @@ ROWS = st.lists(st.tuples(st.none() | st.integers(-3, 8), st.sampled_from([None,
 def test_each_key_is_in_the_line_once(deliveries: list[list[Row]], bucket: int, rows_of_slice: int) -> None:
     """The first row of each key, in the order of the deliveries, and each row without one; others are known or changed."""
     with TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(state, "BUCKET", bucket)
-        patch.setattr(state, "AT_ONCE", 2 * bucket)
-        patch.setattr(merging, "SLICE_ROWS", rows_of_slice)
+        patch.setattr(merge_state, "BUCKET", bucket)
+        patch.setattr(merge_state, "AT_ONCE", 2 * bucket)
+        patch.setattr(merge_strategies, "SLICE_ROWS", rows_of_slice)
         line = Line(Path(name))
         found = [line.deliver(csv(rows)) for rows in deliveries]
 
@@ -230,8 +237,8 @@ def test_few_rows_read_a_small_part_of_the_state(tmp_path: Path) -> None:
 def test_a_flipped_bit_of_a_state_is_refused(data: st.DataObject) -> None:
     """Wherever it is, when the file is read whole; and no key is found, or not found, by what is damaged."""
     with TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(state, "BUCKET", 4)
-        patch.setattr(state, "AT_ONCE", 8)
+        patch.setattr(merge_state, "BUCKET", 4)
+        patch.setattr(merge_state, "AT_ONCE", 8)
         run = a_run(Path(name), data.draw(st.integers(1, 40)))
         path = path_of(run.uri)
         asked = np.sort(row_hashes(pa.table({"id": np.arange(41)})))
@@ -364,10 +371,10 @@ def test_the_work_for_many_deliveries_is_not_the_square_of_their_number(
         work["keys"] += sum(map(len, keys))
         return joined(keys)
 
-    monkeypatch.setattr(rebuilding, "write_run", writing)
-    monkeypatch.setattr(replay, "joined", joining)
-    monkeypatch.setattr(replay, "rows_of", lambda files: files)
-    monkeypatch.setattr(rebuilding, "rows_of", lambda files: files)
+    monkeypatch.setattr(verify_slices, "write_run", writing)
+    monkeypatch.setattr(verify_slices, "joined", joining)
+    monkeypatch.setattr(verify_slices, "rows_of", lambda files: files)
+    monkeypatch.setattr(verify_slices, "rows_of", lambda files: files)
     before, again = RowsBefore(), StateOfSlices(tmp_path)
     for at in range(0, deliveries * size, size):
         for each in (before, again):

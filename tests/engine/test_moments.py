@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.judge.outcomes import Status
-from lakegate.contracts.model.policy import OnReject, Policy
+from lakegate.contract.delivery_policy import OnReject, Policy
+from lakegate.verdict.check_status import Status
 from tests.deliveries.delivery import plan_of, rule, with_classification
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lakegate.contracts.model.contract import Rule
+    from lakegate.contract.contract_model import Rule
     from tests.deliveries.delivery import Judged
 
 FRESH = plan_of({"at": "timestamp"}, rule("serviceLevel", "at", property="freshness", value="30 days"))

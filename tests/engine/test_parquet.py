@@ -16,20 +16,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.contracts.door.file_signatures import UnreadableError
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.judge.verdict import Verdict
-from lakegate.contracts.model.storage import Format, Storage
-from lakegate.contracts.plan.request import StagedPart
-from lakegate.engine.digest.files import digest_of, slice_in
-from lakegate.engine.profile.schema import parquet as contract_of_parquet
-from lakegate.engine.profile.tables import read as profiled
-from lakegate.engine.read.addressed import AddressedFile
-from lakegate.engine.read.chunk import Share
-from lakegate.engine.read.local import LocalStore
-from lakegate.engine.read.open import READERS
+from lakegate.admission.file_signatures import UnreadableError
+from lakegate.contract.file_formats import Format, Storage
+from lakegate.engine.read.data_source import AddressedFile, LocalStore, Share
+from lakegate.engine.read.open_delivery import READERS
 from lakegate.engine.read.parquet_footer import footer_of
-from lakegate.engine.read.presence import columns_in
+from lakegate.errors import InputError
+from lakegate.features.convert.schema_in_files import parquet as contract_of_parquet
+from lakegate.features.draft.data_profile import read as profiled
+from lakegate.features.drift.schema_drift import columns_in
+from lakegate.features.odf.format.logical_hash import digest_of, slice_in
+from lakegate.plan.request import StagedPart
+from lakegate.verdict.verdict import Verdict
 from tests.deliveries.delivery import plan_of, rule
 from tests.deliveries.parquet_footers import STRUCT, TEXT, Fields, element, put, value, varint, with_footer
 from tests.deliveries.written import as_orc, as_parquet
@@ -39,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from lakegate.contracts.plan.plan import Plan
+    from lakegate.plan.plan import Plan
     from tests.deliveries.delivery import Judged
 
 ROWS = 60

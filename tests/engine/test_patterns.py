@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.contracts.compile.rules.patterns import translate
-from lakegate.contracts.errors import ContractError
-from lakegate.contracts.model.contract import Origin, Rule
-from lakegate.contracts.model.policy import Policy
-from lakegate.contracts.model.storage import Csv
+from lakegate.contract.contract_model import Origin, Rule
+from lakegate.contract.delivery_policy import Policy
+from lakegate.contract.file_formats import Csv
+from lakegate.errors import ContractError
+from lakegate.patterns.ecma_patterns import translate
 from tests.deliveries.delivery import plan_of, rule
 from tests.reference.evaluator import measure
 from tests.reference.sampling import sampled
@@ -22,7 +22,7 @@ from tests.security.patterns import patterns, texts
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lakegate.contracts.plan.result import Result
+    from lakegate.plan.result import Result
     from tests.deliveries.delivery import Judged
 
 RULE = Rule("r", "pattern", Origin("$"))

@@ -5,23 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.judge.outcomes import Status
-from lakegate.contracts.judge.verdict import Verdict
-from lakegate.contracts.plan.check import NONE, Check, Tier, Unit
-from lakegate.contracts.plan.metrics import Metric
-from lakegate.contracts.plan.predicate import (
-    All,
-    Length,
-    Matches,
-    MultipleOf,
-    Not,
-    OneOf,
-    Predicate,
-    Present,
-    Typed,
-    Within,
-)
-from lakegate.engine.evaluate.program import UNUSABLE
+from lakegate.engine.evaluate.predicate_sql import UNUSABLE
+from lakegate.plan.check import NONE, Check, Tier, Unit
+from lakegate.plan.metrics import Metric
+from lakegate.plan.predicates import All, Length, Matches, MultipleOf, Not, OneOf, Predicate, Present, Typed, Within
+from lakegate.verdict.check_status import Status
+from lakegate.verdict.verdict import Verdict
 from tests.deliveries.delivery import plan_of
 
 if TYPE_CHECKING:

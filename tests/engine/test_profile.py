@@ -14,16 +14,14 @@ import pyarrow.orc
 import pyarrow.parquet
 import pytest
 
-from lakegate.contracts.door.file_signatures import UnreadableError
-from lakegate.contracts.draft.keys import primary_key
-from lakegate.contracts.draft.shapes import UUID
-from lakegate.contracts.draft.suggestions import MAX_WORDS
-from lakegate.contracts.judge.verdict import Verdict
-from lakegate.contracts.model.storage import Compression, Csv, Format, NullWords, Storage
-from lakegate.contracts.model.types import LogicalType
-from lakegate.contracts.plan.plan import Shape
-from lakegate.engine.profile.profile import profile
-from lakegate.engine.read.local import LocalStore
+from lakegate.admission.file_signatures import UnreadableError
+from lakegate.contract.contract_model import Shape
+from lakegate.contract.file_formats import Compression, Csv, Format, NullWords, Storage
+from lakegate.contract.logical_types import LogicalType
+from lakegate.engine.read.data_source import LocalStore
+from lakegate.features.draft.data_profile import profile
+from lakegate.features.draft.suggestions import MAX_WORDS, UUID, primary_key
+from lakegate.verdict.verdict import Verdict
 from tests.deliveries.avro import write_avro
 from tests.engine.drafted import drafted, judged, parts_of
 from tests.engine.formats import TABLE

@@ -11,22 +11,22 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
+from infra.samples.catalogue import SAMPLES
+from infra.samples.writer import write
 from lakegate.cli import terminal
 from lakegate.cli.main import app
-from lakegate.contracts.model.storage import Csv
-from lakegate.engine.native import measure
-from lakegate.engine.read.local import LocalStore
-from lakegate.infra.local.clone import ROOT
-from lakegate.infra.samples.catalogue import SAMPLES
-from lakegate.infra.samples.writer import write
+from lakegate.contract.file_formats import Csv
+from lakegate.engine.native_backend import measure
+from lakegate.engine.read.data_source import LocalStore
+from lakegate.extension_points import ROOT
 from tests.deliveries.delivery import plan_of, request_for
 from tests.deliveries.written import STORAGES, written
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from lakegate.contracts.model.storage import Storage
-    from lakegate.contracts.plan.plan import Plan
+    from lakegate.contract.file_formats import Storage
+    from lakegate.plan.plan import Plan
 
 TIME = re.compile(r"in [0-9.]+ s")
 FIELDS = {"id": "integer", "name": "string"}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.lint.examine import read
+from lakegate.lints.linter import read
 from tests.reference.cases import only_plan
 
 if TYPE_CHECKING:

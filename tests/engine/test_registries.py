@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from lakegate.contracts.door import file_signatures
-from lakegate.contracts.door.refusals import REFUSALS, refusals
-from lakegate.contracts.judge.outcomes import Status
-from lakegate.contracts.model.storage import (
+from lakegate.admission import file_signatures
+from lakegate.admission.refusals import REFUSALS, refusals
+from lakegate.contract.file_formats import (
     COMPRESSIONS,
     FORMATS,
     Compression,
@@ -22,16 +21,15 @@ from lakegate.contracts.model.storage import (
     FormatSpec,
     Storage,
 )
-from lakegate.contracts.plan.check import Check, Interval, Tier, Unit
-from lakegate.contracts.plan.metrics import METRICS, Metric, MetricSpec, Number
-from lakegate.contracts.plan.plan import Plan
-from lakegate.contracts.plan.serialization import canonical
-from lakegate.engine.evaluate.metrics import NUMBER_METRICS, NumberMetric
-from lakegate.engine.read.open import OPENERS
-from lakegate.engine.read.schema import Table
-from lakegate.engine.read.tables import open_tables
-from lakegate.engine.type.arrow import physical
-from lakegate.engine.type.physical import Kind, Physical
+from lakegate.engine.evaluate.predicate_sql import NUMBER_METRICS, NumberMetric
+from lakegate.engine.read.open_delivery import OPENERS
+from lakegate.engine.read.stored_columns import Table, open_tables
+from lakegate.engine.read.stored_types import Kind, Physical, physical
+from lakegate.json_codec import canonical
+from lakegate.plan.check import Check, Interval, Tier, Unit
+from lakegate.plan.metrics import METRICS, Metric, MetricSpec, Number
+from lakegate.plan.plan import Plan
+from lakegate.verdict.check_status import Status
 from tests.deliveries.delivery import plan_of, rule
 
 if TYPE_CHECKING:
@@ -40,7 +38,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from lakegate.engine.read.chunk import Share, Store
+    from lakegate.engine.read.data_source import Share, Store
     from tests.deliveries.delivery import Judged
 
     Judge = Callable[..., Judged]
@@ -61,7 +59,7 @@ def add_member(monkeypatch: pytest.MonkeyPatch, kind: type[Enum], value: str) ->
 
 
 class FeatherReader:
-    """Arrow's own file format, one record batch after the other (`lakegate.engine.read.tables.Reader`)."""
+    """Arrow's own file format, one record batch after the other (`lakegate.engine.read.stored_columns.Reader`)."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

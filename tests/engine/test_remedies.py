@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from lakegate.contracts.judge.verdict import ACCEPTING, Verdict
-from lakegate.contracts.lint.examine import examine
-from lakegate.contracts.model.storage import Format, Storage
+from lakegate.contract.file_formats import Format, Storage
+from lakegate.lints.linter import examine
+from lakegate.verdict.verdict import ACCEPTING, Verdict
 from tests.deliveries.written import written
 from tests.engine.formats import FIELDS, TABLE
 from tests.reference.cases import only_plan
@@ -21,7 +21,7 @@ from tests.reference.cases import only_plan
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lakegate.contracts.plan.plan import Plan
+    from lakegate.plan.plan import Plan
     from tests.deliveries.delivery import Judged
 
 

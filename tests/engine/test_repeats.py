@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from lakegate.contracts.model.storage import Compression, Csv
-from lakegate.engine.measure import repeats
+from lakegate.contract.file_formats import Compression, Csv
+from lakegate.engine.measure import share_evaluation
 from tests.deliveries.delivery import plan_of, rule
 from tests.deliveries.written import STORAGES, written
 from tests.engine.test_sameness import document
@@ -20,10 +20,10 @@ from tests.engine.test_sameness import document
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lakegate.contracts.model.storage import Storage
+    from lakegate.contract.file_formats import Storage
     from tests.deliveries.delivery import Judged
 
-ROWS = repeats.LOOKED_AT + 1000
+ROWS = share_evaluation.LOOKED_AT + 1000
 NAMES = ("Ana", "João", "x", "", "NULL", "a b", "Ann", None)
 DAYS = (dt.date(2020, 2, 29), dt.date(1, 1, 1), dt.date(9999, 12, 31), None)
 SHARES = (0.0, -0.0, 0.5, -1.25, 1e-7, None)
@@ -44,7 +44,7 @@ def columns(seed: int) -> dict[str, list[Any]]:
     chance = random.Random(seed)
     found: dict[str, list[Any]] = {"number": list(range(ROWS))}
     found["name"] = chance.choices(NAMES, k=ROWS)
-    found["other"] = ["Ana"] * repeats.LOOKED_AT + [f"{chance.choice('Aé')}{at}" for at in range(1000)]
+    found["other"] = ["Ana"] * share_evaluation.LOOKED_AT + [f"{chance.choice('Aé')}{at}" for at in range(1000)]
     found["day"], found["share"] = chance.choices(DAYS, k=ROWS), chance.choices(SHARES, k=ROWS)
     return found
 
@@ -57,16 +57,16 @@ def test_a_search_in_distinct_values_changes_nothing(
     plan = replace(plan_of(FIELDS, *RULES, csv=Csv(null_values=("NULL",))), storage=storage)
     content = written(pa.table(columns(7)), storage)
     found: list[set[str]] = []
-    search = repeats.with_searches
+    search = share_evaluation.with_searches
 
     def watched(*arguments: object) -> object:
         table, searched = search(*arguments)  # type: ignore[arg-type]  # handed over as they came
         found.append({each.name for each in plan.fields if each.alias in searched})
         return table, searched
 
-    monkeypatch.setattr("lakegate.engine.measure.shares.with_searches", watched)
+    monkeypatch.setattr("lakegate.engine.measure.share_evaluation.with_searches", watched)
     distinct = judge_files(plan, content)
-    monkeypatch.setattr(repeats, "LOOKED_AT", 2 * ROWS)
+    monkeypatch.setattr(share_evaluation, "LOOKED_AT", 2 * ROWS)
     every = judge_files(plan, content)
 
     assert document(distinct.result) == document(every.result)

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.contracts.model.storage import Compression, Csv, Format, Storage
-from lakegate.contracts.plan.result import MalformedRecords, Sample
-from lakegate.engine.read import csv as csv_source
+from lakegate.contract.file_formats import Compression, Csv, Format, Storage
+from lakegate.engine.read import csv
+from lakegate.plan.result import MalformedRecords, Sample
 from tests.deliveries.delivery import plan_of, rule
 from tests.deliveries.written import packed
 from tests.reference.sampling import sampled
@@ -22,7 +22,7 @@ from tests.spark.test_sameness import PLAN, essence, rows, whole
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lakegate.contracts.plan.result import Result
+    from lakegate.plan.result import Result
     from tests.deliveries.delivery import Judged
 
 
@@ -40,7 +40,7 @@ def test_shares_and_threads_change_nothing(
     content = whole(rows(seed))
     once = judge_files(PLAN, content)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(csv_source, "SHARE_BYTES", share)
+        patched.setattr(csv, "SHARE_BYTES", share)
         patched.setattr(os, "cpu_count", lambda: threads)
         again = judge_files(PLAN, content)
 
@@ -84,7 +84,7 @@ def test_a_quote_that_stays_open_is_the_last_record(
     text = '"{0}\n""{0}\n"'
     content = "number,text\n" + "".join(f"{number},{text.format(number)}\n" for number in range(200)) + '200,"open\n'
     once = judge_files(plan, content.encode())
-    monkeypatch.setattr(csv_source, "SHARE_BYTES", -(-len(content) // 7))
+    monkeypatch.setattr(csv, "SHARE_BYTES", -(-len(content) // 7))
     again = judge_files(plan, content.encode())
 
     assert essence(again) == essence(once)

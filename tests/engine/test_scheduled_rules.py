@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.judge.outcomes import Status
-from lakegate.contracts.lint.examine import read
-from lakegate.contracts.model.policy import Policy, PublishAs
-from lakegate.contracts.plan.plan import Plan, ScheduledCheck
-from lakegate.contracts.plan.slices import SliceOrder
-from lakegate.engine.read.local import path_of
+from lakegate.contract.delivery_policy import Policy, PublishAs
+from lakegate.engine.read.data_source import path_of
+from lakegate.lints.linter import read
+from lakegate.plan.plan import Plan, ScheduledCheck
+from lakegate.plan.slice_order import SliceOrder
+from lakegate.verdict.check_status import Status
 from tests.deliveries.delivery import judge_delivery, measure_natively, plan_of, rule
 from tests.deliveries.sliced import slices
 from tests.reference.cases import only_plan

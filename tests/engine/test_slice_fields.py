@@ -10,17 +10,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lakegate.contracts.compile.dataset import compile_plan
-from lakegate.contracts.convert.odf import odf
-from lakegate.contracts.documents.document import parse
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.lint.examine import read
-from lakegate.contracts.model.storage import Format, Storage
-from lakegate.contracts.odf.metadata import DataSlice
-from lakegate.engine.digest.files import digest_of
-from lakegate.engine.slices.arrived import checked_slice
-from lakegate.engine.slices.fields import bare, odf_fields, plan_fields
-from lakegate.engine.slices.writer import schema_of
+from lakegate.contract.documents.read_document import parse
+from lakegate.contract.file_formats import Format, Storage
+from lakegate.errors import InputError
+from lakegate.features.odf.exchange.odf_repositories import checked_slice
+from lakegate.features.odf.exchange.odf_schema import odf
+from lakegate.features.odf.format.logical_hash import digest_of
+from lakegate.features.odf.format.metadata_chain import DataSlice
+from lakegate.features.odf.slices.slice_writer import bare, odf_fields, plan_fields, schema_of
+from lakegate.lints.linter import read
+from lakegate.rules.compile_plan import compile_plan
 
 if TYPE_CHECKING:
     from pathlib import Path

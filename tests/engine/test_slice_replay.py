@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.model.policy import Mode, OnReject, Policy
-from lakegate.contracts.model.storage import Format, Storage
-from lakegate.contracts.plan.request import StagedPart
-from lakegate.contracts.plan.slices import SliceOrder
-from lakegate.engine.read import csv as csv_source
-from lakegate.engine.read.local import LocalStore
-from lakegate.engine.slices import delivery
-from lakegate.engine.slices.replay import logical_hashes
-from lakegate.engine.slices.writer import Begin
+from lakegate.contract.delivery_policy import Mode, OnReject, Policy
+from lakegate.contract.file_formats import Format, Storage
+from lakegate.engine.read import csv
+from lakegate.engine.read.data_source import LocalStore
+from lakegate.errors import InputError
+from lakegate.features.odf.slices import slice_writer
+from lakegate.features.odf.slices.slice_writer import Begin
+from lakegate.features.odf.verify_slices import logical_hashes
+from lakegate.plan.request import StagedPart
+from lakegate.plan.slice_order import SliceOrder
 from tests.deliveries.delivery import plan_of, rule
 from tests.deliveries.sliced import NOW, slices
 from tests.deliveries.written import STORAGES, written
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from lakegate.contracts.plan.plan import Plan
+    from lakegate.plan.plan import Plan
 
 ROWS = b"id,word\n" + b"".join(b"%d,word %d\n" % (each, each) for each in range(2000))
 
@@ -58,10 +58,10 @@ def test_the_division_of_the_original_does_not_matter(
     """Several slices of two objects are built again in other shares; a changed row changes the hash of its slice alone."""
     plan, objects = plan_of({"id": "integer", "word": "string"}), (ROWS, b"id,word\n5,x\n6,y\n")
     with monkeypatch.context() as cut:
-        cut.setattr(csv_source, "SHARE_BYTES", 1000)
-        cut.setattr(delivery, "SLICE_ROWS", 500)
+        cut.setattr(csv, "SHARE_BYTES", 1000)
+        cut.setattr(slice_writer, "SLICE_ROWS", 500)
         found = slices(plan, tmp_path / "a", *objects)
-    monkeypatch.setattr(csv_source, "SHARE_BYTES", share)
+    monkeypatch.setattr(csv, "SHARE_BYTES", share)
     counts, hashes = [each.rows for each in found], [each.logical for each in found]
     changed = replayed(plan, tmp_path / "c", counts, ROWS.replace(b"word 700\n", b"word 7OO\n"), objects[1])
 

@@ -12,16 +12,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lakegate.contracts.compile.dataset import compile_plan
-from lakegate.contracts.lint.examine import read
-from lakegate.contracts.model.policy import Mode, OnReject, Policy
-from lakegate.contracts.model.storage import Compression, Csv, Format, Storage
-from lakegate.contracts.plan.slices import SliceOrder
-from lakegate.engine.digest.files import digest_of
-from lakegate.engine.read import csv as csv_source
-from lakegate.engine.read import json as json_source
-from lakegate.engine.read.local import path_of
-from lakegate.engine.slices import delivery, writer
+from lakegate.contract.delivery_policy import Mode, OnReject, Policy
+from lakegate.contract.file_formats import Compression, Csv, Format, Storage
+from lakegate.engine.read import csv, json
+from lakegate.engine.read.data_source import path_of
+from lakegate.features.odf.format.logical_hash import digest_of
+from lakegate.features.odf.slices import slice_writer
+from lakegate.lints.linter import read
+from lakegate.plan.slice_order import SliceOrder
+from lakegate.rules.compile_plan import compile_plan
 from tests.deliveries.delivery import measure_natively, plan_of, request_for, rule
 from tests.deliveries.sliced import COMMON, NOW, common, rows_of, slices
 from tests.deliveries.written import STORAGES, as_parquet, written
@@ -30,7 +29,7 @@ from tests.engine.formats import FIELDS, TABLE, moment, stored
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from lakegate.contracts.plan.plan import Plan
+    from lakegate.plan.plan import Plan
 
 
 UTC = dt.UTC
@@ -177,9 +176,9 @@ def test_shares_change_the_division_and_nothing_else(
     """Consecutive shares are one slice up to a number of them; the rows of all slices are those of one."""
     plan = plan_of({"id": "integer", "word": "string"})
     whole = slices(plan, tmp_path / "whole", ROWS)
-    monkeypatch.setattr(csv_source, "SHARE_BYTES", share)
-    monkeypatch.setattr(delivery, "SLICE_SHARES", most)
-    monkeypatch.setattr(writer, "GROUP_ROWS", 100)
+    monkeypatch.setattr(csv, "SHARE_BYTES", share)
+    monkeypatch.setattr(slice_writer, "SLICE_SHARES", most)
+    monkeypatch.setattr(slice_writer, "GROUP_ROWS", 100)
     found = slices(plan, tmp_path / "cut", ROWS)
 
     assert len(whole) == 1
@@ -190,8 +189,8 @@ def test_shares_change_the_division_and_nothing_else(
 def test_slices_end_when_they_have_enough_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whichever comes first: enough rows, enough shares or the end of the delivery."""
     plan = plan_of({"id": "integer", "word": "string"})
-    monkeypatch.setattr(csv_source, "SHARE_BYTES", 1000)
-    monkeypatch.setattr(delivery, "SLICE_ROWS", 500)
+    monkeypatch.setattr(csv, "SHARE_BYTES", 1000)
+    monkeypatch.setattr(slice_writer, "SLICE_ROWS", 500)
     found = slices(plan, tmp_path, ROWS)
 
     assert sum(each.rows for each in found) == 2000
@@ -207,7 +206,7 @@ def test_objects_follow_one_another(tmp_path: Path) -> None:
 
 def test_rejected_rows_are_in_no_slice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With `onReject: rows` offsets are those of accepted rows; shares without any are passed over."""
-    monkeypatch.setattr(json_source, "SHARE_BYTES", 24)
+    monkeypatch.setattr(json, "SHARE_BYTES", 24)
     plan = plan_of({"id": "integer", "n": "integer"}, rule("maximum", "n", value=9), rule("unique", "id"))
     plan = stored(replace(plan, policy=Policy(on_reject=OnReject.ROWS)), Storage(Format.JSONL))
     lines = [

@@ -16,12 +16,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.lake.lifecycle import moment
-from lakegate.contracts.model.policy import MergeStrategy, Policy
-from lakegate.contracts.model.storage import Format, Storage
-from lakegate.contracts.plan.request import StagedPart
-from lakegate.contracts.plan.slices import (
+from lakegate.contract.delivery_policy import MergeStrategy, Policy
+from lakegate.contract.file_formats import Format, Storage
+from lakegate.engine.read.data_source import LocalStore, path_of
+from lakegate.errors import InputError
+from lakegate.features.odf import read_slices
+from lakegate.features.odf.format.logical_hash import slice_in
+from lakegate.features.odf.read_slices import Content, SliceTable, earlier_rows
+from lakegate.features.odf.slices import merge_strategies, slice_writer
+from lakegate.features.odf.slices.merge_state import StateRecords, StoredRun, state_digest
+from lakegate.features.odf.slices.merge_strategies import Identified, SnapshotDifference
+from lakegate.features.odf.slices.slice_writer import Begin
+from lakegate.features.odf.verify_slices import CurrentRows, logical_hashes
+from lakegate.plan.request import StagedPart
+from lakegate.plan.slice_order import (
     Merged,
     MergedSnapshot,
     MergeOrder,
@@ -30,17 +38,7 @@ from lakegate.contracts.plan.slices import (
     SnapshotOrder,
     StateRun,
 )
-from lakegate.engine.digest.files import slice_in
-from lakegate.engine.read.local import LocalStore, path_of
-from lakegate.engine.slices import earlier, snapshots, writer
-from lakegate.engine.slices.current import CurrentRows
-from lakegate.engine.slices.earlier import Content, earlier_rows
-from lakegate.engine.slices.events import SnapshotDifference
-from lakegate.engine.slices.merging import Identified
-from lakegate.engine.slices.reading import SliceTable
-from lakegate.engine.slices.replay import logical_hashes
-from lakegate.engine.slices.state import StateRecords, StoredRun, state_digest
-from lakegate.engine.slices.writer import Begin
+from lakegate.timestamps import moment
 from tests.deliveries.delivery import measure_natively, plan_of, request_for
 from tests.deliveries.sliced import NOW, rows_of
 from tests.deliveries.written import as_parquet
@@ -48,9 +46,9 @@ from tests.engine.test_slices import DELIVERED, nested
 from tests.reference.sampling import sampled
 
 if TYPE_CHECKING:
-    from lakegate.contracts.plan.plan import Plan
-    from lakegate.contracts.plan.result import Result
-    from lakegate.contracts.plan.slices import WrittenSlice
+    from lakegate.plan.plan import Plan
+    from lakegate.plan.result import Result
+    from lakegate.plan.slice_order import WrittenSlice
 
 POLICY = Policy(allow_empty=True, merge_strategy=MergeStrategy.SNAPSHOT, merge_key=("id",))
 PLAN = replace(plan_of({"id": "integer", "name": "string"}), policy=POLICY)
@@ -144,9 +142,9 @@ SNAPSHOT = st.dictionaries(st.integers(-2, 7), st.sampled_from([None, "a", "b", 
 def test_events_give_each_snapshot(deliveries: list[tuple[list[Row], int]], rows_of_slice: int, group: int) -> None:
     """After each delivery, as known then, and as of each time, whatever came later; late ones change nothing; replay agrees."""
     with TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(snapshots, "SLICE_ROWS", rows_of_slice)
-        patch.setattr(writer, "GROUP_ROWS", group)
-        patch.setattr(earlier, "AT_ONCE", 2)
+        patch.setattr(merge_strategies, "SLICE_ROWS", rows_of_slice)
+        patch.setattr(slice_writer, "GROUP_ROWS", group)
+        patch.setattr(read_slices, "AT_ONCE", 2)
         line, before, number = Line(Path(name)), CurrentRows(), 0
         merged: list[tuple[int, list[Row]]] = []
         known: list[list[Row]] = []
@@ -325,9 +323,9 @@ def test_only_row_groups_with_rows_that_are_taken_back_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of slices without such a row, nothing is."""
-    monkeypatch.setattr(writer, "GROUP_ROWS", 1000)
+    monkeypatch.setattr(slice_writer, "GROUP_ROWS", 1000)
     monkeypatch.setattr("lakegate.engine.read.csv.SHARE_BYTES", 100_000)
-    monkeypatch.setattr(snapshots, "SLICE_ROWS", 10_000)
+    monkeypatch.setattr(merge_strategies, "SLICE_ROWS", 10_000)
     line = Line(tmp_path)
     line.deliver(csv([(each, blake2b(b"%d" % each).hexdigest()) for each in range(20_000)]))
     slices = [PublishedSlice(each.uri, each.offset, each.rows) for each in line.results[0].slices]

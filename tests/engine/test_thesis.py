@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.judge.outcomes import Status
-from lakegate.contracts.judge.verdict import Verdict
-from lakegate.infra.samples.thesis import CORRECTED
+from infra.samples.thesis import CORRECTED
+from lakegate.verdict.check_status import Status
+from lakegate.verdict.verdict import Verdict
 from tests.reference import thesis
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lakegate.contracts.judge.outcomes import CheckOutcome
-    from lakegate.contracts.plan.plan import Plan
+    from lakegate.plan.plan import Plan
+    from lakegate.verdict.check_status import CheckOutcome
     from tests.deliveries.delivery import Judged
 
 

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.compile.rules.expectations import EXPECTATIONS
-from lakegate.contracts.compile.rules.table import RULES
-from lakegate.contracts.judge.judgement import judge
-from lakegate.contracts.judge.outcomes import Status
-from lakegate.contracts.judge.verdict import Verdict
-from lakegate.contracts.model.policy import Policy
-from lakegate.contracts.plan.metrics import Metric
-from lakegate.contracts.plan.result import Columns
+from lakegate.contract.delivery_policy import Policy
+from lakegate.features.great_expectations.expectations import EXPECTATIONS
+from lakegate.plan.metrics import Metric
+from lakegate.plan.result import Columns
+from lakegate.rules.rule_kinds import RULES
+from lakegate.verdict.check_status import Status
+from lakegate.verdict.verdict import Verdict, judge
 from tests.deliveries.side_by_side import as_csv, compared, of_one_case, side_by_side
 from tests.reference.cases import Case, cases_of_parts, good_cases, good_cases_by_kind
 from tests.reference.evaluator import measure
@@ -23,7 +22,7 @@ from tests.reference.evaluator import measure
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lakegate.contracts.plan.result import Result
+    from lakegate.plan.result import Result
     from tests.deliveries.delivery import Judged
 
 NUMBERED = list(enumerate(good_cases()))

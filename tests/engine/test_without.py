@@ -13,14 +13,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lakegate.contracts.door.file_signatures import UnreadableError
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.model.policy import OnReject, Policy
-from lakegate.contracts.model.storage import Compression, Csv, Format, Storage
-from lakegate.contracts.plan.request import StagedPart
-from lakegate.engine.measure.tables import database
-from lakegate.engine.read.local import LocalStore
-from lakegate.engine.split.without import Found, Key, without
+from lakegate.admission.file_signatures import UnreadableError
+from lakegate.contract.delivery_policy import OnReject, Policy
+from lakegate.contract.file_formats import Compression, Csv, Format, Storage
+from lakegate.engine.measure.duckdb_tables import database
+from lakegate.engine.read.data_source import LocalStore
+from lakegate.errors import InputError
+from lakegate.features.erasure.rows_to_erase import Found, Key, without
+from lakegate.plan.request import StagedPart
 from tests.deliveries.delivery import plan_of
 from tests.deliveries.written import STORAGES, as_parquet, packed, written
 from tests.engine.formats import FIELDS, TABLE
@@ -28,7 +28,7 @@ from tests.engine.formats import FIELDS, TABLE
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from lakegate.contracts.plan.plan import Plan
+    from lakegate.plan.plan import Plan
 
 UNPACKED = {
     Compression.NONE: bytes,
@@ -141,7 +141,7 @@ def test_values_are_found_in_the_encoding_of_the_file(tmp_path: Path) -> None:
 def test_a_record_of_several_shares_is_found_by_its_own_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Large files are read share by share, of row groups or bytes: the numbers of records begin again in each."""
     monkeypatch.setattr("lakegate.engine.read.csv.SHARE_BYTES", 16)
-    monkeypatch.setattr("lakegate.engine.read.arrow_tables.SHARE_ROWS", 4)
+    monkeypatch.setattr("lakegate.engine.read.parquet_orc.SHARE_ROWS", 4)
     table = pa.table({"id": list(range(20)), "name": [f"n{each % 7}" for each in range(20)]})
     others = table.filter(pa.array([each % 7 != 3 for each in range(20)]))
     for storage, body in (
@@ -225,7 +225,7 @@ def test_a_nested_field_is_a_key(tmp_path: Path) -> None:
 
 
 def only_nested() -> Plan:
-    from lakegate.contracts.lint.examine import read  # noqa: PLC0415 - one test reads a document
+    from lakegate.lints.linter import read  # noqa: PLC0415 - one test reads a document
     from tests.reference.cases import only_plan  # noqa: PLC0415 - likewise
 
     document = """
@@ -316,7 +316,7 @@ def test_a_field_without_a_single_value_cannot_be_searched(field: str, tmp_path:
 
 def test_a_value_beyond_the_longest_record_refuses_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its row is not read, so nobody knows whose it is."""
-    monkeypatch.setattr("lakegate.engine.read.tables.LONGEST_RECORD", 4)
+    monkeypatch.setattr("lakegate.engine.read.compression.LONGEST_RECORD", 4)
     table = pa.table({"id": [1, 2], "name": ["Ana", "x" * 5]})
     with pytest.raises(InputError, match="longer than a record may be"):
         left(tmp_path, replace(csv_plan(), storage=Storage(Format.PARQUET)), as_parquet(table), ("name", "Ana"))

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lakegate.contracts.lake.promises import PromisingLine
-from lakegate.contracts.lake.pulls import PullingLine
-from lakegate.contracts.lake.revalidations import RevalidatedLine
+from lakegate.features.pull.pull_task import PullingLine
+from lakegate.features.revalidation.revalidation import RevalidatedLine
+from lakegate.gate.datasets.freshness_deadlines import PromisingLine
 from tests.fakes.announcements import (
     MemoryAnnouncements,
     MemoryCallbacks,

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lakegate.functions.ports.errors import ConditionFailed
+from lakegate.errors import ConditionFailed
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from lakegate.functions.ports.announcements import Announcement
-    from lakegate.functions.ports.callbacks import CallbackToken
-    from lakegate.functions.ports.request_keys import KeptRequest
-    from lakegate.functions.ports.validations import Validation
+    from lakegate.features.announcements.announced_delivery import Announcement
+    from lakegate.features.http_api.idempotency_keys import KeptRequest
+    from lakegate.features.validator_api.validation_run import Validation
+    from lakegate.features.workflows.callbacks import CallbackToken
     from tests.fakes.fault_injector import FaultInjector
 
 

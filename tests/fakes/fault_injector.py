@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lakegate.functions.ports.errors import PortError
-    from lakegate.functions.workload import Message
+    from lakegate.errors import PortError
+    from lakegate.gate.ports import Message
 
 BEGINNING = datetime(2026, 1, 5, 12, tzinfo=UTC)
 

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.errors import InputError
-from lakegate.functions.ports.errors import IdempotencyMismatch, NotFound
-from lakegate.functions.ports.jobs import INVOCATION, JobRun, JobState, invocation, is_invocation
+from lakegate.errors import IdempotencyMismatch, InputError, NotFound
+from lakegate.gate.ports import INVOCATION, JobRun, JobState, invocation, is_invocation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,24 +6,24 @@ import hashlib
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.lake.block import GENESIS, canonical, digest
-from lakegate.contracts.lake.signatures import KEY, Signature, SignedText, fingerprint, signed_text
-from lakegate.functions.ports.errors import ConditionFailed, IdempotencyMismatch
-from lakegate.functions.ports.history import entry_of
-from lakegate.functions.ports.ledger import CommittedBlock, Head
-from lakegate.functions.ports.signing import UNSIGNED
+from lakegate.errors import ConditionFailed, IdempotencyMismatch
+from lakegate.gate.datasets.delivery_history import entry_of
+from lakegate.gate.ledger.blocks import GENESIS, Head, canonical, digest
+from lakegate.gate.ledger.commit import CommittedBlock
+from lakegate.gate.ledger.signatures import KEY, Signature, SignedText, fingerprint, signed_text
+from lakegate.gate.ports import UNSIGNED
 from tests.fakes.rows import may_mark
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import datetime
 
-    from lakegate.contracts.lake.block import AnyBlock, Block
-    from lakegate.contracts.lake.records import Record
-    from lakegate.functions.ports.history import HistoryEntry
-    from lakegate.functions.ports.signing import SigningKey, SigningKeys
-    from lakegate.functions.ports.workloads import Expected, NextSlice
-    from lakegate.functions.workload import Message, Workload
+    from lakegate.features.odf.odf_publisher import NextSlice
+    from lakegate.gate.datasets.delivery_history import HistoryEntry
+    from lakegate.gate.delivery.delivery_row import Workload
+    from lakegate.gate.ledger.blocks import AnyBlock, Block, Record
+    from lakegate.gate.ports import Message, SigningKey, SigningKeys
+    from lakegate.gate.table import Expected
     from tests.fakes.rows import MemoryRows
 
 TOKEN_LIFE = timedelta(minutes=10)

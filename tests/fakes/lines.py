@@ -6,16 +6,16 @@ import json
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.lake.lifecycle import Line, instant_of
-from lakegate.contracts.plan.serialization import encode
-from lakegate.functions.ports.errors import ConditionFailed
+from lakegate.errors import ConditionFailed, InputError
+from lakegate.gate.datasets.lifecycle import Line
+from lakegate.json_codec import encode
+from lakegate.timestamps import instant_of
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from lakegate.contracts.lake.records import Record
-    from lakegate.functions.workload import Message
+    from lakegate.gate.ledger.blocks import Record
+    from lakegate.gate.ports import Message
     from tests.fakes.ledger import MemoryLedger
     from tests.fakes.rows import MemoryRows
 

@@ -7,18 +7,18 @@ import hashlib
 from datetime import timedelta
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from lakegate.contracts.lake.channels import channel_of
-from lakegate.contracts.lake.lifecycle import instant_of
-from lakegate.functions.ports.errors import ConditionFailed, PortError
+from lakegate.errors import ConditionFailed, PortError
+from lakegate.features.notifications.channels import channel_of
+from lakegate.timestamps import instant_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from lakegate.contracts.lake.notices import ChannelNotice
-    from lakegate.functions.adapters.line_rows import LineRow
-    from lakegate.functions.ports.channels import Notification
-    from lakegate.functions.ports.lineage import JudgedDelivery
+    from lakegate.aws.dataset_tables import LineRow
+    from lakegate.features.notifications.message_text import Notification
+    from lakegate.features.notifications.notices import ChannelNotice
+    from lakegate.features.openlineage.openlineage_events import JudgedDelivery
     from tests.fakes.fault_injector import FaultInjector, VirtualClock
 
 

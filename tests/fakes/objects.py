@@ -6,15 +6,14 @@ import hashlib
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from lakegate.contracts.errors import InputError
-from lakegate.functions.ports.errors import AccessDenied, ConditionFailed, NotFound
-from lakegate.functions.ports.objects import Address, ObjectVersion, VersionPage
+from lakegate.errors import AccessDenied, ConditionFailed, InputError, NotFound
+from lakegate.gate.ports import Address, ObjectVersion, VersionPage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from datetime import datetime, timedelta
 
-    from lakegate.functions.ports.errors import PortError
+    from lakegate.errors import PortError
     from tests.fakes.fault_injector import FaultInjector, VirtualClock
 
 MAX_KEY_BYTES = 1024

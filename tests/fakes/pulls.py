@@ -7,15 +7,15 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.lake.pulls import SourceIdentity
-from lakegate.functions.ports.errors import NotFound, PortError, Unanswered
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.ports.transfers import LandedPart, OpenedSource, SourceChanged
+from lakegate.errors import NotFound, PortError, Unanswered
+from lakegate.features.pull.pull_sources import OpenedSource, SourceChanged, SourceIdentity
+from lakegate.features.pull.pull_task import LandedPart
+from lakegate.gate.ports import Address
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from lakegate.contracts.model.policy import Pull
+    from lakegate.contract.delivery_policy import Pull
     from tests.fakes.objects import MemoryObjects
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.errors import InputError
-from lakegate.functions.ports.errors import ConditionFailed
-from lakegate.functions.ports.registry import RegistryPage, RegistrySnapshot, is_among
+from lakegate.errors import ConditionFailed, InputError
+from lakegate.gate.registry.contract_versions import RegistryPage, RegistrySnapshot, is_among
 
 if TYPE_CHECKING:
-    from lakegate.contracts.lake.records import Record
-    from lakegate.contracts.lake.routes import Route
-    from lakegate.functions.ports.registry import Proposal, Publication, SeenParent
+    from lakegate.features.proposals.proposal import Proposal
+    from lakegate.gate.ledger.blocks import Record
+    from lakegate.gate.registry.contract_versions import Publication, Route, SeenParent
     from tests.fakes.fault_injector import FaultInjector
     from tests.fakes.ledger import MemoryLedger
 

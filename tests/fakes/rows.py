@@ -6,18 +6,19 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
-from lakegate.functions.ports.errors import ConditionFailed, NotFound
-from lakegate.functions.ports.workloads import NextSlice
-from lakegate.functions.workload import State
+from lakegate.errors import ConditionFailed, NotFound
+from lakegate.features.odf.odf_publisher import NextSlice
+from lakegate.gate.delivery.protocol import State
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from lakegate.contracts.plan.slices import StateRun
-    from lakegate.functions.ports.batches import Batch, Member
-    from lakegate.functions.ports.pauses import Pause
-    from lakegate.functions.ports.workloads import Expected
-    from lakegate.functions.workload import Message, Workload
+    from lakegate.gate.datasets.pauses import Pause
+    from lakegate.gate.delivery.delivery_row import Workload
+    from lakegate.gate.delivery.small_file_batches import Batch, Member
+    from lakegate.gate.ports import Message
+    from lakegate.gate.table import Expected
+    from lakegate.plan.slice_order import StateRun
     from tests.fakes.fault_injector import FaultInjector, VirtualClock
 
 

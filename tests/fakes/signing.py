@@ -8,8 +8,8 @@ from functools import cached_property
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from lakegate.contracts.lake.signatures import fingerprint
-from lakegate.functions.ports.errors import SigningDenied
+from lakegate.errors import SigningDenied
+from lakegate.gate.ledger.signatures import fingerprint
 
 
 @dataclass

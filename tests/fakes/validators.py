@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from lakegate.functions.ports.errors import NotFound, PortError, Unanswered
+from lakegate.errors import NotFound, PortError, Unanswered
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lakegate.contracts.lake.validators import ValidatorService
-    from lakegate.functions.ports.validators import ExternalValidation
+    from lakegate.features.external_validators.registered_validators import ValidatorService
+    from lakegate.features.external_validators.validator_client import ExternalValidation
     from tests.fakes.fault_injector import FaultInjector
 
 MAX_ANSWER = 1 << 20

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.lint.examine import examine
+from lakegate.lints.linter import examine
 from tests.golden.large import large_contract
 
 if TYPE_CHECKING:

@@ -22,13 +22,13 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from lakegate.contracts.documents.nodes import steps_of
-from lakegate.contracts.lint.examine import Examined, examine
+from lakegate.contract.documents.document_tree import steps_of
+from lakegate.lints.linter import Examined, examine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lakegate.contracts.model.contract import Contract, Dataset, Field, Rule
+    from lakegate.contract.contract_model import Contract, Dataset, Field, Rule
 
 HERE = Path(__file__).parent
 FILES = {"odcs": "apiVersion", "dcs": "dataContractSpecification", "dcm": "specVersion"}

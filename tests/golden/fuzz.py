@@ -15,10 +15,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from lakegate.contracts.documents.document import parse
-from lakegate.contracts.errors import ContractError
-from lakegate.contracts.lint.codes import CODES
-from lakegate.contracts.lint.examine import examine, read
+from lakegate.contract.documents.read_document import parse
+from lakegate.errors import ContractError
+from lakegate.lints.lint_codes import CODES
+from lakegate.lints.linter import examine, read
 from tests.golden.cases import FILES, golden
 
 ROOT = Path(__file__).parents[2]

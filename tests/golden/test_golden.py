@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from lakegate.contracts.compile.dataset import compile_plan
-from lakegate.contracts.documents.document import parse
-from lakegate.contracts.lint.examine import FORMATS
+from lakegate.contract.documents.document_formats import FORMATS
+from lakegate.contract.documents.read_document import parse
+from lakegate.rules.compile_plan import compile_plan
 from tests.golden.cases import FILES, Golden, examined, golden, outcome
 
 

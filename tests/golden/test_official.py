@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.compile.dataset import compile_plan
-from lakegate.contracts.lint.examine import examine
-from lakegate.infra.setup.schemas import EXAMPLE_PINS, EXAMPLES, pinned_schemas
+from infra.setup.schemas import EXAMPLE_PINS, EXAMPLES, pinned_schemas
+from lakegate.lints.linter import examine
+from lakegate.rules.compile_plan import compile_plan
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from lakegate.infra.setup.atomic_dir import alone
+from infra.setup.atomic_dir import alone
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lakegate.infra.setup import browser
+from infra.setup import browser
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.infra.local.clone import ROOT
+from lakegate.extension_points import ROOT
 from tests import conftest
 from tests.changes import is_changed
 from tests.conftest import OF_FILES, SELF_CONTAINED
@@ -17,7 +17,7 @@ from tests.unit.layers import covers, own_files, product
 if TYPE_CHECKING:
     from pathlib import Path
 
-IMPORTED_BY_ALL = {"contracts/errors.py", "infra/local/clone.py"}
+IMPORTED_BY_ALL = {"lakegate/errors.py", "lakegate/extension_points.py"}
 """An exception class and the address of the repository: no reason to test a service again."""
 
 

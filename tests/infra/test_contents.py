@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lakegate.infra.packaging.contents import JOB, JUDGE, Bundle
+from infra.packaging.contents import JOB, JUDGE, Bundle
 from tests.unit.layers import covers, own_files, product
 
 

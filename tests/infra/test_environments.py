@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.errors import SetUpError
-from lakegate.infra.setup.environments import install, main, program, ready
+from infra.setup.environments import install, main, program, ready
+from lakegate.errors import SetUpError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lakegate.infra.local.clone import ROOT
+from lakegate.extension_points import ROOT
 from tests.conftest import NEEDS, group_of
 
 if TYPE_CHECKING:

@@ -5,12 +5,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.errors import SetUpError
-from lakegate.infra.local.clone import TOOLS
-from lakegate.infra.local.jars import jars
-from lakegate.infra.setup.jars import ALREADY_IN_SPARK, install_jars, sound
-from lakegate.infra.setup.pins import Jar, pinned_jars
-from lakegate.infra.setup.trust import trust_options
+from infra.setup.jars import ALREADY_IN_SPARK, install_jars, sound
+from infra.setup.trust import trust_options
+from lakegate.errors import SetUpError
+from lakegate.extension_points import TOOLS
+from lakegate.spark.local_spark import Jar, jars, pinned_jars
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.errors import SetUpError
-from lakegate.infra.local.java import INSTALLED, find_java, java_home
-from lakegate.infra.setup.java import install_java
+from infra.setup.java import install_java
+from lakegate.errors import SetUpError
+from lakegate.spark.local_spark import INSTALLED, find_java, java_home
 
 if TYPE_CHECKING:
     from pathlib import Path

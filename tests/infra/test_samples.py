@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from lakegate.infra.samples import writer
-from lakegate.infra.samples.__main__ import main
-from lakegate.infra.samples.catalogue import MEASUREMENTS, SAMPLES
+from infra.samples import writer
+from infra.samples.__main__ import main
+from infra.samples.catalogue import MEASUREMENTS, SAMPLES
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.infra.local.java import INSTALLED
-from lakegate.infra.setup import tools as set_up
-from lakegate.infra.setup.pins import Jar
+from infra.setup import tools as tools_module
+from infra.setup.tools import main
+from lakegate.spark.local_spark import INSTALLED, Jar
 
 if TYPE_CHECKING:
     from tests.infra.conftest import MakeJava
@@ -23,8 +23,8 @@ GOOD = Jar("good-1.0.jar", "org.example:good:1.0", "770e607624d689265ca6c44884d0
 def machine(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """A machine that has no Java, and a project of one jar."""
     monkeypatch.delenv("JAVA_HOME", raising=False)
-    monkeypatch.setattr("lakegate.infra.local.java.shutil.which", lambda *_args, **_options: None)
-    monkeypatch.setattr(set_up, "pinned_jars", lambda: (GOOD,))
+    monkeypatch.setattr("lakegate.spark.local_spark.shutil.which", lambda *_args, **_options: None)
+    monkeypatch.setattr(tools_module, "pinned_jars", lambda: (GOOD,))
     return monkeypatch
 
 
@@ -35,7 +35,7 @@ def test_set_up_installs_what_is_missing_and_reports_it_in_three_lines(
     java = make_java(tmp_path / "java")
     machine.setenv("JAVA_HOME", str(java))
 
-    assert set_up.main(tmp_path / "tools") == 0
+    assert main(tmp_path / "tools") == 0
 
     captured = capsys.readouterr()
     assert captured.out == ""
@@ -49,10 +49,10 @@ def test_set_up_installs_what_is_missing_and_reports_it_in_three_lines(
 def test_a_second_run_fetches_nothing(tmp_path: Path, make_java: MakeJava, machine: pytest.MonkeyPatch) -> None:
     """Set-up that is done needs no network: the same command only looks."""
     machine.setenv("JAVA_HOME", str(make_java(tmp_path / "java")))
-    assert set_up.main(tmp_path / "tools") == 0
+    assert main(tmp_path / "tools") == 0
     machine.setenv("JAVA_HOME", str(make_java(tmp_path / "offline", online=False)))
 
-    assert set_up.main(tmp_path / "tools") == 0
+    assert main(tmp_path / "tools") == 0
 
 
 def test_a_failure_is_one_sentence_and_exit_code_two(
@@ -61,7 +61,7 @@ def test_a_failure_is_one_sentence_and_exit_code_two(
     """Whatever is lacking, make sees 2 and the reader a sentence without a traceback."""
     machine.setenv("JAVA_HOME", str(make_java(tmp_path / "java", online=False)))
 
-    assert set_up.main(tmp_path / "tools") == 2
+    assert main(tmp_path / "tools") == 2
 
     assert capsys.readouterr().err.splitlines()[-1].startswith("The jars could not be fetched")
 
@@ -71,9 +71,9 @@ def test_a_machine_without_java_gets_one_inside_the_clone(
 ) -> None:
     """No Java at all is not an error: set-up installs one and goes on with it."""
     tools = tmp_path / "tools"
-    machine.setattr(set_up, "install_java", lambda folder: make_java(folder / INSTALLED))
+    machine.setattr(tools_module, "install_java", lambda folder: make_java(folder / INSTALLED))
 
-    assert set_up.main(tools) == 0
+    assert main(tools) == 0
 
     assert f"java: {tools / INSTALLED}" in capsys.readouterr().err
 

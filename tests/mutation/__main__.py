@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from lakegate.infra.local.clone import ROOT
+from lakegate.extension_points import ROOT
 from tests.mutation.mutants import Mutant, drawn
 from tests.mutation.packages import PACKAGES
 from tests.mutation.runs import Covered, Fate, covered_by, fate, prepare

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lakegate.infra.local.clone import ROOT
-from lakegate.infra.setup.environments import program
+from infra.setup.environments import program
+from lakegate.extension_points import ROOT
 
 PROGRAM = Path(__file__).with_name("cosmic.py")
 

@@ -26,17 +26,16 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from lakegate.contracts.compile.dataset import compile_plan
-from lakegate.contracts.compile.rules.nested_fields import with_parts
-from lakegate.contracts.model.contract import Comparison, Contract, Dataset, Field, Origin, Rule, Severity, Tolerance
-from lakegate.contracts.model.storage import Csv, Format, Storage
-from lakegate.contracts.model.types import LogicalType
+from lakegate.contract.contract_model import Comparison, Contract, Dataset, Field, Origin, Rule, Severity, Tolerance
+from lakegate.contract.file_formats import Csv, Format, Storage
+from lakegate.contract.logical_types import LogicalType
+from lakegate.rules.compile_plan import compile_plan, with_parts
 from tests.reference.queries import remember
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lakegate.contracts.plan.plan import Plan
+    from lakegate.plan.plan import Plan
 
 FOLDER = Path(__file__).parents[1] / "unit" / "rules" / "cases"
 _OWN_KEYS = {"fields", "tolerance", "severity", "percent", "name"}

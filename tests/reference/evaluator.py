@@ -12,10 +12,10 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from lakegate.contracts.model.types import LogicalType
-from lakegate.contracts.plan.check import Check, QuantileMethod, Tier
-from lakegate.contracts.plan.metrics import Metric
-from lakegate.contracts.plan.result import Columns, Measured, Measurement, Result
+from lakegate.contract.logical_types import LogicalType
+from lakegate.plan.check import Check, QuantileMethod, Tier
+from lakegate.plan.metrics import Metric
+from lakegate.plan.result import Columns, Measured, Measurement, Result
 from tests.reference.lexical import DAY_SECONDS, days, parse
 from tests.reference.queries import answer
 from tests.reference.truths import holds, truth
@@ -23,8 +23,8 @@ from tests.reference.truths import holds, truth
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from lakegate.contracts.plan.plan import Plan
-    from lakegate.contracts.plan.query import QueryRelation
+    from lakegate.plan.check import QueryRelation
+    from lakegate.plan.plan import Plan
     from tests.reference.truths import Record
 
 JUDGED_AT = "2026-01-02T03:04:05+00:00"

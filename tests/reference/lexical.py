@@ -10,7 +10,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from lakegate.contracts.model.types import LogicalType
+from lakegate.contract.logical_types import LogicalType
 
 if TYPE_CHECKING:
     from collections.abc import Callable

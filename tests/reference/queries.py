@@ -11,17 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from lakegate.contracts.model.types import LogicalType
-from lakegate.contracts.plan.metrics import Metric
+from lakegate.contract.logical_types import LogicalType
+from lakegate.plan.metrics import Metric
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from decimal import Decimal
 
-    from lakegate.contracts.model.contract import Contract
-    from lakegate.contracts.plan.check import Check
-    from lakegate.contracts.plan.plan import Plan
-    from lakegate.contracts.plan.query import Query
+    from lakegate.contract.contract_model import Contract
+    from lakegate.plan.check import Check, Query
+    from lakegate.plan.plan import Plan
 
 TYPES = {
     LogicalType.STRING: "VARCHAR",

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from lakegate.contracts.model.contract import Severity
-from lakegate.contracts.model.policy import Additional, Duplicates, Mode, OnReject, Policy
-from lakegate.contracts.model.storage import Csv
-from lakegate.contracts.model.types import LogicalType
-from lakegate.contracts.plan.check import Check, HeaderRequirement, Interval, Quantile, QuantileMethod, Tier, Unit
-from lakegate.contracts.plan.metrics import Metric
-from lakegate.contracts.plan.plan import Plan, PlanField
-from lakegate.contracts.plan.predicate import (
+from lakegate.contract.contract_model import Severity
+from lakegate.contract.delivery_policy import Additional, Duplicates, Mode, OnReject, Policy
+from lakegate.contract.file_formats import Csv
+from lakegate.contract.logical_types import LogicalType
+from lakegate.plan.check import Check, HeaderRequirement, Interval, Quantile, QuantileMethod, Tier, Unit
+from lakegate.plan.metrics import Metric
+from lakegate.plan.plan import Plan, PlanField
+from lakegate.plan.predicates import (
     All,
     Compare,
     Length,
@@ -27,8 +27,8 @@ from lakegate.contracts.plan.predicate import (
     Typed,
     Within,
 )
-from lakegate.contracts.plan.request import Request, StagedPart
-from lakegate.contracts.plan.result import (
+from lakegate.plan.request import Request, StagedPart
+from lakegate.plan.result import (
     Columns,
     MalformedRecords,
     Measured,

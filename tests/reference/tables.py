@@ -8,20 +8,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.compile.rules.expectations import EXPECTATIONS
-from lakegate.contracts.compile.rules.soda_checks import METRICS
-from lakegate.contracts.compile.rules.table import RULES
-from lakegate.contracts.documents import dcm, dcs_fields, odcs_properties
-from lakegate.contracts.documents.physical_types import PHYSICAL
-from lakegate.contracts.model.types import GRAMMARS
-from lakegate.contracts.plan.metrics import Metric
-from lakegate.contracts.plan.predicate import All, Not, Predicate, Present, together
+from lakegate.contract.documents import dcm, dcs, odcs_fields
+from lakegate.contract.logical_types import GRAMMARS
+from lakegate.contract.physical_types import PHYSICAL
+from lakegate.features.great_expectations.expectations import EXPECTATIONS
+from lakegate.features.soda.soda_checks import METRICS
+from lakegate.plan.metrics import Metric
+from lakegate.plan.predicates import All, Not, Predicate, Present, together
+from lakegate.rules.rule_kinds import RULES
 from tests.reference.cases import cases_of_parts, good_cases
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from lakegate.contracts.plan.check import Check
+    from lakegate.plan.check import Check
     from tests.reference.cases import Case
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -53,13 +53,13 @@ def types_table() -> str:
 
 def words_table() -> str:
     """Each type, and the words of each format that mean it; then the words for values with parts."""
-    columns = (odcs_properties.TYPES, PHYSICAL, dcs_fields.TYPES, dcm.TYPES)
+    columns = (odcs_fields.TYPES, PHYSICAL, dcs.TYPES, dcm.TYPES)
     rows = [
         (f"`{each.value}`", *(_quoted(word for word in words if words[word] is each) for words in columns))
         for each in GRAMMARS
     ]
-    with_parts = tuple(_quoted(words) for words in (odcs_properties.NESTED, (), dcs_fields.NESTED, dcm.NESTED))
-    null = ("nothing but null", "", "", f"`{dcs_fields.NULL}`", "")
+    with_parts = tuple(_quoted(words) for words in (odcs_fields.NESTED, (), dcs.NESTED, dcm.NESTED))
+    null = ("nothing but null", "", "", f"`{dcs.NULL}`", "")
     head = ("type", "ODCS `logicalType`", "ODCS `physicalType`", "DCS `type`", "DCM `dataType`")
     return table(head, [*rows, ("values with parts", *with_parts), null])
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Protocol
 
-from lakegate.contracts.judge.outcomes import Status
-from lakegate.contracts.lint.examine import read
-from lakegate.infra.local.clone import ROOT
-from lakegate.infra.samples.thesis import CORRECTED, DELIVERED
-from lakegate.infra.samples.writer import SampleFile, write
+from infra.samples.thesis import CORRECTED, DELIVERED
+from infra.samples.writer import SampleFile, write
+from lakegate.extension_points import ROOT
+from lakegate.lints.linter import read
+from lakegate.verdict.check_status import Status
 from tests.deliveries.delivery import judge_delivery, measure_natively
 from tests.reference.cases import only_plan
 from tests.reference.tables import table
@@ -20,8 +20,8 @@ from tests.reference.tables import table
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from lakegate.contracts.judge.outcomes import CheckOutcome
-    from lakegate.contracts.plan.plan import Plan
+    from lakegate.plan.plan import Plan
+    from lakegate.verdict.check_status import CheckOutcome
 
 CONTRACT = ROOT / "contracts" / "examples" / "weather.dcm.yaml"
 PAGE = ROOT / "docs" / "thesis.md"

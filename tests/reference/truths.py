@@ -10,9 +10,9 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from lakegate.contracts.model.types import LogicalType
-from lakegate.contracts.plan.plan import Shape
-from lakegate.contracts.plan.predicate import (
+from lakegate.contract.contract_model import Shape
+from lakegate.contract.logical_types import LogicalType
+from lakegate.plan.predicates import (
     All,
     Compare,
     Length,
@@ -33,7 +33,7 @@ from tests.reference.lexical import parse
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lakegate.contracts.plan.plan import Plan
+    from lakegate.plan.plan import Plan
 
 Record = dict[str, str | None]
 

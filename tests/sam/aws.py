@@ -11,7 +11,7 @@ from moto.emrserverless import models
 from moto.server import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import make_server
 
-from lakegate.functions.adapters.tables import DEFINITIONS
+from lakegate.aws.dynamodb_table import DEFINITIONS
 from tests.sam.emulator import CREDENTIALS, REGION
 
 if TYPE_CHECKING:

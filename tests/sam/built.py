@@ -11,9 +11,9 @@ from typing import Any
 
 import yaml
 
-from lakegate.infra.local.clone import TOOLS
-from lakegate.infra.packaging.bundles import bundle_functions
-from lakegate.infra.setup.environments import program
+from infra.packaging.bundles import bundle_functions
+from infra.setup.environments import program
+from lakegate.extension_points import TOOLS
 
 ROOT = Path(__file__).parents[2]
 QUIET = {

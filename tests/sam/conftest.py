@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.contracts.errors import SetUpError
-from lakegate.infra.setup.environments import program
+from infra.setup.environments import program
+from lakegate.errors import SetUpError
 from tests.sam.aws import BUS, Aws, Deployed
 from tests.sam.built import Stack, build
 from tests.sam.emulator import Emulator, unpacked

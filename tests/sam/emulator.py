@@ -18,7 +18,7 @@ import zipfile
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lakegate.infra.local.clone import TOOLS
+from lakegate.extension_points import TOOLS
 
 if TYPE_CHECKING:
     from pathlib import Path

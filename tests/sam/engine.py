@@ -17,8 +17,8 @@ from ipaddress import ip_network
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lakegate.infra.local.clone import ROOT
-from lakegate.infra.setup.environments import program
+from infra.setup.environments import program
+from lakegate.extension_points import ROOT
 from tests.sam.emulator import RUNTIME, SITE
 
 if TYPE_CHECKING:

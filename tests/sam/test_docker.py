@@ -13,8 +13,8 @@ import boto3
 import pytest
 from botocore.config import Config
 
-from lakegate.functions.workload import workload_id
-from lakegate.infra.setup.environments import program
+from infra.setup.environments import program
+from lakegate.gate.delivery.delivery_row import workload_id
 from tests.sam.aws import Aws, Deployed
 from tests.sam.conftest import local
 from tests.sam.emulator import CREDENTIALS, REGION, free_port

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.contracts.lake.routes import Route
-from lakegate.contracts.model.types import LogicalType
-from lakegate.contracts.plan.plan import Plan, PlanField
-from lakegate.contracts.plan.result import Result
-from lakegate.contracts.plan.serialization import canonical
-from lakegate.functions.adapters.dynamodb import DynamoTable
-from lakegate.functions.adapters.registry import DynamoRegistry
-from lakegate.functions.ports.registry import Publication
-from lakegate.functions.workload import workload_id
+from lakegate.aws.dynamodb_table import DynamoTable
+from lakegate.aws.registry_table import DynamoRegistry
+from lakegate.contract.logical_types import LogicalType
+from lakegate.gate.delivery.delivery_row import workload_id
+from lakegate.gate.registry.contract_versions import Publication, Route
+from lakegate.json_codec import canonical
+from lakegate.plan.plan import Plan, PlanField
+from lakegate.plan.result import Result
 from tests.sam.emulator import Emulator
 from tests.sam.events import by_queue, generated, landed, moved, scheduled
 

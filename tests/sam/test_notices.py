@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.contracts.lake.subscriptions import subscribed
-from lakegate.functions.adapters.webhook import signature
-from lakegate.functions.bootstrap import bootstrap
-from lakegate.functions.settings import read
-from lakegate.functions.usecases.lifecycle import change
-from lakegate.functions.usecases.steps import run
+from lakegate.aws.settings import read
+from lakegate.aws.wiring import bootstrap
+from lakegate.features.notifications.webhook import signature
+from lakegate.gate.datasets.lifecycle import change
+from lakegate.gate.datasets.subscriptions import subscribed
+from lakegate.gate.effects import run
 from tests.sam.events import by_queue, moved, scheduled
 from tests.sam.test_functions import TAKEN, answer, submitted
 from tests.unit.adapters.receiver import receiving
@@ -40,7 +40,7 @@ def receiver(env: Environment) -> Iterator[Receiver]:
 
 def subscribe(env: Environment, monkeypatch: pytest.MonkeyPatch) -> None:
     """As `lakegate subscribe` does."""
-    monkeypatch.setattr("lakegate.functions.bootstrap.client", env.deployed.aws.client)
+    monkeypatch.setattr("lakegate.aws.clients.client", env.deployed.aws.client)
     dependencies = bootstrap(read(env.notify.properties["Environment"]["Variables"]))
     decide = partial(subscribed, team="finance", on=["rejected"], to=[CHANNEL], audience="consumer")
     run(change(dependencies, "orders/lines_v1", "", decide), dependencies.clock)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from lakegate.contracts.compile.regex.tree import Chars, Choice, Edge, End, Items, Lookahead, Node, Repeat, Start
+from lakegate.patterns.regex_tree import Chars, Choice, Edge, End, Items, Lookahead, Node, Repeat, Start
 
 Then = Callable[[int], bool]
 MOST = 200_000

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import yaml
 
-from lakegate.contracts.model.contract import Contract, Dataset, Field, Origin, Rule
-from lakegate.contracts.model.types import LogicalType
+from lakegate.contract.contract_model import Contract, Dataset, Field, Origin, Rule
+from lakegate.contract.logical_types import LogicalType
 
 FIELDS = {
     "id": "string",

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from lakegate.contracts.documents.composer import MAX_NODES
-from lakegate.contracts.documents.definition_files import bundled
-from lakegate.contracts.documents.document import LARGEST_BYTES
-from lakegate.contracts.lint.examine import examine
+from lakegate.contract.documents.read_document import LARGEST_BYTES
+from lakegate.contract.documents.ref_definitions import bundled
+from lakegate.contract.documents.yaml_parser import MAX_NODES
+from lakegate.lints.linter import examine
 from tests.unit.documents.test_definition_files import Folder, contract
 
 OUTSIDE = [

@@ -12,19 +12,17 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from lakegate.contracts.compile.regex.engine import Part, parts_of
-from lakegate.contracts.compile.regex.render import PYTHON, RE2, render
-from lakegate.contracts.compile.regex.search_cost import search_cost, shortest
-from lakegate.contracts.compile.regex.tree import Items, parse
-from lakegate.contracts.compile.rules.patterns import like, rewritten, translate
-from lakegate.contracts.compile.rules.strftime import compile_format
-from lakegate.contracts.compile.rules.textforms import TEXT_FORMS
-from lakegate.contracts.errors import ContractError
-from lakegate.contracts.lint.linear import superlinear
-from lakegate.contracts.model.contract import Origin, Rule
-from lakegate.contracts.plan.predicate import All, Matches, Not, Predicate
-from lakegate.engine.evaluate.patterns import Search as EngineSearch
-from lakegate.engine.evaluate.patterns import searches_of
+from lakegate.contract.contract_model import Origin, Rule
+from lakegate.engine.evaluate.pattern_search import Search as EngineSearch
+from lakegate.engine.evaluate.pattern_search import searches_of
+from lakegate.errors import ContractError
+from lakegate.lints.pattern_lints import superlinear
+from lakegate.patterns.date_formats import compile_format
+from lakegate.patterns.ecma_patterns import like, rewritten, translate
+from lakegate.patterns.matching_cost import Part, parts_of, search_cost, shortest
+from lakegate.patterns.regex_tree import PYTHON, RE2, Items, parse, render
+from lakegate.plan.predicates import All, Matches, Not, Predicate
+from lakegate.rules.field_constraints import TEXT_FORMS
 from tests.reference.cases import good_cases
 from tests.reference.sampling import sampled
 from tests.security.backtracking import Search

@@ -9,10 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from lakegate.contracts.compile.regex.engine import MAX_STEPS, MAX_WEIGHT, Part, parts_of
-from lakegate.contracts.compile.regex.render import PYTHON, RE2, render
-from lakegate.contracts.compile.regex.search_cost import search_cost
-from lakegate.contracts.compile.rules.patterns import rewritten
+from lakegate.patterns.ecma_patterns import rewritten
+from lakegate.patterns.matching_cost import MAX_STEPS, MAX_WEIGHT, Part, parts_of, search_cost
+from lakegate.patterns.regex_tree import PYTHON, RE2, render
 from tests.security.backtracking import Search
 from tests.security.exploding import FULL, Exploding, corpus, sample
 

@@ -6,11 +6,10 @@ import time
 
 import pytest
 
-from lakegate.contracts.compile.rules.javadates import compile_java_format
-from lakegate.contracts.compile.rules.patterns import rewritten
-from lakegate.contracts.compile.rules.strftime import compile_format
-from lakegate.contracts.compile.rules.textforms import TEXT_FORMS
-from lakegate.engine.evaluate.patterns import Search, searches_of, sql
+from lakegate.engine.evaluate.pattern_search import Search, searches_of, sql
+from lakegate.patterns.date_formats import compile_format, compile_java_format
+from lakegate.patterns.ecma_patterns import rewritten
+from lakegate.rules.field_constraints import TEXT_FORMS
 from tests.deliveries.database import connection
 from tests.security.exploding import MEBIBYTE, Exploding, sample
 

@@ -11,16 +11,13 @@ from typing import TYPE_CHECKING
 import duckdb
 import pytest
 
-from lakegate.contracts.judge.answers import REFUSED
-from lakegate.contracts.model.types import LogicalType
-from lakegate.contracts.plan.check import Check, Interval, Tier, Unit
-from lakegate.contracts.plan.metrics import Metric
-from lakegate.contracts.plan.query import Query, QueryColumn, QueryRelation
-from lakegate.engine.query.guard import unsafe
-from lakegate.engine.query.lock import lock
-from lakegate.engine.query.queries import QueryTables, answer_queries
-from lakegate.engine.query.reader import to_duckdb
-from lakegate.engine.query.value import UnreadError
+from lakegate.contract.logical_types import LogicalType
+from lakegate.engine.duckdb_guard import lock, unsafe
+from lakegate.engine.duckdb_queries import QueryTables, answer_queries
+from lakegate.plan.check import Check, Interval, Query, QueryColumn, QueryRelation, Tier, Unit
+from lakegate.plan.metrics import Metric
+from lakegate.sql.duckdb_sql import UnreadError, to_duckdb
+from lakegate.verdict.measured_values import REFUSED
 from tests.security.queries import hostile
 from tests.spark.test_guard import SPARKS
 from tests.spark.test_queries import plan_of_queries
@@ -29,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from lakegate.contracts.plan.result import Measurement
+    from lakegate.plan.result import Measurement
 
 CANARY = 5309
 DUCKDBS = (

@@ -11,27 +11,25 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.cli.dataset_import import imported
-from lakegate.cli.odf_ledger import Proof
-from lakegate.cli.odf_places import FolderPlace
-from lakegate.cli.signing import signatures_by
-from lakegate.contracts.convert.chain_odf import LONGEST
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.odf import flat_reading
-from lakegate.contracts.odf.block_writing import block_bytes
-from lakegate.contracts.odf.flat_reading import MOST_MEMORY, NotOdfError
-from lakegate.contracts.odf.flat_writing import encoded
-from lakegate.contracts.odf.metadata import (
+from lakegate.cli.datasets.verify_command import signatures_by
+from lakegate.errors import InputError
+from lakegate.features.odf.exchange.odf_export import LONGEST
+from lakegate.features.odf.exchange.odf_import import Proof, imported
+from lakegate.features.odf.exchange.odf_repositories import FolderPlace
+from lakegate.features.odf.format import odf_flatbuffers
+from lakegate.features.odf.format.metadata_chain import (
     Event,
     MetadataBlock,
     Moment,
     Seed,
     SetAttachments,
     SetDataSchema,
+    block_bytes,
     block_hash,
     block_in,
 )
-from lakegate.contracts.odf.points import point_of
+from lakegate.features.odf.format.odf_flatbuffers import MOST_MEMORY, NotOdfError, encoded
+from lakegate.features.odf.format.odf_names import point_of
 from tests.unit.odf.blocks import block, envelope, field
 
 if TYPE_CHECKING:
@@ -113,20 +111,22 @@ SHAPES: dict[str, Callable[[int], tuple[str, bytes]]] = {
 @pytest.mark.parametrize("most", [MIB, pytest.param(32 * MIB, marks=pytest.mark.full)])
 def test_a_block_needs_bounded_memory(monkeypatch: pytest.MonkeyPatch, name: str, most: int) -> None:
     """Whatever a block repeats, its values take no more than the bound; those that would are refused, not cut."""
-    monkeypatch.setattr(flat_reading, "MOST_MEMORY", most)
+    monkeypatch.setattr(odf_flatbuffers, "MOST_MEMORY", most)
     room = min(MIB, most // 4)
     for table, body in (SHAPES[name](most // each) for each in (2000, 500, 50)):
-        assert peak_of(lambda table=table, body=body: flat_reading.decoded(table, body)) < most + 2 * len(body) + room
+        assert (
+            peak_of(lambda table=table, body=body: odf_flatbuffers.decoded(table, body)) < most + 2 * len(body) + room
+        )
 
 
 def test_the_budget_is_that_of_python(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is counted is at least what the values take, so the bound is one."""
-    monkeypatch.setattr(flat_reading, "REPEATED", 10_000)
+    monkeypatch.setattr(odf_flatbuffers, "REPEATED", 10_000)
     for made in SHAPES.values():
         table, body = made(2000)
-        budget = flat_reading.Budget(MOST_MEMORY)
+        budget = odf_flatbuffers.Budget(MOST_MEMORY)
         tracemalloc.start()
-        value = flat_reading.decoded(table, body, budget)
+        value = odf_flatbuffers.decoded(table, body, budget)
         size, _ = tracemalloc.get_traced_memory()
         tracemalloc.stop()
 

@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
-from lakegate.contracts.compile.dataset import compile_rules
-from lakegate.contracts.lint.codes import CODES
+from lakegate.lints.lint_codes import CODES
+from lakegate.rules.compile_plan import compile_rules
 from tests.security.queries import Hostile, contract_of, hostile
 
 CLASSES = 10

@@ -19,7 +19,7 @@ from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, TypeVar
 
-from lakegate.functions.usecases.steps import Effect
+from lakegate.gate.effects import Effect
 from tests.simulation.choices import Choices
 from tests.simulation.contract import results_remembered
 from tests.simulation.exhaustive import MORE, NOT_PLAYED, SCENARIOS, Failed, Scenario, pairs_of, play, singles_of

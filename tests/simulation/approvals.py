@@ -7,14 +7,14 @@ import json
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.lake.states import State
+from lakegate.gate.delivery.protocol import State
 from tests.fakes.identity import ALICE, BOB
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from lakegate.contracts.lake.records import Record
-    from lakegate.functions.workload import Workload
+    from lakegate.gate.delivery.delivery_row import Workload
+    from lakegate.gate.ledger.blocks import Record
     from tests.simulation.environment import Environment
 
 ASKED: frozenset[str] = frozenset()

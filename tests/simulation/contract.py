@@ -15,24 +15,26 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.cli import signing
-from lakegate.contracts import schemas
-from lakegate.contracts.lake import ledger
-from lakegate.contracts.model.policy import OnReject, Policy
-from lakegate.contracts.model.storage import Csv
-from lakegate.contracts.model.types import LogicalType
-from lakegate.contracts.plan.check import NONE, Check, Interval, Metric, Tier, Unit
-from lakegate.contracts.plan.plan import Plan, PlanField
-from lakegate.contracts.plan.predicate import Present
-from lakegate.contracts.plan.result import Measured, Measurement, Result
-from lakegate.functions.usecases import admission, delivery_report, judging
+from lakegate import json_codec
+from lakegate.admission import refusals
+from lakegate.cli.datasets import verify_command
+from lakegate.contract.delivery_policy import OnReject, Policy
+from lakegate.contract.file_formats import Csv
+from lakegate.contract.logical_types import LogicalType
+from lakegate.gate.delivery import admit_delivery, clean_up, decide_verdict
+from lakegate.gate.ledger import blocks, verification
+from lakegate.plan.check import NONE, Check, Interval, Tier, Unit
+from lakegate.plan.metrics import Metric
+from lakegate.plan.plan import Plan, PlanField
+from lakegate.plan.predicates import Present
+from lakegate.plan.result import Measured, Measurement, Result
+from lakegate.verdict import verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from lakegate.contracts.judge.judgement import Judgement
-    from lakegate.contracts.lake.block import Block
-    from lakegate.contracts.lake.records import Record
+    from lakegate.gate.ledger.blocks import Block, Record
+    from lakegate.verdict.verdict import Judgement
 
 ENCODE = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
 VERDICTS = {"good": "accepted", "split": "accepted_with_warnings", "bad": "rejected", "": "rejected"}
@@ -78,12 +80,12 @@ def results_remembered() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Result, "from_bytes", lru_cache(REMEMBERED)(Result.from_bytes))
         patch.setattr(Result, "from_validated", lru_cache(REMEMBERED)(Result.from_validated))
-        patch.setattr(ledger, "from_json", lru_cache(REMEMBERED)(ledger.from_json))
-        patch.setattr(signing, "verifies", lru_cache(REMEMBERED)(signing.verifies))
-        patch.setattr(judging, "judge", _remembering(judging.judge))
-        patch.setattr(admission, "refusals", lru_cache(REMEMBERED)(admission.refusals))
-        patch.setattr(schemas, "validate", _by_shape(schemas.validate))
-        patch.setattr(delivery_report, "page_of", lambda _, delivery: delivery.id)
+        patch.setattr(verification, "from_json", lru_cache(REMEMBERED)(blocks.from_json))
+        patch.setattr(verify_command, "verifies", lru_cache(REMEMBERED)(verify_command.verifies))
+        patch.setattr(decide_verdict, "judge", _remembering(verdict.judge))
+        patch.setattr(admit_delivery, "refusals", lru_cache(REMEMBERED)(refusals.refusals))
+        patch.setattr(json_codec, "validate", _by_shape(json_codec.validate))
+        patch.setattr(clean_up, "page_of", lambda _, delivery: delivery.id)
         yield
 
 

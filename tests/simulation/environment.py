@@ -8,16 +8,13 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from lakegate.contracts.door.terms import BatchLimits
-from lakegate.contracts.lake.routes import Route
-from lakegate.contracts.plan.result import Result, Shares, WrittenObject
-from lakegate.functions.ports.errors import ConditionFailed, NotFound
-from lakegate.functions.ports.jobs import JobState, is_invocation
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.ports.registry import Publication
-from lakegate.functions.ports.signing import UNSIGNED, SigningKeys
-from lakegate.functions.usecases.dependencies import ALONE, Dependencies, JobSettings, Places, Timing
-from lakegate.functions.usecases.steps import Call, Effect
+from lakegate.errors import ConditionFailed, NotFound
+from lakegate.gate.delivery.delivery_terms import BatchLimits
+from lakegate.gate.dependencies import ALONE, Dependencies, JobSettings, Places, Timing
+from lakegate.gate.effects import Call, Effect
+from lakegate.gate.ports import UNSIGNED, Address, JobState, SigningKeys, is_invocation
+from lakegate.gate.registry.contract_versions import Publication, Route
+from lakegate.plan.result import Result, Shares, WrittenObject
 from tests.fakes import Memory, MemoryIdentity
 from tests.fakes.jobs import SENDS_EVENT, WRITES, Ending, Run
 from tests.fakes.signing import MemoryKey
@@ -28,10 +25,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
     from datetime import datetime
 
-    from lakegate.contracts.plan.plan import Plan
-    from lakegate.functions.ports.errors import PortError
-    from lakegate.functions.ports.objects import ObjectVersion
-    from lakegate.functions.workload import Workload
+    from lakegate.errors import PortError
+    from lakegate.gate.delivery.delivery_row import Workload
+    from lakegate.gate.ports import ObjectVersion
+    from lakegate.plan.plan import Plan
     from tests.fakes.objects import Stored
 
 LANDING, LAKE = "landing", "lake"

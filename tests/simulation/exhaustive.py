@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.lake.states import PASSIVE_STATES, State
-from lakegate.functions.ports.errors import AccessDenied, Archived
-from lakegate.functions.ports.pauses import Pause
-from lakegate.functions.ports.signing import UNSIGNED
-from lakegate.functions.usecases.steps import Effect, run
-from lakegate.functions.usecases.sweep import sweep
+from lakegate.errors import AccessDenied, Archived
+from lakegate.gate.datasets.pauses import Pause
+from lakegate.gate.delivery.protocol import PASSIVE_STATES, State
+from lakegate.gate.effects import Effect, run
+from lakegate.gate.ports import UNSIGNED
+from lakegate.gate.sweep import sweep
 from tests.fakes.jobs import Ending
 from tests.simulation.environment import ALONE, BATCHES, PREFIX, SIGNED, Environment, Upload
 from tests.simulation.lifecycle import begin, command
@@ -24,8 +24,8 @@ from tests.simulation.workflows import ASKING, DATED, waiting
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from lakegate.contracts.door.terms import BatchLimits
-    from lakegate.functions.ports.errors import PortError
+    from lakegate.errors import PortError
+    from lakegate.gate.delivery.delivery_terms import BatchLimits
 
 KEY = f"{PREFIX}day.csv"
 OF_PARTS = {Effect.JOIN, Effect.WRITE_PARTS}

@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from lakegate.cli.signing import signatures_by
-from lakegate.contracts.lake.ledger import verify_signed
-from lakegate.contracts.lake.states import State
+from lakegate.cli.datasets.verify_command import signatures_by
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.ledger.verification import verify_signed
 from tests.simulation.approvals import waits_rightly
 from tests.simulation.contract import read_json
 from tests.simulation.environment import LAKE, PARTS_ABOVE
@@ -17,9 +17,9 @@ from tests.simulation.pauses import LINE
 from tests.simulation.promises import ATTEMPTS, ENDED, REFUSALS, Violation, is_given_up, manifest_deliveries
 
 if TYPE_CHECKING:
-    from lakegate.contracts.lake.block_parts import LedgerSlice
-    from lakegate.contracts.lake.signatures import SignedText
-    from lakegate.functions.workload import Workload
+    from lakegate.gate.delivery.delivery_row import Workload
+    from lakegate.gate.ledger.blocks import LedgerSlice
+    from lakegate.gate.ledger.signatures import SignedText
     from tests.simulation.environment import Upload
     from tests.simulation.promises import Promises
 

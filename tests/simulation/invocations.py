@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from lakegate.functions.ports.errors import PortError, Unanswered
+from lakegate.errors import PortError, Unanswered
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lakegate.functions.usecases.steps import Call, Effect, Steps
+    from lakegate.gate.effects import Call, Effect, Steps
 
 
 class Fault(StrEnum):

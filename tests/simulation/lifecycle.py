@@ -13,20 +13,18 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from lakegate.contracts.lake.lifecycle import Ending, Line
-from lakegate.contracts.lake.records import Record
-from lakegate.contracts.lake.subscriptions import subscribed, unsubscribed
-from lakegate.contracts.lake.transitions import deprecate, drafted, reactivate, retire, sunset
-from lakegate.functions.usecases.lifecycle import change
-from lakegate.functions.usecases.steps import run
+from lakegate.gate.datasets.lifecycle import Ending, Line, change, deprecate, drafted, reactivate, retire, sunset
+from lakegate.gate.datasets.subscriptions import subscribed, unsubscribed
+from lakegate.gate.effects import run
+from lakegate.gate.ledger.blocks import Record
 from tests.simulation.contract import read_json
 from tests.simulation.environment import LINE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from lakegate.functions.usecases.steps import Steps
-    from lakegate.functions.workload import Workload
+    from lakegate.gate.delivery.delivery_row import Workload
+    from lakegate.gate.effects import Steps
     from tests.simulation.environment import Environment
 
 T = TypeVar("T")

@@ -15,9 +15,9 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.lake.states import State
-from lakegate.contracts.model.policy import DeliveryUnit, OnReject
-from lakegate.functions.usecases.steps import Effect
+from lakegate.contract.delivery_policy import DeliveryUnit, OnReject
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.effects import Effect
 from tests.fakes.jobs import Ending
 from tests.simulation.contract import PLAN
 from tests.simulation.environment import LINE, PREFIX, Environment
@@ -27,7 +27,7 @@ from tests.simulation.stage import KINDS, Fault, Stage
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from lakegate.functions.workload import Workload
+    from lakegate.gate.delivery.delivery_row import Workload
 
 FOLDER = f"{PREFIX}run=1/"
 HOUR = 60

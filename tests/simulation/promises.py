@@ -11,9 +11,9 @@ import json
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from lakegate.contracts.lake.records import Record
-from lakegate.contracts.lake.states import State
-from lakegate.functions.ports.jobs import JobState, is_invocation
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.ledger.blocks import Record
+from lakegate.gate.ports import JobState, is_invocation
 from tests.fakes.fault_injector import BEGINNING
 from tests.fakes.identity import ALICE
 from tests.simulation.approvals import broken_by_answer, broken_by_state, declined_rightly
@@ -27,9 +27,9 @@ from tests.simulation.slice_promises import SlicePromises
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from lakegate.contracts.lake.block import AnyBlock, Block
-    from lakegate.functions.ports.batches import Batch
-    from lakegate.functions.workload import Workload
+    from lakegate.gate.delivery.delivery_row import Workload
+    from lakegate.gate.delivery.small_file_batches import Batch
+    from lakegate.gate.ledger.blocks import AnyBlock, Block
     from tests.fakes.objects import Stored
     from tests.simulation.environment import Environment, Upload
     from tests.simulation.lifecycle import Broken

@@ -14,27 +14,27 @@ from datetime import timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from lakegate.contracts.compare.compare import compare
-from lakegate.contracts.compare.version import read_version
-from lakegate.contracts.errors import InputError, LakegateError
-from lakegate.contracts.inherit.resolve import Resolver
-from lakegate.contracts.lake.lifecycle import instant_of, moment
-from lakegate.contracts.lake.versions import major, precedence
-from lakegate.functions.ports.errors import PortError
-from lakegate.functions.usecases.leading import leading
-from lakegate.functions.usecases.lifecycle import settle_line
-from lakegate.functions.usecases.notify import notify
-from lakegate.functions.usecases.parents import document_of, parent_in_force, pinned_parents
-from lakegate.functions.usecases.steps import Effect, run
-from lakegate.functions.usecases.succession import followed
+from lakegate.contract.semantic_versions import major, precedence
+from lakegate.diff.diff_contracts import compare
+from lakegate.diff.metadata_changes import read_version
+from lakegate.errors import InputError, LakegateError, PortError
+from lakegate.gate.datasets.lifecycle import settle_line
+from lakegate.gate.effects import Effect, run
+from lakegate.gate.registry.contract_versions import pinned_parents
+from lakegate.gate.registry.parent_contracts import document_of, parent_in_force
+from lakegate.gate.registry.publish_contract import followed
+from lakegate.gate.registry.routes import leading
+from lakegate.gate.send_messages import notify
+from lakegate.inheritance import Resolver
+from lakegate.timestamps import instant_of, moment
 from tests.simulation.environment import LAKE, LANDING, Environment
 from tests.simulation.lifecycle import Lifecycles, manifests
 from tests.simulation.promises import Violation
 
 if TYPE_CHECKING:
-    from lakegate.contracts.lake.lifecycle import Line
-    from lakegate.functions.ports.registry import Publication
-    from lakegate.functions.usecases.steps import Call, Steps
+    from lakegate.gate.datasets.lifecycle import Line
+    from lakegate.gate.effects import Call, Steps
+    from lakegate.gate.registry.contract_versions import Publication
 
 Command = Callable[[Environment], "Steps[Any]"]
 """What a person does; evaluated when the command begins, so that it reads the registry as it is then."""

@@ -10,11 +10,11 @@ from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.lake.states import State
-from lakegate.contracts.model.policy import MergeStrategy
-from lakegate.functions.ports.callbacks import CallbackToken
-from lakegate.functions.ports.errors import AccessDenied, Archived
-from lakegate.functions.ports.signing import UNSIGNED
+from lakegate.contract.delivery_policy import MergeStrategy
+from lakegate.errors import AccessDenied, Archived
+from lakegate.features.workflows.callbacks import CallbackToken
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.ports import UNSIGNED
 from tests.fakes.identity import ALICE, BOB
 from tests.fakes.jobs import Ending
 from tests.simulation.choices import Choices
@@ -29,8 +29,8 @@ from tests.simulation.workflows import ASKING, DATED, waiting
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lakegate.functions.usecases.steps import Effect
-    from lakegate.functions.workload import Workload
+    from lakegate.gate.delivery.delivery_row import Workload
+    from lakegate.gate.effects import Effect
 
 BODIES = (b"good:1", b"good:2", b"bad:1", b"mild:1", b"split:12", b"%PDF:12", b"", b"error:1", b"poison:1")
 ALGORITHMS = ("sha256", "crc32", "crc64nvme", "")

@@ -9,15 +9,15 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.lake.states import State
+from lakegate.gate.delivery.protocol import State
 from tests.simulation.contract import ACCEPTED, read_json
 from tests.simulation.environment import LAKE, LINE
 from tests.simulation.sliced_job import DELAY, time_of
 
 if TYPE_CHECKING:
-    from lakegate.contracts.lake.block import Block
-    from lakegate.contracts.plan.slices import StateRun
-    from lakegate.functions.workload import Workload
+    from lakegate.gate.delivery.delivery_row import Workload
+    from lakegate.gate.ledger.blocks import Block
+    from lakegate.plan.slice_order import StateRun
     from tests.simulation.environment import Environment
 
 

@@ -9,20 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.contracts.lake.block import Block, BlockKind
-from lakegate.contracts.model.policy import Duplicates, MergeStrategy, PublishAs, Treatment
-from lakegate.contracts.plan.result import Result
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.usecases.intake import intake
-from lakegate.functions.usecases.steps import run
-from lakegate.functions.usecases.sweep import sweep
-from lakegate.functions.workload import TERMINAL, State
+from lakegate.contract.delivery_policy import Duplicates, MergeStrategy, PublishAs, Treatment
+from lakegate.gate.delivery.delivery_row import TERMINAL
+from lakegate.gate.delivery.intake import intake
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.effects import run
+from lakegate.gate.ledger.blocks import Block, BlockKind
+from lakegate.gate.ports import Address
+from lakegate.gate.sweep import sweep
+from lakegate.plan.result import Result
 from tests.simulation.contract import kind, measurements_of, plan_version, read_json
 from tests.simulation.environment import LAKE, LANDING, LINE, PREFIX, Environment, key_of, request_of
 from tests.simulation.sliced_job import GONE, slices_of, time_of
 
 if TYPE_CHECKING:
-    from lakegate.contracts.plan.plan import Plan
+    from lakegate.plan.plan import Plan
 
 SIMPLE = plan_version("1.1.0", 1)
 PLAN = replace(SIMPLE, policy=replace(SIMPLE.policy, publish_as=PublishAs.PARQUET))

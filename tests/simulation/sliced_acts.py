@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.model.policy import MergeStrategy, PublishAs, Treatment
-from lakegate.contracts.plan.plan import Plan
-from lakegate.contracts.plan.slices import StateRun
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.usecases.marking import set_watermark
-from lakegate.functions.usecases.steps import Call, Effect
+from lakegate.contract.delivery_policy import MergeStrategy, PublishAs, Treatment
+from lakegate.errors import InputError
+from lakegate.features.odf.odf_publisher import set_watermark
+from lakegate.gate.effects import Call, Effect
+from lakegate.gate.ports import Address
+from lakegate.plan.plan import Plan
+from lakegate.plan.slice_order import StateRun
 from tests.simulation import contract
 from tests.simulation.environment import LAKE, LINE
 from tests.simulation.slice_promises import published
@@ -27,7 +27,7 @@ from tests.simulation.workflows import OF_PUSH
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lakegate.functions.usecases.steps import Steps
+    from lakegate.gate.effects import Steps
     from tests.simulation.environment import Environment
 
 BODIES = (

@@ -7,14 +7,14 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from lakegate.contracts.plan.slices import Merged, MergedSnapshot, StateRun, WrittenRun, WrittenSlice
-from lakegate.functions.ports.errors import ConditionFailed
-from lakegate.functions.ports.objects import Address
+from lakegate.errors import ConditionFailed
+from lakegate.gate.ports import Address
+from lakegate.plan.slice_order import Merged, MergedSnapshot, StateRun, WrittenRun, WrittenSlice
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from lakegate.functions.ports.objects import ObjectVersion
+    from lakegate.gate.ports import ObjectVersion
     from tests.fakes.objects import MemoryObjects
 
 GONE = 0x80

@@ -7,22 +7,30 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from lakegate.contracts.errors import InputError, LakegateError
-from lakegate.contracts.lake.lifecycle import Line, moment
-from lakegate.functions.ports.errors import ConditionFailed, PortError, Throttled, TransactionConflict, Unanswered
-from lakegate.functions.ports.jobs import JobState
-from lakegate.functions.usecases.announcing import WantedDelivery, announce, available
-from lakegate.functions.usecases.answering import approve, decline
-from lakegate.functions.usecases.callbacks import UnknownToken, called_back
-from lakegate.functions.usecases.completion import completion, invocation_ended
-from lakegate.functions.usecases.intake import intake
-from lakegate.functions.usecases.notify import notify
-from lakegate.functions.usecases.pausing import pause, resume
-from lakegate.functions.usecases.replay import replay
-from lakegate.functions.usecases.steps import RETRIES, Alarm, Defect, Effect, patiently
-from lakegate.functions.usecases.sweep import Swept, sweep
-from lakegate.functions.usecases.waive import waive
-from lakegate.functions.workload import State
+from lakegate.errors import (
+    ConditionFailed,
+    InputError,
+    LakegateError,
+    PortError,
+    Throttled,
+    TransactionConflict,
+    Unanswered,
+)
+from lakegate.features.announcements.announced_delivery import WantedDelivery, announce, available
+from lakegate.features.waivers.waiver import waive
+from lakegate.features.workflows.approvals import approve, decline
+from lakegate.features.workflows.callbacks import UnknownToken, called_back
+from lakegate.gate.datasets.lifecycle import Line
+from lakegate.gate.datasets.pauses import pause, resume
+from lakegate.gate.delivery.advance import completion, invocation_ended
+from lakegate.gate.delivery.intake import intake
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery.replay import replay
+from lakegate.gate.effects import RETRIES, Alarm, Defect, Effect, patiently
+from lakegate.gate.ports import JobState
+from lakegate.gate.send_messages import notify
+from lakegate.gate.sweep import Swept, sweep
+from lakegate.timestamps import moment
 from tests.fakes.identity import ALICE, MemoryIdentity
 from tests.simulation.final_promises import kept_in_the_end
 from tests.simulation.pauses import LINE
@@ -31,9 +39,9 @@ from tests.simulation.promises import NOBODY, Promises, Violation
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-    from lakegate.functions.ports.announcements import Announcement
-    from lakegate.functions.usecases.steps import Call, Steps
-    from lakegate.functions.workload import Workload
+    from lakegate.features.announcements.announced_delivery import Announcement
+    from lakegate.gate.delivery.delivery_row import Workload
+    from lakegate.gate.effects import Call, Steps
     from tests.simulation.environment import Environment
 
 

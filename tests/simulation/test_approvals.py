@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.lake.records import Record
-from lakegate.functions.ports.errors import Unanswered
-from lakegate.functions.usecases import succession
-from lakegate.functions.usecases.approval import approve, propose
-from lakegate.functions.usecases.publish_contract import CompiledContract
-from lakegate.functions.usecases.routing import add_route
-from lakegate.functions.usecases.steps import Effect, run
+from lakegate.errors import InputError, Unanswered
+from lakegate.features.proposals.proposal import approve, propose
+from lakegate.gate.effects import Effect, run
+from lakegate.gate.ledger.blocks import Record
+from lakegate.gate.registry import publish_contract
+from lakegate.gate.registry.contract_versions import CompiledContract
+from lakegate.gate.registry.routes import add_route
 from tests.fakes.identity import ALICE, BOB, MemoryIdentity
 from tests.reference.sampling import FULL
 from tests.simulation.environment import Environment
@@ -26,8 +25,9 @@ from tests.unit.compare.builder import COLUMN, document
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from lakegate.functions.ports.registry import Proposal, RegistrySnapshot
-    from lakegate.functions.usecases.steps import Call, Steps
+    from lakegate.features.proposals.proposal import Proposal
+    from lakegate.gate.effects import Call, Steps
+    from lakegate.gate.registry.contract_versions import RegistrySnapshot
 
 CAROL, DAVE = "arn:aws:iam::123456789012:user/carol", "arn:aws:iam::123456789012:user/dave"
 WRITES = {Effect.PROPOSE, Effect.PUBLISH}
@@ -176,15 +176,15 @@ def schedules() -> Iterator[tuple[tuple[int, ...], tuple[Fault, ...]]]:
 def _compared_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Schedules compare the same few documents: each pair is compared once."""
     known: dict[tuple[object, ...], Any] = {}
-    compared = succession.compared_with_followed
+    compared = publish_contract.compared_with_followed
 
     def remembered(dependencies: Any, seen: RegistrySnapshot, version: str, document: bytes, parents: Any) -> Any:
-        pair = (succession.followed(seen, version), version, document)
+        pair = (publish_contract.followed(seen, version), version, document)
         if pair not in known:
             known[pair] = compared(dependencies, seen, version, document, parents)
         return known[pair]
 
-    monkeypatch.setattr(succession, "compared_with_followed", remembered)
+    monkeypatch.setattr(publish_contract, "compared_with_followed", remembered)
 
 
 @pytest.mark.usefixtures("_compared_once")

@@ -6,19 +6,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.errors import InputError, LakegateError
-from lakegate.contracts.lake.block import BlockKind, deliveries
-from lakegate.contracts.lake.erasures import erasures_of
-from lakegate.functions.ports.errors import NotFound, Throttled, Unanswered
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.usecases import layout
-from lakegate.functions.usecases.advance import advance
-from lakegate.functions.usecases.audit import Damage, damages
-from lakegate.functions.usecases.erasure import Erasing, Staged, Why, erase, resume, settle
-from lakegate.functions.usecases.intake import intake
-from lakegate.functions.usecases.layout import manifest_key
-from lakegate.functions.usecases.steps import Effect, run
-from lakegate.functions.workload import State
+from lakegate.errors import InputError, LakegateError, NotFound, Throttled, Unanswered
+from lakegate.features.erasure.erasure import Erasing, Staged, Why, erase, resume, settle
+from lakegate.gate import lake_layout
+from lakegate.gate.delivery.advance import advance
+from lakegate.gate.delivery.intake import intake
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.effects import Effect, run
+from lakegate.gate.lake_layout import manifest_key
+from lakegate.gate.ledger.blocks import BlockKind, deliveries
+from lakegate.gate.ledger.compare_objects import Damage, damages
+from lakegate.gate.ledger.stored_objects import erasures_of
+from lakegate.gate.ports import Address
 from tests.reference.sampling import FULL
 from tests.simulation.environment import LAKE, LANDING, LINE, PREFIX, Environment
 from tests.simulation.promises import manifest_deliveries, read_json
@@ -28,7 +27,7 @@ from tests.simulation.stage import settle as settled
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lakegate.functions.usecases.steps import Call, Steps
+    from lakegate.gate.effects import Call, Steps
 
 FAULTS = (Fault.NONE, Fault.CRASH_BEFORE, Fault.CRASH_AFTER, Fault.UNANSWERED, Fault.TWICE, Fault.THROTTLED)
 WHY = Why("a ticket", ("id",))
@@ -50,7 +49,7 @@ class Town:
         self.copies = [
             Address(LAKE, f"runs/{block.workload}/attempt=1/rows/accepted/part-0.csv"),
             Address(LAKE, f"runs/batch/{block.workload}/attempt=2/rows/rejected/part-0.csv"),
-            Address(LAKE, layout.staging_key(block.workload, ".csv", 0, "group")),
+            Address(LAKE, lake_layout.staging_key(block.workload, ".csv", 0, "group")),
         ]
         for each in self.copies:
             self.env.memory.objects.put(each, b"good:ab")
@@ -93,7 +92,7 @@ class Town:
         rest = rows.replace(letter.encode(), b"")
         if not rest:
             return Erasing(key, version, 1, None)
-        where = Address(LAKE, f"{layout.erasure_prefix(workload)}{letter}{len(self.env.lake)}")
+        where = Address(LAKE, f"{lake_layout.erasure_prefix(workload)}{letter}{len(self.env.lake)}")
         staged = self.dependencies.objects.put(where, kind + b":" + rest)
         return Erasing(key, version, 1, Staged(where.key, staged.version, staged.size, staged.checksum))
 

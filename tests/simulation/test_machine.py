@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from lakegate.contracts.lake.states import State
+from lakegate.gate.delivery.protocol import State
 from tests.fakes.jobs import Ending
 from tests.simulation.environment import Environment
 from tests.simulation.lifecycle import COMMANDS, command

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from lakegate.functions.usecases.steps import Effect
+from lakegate.gate.effects import Effect
 from tests.simulation.parts import PARTS_SCENARIOS, PartsScenario, faults_of, play_parts
 from tests.simulation.planted import Planted, planted
 

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.contracts.compare.compare import compare
-from lakegate.contracts.compare.version import read_version
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.lake.lifecycle import Ending, moment
-from lakegate.contracts.lake.subscriptions import subscribed
-from lakegate.contracts.lake.transitions import deprecate
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.usecases import lifecycle, manifest, new_lines, publish_contract, succession
-from lakegate.functions.usecases.lifecycle import acknowledge, change, settle_line
-from lakegate.functions.usecases.publish_contract import publish
-from lakegate.functions.usecases.routing import add_route
+from lakegate.diff.diff_contracts import compare
+from lakegate.diff.metadata_changes import read_version
+from lakegate.errors import InputError
+from lakegate.gate.datasets import lifecycle, readers_manifest
+from lakegate.gate.datasets.lifecycle import Ending, acknowledge, change, deprecate, settle_line
+from lakegate.gate.datasets.subscriptions import subscribed
+from lakegate.gate.ports import Address
+from lakegate.gate.registry import publish_contract
+from lakegate.gate.registry.publish_contract import publish
+from lakegate.gate.registry.routes import add_route
+from lakegate.timestamps import moment
 from tests.fakes.lines import MemoryLines
 from tests.fakes.registry import MemoryRegistry
 from tests.simulation.environment import LAKE, Environment
@@ -33,8 +33,8 @@ from tests.unit.usecases.test_parents import compiled, policy, product, publishe
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lakegate.contracts.lake.lifecycle import Line
-    from lakegate.functions.usecases.steps import Steps
+    from lakegate.gate.datasets.lifecycle import Line
+    from lakegate.gate.effects import Steps
     from tests.simulation.publishers import Command
 
 OLD, NEW = "shop/orders_v1", "shop/orders_v2"
@@ -62,17 +62,17 @@ def read_alone(text: bytes) -> Any:
 @pytest.fixture(autouse=True)
 def compared_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same two documents are compared in every schedule; comparing takes most of its time."""
-    original = succession.compared_with_followed
+    original = publish_contract.compared_with_followed
 
     def remembered(dependencies: Any, seen: Any, version: str, document: bytes, parents: Any) -> Any:
-        before = succession.followed(seen, version)
+        before = publish_contract.followed(seen, version)
         if before is None or before.needs or b"inherits" in document:
             return original(dependencies, seen, version, document, parents)
         return comparison(dependencies.objects.read(Address(LAKE, before.document)), document)
 
-    monkeypatch.setattr(succession, "compared_with_followed", remembered)
+    monkeypatch.setattr(publish_contract, "compared_with_followed", remembered)
     monkeypatch.setattr(
-        new_lines,
+        publish_contract,
         "read_published",
         lambda gate, version: read_alone(gate.objects.read(Address(LAKE, version.document))),
     )
@@ -257,7 +257,7 @@ def test_a_line_that_is_written_over_is_found(monkeypatch: pytest.MonkeyPatch) -
             read_line,
             "a publisher, and a notice that is over",
         ),
-        (manifest, "update", nothing, "a publisher, and a notice that is over"),
+        (readers_manifest, "update", nothing, "a publisher, and a notice that is over"),
     ],
     ids=[
         "lines begin without notice",

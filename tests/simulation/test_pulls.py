@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.lake.pulls import SourceIdentity, ended
-from lakegate.functions.usecases.steps import Effect
+from lakegate.features.pull.pull_sources import SourceIdentity
+from lakegate.features.pull.pull_task import ended
+from lakegate.gate.effects import Effect
 from tests.fakes.pulls import MemorySource
 from tests.simulation.invocations import Fault, Invocation, is_found
 from tests.unit.usecases.pull_stage import scheduled
@@ -87,11 +88,11 @@ def test_random_schedules(seed: int) -> None:
     finish(stage, tuple(versions))
 
 
-PULLING = "lakegate.functions.usecases.pulling"
+PULLING = "lakegate.features.pull.pull_task"
 BUGS: dict[str, tuple[str, object]] = {
     "all goes to one key": (f"{PULLING}.key_of", lambda prefix, *_: f"{prefix}rows.csv"),
     "what was fetched is forgotten": (f"{PULLING}.ended", lambda row, end, _: ended(row, end, SourceIdentity())),
-    "a length is not compared": ("lakegate.functions.usecases.pull_landing._verify", lambda *_: None),
+    "a length is not compared": ("lakegate.features.pull.pull_task._verify", lambda *_: None),
     "a remainder is of any source": (
         "tests.unit.usecases.pull_stage.MemorySource",
         partial(MemorySource, checks=False),

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.contracts.lake.block import GENESIS, digest
-from lakegate.contracts.lake.lifecycle import LineStatus, StatusChange, instant_of
-from lakegate.contracts.lake.revalidations import stale_rules
-from lakegate.functions.ports.errors import PortError
-from lakegate.functions.usecases.revalidating import revalidate
-from lakegate.functions.usecases.steps import Effect
-from lakegate.functions.workload import Message
+from lakegate.errors import PortError
+from lakegate.features.revalidation.revalidation import revalidate, stale_rules
+from lakegate.gate.datasets.lifecycle import LineStatus, StatusChange
+from lakegate.gate.effects import Effect
+from lakegate.gate.ledger.blocks import GENESIS, digest
+from lakegate.gate.ports import Message
+from lakegate.timestamps import instant_of
 from tests.fakes.jobs import Ending
 from tests.simulation.environment import LINE
 from tests.simulation.invocations import Fault, Invocation, is_found
@@ -173,8 +173,8 @@ def retire(stage: RevalidationStage) -> None:
     stage.env.dependencies.lines.write(after)
 
 
-RECORDING = "lakegate.functions.usecases.revalidation_record"
-RUNNING = "lakegate.functions.usecases.revalidating"
+RECORDING = "lakegate.features.revalidation.revalidation"
+RUNNING = "lakegate.features.revalidation.revalidation"
 
 
 def _never(*_: object) -> Any:

@@ -7,11 +7,10 @@ from itertools import islice
 
 import pytest
 
-from lakegate.contracts.lake.states import Outcome, State
-from lakegate.contracts.lake.workflow import PUSH
-from lakegate.functions.ports.errors import AccessDenied
-from lakegate.functions.usecases.advance import advance
-from lakegate.functions.usecases.steps import Effect
+from lakegate.errors import AccessDenied
+from lakegate.gate.delivery.advance import advance
+from lakegate.gate.delivery.protocol import PUSH, Outcome, State
+from lakegate.gate.effects import Effect
 from tests.fakes.jobs import Ending
 from tests.simulation.__main__ import PLANTED_LIMIT, caught, main, until_caught
 from tests.simulation.choices import Choices

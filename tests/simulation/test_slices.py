@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
 
-from lakegate.contracts.errors import LakegateError
-from lakegate.contracts.lake.block import Block
-from lakegate.contracts.model.policy import MergeStrategy, Treatment
-from lakegate.contracts.plan.slices import StateRun
-from lakegate.functions.ports.errors import Unanswered
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.usecases.advance import advance
-from lakegate.functions.usecases.layout import manifest_key
-from lakegate.functions.usecases.steps import Effect
-from lakegate.functions.workload import FailureCause, State
+from lakegate.contract.delivery_policy import MergeStrategy, Treatment
+from lakegate.errors import LakegateError, Unanswered
+from lakegate.gate.delivery.advance import advance
+from lakegate.gate.delivery.delivery_row import FailureCause
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.effects import Effect
+from lakegate.gate.lake_layout import manifest_key
+from lakegate.gate.ledger.blocks import Block
+from lakegate.gate.ports import Address
+from lakegate.plan.slice_order import StateRun
 from tests.simulation.choices import Choices
 from tests.simulation.environment import LAKE, LINE, PREFIX
 from tests.simulation.promises import manifest_deliveries
@@ -29,7 +29,7 @@ from tests.simulation.stage import Fault
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from lakegate.functions.usecases.steps import Call, Steps
+    from lakegate.gate.effects import Call, Steps
 
 FAULTS = (Fault.CRASH_BEFORE, Fault.CRASH_AFTER, Fault.UNANSWERED, Fault.TWICE)
 EFFECTS = (Effect.SUBMIT, Effect.DECIDE, Effect.COPY, Effect.COMMIT)

@@ -4,9 +4,9 @@ from collections import Counter
 from itertools import islice, permutations
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.lake.states import State
-from lakegate.functions.usecases.intake import intake
-from lakegate.functions.usecases.sweep import sweep
+from lakegate.gate.delivery.intake import intake
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.sweep import sweep
 from tests.fakes.jobs import Ending
 from tests.reference.sampling import FULL
 from tests.simulation.choices import Choices
@@ -15,7 +15,7 @@ from tests.simulation.environment import LANDING, PREFIX, Environment
 from tests.simulation.stage import Fault, Stage, settle
 
 if TYPE_CHECKING:
-    from lakegate.functions.usecases.steps import Effect
+    from lakegate.gate.effects import Effect
 
 
 def calm(_effect: Effect) -> Fault:

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.lake.failures import FailureCause
-from lakegate.functions.ports.errors import NotFound, PortError, Throttled, Unanswered
-from lakegate.functions.usecases.advance import advance
-from lakegate.functions.usecases.registering import remove_validator
-from lakegate.functions.usecases.steps import Effect, run
-from lakegate.functions.workload import State
+from lakegate.errors import NotFound, PortError, Throttled, Unanswered
+from lakegate.features.external_validators.registered_validators import remove_validator
+from lakegate.gate.delivery.advance import advance
+from lakegate.gate.delivery.delivery_row import FailureCause
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.effects import Effect, run
 from tests.fakes.validators import answer_of, results_of
 from tests.simulation.stage import Fault
 from tests.simulation.validated import FAULTS, Line, Worker, broken
 
 if TYPE_CHECKING:
-    from lakegate.functions.ports.validators import ExternalValidation
+    from lakegate.features.external_validators.validator_client import ExternalValidation
     from tests.simulation.validated import Answer
 
 SCHEDULES = 5_000 if os.environ.get("LAKEGATE_FULL") else 150

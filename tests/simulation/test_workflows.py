@@ -8,12 +8,12 @@ from itertools import product
 import pytest
 import yaml
 
-from lakegate.contracts.errors import ContractError
-from lakegate.contracts.lake import workflow as workflows
-from lakegate.contracts.lake.states import Operation, Outcome, State
-from lakegate.contracts.lake.workflow import Transition
-from lakegate.contracts.lint.workflow import read_workflow
-from lakegate.contracts.plan.workflow import PlannedTransition, PlannedWorkflow
+from lakegate.errors import ContractError
+from lakegate.features.workflows import workflow_document
+from lakegate.features.workflows.workflow_document import read_workflow
+from lakegate.gate.delivery import protocol
+from lakegate.gate.delivery.protocol import Operation, Outcome, State, Transition
+from lakegate.plan.planned_workflow import PlannedTransition, PlannedWorkflow
 from tests.simulation import approvals
 from tests.simulation.choices import Choices
 from tests.simulation.promises import Violation
@@ -76,7 +76,7 @@ def drawn(rows: list[Row], seed: int) -> PlannedWorkflow:
 def test_every_published_workflow_keeps_the_promises(number: int) -> None:
     """Random workflows of all transitions that a document may have keep all promises, under random faults."""
     rows = accepted_rows()
-    assert len(rows) == len(workflows.PUSH.transitions) + len(workflows.ALTERNATIVES)
+    assert len(rows) == len(protocol.PUSH.transitions) + len(workflow_document.ALTERNATIVES)
     failed = 0
     for seed in range(number):
         workflow = drawn(rows, seed)
@@ -101,7 +101,7 @@ def test_a_transition_that_is_refused_breaks_a_promise(refused: Transition, monk
 
     is_later = refused.source in {State.AWAITING, State.ANSWERED}
     asks = Transition(State.VALIDATING, Outcome.ACCEPTED, State.AWAITING, Operation.ASK)
-    monkeypatch.setattr(workflows, "ALTERNATIVES", (refused, asks))
+    monkeypatch.setattr(workflow_document, "ALTERNATIVES", (refused, asks))
     rows = (row, *([(asks.source, asks.on, asks.to)] if is_later else []))
     planned = tuple(PlannedTransition(*map(str, each)) for each in rows)
     with following(PlannedWorkflow("refused@1.0.0", 3, planned, delay_hours=2)):

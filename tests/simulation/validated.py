@@ -7,18 +7,17 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from lakegate.contracts.errors import LakegateError
-from lakegate.contracts.lake.block import Block
-from lakegate.contracts.lake.validators import ValidatorService
-from lakegate.contracts.plan.check import NONE, Check, Metric, Tier, Unit
-from lakegate.contracts.plan.external import ExternalRule
-from lakegate.functions.ports.errors import Unanswered
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.usecases.intake import intake
-from lakegate.functions.usecases.registering import add_validator
-from lakegate.functions.usecases.steps import Effect, run
-from lakegate.functions.usecases.sweep import sweep
-from lakegate.functions.workload import State
+from lakegate.errors import LakegateError, Unanswered
+from lakegate.features.external_validators.registered_validators import ValidatorService, add_validator
+from lakegate.gate.delivery.intake import intake
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.effects import Effect, run
+from lakegate.gate.ledger.blocks import Block
+from lakegate.gate.ports import Address
+from lakegate.gate.sweep import sweep
+from lakegate.plan.check import NONE, Check, Tier, Unit
+from lakegate.plan.external_rule import ExternalRule
+from lakegate.plan.metrics import Metric
 from tests.fakes.validators import answer_of
 from tests.simulation.contract import plan_version
 from tests.simulation.environment import LAKE, LANDING, LINE, PREFIX, Environment
@@ -27,10 +26,10 @@ from tests.simulation.stage import Fault
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lakegate.functions.ports.errors import PortError
-    from lakegate.functions.ports.validators import ExternalValidation
-    from lakegate.functions.usecases.steps import Call, Steps
-    from lakegate.functions.workload import Workload
+    from lakegate.errors import PortError
+    from lakegate.features.external_validators.validator_client import ExternalValidation
+    from lakegate.gate.delivery.delivery_row import Workload
+    from lakegate.gate.effects import Call, Steps
     from tests.simulation.environment import Upload
 
     Answer = Callable[[ExternalValidation], "bytes | PortError"]

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.plan.plan import Plan
-from lakegate.contracts.plan.workflow import PlannedTransition, PlannedWorkflow
+from lakegate.plan.plan import Plan
+from lakegate.plan.planned_workflow import PlannedTransition, PlannedWorkflow
 from tests.simulation import approvals, contract, final_promises, promises
 
 if TYPE_CHECKING:

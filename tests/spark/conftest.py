@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.infra.local.spark import use_local_spark
+from lakegate.spark.local_spark import use_local_spark
 from tests.deliveries.delivery import Judged, judge_delivery
 from tests.spark.jobs import ROOT
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from lakegate.contracts.plan.plan import Plan
+    from lakegate.plan.plan import Plan
 
 
 OTHERS_WARNINGS = (
@@ -41,7 +41,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """The session of the job, on this machine, with the quick compiler: every delivery here is small."""
     use_local_spark(tmp_path_factory.mktemp("spark"), size=0, memory="1g")
-    from lakegate.spark_jobs.session import start  # noqa: PLC0415 - reads the settings made above
+    from lakegate.spark.spark_session import start  # noqa: PLC0415 - reads the settings made above
 
     session = start()
     yield session
@@ -54,7 +54,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 @pytest.fixture(scope="session")
 def judge_files(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Judged]:
     """Judge the bytes of one or several objects as one delivery; the session's memory is given back after each."""
-    from lakegate.spark_jobs.validate import validate  # noqa: PLC0415 - Spark's settings must be made first
+    from lakegate.spark.spark_job import validate  # noqa: PLC0415 - Spark's settings must be made first
 
     def judged(plan: Plan, *objects: bytes) -> Judged:
         found = judge_delivery(validate, plan, tmp_path_factory.mktemp("delivery"), *objects)

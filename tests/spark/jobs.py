@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from tests.deliveries.delivery import request_for
 
 if TYPE_CHECKING:
-    from lakegate.contracts.plan.plan import Plan
-    from lakegate.contracts.plan.request import Request
+    from lakegate.plan.plan import Plan
+    from lakegate.plan.request import Request
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_SECONDS = 240
@@ -23,7 +23,7 @@ Answer = subprocess.CompletedProcess[str]
 
 
 def job(
-    environment: dict[str, str], *arguments: str, command: tuple[str, ...] = ("-m", "lakegate.spark_jobs.validate")
+    environment: dict[str, str], *arguments: str, command: tuple[str, ...] = ("-m", "spark_jobs.validate")
 ) -> Answer:
     """Run the job to its end."""
     return subprocess.run(  # noqa: S603 - our own job

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.infra.setup.environments import install
+from infra.setup.environments import install
 from tests.agreement.great_expectations.cases import AgreedCase, cases
 from tests.agreement.great_expectations.compare import ENVIRONMENT, contract_of_case, differences
 from tests.deliveries.side_by_side import as_csv, of_one_case, side_by_side
@@ -16,7 +16,7 @@ from tests.reference.cases import Case
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lakegate.contracts.plan.result import Result
+    from lakegate.plan.result import Result
     from tests.deliveries.delivery import Judged
 
 SEED = 20260103

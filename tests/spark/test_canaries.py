@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.judge.judgement import judge
-from lakegate.contracts.judge.verdict import Verdict
-from lakegate.contracts.model.policy import OnReject, Policy
-from lakegate.contracts.plan.result import Result
+from lakegate.contract.delivery_policy import OnReject, Policy
+from lakegate.plan.result import Result
+from lakegate.verdict.verdict import Verdict, judge
 from tests.engine.test_canaries import CANARY, SHOWN, planted, shapes
 from tests.spark.jobs import ROOT, job, staged
 

@@ -19,7 +19,7 @@ from tests.unit.rules.test_cases import found, wanted
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lakegate.contracts.plan.result import Result
+    from lakegate.plan.result import Result
     from tests.deliveries.delivery import Judged
 
 pytestmark = pytest.mark.spark

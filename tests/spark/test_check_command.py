@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from typer.testing import CliRunner
 
+from infra.samples.catalogue import SAMPLES
+from infra.samples.writer import write
 from lakegate.cli.main import app
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.schemas import validate
-from lakegate.infra.local.clone import ROOT
-from lakegate.infra.samples.catalogue import SAMPLES
-from lakegate.infra.samples.writer import write
+from lakegate.errors import InputError
+from lakegate.extension_points import ROOT
+from lakegate.json_codec import validate
 
 if TYPE_CHECKING:
     from pathlib import Path

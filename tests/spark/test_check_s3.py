@@ -12,9 +12,9 @@ import boto3
 import pytest
 from moto.server import ThreadedMotoServer
 
-from lakegate.infra.local.clone import ROOT
-from lakegate.infra.samples.catalogue import SAMPLES
-from lakegate.infra.samples.writer import write
+from infra.samples.catalogue import SAMPLES
+from infra.samples.writer import write
+from lakegate.extension_points import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path

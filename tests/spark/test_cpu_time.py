@@ -20,7 +20,7 @@ pytestmark = pytest.mark.spark
 
 def work(spark: SparkSession) -> float:
     """Some seconds of tasks, by the tasks' own clocks."""
-    from lakegate.spark_jobs.cpu_time import _tasks  # noqa: PLC0415 - Spark's settings must be made first
+    from lakegate.spark.spark_job import _tasks  # noqa: PLC0415 - Spark's settings must be made first
 
     context = spark.sparkContext
     before = _tasks(context)
@@ -30,7 +30,7 @@ def work(spark: SparkSession) -> float:
 
 def test_the_meter_sees_the_work_of_tasks(spark: SparkSession) -> None:
     """On one machine the JVM's clock counts at least the time of the tasks by the clocks that are read on a cluster."""
-    from lakegate.spark_jobs.cpu_time import Meter  # noqa: PLC0415 - Spark's settings must be made first
+    from lakegate.spark.spark_job import Meter  # noqa: PLC0415 - Spark's settings must be made first
 
     before = Meter.read()
     tasks = work(spark)
@@ -52,7 +52,7 @@ def test_processor_seconds_of_workers_are_counted(
     judge_files: Callable[..., Judged], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The time of Python workers is in the result even if the clocks of the driver and its JVM do not advance."""
-    from lakegate.spark_jobs.cpu_time import Meter  # noqa: PLC0415 - Spark's settings must be made first
+    from lakegate.spark.spark_job import Meter  # noqa: PLC0415 - Spark's settings must be made first
 
     monkeypatch.setattr(Meter, "since", lambda *_: 0.0)
 

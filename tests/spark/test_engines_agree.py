@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from lakegate.contracts.model.policy import OnReject
-from lakegate.contracts.model.storage import Compression
+from lakegate.contract.delivery_policy import OnReject
+from lakegate.contract.file_formats import Compression
 from tests.agreement.cases import case_of
 from tests.agreement.choice import chosen
 from tests.agreement.engines import differences, native
@@ -18,9 +18,9 @@ from tests.agreement.run import disagreements
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from lakegate.contracts.plan.plan import Plan
-    from lakegate.contracts.plan.request import Request
-    from lakegate.contracts.plan.result import Result
+    from lakegate.plan.plan import Plan
+    from lakegate.plan.request import Request
+    from lakegate.plan.result import Result
 
 pytestmark = pytest.mark.spark
 CASES = 300
@@ -29,7 +29,7 @@ CASES = 300
 
 def test_both_engines_give_one_answer(spark: SparkSession) -> None:
     """Generated contracts and damaged deliveries with every kind of 300: results, verdicts and both shares are the same."""
-    from lakegate.spark_jobs.validate import validate  # noqa: PLC0415 - Spark's settings must be made first
+    from lakegate.spark.spark_job import validate  # noqa: PLC0415 - Spark's settings must be made first
 
     assert list(map(str, disagreements(chosen(map(case_of, range(CASES))), validate, spark))) == []
 
@@ -37,7 +37,7 @@ def test_both_engines_give_one_answer(spark: SparkSession) -> None:
 @pytest.mark.usefixtures("spark")
 def test_a_record_that_is_not_written_is_found(tmp_path: Path) -> None:
     """Where an engine loses an accepted record while it writes the shares, the comparison reports it."""
-    from lakegate.spark_jobs.validate import validate  # noqa: PLC0415 - Spark's settings must be made first
+    from lakegate.spark.spark_job import validate  # noqa: PLC0415 - Spark's settings must be made first
 
     def losing(request: Request, plan: Plan) -> Result:
         found = validate(request, plan)

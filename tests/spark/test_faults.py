@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.spark_jobs.daemon import MODULE
+from lakegate.spark.worker_daemon import MODULE
 from tests.deliveries.delivery import plan_of, rule
 from tests.spark.jobs import ROOT, job, staged
 
@@ -23,7 +23,7 @@ import os, resource, signal, sys
 from pathlib import Path
 
 if {workers!r} in sys.orig_argv:
-    from lakegate.engine.measure.shares import Evaluation
+    from lakegate.engine.measure.share_evaluation import Evaluation
 
     def jvm():
         return int(Path(f"/proc/{{os.getppid()}}/stat").read_text().rpartition(")")[2].split()[1])

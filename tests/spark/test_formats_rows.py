@@ -14,9 +14,9 @@ import pyarrow as pa
 import pytest
 from py4j.protocol import Py4JJavaError
 
-from lakegate.contracts.judge.verdict import Verdict
-from lakegate.contracts.model.policy import OnReject, Policy
-from lakegate.contracts.model.storage import Compression, Format, Storage
+from lakegate.contract.delivery_policy import OnReject, Policy
+from lakegate.contract.file_formats import Compression, Format, Storage
+from lakegate.verdict.verdict import Verdict
 from tests.deliveries.delivery import plan_of, rule
 from tests.deliveries.written import written
 from tests.engine.formats import KINDS, ROWS, nested_plan
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from lakegate.contracts.plan.result import WrittenObject
+    from lakegate.plan.result import WrittenObject
     from tests.deliveries.delivery import Judged
 
 pytestmark = pytest.mark.spark

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.plan.check import Check, Interval, Tier, Unit
-from lakegate.contracts.plan.metrics import Metric
-from lakegate.contracts.plan.query import Query, QueryRelation
+from lakegate.plan.check import Check, Interval, Query, QueryRelation, Tier, Unit
+from lakegate.plan.metrics import Metric
 from tests.deliveries.delivery import JUDGED_AT, plan_of, request_for
 from tests.reference.sampling import FULL
 from tests.security.queries import hostile
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from lakegate.contracts.plan.result import Measurement
+    from lakegate.plan.result import Measurement
 
 pytestmark = pytest.mark.spark
 CANARY = 5309
@@ -94,13 +93,13 @@ def canary(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ite
 @pytest.fixture(scope="module")
 def answer(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Measurement]:
     """The answer of the job to a text that bypasses the linter."""
-    from lakegate.spark_jobs import queries  # noqa: PLC0415 - Spark's settings must be made first
-    from lakegate.spark_jobs.references import AcceptedRecords  # noqa: PLC0415 - likewise
+    from lakegate.spark import spark_queries  # noqa: PLC0415 - Spark's settings must be made first
+    from lakegate.spark.spark_queries import AcceptedRecords  # noqa: PLC0415 - likewise
 
     plan = plan_of({"a": "integer"})
     delivered: DataFrame = spark.range(3).selectExpr("id AS vc0")
     request = request_for(plan, tmp_path_factory.mktemp("request"))
-    tables = queries.SparkTables(plan, JUDGED_AT, delivered, AcceptedRecords(spark, request))
+    tables = spark_queries.SparkTables(plan, JUDGED_AT, delivered, AcceptedRecords(spark, request))
     column = plan_of_queries("SELECT max(total) FROM orders").checks[0].query
     assert column is not None
     relation = QueryRelation("rows", tuple(replace(each, field="a") for each in column.relations[0].columns))
@@ -109,7 +108,7 @@ def answer(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Cal
         check = Check(
             "q", "q", "sql", (), Metric.ANSWER, Unit.VALUE, Tier(Interval()), query=Query(text, (), (relation,))
         )
-        return queries.answer_queries(spark, (check,), tables, limit=60)[0].measurement
+        return spark_queries.answer_queries(spark, (check,), tables, limit=60)[0].measurement
 
     return answer
 
@@ -142,7 +141,7 @@ def test_hostile_queries_are_refused_twice(canary: Path, answer: Callable[[str],
 
 def test_what_the_guard_lists_is_used(spark: SparkSession) -> None:
     """The guard lists nothing that no query of ours needs: every class in it is one that translated queries are made of."""
-    from lakegate.spark_jobs import guard  # noqa: PLC0415 - Spark's settings must be made first
+    from lakegate.spark import spark_guard  # noqa: PLC0415 - Spark's settings must be made first
 
     used: set[str] = set()
     of_postgres = plan_of_queries("SELECT sum(extract(second FROM placed)) FROM orders", dialect="postgres")
@@ -159,13 +158,13 @@ def test_what_the_guard_lists_is_used(spark: SparkSession) -> None:
             frame = spark.sql(check.query.text, args=bound)
         finally:
             spark.conf.set("spark.sql.ansi.enabled", "false")
-        assert guard.is_query(spark, check.query.text)
-        assert guard.unsafe(frame, {"r0"}) is None
+        assert spark_guard.is_query(spark, check.query.text)
+        assert spark_guard.unsafe(frame, {"r0"}) is None
         analysed = frame._jdf.queryExecution().analyzed()  # noqa: SLF001 - what the guard looks at
-        used |= {node.getClass().getSimpleName() for _, node in guard.nodes_of(analysed, {"r0"})}
+        used |= {node.getClass().getSimpleName() for _, node in spark_guard.nodes_of(analysed, {"r0"})}
     spark.catalog.dropTempView("r0")
 
-    assert set() == (guard.EXPRESSIONS | guard.NODES) - used
+    assert set() == (spark_guard.EXPRESSIONS | spark_guard.NODES) - used
 
 
 SPARK = {

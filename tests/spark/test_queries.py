@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from lakegate.contracts.compile.dataset import compile_plan
-from lakegate.contracts.judge.outcomes import Status
-from lakegate.contracts.judge.verdict import Verdict
-from lakegate.contracts.model.contract import Contract, Dataset, Field, Origin, Rule
-from lakegate.contracts.model.types import LogicalType
+from lakegate.contract.contract_model import Contract, Dataset, Field, Origin, Rule
+from lakegate.contract.logical_types import LogicalType
+from lakegate.rules.compile_plan import compile_plan
+from lakegate.verdict.check_status import Status
+from lakegate.verdict.verdict import Verdict
 from tests.deliveries.delivery import JUDGED_AT, request_for
 from tests.reference.queries import run
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from lakegate.contracts.plan.plan import Plan
+    from lakegate.plan.plan import Plan
     from tests.deliveries.delivery import Judged
 
 pytestmark = pytest.mark.spark
@@ -140,17 +140,18 @@ def test_values_that_are_not_of_their_type_are_null_to_a_query(judge_files: Call
 
 def test_a_query_has_its_time_and_the_others_have_theirs(spark: SparkSession, tmp_path: Path) -> None:
     """A query that takes too long is cancelled and is that rule's error; the next one is answered."""
-    from lakegate.spark_jobs import queries  # noqa: PLC0415 - Spark's settings must be made first
-    from lakegate.spark_jobs.references import AcceptedRecords  # noqa: PLC0415 - likewise
+    from lakegate.spark import spark_queries  # noqa: PLC0415 - Spark's settings must be made first
+    from lakegate.spark.spark_queries import AcceptedRecords  # noqa: PLC0415 - likewise
+    from lakegate.verdict import measured_values  # noqa: PLC0415 - Spark's settings must be made first
 
     slow = "SELECT count(*) FROM orders a JOIN orders b ON a.paid = b.paid WHERE a.total + b.total < 0"
     plan = plan_of_queries(slow, "SELECT count(*) FROM orders WHERE total < 3")
     typed = [f"CAST({each} AS {kind}) AS vc{at}" for at, (each, kind) in enumerate(TYPED)]
     delivered = spark.range(0, 40_000, 1, 40).selectExpr(*typed)
-    tables = queries.SparkTables(plan, JUDGED_AT, delivered, AcceptedRecords(spark, request_for(plan, tmp_path)))
-    found = queries.answer_queries(spark, plan.checks, tables, limit=4)
+    tables = spark_queries.SparkTables(plan, JUDGED_AT, delivered, AcceptedRecords(spark, request_for(plan, tmp_path)))
+    found = spark_queries.answer_queries(spark, plan.checks, tables, limit=4)
 
-    assert [each.measurement.error for each in found] == [queries.TOO_SLOW, None]
+    assert [each.measurement.error for each in found] == [measured_values.TOO_SLOW, None]
 
 
 TYPED = (

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.compile.dataset import compile_plan
-from lakegate.contracts.judge.judgement import judge
-from lakegate.contracts.judge.outcomes import Status
-from lakegate.contracts.model.contract import Contract, Dataset, Field, Origin, Rule
-from lakegate.contracts.model.storage import Csv
-from lakegate.contracts.model.types import LogicalType
-from lakegate.contracts.plan.request import AcceptedPart, Reference
-from lakegate.contracts.plan.result import Sample
+from lakegate.contract.contract_model import Contract, Dataset, Field, Origin, Rule
+from lakegate.contract.file_formats import Csv
+from lakegate.contract.logical_types import LogicalType
+from lakegate.plan.request import AcceptedPart, Reference
+from lakegate.plan.result import Sample
+from lakegate.rules.compile_plan import compile_plan
+from lakegate.verdict.check_status import Status
+from lakegate.verdict.verdict import judge
 from tests.deliveries.delivery import request_for
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from lakegate.contracts.judge.outcomes import CheckOutcome
-    from lakegate.contracts.plan.plan import Plan
+    from lakegate.plan.plan import Plan
+    from lakegate.verdict.check_status import CheckOutcome
 
 pytestmark = pytest.mark.spark
 ORDERS, LINES = "shop/orders_v1", "shop/lines_v1"
@@ -65,7 +65,7 @@ def accepted(folder: Path, plan: Plan, *objects: bytes) -> tuple[AcceptedPart, .
 
 def outcome(folder: Path, plan: Plan, delivery: bytes, *references: Reference) -> CheckOutcome:
     """The outcome of the last check of a plan."""
-    from lakegate.spark_jobs.validate import validate  # noqa: PLC0415 - Spark's settings must be made first
+    from lakegate.spark.spark_job import validate  # noqa: PLC0415 - Spark's settings must be made first
 
     request = replace(request_for(plan, folder, delivery), references=references)
     return judge(plan, validate(request, plan)).outcomes[-1]

@@ -11,15 +11,15 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from lakegate.contracts.judge.verdict import Verdict
-from lakegate.contracts.model.policy import OnReject, Policy
-from lakegate.contracts.model.storage import Csv
+from lakegate.contract.delivery_policy import OnReject, Policy
+from lakegate.contract.file_formats import Csv
+from lakegate.verdict.verdict import Verdict
 from tests.deliveries.delivery import plan_of, rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lakegate.contracts.plan.result import WrittenObject
+    from lakegate.plan.result import WrittenObject
     from tests.deliveries.delivery import Judged
 
 pytestmark = pytest.mark.spark

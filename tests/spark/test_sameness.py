@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.judge.verdict import Verdict
-from lakegate.engine.read import csv as csv_source
+from lakegate.engine.read import csv
+from lakegate.verdict.verdict import Verdict
 from tests.deliveries.delivery import plan_of, rule
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def test_however_the_file_is_cut(
     pieces: int, judge_files: Callable[..., Judged], once: Judged, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In shares of several tasks (cut inside of lines): the same answer, down to the line of each sample."""
-    monkeypatch.setattr(csv_source, "SHARE_BYTES", -(-len(SAME) // pieces))
+    monkeypatch.setattr(csv, "SHARE_BYTES", -(-len(SAME) // pieces))
 
     again = judge_files(PLAN, SAME)
 

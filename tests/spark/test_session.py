@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 
-from lakegate.infra.setup.pins import pinned_jars
-from lakegate.spark_jobs.session import settings, start
+from lakegate.spark.local_spark import pinned_jars
+from lakegate.spark.spark_session import settings, start
 from tests.deliveries.delivery import plan_of, rule
 
 if TYPE_CHECKING:
@@ -76,7 +76,10 @@ def test_workers_have_the_engine_and_read_no_list_of_an_archive_again(spark: Spa
         opened: list[str] = []
         sys.addaudithook(lambda event, words: opened.append(str(words[0])) if event == "open" else None)
         importlib.invalidate_caches()
-        is_loaded, archives = "lakegate.engine.measure.shares" in sys.modules, sum(".zip" in each for each in opened)
+        is_loaded, archives = (
+            "lakegate.engine.measure.share_evaluation" in sys.modules,
+            sum(".zip" in each for each in opened),
+        )
         yield pa.record_batch([pa.array([is_loaded]), pa.array([archives])], names=["loaded", "opened"])
 
     (row,) = spark.range(0, 1, 1, 1).mapInArrow(found, "loaded BOOLEAN, opened LONG").collect()

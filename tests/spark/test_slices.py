@@ -7,24 +7,24 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.model.policy import OnReject, Policy
-from lakegate.contracts.plan.request import StagedPart
-from lakegate.contracts.plan.slices import MergeOrder, PublishedSlice, SliceOrder, SnapshotOrder, StateRun
-from lakegate.engine.read import csv as csv_source
-from lakegate.engine.read.local import LocalStore, path_of
-from lakegate.engine.slices import delivery
-from lakegate.engine.slices.replay import logical_hashes
-from lakegate.engine.slices.writer import Begin
+from lakegate.contract.delivery_policy import OnReject, Policy
+from lakegate.engine.read import csv
+from lakegate.engine.read.data_source import LocalStore, path_of
+from lakegate.features.odf.slices import slice_writer
+from lakegate.features.odf.slices.slice_writer import Begin
+from lakegate.features.odf.verify_slices import logical_hashes
+from lakegate.plan.request import StagedPart
+from lakegate.plan.slice_order import MergeOrder, PublishedSlice, SliceOrder, SnapshotOrder, StateRun
 from tests.deliveries.delivery import measure_by_function, measure_natively, plan_of, request_for, rule
 from tests.deliveries.sliced import NOW, slices
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from lakegate.contracts.plan.plan import Plan
-    from lakegate.contracts.plan.request import Request
-    from lakegate.contracts.plan.result import Result
-    from lakegate.contracts.plan.slices import WrittenSlice
+    from lakegate.plan.plan import Plan
+    from lakegate.plan.request import Request
+    from lakegate.plan.result import Result
+    from lakegate.plan.slice_order import WrittenSlice
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 CONTENT = b"id,at\n" + b"".join(b"%d,2020-01-02T03:04:%02dZ\n" % (each, each % 60) for each in range(3000))
@@ -37,10 +37,10 @@ def contents(found: tuple[WrittenSlice, ...]) -> list[dict[str, object]]:
 
 def test_every_engine_writes_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Several slices of several shares each; the hashes of rows and of bytes are equal."""
-    from lakegate.spark_jobs.validate import validate  # noqa: PLC0415 - Spark's settings must be made first
+    from lakegate.spark.spark_job import validate  # noqa: PLC0415 - Spark's settings must be made first
 
-    monkeypatch.setattr(csv_source, "SHARE_BYTES", 10_000)
-    monkeypatch.setattr(delivery, "SLICE_SHARES", 3)
+    monkeypatch.setattr(csv, "SHARE_BYTES", 10_000)
+    monkeypatch.setattr(slice_writer, "SLICE_SHARES", 3)
     plan = plan_of({"id": "integer", "at": "timestamp"}, rule("required", "id"))
     native = contents(slices(plan, tmp_path / "native", CONTENT))
 
@@ -54,12 +54,12 @@ def test_rejected_rows_are_in_no_slice_of_the_job(tmp_path: Path, monkeypatch: p
 
     Without rows there is no slice.
     """
-    from lakegate.spark_jobs.validate import validate  # noqa: PLC0415 - Spark's settings must be made first
+    from lakegate.spark.spark_job import validate  # noqa: PLC0415 - Spark's settings must be made first
 
     plan = plan_of({"id": "integer", "at": "timestamp"}, rule("minimum", "id", value=10))
     plan = replace(plan, policy=Policy(on_reject=OnReject.ROWS, allow_empty=True))
-    monkeypatch.setattr(csv_source, "SHARE_BYTES", 10_000)
-    monkeypatch.setattr(delivery, "SLICE_SHARES", 3)
+    monkeypatch.setattr(csv, "SHARE_BYTES", 10_000)
+    monkeypatch.setattr(slice_writer, "SLICE_SHARES", 3)
     native = contents(slices(plan, tmp_path / "native", CONTENT))
     results: list[Result] = []
 
@@ -83,7 +83,7 @@ def test_rejected_rows_are_in_no_slice_of_the_job(tmp_path: Path, monkeypatch: p
 
 def test_every_engine_merges_the_same_rows(tmp_path: Path) -> None:
     """The second delivery repeats keys of the first: slices and state are the same bytes."""
-    from lakegate.spark_jobs.validate import validate  # noqa: PLC0415 - Spark's settings must be made first
+    from lakegate.spark.spark_job import validate  # noqa: PLC0415 - Spark's settings must be made first
 
     plan = plan_of({"id": "integer", "at": "timestamp"}, rule("minimum", "id", value=10))
     plan = replace(plan, policy=Policy(on_reject=OnReject.ROWS))
@@ -112,7 +112,7 @@ def test_every_engine_merges_the_same_rows(tmp_path: Path) -> None:
 
 def test_every_engine_finds_the_same_events(tmp_path: Path) -> None:
     """The second snapshot takes rows of the first back: slices and state are the same bytes."""
-    from lakegate.spark_jobs.validate import validate  # noqa: PLC0415 - Spark's settings must be made first
+    from lakegate.spark.spark_job import validate  # noqa: PLC0415 - Spark's settings must be made first
 
     plan = plan_of({"id": "integer", "at": "timestamp"}, rule("required", "id"))
     time, more = "2020-01-02T03:04:05.000000Z", b"id,at\n4000,\n11,\n" + b"\n".join(CONTENT.splitlines()[20:]) + b"\n"

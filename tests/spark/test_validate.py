@@ -12,11 +12,10 @@ import boto3
 import pytest
 from moto.server import ThreadedMotoServer
 
-from lakegate.contracts.judge.judgement import judge
-from lakegate.contracts.judge.verdict import Verdict
-from lakegate.contracts.model.policy import Policy
-from lakegate.contracts.plan.request import Request, StagedPart
-from lakegate.contracts.plan.result import Result
+from lakegate.contract.delivery_policy import Policy
+from lakegate.plan.request import Request, StagedPart
+from lakegate.plan.result import Result
+from lakegate.verdict.verdict import Verdict, judge
 from tests.deliveries.delivery import plan_of, request_for, rule, with_classification
 from tests.spark.jobs import ROOT, job, staged
 
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from lakegate.contracts.plan.plan import Plan
+    from lakegate.plan.plan import Plan
 
 pytestmark = pytest.mark.spark
 OF_AWS = ("AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION")
@@ -90,7 +89,7 @@ def test_what_cannot_be_used_ends_in_one_sentence(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], spark: object
 ) -> None:
     """A request, plan or object that is missing, broken or another than named: exit code 2, one sentence and no result."""
-    from lakegate.spark_jobs.validate import main  # noqa: PLC0415 - Spark's settings must be made first
+    from spark_jobs.validate import main  # noqa: PLC0415 - Spark's settings must be made first
 
     assert spark
     for address, words in unusable(tmp_path).items():
@@ -208,7 +207,7 @@ def test_what_s3_refuses_ends_in_one_sentence(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """An answer that stands already, an object that is gone, a request that never was: code 2, and nothing is written."""
-    from lakegate.spark_jobs.validate import main  # noqa: PLC0415 - Spark's settings must be made first
+    from spark_jobs.validate import main  # noqa: PLC0415 - Spark's settings must be made first
 
     client, environment = s3
     put(client, MAY_BE_EMPTY, b"")

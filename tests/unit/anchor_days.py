@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lakegate.cli.signing import verifies
-from lakegate.contracts.lake.anchor_check import Anchors
-from lakegate.contracts.lake.anchors import (
+from lakegate.cli.datasets.verify_command import verifies
+from lakegate.features.anchors.anchors import (
     Anchor,
     AnchoredHead,
+    Anchors,
     AnchorSignature,
     Previous,
     sha256,

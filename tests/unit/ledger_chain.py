@@ -5,18 +5,26 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from lakegate.cli.signing import signatures_by
-from lakegate.contracts.lake.block import GENESIS, Block, BlockKind, canonical, digest, stored_block
-from lakegate.contracts.lake.block_parts import LedgerObject
-from lakegate.contracts.lake.ledger import verify_signed
-from lakegate.contracts.lake.records import Record, event_id
-from lakegate.contracts.lake.signatures import SignedText
+from lakegate.cli.datasets.verify_command import signatures_by
+from lakegate.gate.ledger.blocks import (
+    GENESIS,
+    Block,
+    BlockKind,
+    LedgerObject,
+    Record,
+    canonical,
+    digest,
+    event_id,
+    stored_block,
+)
+from lakegate.gate.ledger.signatures import SignedText
+from lakegate.gate.ledger.verification import verify_signed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from lakegate.contracts.lake.block import AnyBlock
-    from lakegate.contracts.lake.ledger import ChainFault
+    from lakegate.gate.ledger.blocks import AnyBlock
+    from lakegate.gate.ledger.verification import ChainFault
 
 
 def a_block(height: int = 0, previous: str = GENESIS) -> Block:

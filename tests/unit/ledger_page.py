@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from lakegate.contracts.lake import records
-from lakegate.contracts.schemas import load
-from lakegate.infra.local.clone import ROOT
+from lakegate.extension_points import ROOT
+from lakegate.gate.ledger import blocks
+from lakegate.json_codec import load
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +18,7 @@ BEGIN, END = "<!-- kinds -->", "<!-- end -->"
 def kinds() -> tuple[str, ...]:
     """Every kind of block: those of deliveries, then those of records."""
     of_deliveries: Any = load("block")["properties"]
-    return (*of_deliveries["kind"]["enum"], *sorted(records.KINDS))
+    return (*of_deliveries["kind"]["enum"], *sorted(blocks.KINDS))
 
 
 def generated(page: str) -> str:
@@ -30,7 +30,7 @@ def generated(page: str) -> str:
 
 def _rows() -> Iterator[str]:
     for kind in kinds():
-        name = f"record-{kind}" if kind in records.KINDS else "block"
+        name = f"record-{kind}" if kind in blocks.KINDS else "block"
         schema: Any = load(name)
         required = set(schema["required"])
         members = [f"`{each}`" + ("" if each in required else " (or absent)") for each in sorted(schema["properties"])]

@@ -5,16 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from lakegate.contracts.lake.block import GENESIS, Block, canonical, digest
-from lakegate.contracts.lake.records import Record, event_id
-from lakegate.contracts.lake.signatures import Signature, SignedText, key_content, signed_text
+from lakegate.gate.ledger.blocks import GENESIS, Block, Record, canonical, digest, event_id
+from lakegate.gate.ledger.signatures import Signature, SignedText, key_content, signed_text
 from tests.fakes.signing import MemoryKey
 from tests.unit.ledger_chain import RECORD, a_block
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from lakegate.contracts.lake.block import AnyBlock
+    from lakegate.gate.ledger.blocks import AnyBlock
 
 
 ONE, TWO, FORGER = MemoryKey(1), MemoryKey(2), MemoryKey(9)

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from lakegate.contracts.compile.about import dataset_about
-from lakegate.contracts.compile.dataset import compile_plan
-from lakegate.contracts.lint.examine import examine
-from lakegate.contracts.model.contract import About
-from lakegate.contracts.plan.about import DatasetAbout, License
-from lakegate.contracts.plan.plan import Plan
+from lakegate.contract.contract_model import About
+from lakegate.features.odf.odf_settings import dataset_about
+from lakegate.lints.linter import examine
+from lakegate.plan.dataset_about import DatasetAbout, License
+from lakegate.plan.plan import Plan
+from lakegate.rules.compile_plan import compile_plan
 
 URL = "https://example.com/terms"
 

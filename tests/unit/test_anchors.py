@@ -11,11 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema.validators import Draft202012Validator
 
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.lake.anchor_check import Anchored, AnchorFault, AnchorFlaw, contradictions
-from lakegate.contracts.lake.anchors import Anchor, from_json, sha256, to_json
-from lakegate.contracts.lake.block import canonical_json
-from lakegate.contracts.schemas import load
+from lakegate.errors import InputError
+from lakegate.features.anchors.anchors import (
+    Anchor,
+    Anchored,
+    AnchorFault,
+    AnchorFlaw,
+    contradictions,
+    from_json,
+    sha256,
+    to_json,
+)
+from lakegate.gate.ledger.blocks import canonical_json
+from lakegate.json_codec import load
 from tests.reference.sampling import FULL
 from tests.unit.anchor_days import Documents, day, digest_of, documents_of, found, signed, verified
 from tests.unit.signing import FORGER, ONE, TWO

@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.contracts.judge.answers import (
+from lakegate.plan.check import Interval, Tier, Unit
+from lakegate.plan.metrics import Metric
+from lakegate.plan.request import AcceptedPart, Reference
+from lakegate.plan.result import Measured
+from lakegate.verdict.measured_values import (
     ALL_QUERIES,
     TIME_LIMIT,
     lacking,
@@ -17,10 +21,6 @@ from lakegate.contracts.judge.answers import (
     measured,
     seconds_each,
 )
-from lakegate.contracts.plan.check import Interval, Tier, Unit
-from lakegate.contracts.plan.metrics import Metric
-from lakegate.contracts.plan.request import AcceptedPart, Reference
-from lakegate.contracts.plan.result import Measured
 from tests.unit.test_verdict import check
 
 if TYPE_CHECKING:

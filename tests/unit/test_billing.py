@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.plan.billing import PRICES, BilledCost, Prices, cost_of_invocation, cost_of_job
+from lakegate.errors import InputError
+from lakegate.plan.billed_cost import PRICES, BilledCost, Prices, cost_of_invocation, cost_of_job
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/cost.md").read_text()

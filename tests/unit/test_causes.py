@@ -6,17 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from lakegate.contracts.judge.column_causes import MAX_COMPARED, plain, renamed
-from lakegate.contracts.judge.judgement import early_rejections, judge
-from lakegate.contracts.judge.outcomes import Status
-from lakegate.contracts.judge.verdict import Verdict
-from lakegate.contracts.model.policy import Additional, Mode, Policy
-from lakegate.contracts.model.types import LogicalType
-from lakegate.contracts.plan.check import NONE, Check, Tier, Unit
-from lakegate.contracts.plan.metrics import Metric
-from lakegate.contracts.plan.plan import Plan, PlanField
-from lakegate.contracts.plan.predicate import Present, Typed
-from lakegate.contracts.plan.result import (
+from lakegate.admission.header import MAX_COMPARED, plain, renamed
+from lakegate.contract.delivery_policy import Additional, Mode, Policy
+from lakegate.contract.logical_types import LogicalType
+from lakegate.plan.check import NONE, Check, Tier, Unit
+from lakegate.plan.metrics import Metric
+from lakegate.plan.plan import Plan, PlanField
+from lakegate.plan.predicates import Present, Typed
+from lakegate.plan.result import (
     Columns,
     IncompatibleType,
     MalformedRecords,
@@ -27,6 +24,8 @@ from lakegate.contracts.plan.result import (
     Unreadable,
     ValueMistake,
 )
+from lakegate.verdict.check_status import Status
+from lakegate.verdict.verdict import Verdict, early_rejections, judge
 
 FIELDS = tuple(PlanField(name, f"c{at}", LogicalType.NUMBER) for at, name in enumerate(("id", "price", "weight")))
 HEADER_AGAIN = Sample(5, ("aa",), record="header")

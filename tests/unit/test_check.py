@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.contracts.plan.check import EPSILON, NONE, Interval, Quantile, QuantileMethod
-from lakegate.contracts.plan.metrics import Metric
+from lakegate.plan.check import EPSILON, NONE, Interval, Quantile, QuantileMethod
+from lakegate.plan.metrics import Metric
 from tests.reference.sampling import sampled
 from tests.reference.strategies import intervals
 

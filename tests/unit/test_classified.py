@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.contracts.judge.classified import concealed, shows_values
-from lakegate.contracts.model.types import LogicalType
-from lakegate.contracts.plan.check import Check, Interval, Tier, Unit
-from lakegate.contracts.plan.metrics import Metric
-from lakegate.contracts.plan.numbers import tier_holds
-from lakegate.contracts.plan.plan import Plan, PlanField
-from lakegate.contracts.plan.query import Query, QueryColumn, QueryRelation
-from lakegate.contracts.plan.result import Measured, Measurement
+from lakegate.contract.logical_types import LogicalType
+from lakegate.plan.check import Check, Interval, Query, QueryColumn, QueryRelation, Tier, Unit
+from lakegate.plan.check_numbers import tier_holds
+from lakegate.plan.metrics import Metric
+from lakegate.plan.plan import Plan, PlanField
+from lakegate.plan.result import Measured, Measurement
+from lakegate.verdict.measured_values import concealed, shows_values
 from tests.reference.sampling import sampled
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ import pytest
 from typer.testing import CliRunner
 
 from lakegate.cli import main
-from lakegate.cli.escape import escaped
 from lakegate.cli.main import app
-from lakegate.contracts.errors import SetUpError
+from lakegate.errors import SetUpError
+from lakegate.text import printable as escaped
 
 if TYPE_CHECKING:
     from click.testing import Result

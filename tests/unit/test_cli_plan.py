@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from lakegate.cli.main import main
-from lakegate.infra.local.clone import ROOT
+from lakegate.extension_points import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable

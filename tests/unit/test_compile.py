@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from lakegate.contracts.compile.dataset import compile_plan, compile_rules
-from lakegate.contracts.errors import ContractError
-from lakegate.contracts.lint.examine import read
-from lakegate.contracts.model.contract import Comparison, Contract, Dataset, Field, Origin, Rule, Severity, Tolerance
-from lakegate.contracts.model.policy import Mode, Policy
-from lakegate.contracts.model.storage import Csv, Format, Storage
-from lakegate.contracts.model.types import LogicalType
-from lakegate.contracts.plan.plan import Plan
-from lakegate.contracts.plan.predicate import OneOf
+from lakegate.contract.contract_model import Comparison, Contract, Dataset, Field, Origin, Rule, Severity, Tolerance
+from lakegate.contract.delivery_policy import Mode, Policy
+from lakegate.contract.file_formats import Csv, Format, Storage
+from lakegate.contract.logical_types import LogicalType
+from lakegate.errors import ContractError
+from lakegate.lints.linter import read
+from lakegate.plan.plan import Plan
+from lakegate.plan.predicates import OneOf
+from lakegate.rules.compile_plan import compile_plan, compile_rules
 from tests.reference.cases import contract_of, only_plan, rule_of
 
 EXAMPLES = Path(__file__).parents[2] / "contracts" / "examples"

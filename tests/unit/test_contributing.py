@@ -7,9 +7,9 @@ import re
 
 import yaml
 
-from lakegate.contracts.judge.value_mistakes import form_of
-from lakegate.contracts.model.types import LogicalType
-from lakegate.infra.local.clone import ROOT
+from lakegate.contract.logical_types import LogicalType
+from lakegate.extension_points import ROOT
+from lakegate.verdict.value_mistakes import form_of
 
 PAGE = (ROOT / "CONTRIBUTING.md").read_text()
 TARGETS = set(re.findall(r"^([a-z-][a-z0-9-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))

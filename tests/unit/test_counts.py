@@ -8,13 +8,12 @@ from typing import Any
 
 import pytest
 
-from lakegate.contracts.judge.counts import Counts
-from lakegate.contracts.judge.judgement import counts_of, judge
-from lakegate.contracts.judge.measured_numbers import ReportedNumbers
-from lakegate.contracts.model.policy import Mode, OnReject, Policy
-from lakegate.contracts.plan.check import Unit
-from lakegate.contracts.plan.metrics import Metric
-from lakegate.contracts.plan.result import Measured, Measurement
+from lakegate.contract.delivery_policy import Mode, OnReject, Policy
+from lakegate.plan.check import Unit
+from lakegate.plan.metrics import Metric
+from lakegate.plan.result import Measured, Measurement
+from lakegate.verdict.measured_values import ReportedNumbers
+from lakegate.verdict.verdict import Counts, counts_of, judge
 from tests.unit.test_verdict import BAD, CLEAN, answer, check, measured, plan
 
 BY_ROWS = Policy(on_reject=OnReject.ROWS)

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from lakegate.contracts.compile.rules.strftime import compile_format
-from lakegate.contracts.plan.check import Unit
-from lakegate.infra.local.clone import ROOT
+from lakegate.extension_points import ROOT
+from lakegate.patterns.date_formats import compile_format
+from lakegate.plan.check import Unit
 from tests.reference.tables import DOCS, TABLES, between
 
 
@@ -46,7 +46,7 @@ def test_the_directives_of_dates_are_listed() -> None:
 @pytest.mark.parametrize(("schema", "key", "column"), [("odcs-3.2.0", "logicalType", 2), ("dcs-1.2.1", "FieldType", 4)])
 def test_every_type_of_a_standard_stands_in_the_table(schema: str, key: str, column: int) -> None:
     """Of each type that an official schema knows, docs/types.md names the logical type."""
-    document = json.loads((ROOT / f"contracts/schemas/official/{schema}.json").read_text())
+    document = json.loads((ROOT / f"lakegate/schemas/official/{schema}.json").read_text())
     lines = TABLES["types.md#words"].splitlines()[2:]
     listed = {word.strip(" `") for line in lines for word in line.split("|")[column].split(",")}
 

@@ -12,16 +12,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.door.refusals import refusals, refused_rules
-from lakegate.contracts.door.terms import Terms, terms_of
-from lakegate.contracts.judge.counts import BrokenRule
-from lakegate.contracts.lake.states import Outcome, State
-from lakegate.contracts.lake.workflow import PUSH
-from lakegate.contracts.lint.examine import read
-from lakegate.contracts.model.policy import Additional, DeliveryUnit, Duplicates, Mode, OnReject, Policy
-from lakegate.contracts.model.storage import Compression, Csv
-from lakegate.contracts.plan.plan import Plan
-from lakegate.contracts.plan.serialization import canonical, encode
+from lakegate.admission.refusals import refusals, refused_rules
+from lakegate.contract.delivery_policy import Additional, DeliveryUnit, Duplicates, Mode, OnReject, Policy
+from lakegate.contract.file_formats import Compression, Csv
+from lakegate.gate.delivery.delivery_terms import Terms, terms_of
+from lakegate.gate.delivery.protocol import PUSH, Outcome, State
+from lakegate.json_codec import canonical, encode
+from lakegate.lints.linter import read
+from lakegate.plan.plan import Plan
+from lakegate.verdict.verdict import BrokenRule
 from tests.reference.cases import only_plan
 
 if TYPE_CHECKING:

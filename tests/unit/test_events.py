@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lakegate.functions.events.decode import decode
-from lakegate.functions.events.hints import (
+from lakegate.aws.lambda_events import (
     Decoded,
     InvocationEnded,
     JobMoved,
@@ -21,6 +20,7 @@ from lakegate.functions.events.hints import (
     ObjectSeen,
     RefusalReason,
     Unintelligible,
+    decode,
 )
 
 if TYPE_CHECKING:

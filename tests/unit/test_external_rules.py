@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.compile.dataset import compile_plan
-from lakegate.contracts.compile.external import LONGEST_RULE, AnsweredTechnology, bound_rules, with_validators
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.lake.validators import ValidatorService, read_service, service_of
-from lakegate.contracts.lint.examine import read
-from lakegate.contracts.plan.check import NONE, Metric, Tier, Unit
-from lakegate.contracts.plan.external import ExternalRule
-from lakegate.contracts.plan.plan import Plan
+from lakegate.errors import InputError
+from lakegate.features.external_validators.external_rules import LONGEST_RULE, bound_rules, with_validators
+from lakegate.features.external_validators.registered_validators import ValidatorService, read_service, service_of
+from lakegate.lints.linter import read
+from lakegate.plan.check import NONE, Tier, Unit
+from lakegate.plan.external_rule import AnsweredTechnology, ExternalRule
+from lakegate.plan.metrics import Metric
+from lakegate.plan.plan import Plan
+from lakegate.rules.compile_plan import compile_plan
 
 if TYPE_CHECKING:
-    from lakegate.contracts.model.contract import Contract
+    from lakegate.contract.contract_model import Contract
 
 ANSWERED = {"greatexpectations": AnsweredTechnology("GreatExpectations", "gx")}
 INCREASING = "expect_column_values_to_be_increasing"

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from lakegate.contracts.door.file_signatures import BOM, UnreadableError, promised, settled
-from lakegate.contracts.door.header import HEAD, text_of
-from lakegate.contracts.model.storage import Compression, Csv, Format, Storage
-from lakegate.contracts.plan.result import Unreadable
+from lakegate.admission.file_signatures import BOM, UnreadableError, promised, settled
+from lakegate.admission.header import HEAD, text_of
+from lakegate.contract.file_formats import Compression, Csv, Format, Storage
+from lakegate.plan.result import Unreadable
 from tests.deliveries.refusal import refusal_of
 
 TEXT = b'{"id": 1}\n'

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.contracts.errors import LakegateError
-from lakegate.contracts.lake.lifecycle import Line
-from lakegate.contracts.lake.subscriptions import subscribed
-from lakegate.functions import completion, edge, intake, notify, sweep
-from lakegate.functions.bootstrap import bootstrap
-from lakegate.functions.edge import HandlerError
-from lakegate.functions.logs import of_error, shape
-from lakegate.functions.ports.errors import PortError, Throttled, Unfinished
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.settings import read
-from lakegate.functions.workload import Message, State, workload_id
+from functions import completion_handler, intake_handler, notify_handler, sweep_handler
+from lakegate.aws import lambda_runtime
+from lakegate.aws.lambda_runtime import HandlerError, of_error, shape
+from lakegate.aws.settings import read
+from lakegate.aws.wiring import bootstrap
+from lakegate.errors import LakegateError, PortError, Throttled, Unfinished
+from lakegate.gate.datasets.lifecycle import Line
+from lakegate.gate.datasets.subscriptions import subscribed
+from lakegate.gate.delivery.delivery_row import workload_id
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.ports import Address, Message
 from tests.fakes import Memory
 
 if TYPE_CHECKING:
@@ -106,13 +106,13 @@ def stand(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -
         clock=memory.clock,
     )
     stand = Stand(memory, capsys)
-    for module in (intake, completion, sweep, notify):
+    for module in (intake_handler, completion_handler, sweep_handler, notify_handler):
         monkeypatch.setattr(module, "dependencies", lambda: dependencies)
         handler = module.LOG._logger.handlers[0]  # noqa: SLF001 - Powertools shows its stream nowhere else
         stand.logs[module.__name__] = io.StringIO()
         monkeypatch.setattr(handler, "stream", stand.logs[module.__name__])
     yield stand
-    edge.INVOCATION.set(None)
+    lambda_runtime.INVOCATION.set(None)
 
 
 def created(key: str) -> str:
@@ -149,7 +149,7 @@ def test_a_landed_object_is_taken_in(stand: Stand) -> None:
     """An object that no route covers is quarantined on its first event."""
     workload = stand.land("in/orders.csv")
 
-    assert failed(call(intake.handler, sqs(created("in/orders.csv")))) == []
+    assert failed(call(intake_handler.handler, sqs(created("in/orders.csv")))) == []
     assert stand.memory.rows.get(workload).state is State.QUARANTINED
 
 
@@ -157,7 +157,7 @@ def test_a_message_fails_alone(stand: Stand) -> None:
     """Poison in a batch is given back by its id, and the others are taken in."""
     workloads = [stand.land(key) for key in ("1", "3")]
     answer = call(
-        intake.handler, sqs(created("1"), "{", created("3"), created("1").replace("landing", "another-bucket"))
+        intake_handler.handler, sqs(created("1"), "{", created("3"), created("1").replace("landing", "another-bucket"))
     )
 
     assert failed(answer) == ["m1", "m3"]
@@ -170,13 +170,13 @@ def test_a_bad_record_fails_its_message_after_the_good_ones(stand: Stand) -> Non
     record = {"eventVersion": "2.1", "eventSource": "aws:s3", "eventName": "ObjectCreated:Put"}
     good = {**record, "s3": {"bucket": {"name": "landing"}, "object": {"key": "2"}}}
 
-    assert failed(call(intake.handler, sqs(json.dumps({"Records": [record, good]})))) == ["m0"]
+    assert failed(call(intake_handler.handler, sqs(json.dumps({"Records": [record, good]})))) == ["m0"]
     assert stand.memory.rows.get(workload).state is State.QUARANTINED
 
 
 def test_why_a_message_failed_stands_in_its_line(stand: Stand) -> None:
     """What cannot be understood is logged with its reason, its place and the id of its message, and counted."""
-    call(intake.handler, sqs("{", moved("00f1"), '{"Event": "s3:TestEvent"}'))
+    call(intake_handler.handler, sqs("{", moved("00f1"), '{"Event": "s3:TestEvent"}'))
     lines = [(line["message_id"], line["reason"], line["at"]) for line in stand.lines() if line["level"] == "ERROR"]
     metrics = {name: value for line in stand.metrics() for name, value in line.items() if name != "_aws"}
 
@@ -192,7 +192,7 @@ def test_a_copy_that_goes_on_later_is_no_error(stand: Stand, monkeypatch: pytest
 
     stand.land("in/orders.csv")
     monkeypatch.setattr(stand.memory.objects, "copy", long)
-    answer = call(intake.handler, sqs(created("in/orders.csv")))
+    answer = call(intake_handler.handler, sqs(created("in/orders.csv")))
     metrics = stand.metrics()[0]
 
     assert failed(answer) == ["m0"]
@@ -208,7 +208,7 @@ def test_a_job_run_of_nobody_is_done(stand: Stand) -> None:
     """A run that EMR does not know, or that is none of ours, is not a failure."""
     run = stand.memory.jobs.start({"clientToken": "t", "name": "somebody"})
 
-    assert failed(call(completion.handler, sqs(moved("00f1"), moved(run.replace("-", ""))))) == []
+    assert failed(call(completion_handler.handler, sqs(moved("00f1"), moved(run.replace("-", ""))))) == []
     assert {"00f1", "run1"} == {line["run"] for line in stand.lines()}
 
 
@@ -216,9 +216,9 @@ def test_a_sweep_finds_what_no_event_announced(stand: Stand) -> None:
     """An object whose every event was lost is taken in by the next sweep, and reported by the next notify."""
     workload = stand.land("in/orders.csv")
 
-    assert call(sweep.handler, {})["failures"] == 0
+    assert call(sweep_handler.handler, {})["failures"] == 0
     assert stand.memory.rows.get(workload).state is State.QUARANTINED
-    assert call(notify.handler, {}) == {"unsent": 0}
+    assert call(notify_handler.handler, {}) == {"unsent": 0}
     written = stand.written()
     assert '"DeliveriesQuarantined":[1.0]' in written
     assert written.count('"DeliverySeconds":[') == 1
@@ -236,8 +236,8 @@ def test_a_delivery_is_measured_once(stand: Stand) -> None:
     for number, body in enumerate(bodies):
         message = Message(f"m{number}", "w", "published", json.dumps(body), now - timedelta(minutes=5))
         stand.memory.rows.post(message)
-    call(notify.handler, {})
-    call(notify.handler, {})
+    call(notify_handler.handler, {})
+    call(notify_handler.handler, {})
     measured = [line for line in stand.written().splitlines() if "DeliveriesPublished" in line]
 
     assert len(measured) == 1
@@ -258,7 +258,7 @@ def test_a_failure_is_logged_and_counted(stand: Stand, monkeypatch: pytest.Monke
 
     monkeypatch.setattr(stand.memory.rows, "create", refuse)
 
-    assert call(sweep.handler, {}) == {"looked_at": 1, "failures": 1}
+    assert call(sweep_handler.handler, {}) == {"looked_at": 1, "failures": 1}
     assert [(line["error"], line["detail"]) for line in stand.lines()] == [("LakegateError", "refused")]
 
 
@@ -266,7 +266,7 @@ def test_a_channel_is_tested_by_the_function(stand: Stand) -> None:
     """One test message is sent, or the answer states why not, in words without an address; the outbox waits meanwhile."""
     stand.memory.channels.broken["slack:b"] = PortError("secret-malformed")
 
-    assert [call(notify.handler, {"test": name}) for name in ("slack:a", "slack:b", "slack:https://x")] == [
+    assert [call(notify_handler.handler, {"test": name}) for name in ("slack:a", "slack:b", "slack:https://x")] == [
         {"delivered": True, "error": ""},
         {"delivered": False, "error": "PortError: secret-malformed"},
         {
@@ -288,7 +288,7 @@ def test_notifications_and_failing_channels_are_counted(stand: Stand) -> None:
     stand.memory.rows.post(Message("m", "", "deprecated", body, stand.memory.clock.now(), "a/b_v1"))
     stand.memory.channels.broken["slack:b"] = PortError("http-404")
 
-    assert call(notify.handler, {}) == {"unsent": 0}
+    assert call(notify_handler.handler, {}) == {"unsent": 0}
     written = stand.written()
     assert ('"Notifications":[1.0]' in written, '"Undelivered":[1.0]' in written, '"DeadNotices":[0.0]' in written) == (
         True,
@@ -303,14 +303,14 @@ def test_notifications_and_failing_channels_are_counted(stand: Stand) -> None:
 def test_what_could_not_be_sent_is_logged_and_counted(stand: Stand, monkeypatch: pytest.MonkeyPatch) -> None:
     """A message that could not be sent waits on, with a log line that has the reason."""
     stand.land("in/orders.csv")
-    call(sweep.handler, {})
+    call(sweep_handler.handler, {})
 
     def full(_: Any) -> None:
         raise Throttled("PutEvents: ThrottlingException")
 
     monkeypatch.setattr(stand.memory.notifier, "send", full)
 
-    assert call(notify.handler, {}) == {"unsent": 1}
+    assert call(notify_handler.handler, {}) == {"unsent": 1}
     assert [(line["error"], line["detail"]) for line in stand.lines() if line["message"] == "Unsent"] == [
         ("Throttled", "PutEvents: ThrottlingException")
     ]
@@ -324,9 +324,9 @@ def test_a_defect_leaves_no_producer_text(stand: Stand, monkeypatch: pytest.Monk
 
     stand.land(f"in/{CANARY}.csv")
     monkeypatch.setattr(stand.memory.objects, "versions", defect)
-    answer = call(intake.handler, sqs(created(f"in/{CANARY}.csv")))
+    answer = call(intake_handler.handler, sqs(created(f"in/{CANARY}.csv")))
     with pytest.raises(HandlerError) as raised:
-        call(sweep.handler, {})
+        call(sweep_handler.handler, {})
 
     assert failed(answer) == ["m0"]
     assert (str(raised.value), raised.value.__cause__) == ("KeyError", None)
@@ -337,7 +337,7 @@ def test_a_defect_leaves_no_producer_text(stand: Stand, monkeypatch: pytest.Monk
 def test_hostile_keys_are_one_line_of_ascii(stand: Stand) -> None:
     """Whatever an object is called, a message about it writes lines of JSON in printable ASCII without the name."""
     keys = sorted({key for kind in KEYS.values() for key in kind})
-    call(intake.handler, sqs(*map(created, keys)))
+    call(intake_handler.handler, sqs(*map(created, keys)))
     written = stand.written()
 
     assert len(keys) == sum(line["message"] == "taken" for line in stand.lines())
@@ -349,9 +349,9 @@ def test_hostile_keys_are_one_line_of_ascii(stand: Stand) -> None:
 def test_no_sink_shows_what_a_producer_wrote(stand: Stand) -> None:
     """A canary in key and data is in no line, no metric, no message and no block."""
     workload = stand.land(f"in/{CANARY}.csv", CANARY.encode())
-    call(intake.handler, sqs(created(f"in/{CANARY}.csv")))
-    call(sweep.handler, {})
-    call(notify.handler, {})
+    call(intake_handler.handler, sqs(created(f"in/{CANARY}.csv")))
+    call(sweep_handler.handler, {})
+    call(notify_handler.handler, {})
     messages = [str(message) for message in stand.memory.notifier.sent]
     blocks = [str(block) for chain in stand.memory.ledger.chains.values() for block in chain]
 
@@ -382,28 +382,28 @@ def test_an_error_never_raised_has_no_place() -> None:
 
 def test_the_time_left_is_that_of_the_invocation(stand: Stand) -> None:
     """Copies see how long the invocation under way may go on; without one, there is no end."""
-    before = edge.remaining()
-    call(intake.handler, sqs())
+    before = lambda_runtime.remaining()
+    call(intake_handler.handler, sqs())
 
-    assert (float("inf"), 90.0, {}) == (before, edge.remaining(), stand.memory.rows.rows)
+    assert (float("inf"), 90.0, {}) == (before, lambda_runtime.remaining(), stand.memory.rows.rows)
 
 
 def test_the_gate_is_made_once_and_calls_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """A cold start reads the environment and makes the gate without a call to AWS, and without credentials."""
     for name, value in ENVIRONMENT.items():
         monkeypatch.setenv(name, value)
-    edge.dependencies.cache_clear()
-    dependencies = edge.dependencies()
+    lambda_runtime.dependencies.cache_clear()
+    dependencies = lambda_runtime.dependencies()
 
-    assert dependencies is edge.dependencies()
+    assert dependencies is lambda_runtime.dependencies()
     assert (dependencies.places.landing, dependencies.places.lake) == ("landing", "lake")
-    edge.dependencies.cache_clear()
+    lambda_runtime.dependencies.cache_clear()
 
 
 @pytest.mark.parametrize("condition", ["Success", "RetriesExhausted"])
 def test_completion_understands_the_end_of_an_invocation(stand: Stand, condition: str) -> None:
     """The judge function's own destination leads to its queue; a workload that nobody knows is nobody's."""
-    answer = call(completion.handler, sqs(invocation_ended("ab" * 32, condition)))
+    answer = call(completion_handler.handler, sqs(invocation_ended("ab" * 32, condition)))
 
     assert failed(answer) == []
     assert [line["invocation"] for line in stand.lines() if "invocation" in line] == [
@@ -413,7 +413,7 @@ def test_completion_understands_the_end_of_an_invocation(stand: Stand, condition
 
 def test_intake_refuses_the_end_of_an_invocation(stand: Stand) -> None:
     """A record in the wrong queue is misrouted."""
-    answer = call(intake.handler, sqs(invocation_ended("ab" * 32, "Success")))
+    answer = call(intake_handler.handler, sqs(invocation_ended("ab" * 32, "Success")))
 
     assert failed(answer) == ["m0"]
     assert [line["reason"] for line in stand.lines() if "reason" in line] == ["misrouted"]

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from lakegate.contracts.door.file_signatures import UnreadableError
-from lakegate.contracts.door.header import HEAD, columns_of, first_line, text_of
-from lakegate.contracts.judge.column_causes import differ_in
-from lakegate.contracts.judge.no_header import why_no_keys
-from lakegate.contracts.model.storage import Csv, Storage
-from lakegate.contracts.plan.result import Columns
+from lakegate.admission.file_signatures import UnreadableError
+from lakegate.admission.header import HEAD, columns_of, differ_in, first_line, text_of, why_no_keys
+from lakegate.contract.file_formats import Csv, Storage
+from lakegate.plan.result import Columns
 from tests.deliveries.refusal import refusal_of
 
 PLAIN = Csv()

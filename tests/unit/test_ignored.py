@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.contracts.door.ignored import IGNORED, is_ignored
-from lakegate.functions.settings import DEFAULTS
+from lakegate.admission.refusals import IGNORED, is_ignored
+from lakegate.aws.settings import DEFAULTS
 
 PAGE = (Path(__file__).parents[2] / "docs/producer.md").read_text()
 LETTERS = st.text(st.characters(min_codepoint=97, max_codepoint=122), min_size=1, max_size=8)

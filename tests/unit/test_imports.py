@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.infra.local.clone import ROOT
+from lakegate.extension_points import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +33,7 @@ HEAVY = {
 LIST = """
 import json, sys
 import lakegate.functions.{}
-from lakegate.functions.adapters.clients import _client
+from lakegate.aws.clients import _client
 print(json.dumps([sorted(sys.modules), _client.cache_info().currsize]))
 """
 
@@ -60,11 +60,7 @@ def test_intake_starts_without_the_verdict() -> None:
     """What only a result needs is loaded with the first result."""
     modules, _ = started("intake")
 
-    assert (
-        set()
-        == {"lakegate.contracts.judge.judgement", "lakegate.contracts.plan.plan", "lakegate.contracts.schemas"}
-        & modules
-    )
+    assert set() == {"lakegate.verdict.verdict", "lakegate.plan.plan", "lakegate.json_codec"} & modules
 
 
 CHECK = """

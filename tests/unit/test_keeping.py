@@ -9,9 +9,9 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError
 
-from lakegate.contracts.errors import InputError
-from lakegate.spark_jobs import keeping, store, uploads
-from lakegate.spark_jobs.store import Buckets
+from lakegate.errors import InputError
+from lakegate.job import job_storage
+from lakegate.job.job_storage import Buckets
 from tests.fakes.quick_moto import quick_aws
 
 if TYPE_CHECKING:
@@ -25,12 +25,12 @@ MIB = 1 << 20
 @pytest.fixture
 def client(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """S3, where a file above 6 MiB goes in parts of 5 MiB."""
-    monkeypatch.setattr(uploads, "WHOLE", 6 * MIB)
-    monkeypatch.setattr(uploads, "PART", 5 * MIB)
+    monkeypatch.setattr(job_storage, "WHOLE", 6 * MIB)
+    monkeypatch.setattr(job_storage, "PART", 5 * MIB)
     with quick_aws():
         s3 = boto3.client("s3", "us-east-1")
         s3.create_bucket(Bucket=LAKE)
-        monkeypatch.setattr(store, "_buckets", lambda: Buckets(s3))
+        monkeypatch.setattr(job_storage, "_buckets", lambda: Buckets(s3))
         yield s3
 
 
@@ -44,7 +44,7 @@ def written(folder: Path, size: int) -> tuple[Path, bytes]:
 def test_a_file_is_stored_whole(client: Any, tmp_path: Path, size: int, parts: int) -> None:
     """Whatever its size; what is returned is the ETag of the object."""
     path, content = written(tmp_path, size)
-    etag = keeping.keep(path, URI)
+    etag = job_storage.keep(path, URI)
     found = client.get_object(Bucket=LAKE, Key=URI.removeprefix("s3://lake/"))
 
     assert found["Body"].read() == content
@@ -58,14 +58,14 @@ def test_a_task_that_is_repeated_leaves_the_first_object(client: Any, tmp_path: 
     path, _ = written(tmp_path, size)
     conditions: list[str] = []
     client.meta.events.register("before-call.s3", lambda params, **_: conditions.append(params["headers"]))
-    first = keeping.keep(path, URI)
+    first = job_storage.keep(path, URI)
     ends = [each for each in conditions if each.get("If-None-Match") == "*"]
 
     assert len(ends) == 1
-    assert keeping.keep(path, URI) == first
+    assert job_storage.keep(path, URI) == first
     for other in (size, size + 1, size - 1):
         with pytest.raises(InputError, match="answered before"):
-            keeping.keep(written(tmp_path, other)[0], URI)
+            job_storage.keep(written(tmp_path, other)[0], URI)
 
 
 def test_an_upload_that_fails_leaves_no_parts(client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,7 +76,7 @@ def test_an_upload_that_fails_leaves_no_parts(client: Any, tmp_path: Path, monke
 
     monkeypatch.setattr(client, "complete_multipart_upload", refused)
     with pytest.raises(OSError, match="S3 answers SlowDown"):
-        keeping.keep(written(tmp_path, 7 * MIB)[0], URI)
+        job_storage.keep(written(tmp_path, 7 * MIB)[0], URI)
 
     assert "Uploads" not in client.list_multipart_uploads(Bucket=LAKE)
 
@@ -85,8 +85,8 @@ def test_a_file_of_this_machine_is_stored_beside_others(tmp_path: Path) -> None:
     """By its SHA-256; never over another one."""
     path, content = written(tmp_path, 100)
     uri = (tmp_path / "kept" / "state.bin").as_uri()
-    etag = keeping.keep(path, uri)
+    etag = job_storage.keep(path, uri)
 
     assert (tmp_path / "kept" / "state.bin").read_bytes() == content
     assert [each.name for each in (tmp_path / "kept").iterdir()] == ["state.bin"]
-    assert keeping.keep(path, uri) == etag
+    assert job_storage.keep(path, uri) == etag

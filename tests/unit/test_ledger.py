@@ -14,42 +14,45 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from lakegate.cli.signing import signatures_by
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.lake import ledger
-from lakegate.contracts.lake.block import (
+from lakegate.cli.datasets.verify_command import signatures_by
+from lakegate.errors import InputError
+from lakegate.gate.delivery.people_decisions import Waiver
+from lakegate.gate.ledger import verification
+from lakegate.gate.ledger.blocks import (
     FORMAT,
     GENESIS,
+    KINDS,
     MARKED,
+    MAX_INTEGER,
     SLICED,
     WAIVED,
     Block,
     BlockKind,
+    LedgerObject,
+    Record,
     canonical,
     canonical_json,
     digest,
+    event_id,
     from_json,
     to_json,
 )
-from lakegate.contracts.lake.block_parts import MAX_INTEGER, LedgerObject
-from lakegate.contracts.lake.ledger import ChainFault, Wrong, verify_signed
-from lakegate.contracts.lake.records import KINDS, Record, event_id
-from lakegate.contracts.lake.signatures import SignedText
-from lakegate.contracts.lake.waiver import Waiver
+from lakegate.gate.ledger.signatures import SignedText
+from lakegate.gate.ledger.verification import ChainFault, Wrong, verify_signed
 from tests.unit import ledger_page
 from tests.unit.ledger_chain import CHAIN, RECORD, STORED, a_block, a_chain, verify_stored
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lakegate.contracts.lake.block import AnyBlock
+    from lakegate.gate.ledger.blocks import AnyBlock
 
 ROOT = Path(__file__).parents[2]
 VECTORS = json.loads((ROOT / "tests/unit/data/ledger/vectors.json").read_text())
 EXAMPLES: list[dict[str, Any]] = json.loads((ROOT / "contracts/examples/blocks.json").read_text())
 CONTENTS: dict[str, Any] = {each["kind"]: each["valid"]["content"] for each in EXAMPLES if "content" in each["valid"]}
 """Of a record of each kind."""
-SCHEMA = json.loads((ROOT / "contracts/schemas/block.json").read_text())
+SCHEMA = json.loads((ROOT / "lakegate/schemas/block.json").read_text())
 
 TWICE = [{"checksum": "", "key": "k", "size": 1, "version": "v"}] * 2
 
@@ -142,7 +145,7 @@ def test_a_chain_is_verified_in_one_pass(monkeypatch: pytest.MonkeyPatch) -> Non
         read.append(text)
         return from_json(text)
 
-    monkeypatch.setattr(ledger, "from_json", counted)
+    monkeypatch.setattr(verification, "from_json", counted)
     signed = (SignedText(canonical(each)) for each in chain)
 
     assert verify_signed(signed, chain[0].chain, signatures_by(None), digest(chain[-1])) == ()
@@ -333,7 +336,7 @@ def test_the_schema_and_the_code_refuse_the_same_blocks(document: dict[str, Any]
 def test_no_pattern_of_a_schema_allows_a_line_break_at_the_end() -> None:
     """`$` of Python also stands before a last line feed; of ECMA-262, which schemas follow, it does not."""
     names = ["block", "record", *(f"record-{kind}" for kind in KINDS)]
-    schemas = {name: (ROOT / f"contracts/schemas/{name}.json").read_text() for name in names}
+    schemas = {name: (ROOT / f"lakegate/schemas/{name}.json").read_text() for name in names}
     found = [(name, each) for name, text in schemas.items() for each in re.findall(r'"pattern": "(.+?)"', text)]
 
     assert len(found) > len(("previous", "system_time"))
@@ -385,7 +388,7 @@ def test_a_member_that_may_be_absent_is_not_empty(kind: str, member: str, empty:
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_content_of_a_record_is_closed_and_canonical(kind: str) -> None:
     """Each member is required and has a name in ASCII, others are refused, and there are no fractions: one form in RFC 8785."""
-    text = (ROOT / f"contracts/schemas/record-{kind}.json").read_text()
+    text = (ROOT / f"lakegate/schemas/record-{kind}.json").read_text()
     described = list(objects_of(json.loads(text)))
 
     assert described

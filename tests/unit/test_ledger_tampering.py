@@ -10,13 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.contracts.lake.block import (
-    GENESIS,
-    Block,
-    canonical,
-    digest,
-)
-from lakegate.contracts.lake.ledger import ChainFault, Wrong
+from lakegate.gate.ledger.blocks import GENESIS, Block, canonical, digest
+from lakegate.gate.ledger.verification import ChainFault, Wrong
 from tests.reference.sampling import FULL
 from tests.unit.ledger_chain import CHAIN, HEAD, RECORD, STORED, a_block, a_chain, verify, verify_stored
 

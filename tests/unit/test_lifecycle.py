@@ -12,34 +12,31 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.lake.lifecycle import (
+from lakegate.errors import InputError
+from lakegate.gate.datasets.lifecycle import (
     MIN_DEPRECATED,
     MIN_SUNSET,
+    WAY,
     Ending,
+    IllegalTransition,
     Line,
     Notice,
     StatusChange,
-    instant_of,
-    moment,
-    next_recorded,
-    refusal,
-    strictest,
-    warning,
-)
-from lakegate.contracts.lake.lifecycle import LineStatus as S
-from lakegate.contracts.lake.subscriptions import MOST, subscribed, teams, unsubscribed
-from lakegate.contracts.lake.transitions import (
-    WAY,
-    IllegalTransition,
     acknowledged,
     deprecate,
     drafted,
+    next_recorded,
     noticed,
     reactivate,
+    refusal,
     retire,
+    strictest,
     sunset,
+    warning,
 )
+from lakegate.gate.datasets.lifecycle import LineStatus as S
+from lakegate.gate.datasets.subscriptions import MOST, subscribed, teams, unsubscribed
+from lakegate.timestamps import instant_of, moment
 
 if TYPE_CHECKING:
     from collections.abc import Callable

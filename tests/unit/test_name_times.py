@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.contracts.model.name_times import LONGEST, pattern_of, time_in
+from lakegate.contract.name_times import LONGEST, pattern_of, time_in
 
 DAY = datetime(2026, 11, 24, tzinfo=UTC)
 

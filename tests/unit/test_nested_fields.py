@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from lakegate.contracts.compile.rules.constraints import with_parts
-from lakegate.contracts.compile.rules.nested_fields import NO_PARTS, NO_SHAPE, SEVERAL_LEVELS, shape_of
-from lakegate.contracts.lint.examine import read
-from lakegate.contracts.model.contract import Field, Origin, Rule
-from lakegate.contracts.model.types import LogicalType
-from lakegate.contracts.plan.plan import Plan, Shape
-from lakegate.contracts.plan.predicate import All, Not, Present
+from lakegate.contract.contract_model import NO_SHAPE, Field, Origin, Rule, Shape, shape_of
+from lakegate.contract.logical_types import LogicalType
+from lakegate.lints.linter import read
+from lakegate.plan.plan import Plan
+from lakegate.plan.predicates import All, Not, Present
+from lakegate.rules.compile_plan import NO_PARTS, SEVERAL_LEVELS
+from lakegate.rules.field_constraints import with_parts
 from tests.reference.cases import only_plan
 
 CONTRACT = """

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.lake.channels import channel_of
-from lakegate.contracts.lake.lifecycle import Line, Subscription, moment
-from lakegate.contracts.lake.notices import (
+from lakegate.errors import InputError
+from lakegate.features.notifications.channels import channel_of
+from lakegate.features.notifications.notices import (
     MAX_CAUSES,
     REMEMBERED,
     TRIES,
@@ -25,7 +24,9 @@ from lakegate.contracts.lake.notices import (
     retried,
     sent,
 )
-from lakegate.contracts.lake.subscriptions import subscribed, unsubscribed
+from lakegate.gate.datasets.lifecycle import Line, Subscription
+from lakegate.gate.datasets.subscriptions import subscribed, unsubscribed
+from lakegate.timestamps import moment
 
 START = datetime(2026, 1, 5, 12, tzinfo=UTC)
 EMPTY = ChannelNotice("shop/orders_v1", "slack:lakegate-channel-orders")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.infra.local.clone import ROOT
+from lakegate.extension_points import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.contracts.door.parts import (
+from lakegate.admission.multi_file_delivery import (
     FORMAT,
     MAX_BYTES,
     MAX_PARTS,
@@ -23,7 +23,7 @@ from lakegate.contracts.door.parts import (
     name_of,
     read_manifest,
 )
-from lakegate.contracts.errors import InputError
+from lakegate.errors import InputError
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)

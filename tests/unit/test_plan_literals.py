@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from lakegate.contracts.model.types import LogicalType
-from lakegate.contracts.plan.literals import holds
-from lakegate.contracts.plan.predicate import (
+from lakegate.contract.logical_types import LogicalType
+from lakegate.plan.predicates import (
     All,
     Length,
     Matches,
@@ -17,6 +16,7 @@ from lakegate.contracts.plan.predicate import (
     Present,
     Typed,
     Within,
+    holds,
 )
 
 TEXT, NUMBER, INTEGER, DATE, MOMENT = (

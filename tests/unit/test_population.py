@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.plan.check import Interval, Tier
-from lakegate.contracts.plan.metrics import Metric
-from lakegate.contracts.plan.population import Keys, Population, keys_of, population_of, predicates_of, tiers_of
-from lakegate.contracts.plan.predicate import Not, Present
+from lakegate.plan.check import Interval, Keys, Population, Tier, keys_of, population_of, predicates_of, tiers_of
+from lakegate.plan.metrics import Metric
+from lakegate.plan.predicates import Not, Present
 from tests.unit.test_verdict import check
 
 if TYPE_CHECKING:
-    from lakegate.contracts.plan.check import Check
+    from lakegate.plan.check import Check
 
 FILTER = Present("kind")
 DUPLICATES = check(metric=Metric.DUPLICATE_ROWS)

@@ -8,7 +8,7 @@ from importlib import import_module
 
 import pytest
 
-from lakegate.functions import ports
+from lakegate.gate import ports
 
 MODULES = sorted(each.name for each in pkgutil.iter_modules(ports.__path__))
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from lakegate.contracts.plan.predicate import All, Not, OneOf, Predicate, Present, fields_of
+from lakegate.plan.predicates import All, Not, OneOf, Predicate, Present, fields_of
 
 
 @pytest.mark.parametrize(

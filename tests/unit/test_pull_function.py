@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.functions import edge
-from lakegate.functions import pull as function
-from lakegate.functions.adapters.https_source import HttpsSource
-from lakegate.functions.adapters.sftp_source import SftpSource
-from lakegate.functions.adapters.transfers import S3Source
-from lakegate.functions.bootstrap import pull_adapters
-from lakegate.functions.edge import HandlerError
-from lakegate.functions.ports.errors import PortError
-from lakegate.functions.settings import read
+from functions import pull_handler
+from functions.pull_handler import pull_adapters
+from lakegate.aws import lambda_runtime
+from lakegate.aws.lambda_runtime import HandlerError
+from lakegate.aws.settings import read
+from lakegate.errors import PortError
+from lakegate.features.pull.https_source import HttpsSource
+from lakegate.features.pull.pull_sources import S3Source
+from lakegate.features.pull.sftp_source import SftpSource
 from tests.unit.adapters.test_delivery import settings
 from tests.unit.test_handlers import Context
 from tests.unit.usecases.pull_stage import LINE, PullStage, scheduled
@@ -29,17 +29,17 @@ if TYPE_CHECKING:
 def log(monkeypatch: pytest.MonkeyPatch) -> Iterator[io.StringIO]:
     """The log of the function."""
     found = io.StringIO()
-    monkeypatch.setattr(function.LOG._logger.handlers[0], "stream", found)  # noqa: SLF001 - Powertools shows it nowhere else
+    monkeypatch.setattr(pull_handler.LOG._logger.handlers[0], "stream", found)  # noqa: SLF001 - Powertools shows it nowhere else
     for name, value in settings("00app").items():
         monkeypatch.setenv(name, value)
     yield found
-    edge.INVOCATION.set(None)
+    lambda_runtime.INVOCATION.set(None)
 
 
 def run(stage: PullStage, monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
-    monkeypatch.setattr(function, "dependencies", lambda: stage.dependencies)
-    monkeypatch.setattr(function, "pull_adapters", lambda *_: (stage.source, stage.landing))
-    counts: dict[str, int] = function.handler({}, Context())
+    monkeypatch.setattr(pull_handler, "dependencies", lambda: stage.dependencies)
+    monkeypatch.setattr(pull_handler, "pull_adapters", lambda *_: (stage.source, stage.landing))
+    counts: dict[str, int] = pull_handler.handler({}, Context())
     return counts
 
 
@@ -73,9 +73,9 @@ def test_an_error_of_the_tick_is_logged_without_its_text(log: io.StringIO, monke
     def broken() -> None:
         raise ValueError("a secret")
 
-    monkeypatch.setattr(function, "dependencies", broken)
+    monkeypatch.setattr(pull_handler, "dependencies", broken)
     with pytest.raises(HandlerError, match="ValueError"):
-        function.handler({}, Context())
+        pull_handler.handler({}, Context())
 
     assert "a secret" not in log.getvalue()
 

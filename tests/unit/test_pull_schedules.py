@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lakegate.contracts.model.schedules import ScheduleError, schedule
+from lakegate.contract.schedules import ScheduleError, schedule
 
 NOW = datetime(2026, 2, 27, 10, 2, 30, tzinfo=UTC)
 

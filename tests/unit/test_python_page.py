@@ -15,10 +15,10 @@ import pytest
 import yaml
 
 import lakegate
-from lakegate.cli import contracts
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.schemas import validate
-from lakegate.infra.local.clone import ROOT
+from lakegate import contract_files
+from lakegate.errors import InputError
+from lakegate.extension_points import ROOT
+from lakegate.json_codec import validate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -129,7 +129,7 @@ def test_a_contract_is_read_and_compiled_once(data: object, monkeypatch: pytest.
     """Whatever is measured: a large contract is not compiled twice."""
     calls: list[str] = []
     for name in ("resolve", "compile_plan"):
-        monkeypatch.setattr(contracts, name, counted(getattr(contracts, name), calls, name))
+        monkeypatch.setattr(contract_files, name, counted(getattr(contract_files, name), calls, name))
 
     lakegate.check("orders.odcs.yaml", data)
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from lakegate.contracts.model.types import LogicalType
-from lakegate.contracts.plan.query import ID, Query, QueryColumn, QueryRelation
+from lakegate.contract.logical_types import LogicalType
+from lakegate.plan.check import ID, Query, QueryColumn, QueryRelation
 
 NUMBER = QueryColumn("id", LogicalType.INTEGER)
 OWN = QueryRelation("orders", (NUMBER, QueryColumn("n", LogicalType.STRING)), delivered=True)

@@ -8,7 +8,8 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.contracts.lake.routes import MAX_DEPTH, Route, candidates, covering
+from lakegate.gate.registry.contract_versions import Route
+from lakegate.gate.registry.routes import MAX_DEPTH, candidates, covering
 
 segments = st.text(st.characters(codec="utf-8", exclude_characters="/"), max_size=4)
 keys = st.lists(segments, min_size=1, max_size=40).map("/".join)

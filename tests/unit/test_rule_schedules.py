@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lakegate.contracts.compare.compare import compare
-from lakegate.contracts.compare.kinds import Bump
-from lakegate.contracts.compare.version import read_version
-from lakegate.contracts.compile.dataset import compile_plan
-from lakegate.contracts.judge.judgement import judge
-from lakegate.contracts.judge.outcomes import Status
-from lakegate.contracts.lint.examine import examine
-from lakegate.contracts.model.schedules import NICKNAMES, ScheduleError, of_cron, of_quartz, schedule, to_cron
-from lakegate.contracts.plan.plan import Plan
-from lakegate.contracts.plan.result import Result
+from lakegate.contract.schedules import NICKNAMES, ScheduleError, of_cron, of_quartz, schedule, to_cron
+from lakegate.diff.change_kinds import Bump
+from lakegate.diff.diff_contracts import compare
+from lakegate.diff.metadata_changes import read_version
+from lakegate.lints.linter import examine
+from lakegate.plan.plan import Plan
+from lakegate.plan.result import Result
+from lakegate.rules.compile_plan import compile_plan
+from lakegate.verdict.check_status import Status
+from lakegate.verdict.verdict import judge
 
 CONTRACT = """\
 apiVersion: v3.1.0

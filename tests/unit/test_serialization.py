@@ -7,19 +7,18 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.model.contract import Severity
-from lakegate.contracts.model.policy import Additional, Duplicates, Mode, OnReject
-from lakegate.contracts.model.storage import Csv
-from lakegate.contracts.model.types import LogicalType
-from lakegate.contracts.plan.check import Check, Interval, Tier, Unit
-from lakegate.contracts.plan.metrics import Metric
-from lakegate.contracts.plan.plan import Plan, PlanField
-from lakegate.contracts.plan.predicate import Predicate, Present
-from lakegate.contracts.plan.request import Request, StagedPart
-from lakegate.contracts.plan.result import Result
-from lakegate.contracts.plan.serialization import canonical, decode, digest, encode
-from lakegate.contracts.schemas import load, validate
+from lakegate.contract.contract_model import Severity
+from lakegate.contract.delivery_policy import Additional, Duplicates, Mode, OnReject
+from lakegate.contract.file_formats import Csv
+from lakegate.contract.logical_types import LogicalType
+from lakegate.errors import InputError
+from lakegate.json_codec import canonical, decode, digest, encode, load, validate
+from lakegate.plan.check import Check, Interval, Tier, Unit
+from lakegate.plan.metrics import Metric
+from lakegate.plan.plan import Plan, PlanField
+from lakegate.plan.predicates import Predicate, Present
+from lakegate.plan.request import Request, StagedPart
+from lakegate.plan.result import Result
 from tests.reference import strategies
 from tests.reference.sampling import sampled
 

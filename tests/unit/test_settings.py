@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from lakegate.contracts.errors import SetUpError
-from lakegate.contracts.lake.states import END_STATES
-from lakegate.functions.events.hints import RefusalReason
-from lakegate.functions.settings import DEFAULTS, PATTERNS, Settings, read
+from lakegate.aws.lambda_events import RefusalReason
+from lakegate.aws.settings import DEFAULTS, PATTERNS, Settings, read
+from lakegate.errors import SetUpError
+from lakegate.gate.delivery.protocol import END_STATES
 
 ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs/functions.md").read_text()

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.cli.signing import as_document, in_words, signatures_by
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.lake.block import GENESIS, canonical, canonical_json, digest, from_json
-from lakegate.contracts.lake.ledger import ChainFault, Wrong, verify_signed
-from lakegate.contracts.lake.signatures import (
+from lakegate.cli.datasets.verify_command import as_document, in_words, signatures_by
+from lakegate.errors import InputError
+from lakegate.gate.ledger.blocks import GENESIS, canonical, canonical_json, digest, from_json
+from lakegate.gate.ledger.signatures import (
     SPKI,
     ChainKey,
     Signature,
@@ -25,6 +24,7 @@ from lakegate.contracts.lake.signatures import (
     key_content,
     key_of_pem,
 )
+from lakegate.gate.ledger.verification import ChainFault, Wrong, verify_signed
 from tests.reference.sampling import FULL
 from tests.unit.ledger_chain import CHAIN, RECORD, STORED, a_block
 from tests.unit.signing import FORGER, ONE, TWO, key_record, signature_by, signed_chain

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from lakegate.infra.local.clone import ROOT
-from lakegate.infra.site.pages import OUTSIDE, copied, place_of, relinked
+from infra.site.pages import OUTSIDE, copied, place_of, relinked
+from lakegate.extension_points import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,7 +52,7 @@ def test_the_site_asks_no_other_host() -> None:
     [
         ("README.md", "[a](docs/producer.md)", "[a](producer.md)"),
         ("docs/producer.md", "[a](../README.md#documentation)", "[a](index.md#documentation)"),
-        ("docs/producer.md", "[a](../contracts/schemas/check.json)", "[a](source/contracts/schemas/check.json)"),
+        ("docs/producer.md", "[a](../lakegate/schemas/check.json)", "[a](source/lakegate/schemas/check.json)"),
         (
             "docs/decisions/README.md",
             "[a](../../CHANGELOG.md) [b](../rules.md)",
@@ -69,7 +69,7 @@ def test_links_lead_to_the_places_of_the_site(path: str, text: str, expected: st
 
 def test_what_pages_link_to_outside_docs_is_copied_and_exists() -> None:
     """The site holds every file that a page links to."""
-    assert "contracts/schemas/check.json" in copied(PAGES)
+    assert "lakegate/schemas/check.json" in copied(PAGES)
     assert [path for path in copied(PAGES) if not (ROOT / path).is_file()] == []
 
 

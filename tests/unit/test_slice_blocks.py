@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.lake.block import Block, BlockKind, digest, from_json, to_json
-from lakegate.contracts.lake.block_parts import LedgerObject, LedgerSlice
-from lakegate.contracts.lake.ledger import ChainFault, Wrong
+from lakegate.errors import InputError
+from lakegate.gate.ledger.blocks import Block, BlockKind, LedgerObject, LedgerSlice, digest, from_json, to_json
+from lakegate.gate.ledger.verification import ChainFault, Wrong
 from tests.unit.ledger_chain import a_block, verify, verify_stored
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from lakegate.contracts.compile.slices import event_time_misfit, misfits
-from lakegate.contracts.lint.examine import read
+from lakegate.features.odf.odf_settings import event_time_misfit, misfits
+from lakegate.lints.linter import read
 from tests.deliveries.delivery import plan_of
 
 HEAD = """\

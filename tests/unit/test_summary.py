@@ -7,19 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.contracts.door.summary import SummaryRefusal, read_summary, summary_refusals
-from lakegate.contracts.judge.judgement import judge
-from lakegate.contracts.judge.verdict import Verdict
-from lakegate.contracts.lint.examine import read
-from lakegate.contracts.model.policy import Mode, OnReject
-from lakegate.contracts.model.storage import Compression, Format, Storage
-from lakegate.contracts.plan.serialization import canonical
+from lakegate.contract.delivery_policy import Mode, OnReject
+from lakegate.contract.file_formats import Compression, Format, Storage
+from lakegate.features.announcements.data_summary import SummaryRefusal, read_summary, summary_refusals
+from lakegate.json_codec import canonical
+from lakegate.lints.linter import read
+from lakegate.verdict.verdict import Verdict, judge
 from tests.reference.cases import Case, good_cases, only_plan
 from tests.reference.evaluator import measure
 from tests.reference.lexical import parse
 
 if TYPE_CHECKING:
-    from lakegate.contracts.plan.plan import Plan
+    from lakegate.plan.plan import Plan
 
 CONTRACT = b"""apiVersion: v3.1.0
 kind: DataContract

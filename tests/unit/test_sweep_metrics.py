@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from lakegate.functions import edge, sweep
+from functions import sweep_handler
+from lakegate.aws import lambda_runtime
 from tests.unit.adapters.test_delivery import settings
 from tests.unit.test_handlers import Context
 from tests.unit.usecases.revalidation_stage import measured_hourly
@@ -22,15 +23,15 @@ def test_a_sweep_counts_how_measurements_ended(
     for name, value in settings("00app").items():
         monkeypatch.setenv(name, value)
     stage = measured_hourly()
-    monkeypatch.setattr(sweep, "dependencies", lambda: stage.env.dependencies)
+    monkeypatch.setattr(sweep_handler, "dependencies", lambda: stage.env.dependencies)
     for broken in (set[str](), {"once"}):
         stage.broken = broken
         stage.env.memory.clock.sleep(3_600)
         for _ in range(2):
-            sweep.handler({}, Context())
+            sweep_handler.handler({}, Context())
             stage.answer(stage.runs[-1])
             stage.env.memory.clock.sleep(360)
-    edge.INVOCATION.set(None)
+    lambda_runtime.INVOCATION.set(None)
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines() if "RevalidationsHeld" in line]
     names = ("RevalidationsHeld", "RevalidationsBroken", "RevalidationsFailed")
 
@@ -49,14 +50,14 @@ def test_a_sweep_counts_lines_that_are_paused_for_days(
     for name, value in settings("00app").items():
         monkeypatch.setenv(name, value)
     env = held("a", "b")
-    monkeypatch.setattr(sweep, "dependencies", lambda: env.dependencies)
+    monkeypatch.setattr(sweep_handler, "dependencies", lambda: env.dependencies)
     for hours in (71, 2):
         env.memory.clock.sleep(hours * 3_600)
-        sweep.handler({}, Context())
+        sweep_handler.handler({}, Context())
     resumed(env)
     env.memory.clock.sleep(60)
-    sweep.handler({}, Context())
-    edge.INVOCATION.set(None)
+    sweep_handler.handler({}, Context())
+    lambda_runtime.INVOCATION.set(None)
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines() if "LongPauses" in line]
 
     assert [each["LongPauses"] for each in lines] == [[0.0], [1.0], [0.0]]

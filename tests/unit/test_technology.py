@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from lakegate.contracts.judge.judgement import judge
-from lakegate.contracts.judge.technology import technologies
-from lakegate.contracts.plan.check import Unit
-from lakegate.contracts.plan.metrics import Metric
-from lakegate.contracts.plan.result import Measured, Measurement
+from lakegate.plan.check import Unit
+from lakegate.plan.metrics import Metric
+from lakegate.plan.result import Measured, Measurement
+from lakegate.report.dcm_results import technologies
+from lakegate.verdict.verdict import judge
 from tests.unit.test_verdict import CLEAN, answer, check, measured, plan
 
 JOB = {"spark": "3.5.8", "duckdb": "1.5.0", "deequ": "2.1.0-spark-3.5"}

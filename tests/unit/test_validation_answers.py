@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.judge.judgement import judge
-from lakegate.contracts.judge.outcomes import Status
-from lakegate.contracts.judge.technology import Technology, technologies
-from lakegate.contracts.judge.validations import (
+from lakegate.contract.contract_model import Severity
+from lakegate.contract.logical_types import LogicalType
+from lakegate.errors import InputError
+from lakegate.features.external_validators.external_rules import (
     RAISED,
     UNKNOWN,
     ExternalAnswer,
@@ -22,12 +21,14 @@ from lakegate.contracts.judge.validations import (
     merged,
     read_answer,
 )
-from lakegate.contracts.model.contract import Severity
-from lakegate.contracts.model.types import LogicalType
-from lakegate.contracts.plan.check import NONE, Check, Metric, Tier, Unit
-from lakegate.contracts.plan.external import ExternalRule
-from lakegate.contracts.plan.plan import Plan, PlanField
-from lakegate.contracts.plan.result import Measured, Measurement, Result, Unreadable
+from lakegate.plan.check import NONE, Check, Tier, Unit
+from lakegate.plan.external_rule import ExternalRule
+from lakegate.plan.metrics import Metric
+from lakegate.plan.plan import Plan, PlanField
+from lakegate.plan.result import Measured, Measurement, Result, Unreadable
+from lakegate.report.dcm_results import Technology, technologies
+from lakegate.verdict.check_status import Status
+from lakegate.verdict.verdict import judge
 
 NAME = "f" * 64
 ORDER = Check("order", "order", "custom", (), Metric.EXTERNAL, Unit.VALUE, Tier(NONE), Tier(NONE), wanted="in order")

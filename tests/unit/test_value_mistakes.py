@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from lakegate.contracts.judge.faults import SEEN_OF_A_LINE, readable_in, record_of, values_in
-from lakegate.contracts.judge.masks import cut, hexadecimal, mask
-from lakegate.contracts.judge.value_mistakes import MISTAKES, NULL_WORDS, form_of, remedy
-from lakegate.contracts.model.storage import Csv, Format, Storage
-from lakegate.contracts.model.types import LogicalType
-from lakegate.contracts.plan.result import ValueMistake
+from lakegate.admission.file_signatures import readable_in
+from lakegate.contract.file_formats import Csv, Format, Storage
+from lakegate.contract.logical_types import LogicalType
+from lakegate.plan.result import ValueMistake
+from lakegate.verdict.value_masks import cut, hexadecimal, mask
+from lakegate.verdict.value_mistakes import MISTAKES, NULL_WORDS, SEEN_OF_A_LINE, form_of, record_of, remedy, values_in
 
 SEMICOLON = Csv(delimiter=";")
 WRITTEN = {

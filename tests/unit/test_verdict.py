@@ -7,24 +7,16 @@ from decimal import Decimal
 
 import pytest
 
-from lakegate.contracts.judge.judgement import judge, row_rules
-from lakegate.contracts.judge.outcomes import Status
-from lakegate.contracts.judge.verdict import Verdict
-from lakegate.contracts.model.contract import Severity
-from lakegate.contracts.model.policy import Mode, Policy
-from lakegate.contracts.model.types import LogicalType
-from lakegate.contracts.plan.check import NONE, Check, Interval, Tier, Unit
-from lakegate.contracts.plan.metrics import Metric
-from lakegate.contracts.plan.plan import Plan, PlanField
-from lakegate.contracts.plan.predicate import Present, Typed, Within
-from lakegate.contracts.plan.result import (
-    Columns,
-    MalformedRecords,
-    Measured,
-    Measurement,
-    Result,
-    Unreadable,
-)
+from lakegate.contract.contract_model import Severity
+from lakegate.contract.delivery_policy import Mode, Policy
+from lakegate.contract.logical_types import LogicalType
+from lakegate.plan.check import NONE, Check, Interval, Tier, Unit
+from lakegate.plan.metrics import Metric
+from lakegate.plan.plan import Plan, PlanField
+from lakegate.plan.predicates import Present, Typed, Within
+from lakegate.plan.result import Columns, MalformedRecords, Measured, Measurement, Result, Unreadable
+from lakegate.verdict.check_status import Status
+from lakegate.verdict.verdict import Verdict, judge, row_rules
 
 CLEAN = Measured(of=10, failing=0, engine_passed=True)
 BAD = Measured(of=10, failing=3, engine_passed=False)

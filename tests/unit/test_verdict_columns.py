@@ -6,21 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from lakegate.contracts.judge.columns import of_header
-from lakegate.contracts.judge.judgement import early_rejections, judge, row_rules
-from lakegate.contracts.judge.verdict import Verdict
-from lakegate.contracts.model.contract import Severity
-from lakegate.contracts.model.policy import Additional, OnReject, Policy
-from lakegate.contracts.model.types import LogicalType
-from lakegate.contracts.plan.check import NONE, HeaderRequirement, Tier, Unit
-from lakegate.contracts.plan.metrics import Metric
-from lakegate.contracts.plan.plan import PlanField
-from lakegate.contracts.plan.predicate import Typed
-from lakegate.contracts.plan.result import (
-    Columns,
-    IncompatibleType,
-    Measured,
-)
+from lakegate.contract.contract_model import Severity
+from lakegate.contract.delivery_policy import Additional, OnReject, Policy
+from lakegate.contract.logical_types import LogicalType
+from lakegate.plan.check import NONE, HeaderRequirement, Tier, Unit
+from lakegate.plan.metrics import Metric
+from lakegate.plan.plan import PlanField
+from lakegate.plan.predicates import Typed
+from lakegate.plan.result import Columns, IncompatibleType, Measured
+from lakegate.verdict.check_status import of_header
+from lakegate.verdict.verdict import Verdict, early_rejections, judge, row_rules
 from tests.unit.test_verdict import BAD, CLEAN, answer, check, measured, plan, statuses, verdict
 
 

@@ -7,16 +7,12 @@ from decimal import Decimal
 
 import pytest
 
-from lakegate.contracts.judge.judgement import judge, row_rules
-from lakegate.contracts.judge.verdict import Verdict
-from lakegate.contracts.model.policy import OnReject, Policy
-from lakegate.contracts.plan.check import Check, Interval, Tier, Unit
-from lakegate.contracts.plan.metrics import Metric
-from lakegate.contracts.plan.predicate import Present
-from lakegate.contracts.plan.result import (
-    MalformedRecords,
-    Measured,
-)
+from lakegate.contract.delivery_policy import OnReject, Policy
+from lakegate.plan.check import Check, Interval, Tier, Unit
+from lakegate.plan.metrics import Metric
+from lakegate.plan.predicates import Present
+from lakegate.plan.result import MalformedRecords, Measured
+from lakegate.verdict.verdict import Verdict, judge, row_rules
 from tests.unit.test_verdict import BAD, CLEAN, answer, check, measured, plan, statuses, verdict
 
 

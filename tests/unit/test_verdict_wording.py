@@ -7,20 +7,14 @@ from fractions import Fraction
 
 import pytest
 
-from lakegate.contracts.judge.counts import BrokenRule
-from lakegate.contracts.judge.judgement import broken_rules, judge
-from lakegate.contracts.judge.measured_numbers import percent
-from lakegate.contracts.judge.outcomes import Status
-from lakegate.contracts.judge.verdict import Verdict
-from lakegate.contracts.model.contract import Severity
-from lakegate.contracts.plan.check import Interval, Tier, Unit
-from lakegate.contracts.plan.metrics import Metric
-from lakegate.contracts.plan.predicate import Present
-from lakegate.contracts.plan.result import (
-    Measured,
-    Measurement,
-    Unreadable,
-)
+from lakegate.contract.contract_model import Severity
+from lakegate.plan.check import Interval, Tier, Unit
+from lakegate.plan.metrics import Metric
+from lakegate.plan.predicates import Present
+from lakegate.plan.result import Measured, Measurement, Unreadable
+from lakegate.verdict.check_status import Status
+from lakegate.verdict.measured_values import percent
+from lakegate.verdict.verdict import BrokenRule, Verdict, broken_rules, judge
 from tests.unit.test_verdict import BAD, CLEAN, answer, check, measured, plan
 
 AT_LEAST_ONE = Interval(low=Decimal(1))

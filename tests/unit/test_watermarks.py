@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.judge.judgement import counts_of, judge
-from lakegate.contracts.lake.lifecycle import moment
-from lakegate.contracts.lake.watermarks import watermark_after
-from lakegate.contracts.model.policy import Mode, Policy, Treatment
-from lakegate.contracts.plan.result import Result
-from lakegate.contracts.plan.slices import Merged, MergedSnapshot, WrittenSlice
+from lakegate.contract.delivery_policy import Mode, Policy, Treatment
+from lakegate.errors import InputError
+from lakegate.gate.ledger.watermarks import watermark_after
+from lakegate.plan.result import Result
+from lakegate.plan.slice_order import Merged, MergedSnapshot, WrittenSlice
+from lakegate.timestamps import moment
+from lakegate.verdict.verdict import counts_of, judge
 from tests.unit.test_verdict import CLEAN, answer, check, measured, plan, statuses, verdict
 
 MAY = "2026-05-01T00:00:00.000000Z"

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.contracts import words
-from lakegate.contracts.judge.judgement import early_rejections, judge
-from lakegate.contracts.judge.no_header import why_no_header
-from lakegate.contracts.lint.examine import examine
-from lakegate.contracts.model.storage import Csv
-from lakegate.contracts.plan.result import Columns, Result
+from lakegate import text
+from lakegate.admission.header import why_no_header
+from lakegate.contract.file_formats import Csv
+from lakegate.lints.linter import examine
+from lakegate.plan.result import Columns, Result
+from lakegate.verdict.verdict import early_rejections, judge
 from tests.reference.cases import contract_of, only_plan, rule_of
 from tests.unit.compare.builder import document
 
@@ -41,7 +41,7 @@ LONG = [f"{number:0>200b}".replace("0", "a").replace("1", "b") for number in ran
 )
 def test_the_most_similar_word_is_found(word: str, known: list[str], found: str | None) -> None:
     """None where no word is similar."""
-    assert words.closest(word, known) == found
+    assert text.closest(word, known) == found
 
 
 @given(
@@ -49,7 +49,7 @@ def test_the_most_similar_word_is_found(word: str, known: list[str], found: str 
 )
 def test_a_word_without_one_letter_is_found(word: str, others: list[str], at: int) -> None:
     """Or another word that is at least as similar; never one that is not."""
-    found = words.closest(word[:at] + word[at + 1 :], [*others, word])
+    found = text.closest(word[:at] + word[at + 1 :], [*others, word])
 
     assert found is not None
     assert SequenceMatcher(None, found, word[:at] + word[at + 1 :], autojunk=False).ratio() >= 0.7
@@ -57,14 +57,14 @@ def test_a_word_without_one_letter_is_found(word: str, others: list[str], at: in
 
 def test_all_hints_of_a_block_share_their_work() -> None:
     """After it there is no hint; an inner block has no work of its own, and the next block has."""
-    with words.limited_hints(), words.limited_hints():
-        hints = [words.did_you_mean("qualty", ["quality"]) for _ in range(words.MAX_HINTS + 1)]
-    after = words.did_you_mean("qualty", ["quality"])
+    with text.limited_hints(), text.limited_hints():
+        hints = [text.did_you_mean("qualty", ["quality"]) for _ in range(text.MAX_HINTS + 1)]
+    after = text.did_you_mean("qualty", ["quality"])
 
     assert after == " Did you mean `quality`?"
-    assert hints == [after] * words.MAX_HINTS + [""]
-    with words.limited_hints():
-        assert words.did_you_mean("qualty", ["quality"]) == after
+    assert hints == [after] * text.MAX_HINTS + [""]
+    with text.limited_hints():
+        assert text.did_you_mean("qualty", ["quality"]) == after
 
 
 def _door() -> None:
@@ -97,12 +97,12 @@ def test_hostile_names_are_compared_letter_by_letter_within_a_bound(
             compared.append((len(self.a), len(self.b)))
             return super().ratio()
 
-    monkeypatch.setattr(words, "SequenceMatcher", Counting)
+    monkeypatch.setattr(text, "SequenceMatcher", Counting)
 
     hostile()
 
-    assert 0 < len(compared) <= 2 * words.MOST_WORK / words.LETTERS_WORK
-    assert max(map(max, compared)) <= words.LONGEST_SHOWN
+    assert 0 < len(compared) <= 2 * text.MOST_WORK / text.LETTERS_WORK
+    assert max(map(max, compared)) <= text.LONGEST_SHOWN
 
 
 NOUNS = (
@@ -117,14 +117,14 @@ LIMITS = {"most", "free"}
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
-        (words.counted(0, "row"), "0 rows"),
-        (words.counted(1, "row"), "1 row"),
-        (words.counted(2_000, "row"), "2,000 rows"),
-        (words.counted(1, "delivery is held", "deliveries are held"), "1 delivery is held"),
-        (words.counted(11, "delivery is held", "deliveries are held"), "11 deliveries are held"),
-        (words.limited("at least 1", "row"), "at least 1 row"),
-        (words.limited("at least 11", "character"), "at least 11 characters"),
-        (words.limited("more than 1 and at most 5", "row", " missing"), "more than 1 and at most 5 rows missing"),
+        (text.counted(0, "row"), "0 rows"),
+        (text.counted(1, "row"), "1 row"),
+        (text.counted(2_000, "row"), "2,000 rows"),
+        (text.counted(1, "delivery is held", "deliveries are held"), "1 delivery is held"),
+        (text.counted(11, "delivery is held", "deliveries are held"), "11 deliveries are held"),
+        (text.limited("at least 1", "row"), "at least 1 row"),
+        (text.limited("at least 11", "character"), "at least 11 characters"),
+        (text.limited("more than 1 and at most 5", "row", " missing"), "more than 1 and at most 5 rows missing"),
     ],
 )
 def test_what_is_counted_is_one_or_several(text: str, wanted: str) -> None:

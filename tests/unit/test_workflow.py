@@ -9,19 +9,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate import contracts
-from lakegate.cli.workflow import diagram, rows
-from lakegate.contracts.errors import ContractError
-from lakegate.contracts.lake.states import END_STATES, OUTCOMES, Bound, Operation, Outcome, State
-from lakegate.contracts.lake.workflow import ALTERNATIVES, PUSH, choices, workflow_of
-from lakegate.contracts.lint.workflow import read_workflow
-from lakegate.contracts.plan.serialization import encode
-from lakegate.contracts.plan.workflow import PlannedTransition, PlannedWorkflow
+from lakegate.contract import contract_model
+from lakegate.errors import ContractError
+from lakegate.features.workflows.workflow_command import diagram, rows
+from lakegate.features.workflows.workflow_document import ALTERNATIVES, choices, read_workflow, workflow_of
+from lakegate.gate.delivery.protocol import END_STATES, OUTCOMES, PUSH, Bound, Operation, Outcome, State
+from lakegate.json_codec import encode
+from lakegate.plan.planned_workflow import PlannedTransition, PlannedWorkflow
 
 if TYPE_CHECKING:
-    from lakegate.contracts.documents.scalars import Scalar
+    from lakegate.contract.documents.document_tree import Scalar
 
-EXAMPLE = Path(contracts.__file__).parent / "examples" / "workflows" / "once.yaml"
+EXAMPLE = Path(contract_model.__file__).parent / "examples" / "workflows" / "once.yaml"
 ONCE = PlannedWorkflow(
     "once@1.0.0",
     2,

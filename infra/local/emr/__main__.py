@@ -16,24 +16,28 @@ from typing import TYPE_CHECKING, Any, Final
 import botocore.session
 from botocore.config import Config
 
-from lakegate.contracts.errors import SetUpError
-from lakegate.infra.local.aws.guard import VARIABLE
-from lakegate.infra.local.emr.events import EventBridge, Reporter
-from lakegate.infra.local.emr.executor import Executor, Processes, Surroundings
-from lakegate.infra.local.emr.faults import Orders
-from lakegate.infra.local.emr.files import FileCache
-from lakegate.infra.local.emr.life import Life
-from lakegate.infra.local.emr.names import Home
-from lakegate.infra.local.emr.resident import Resident
-from lakegate.infra.local.emr.server import ServiceServer
-from lakegate.infra.local.emr.service import Service
-from lakegate.infra.local.emr.submit import Submitted
+from infra.local.aws.guard import VARIABLE
+from infra.local.emr.events import EventBridge, Reporter
+from infra.local.emr.executor import Executor, Processes, Surroundings
+from infra.local.emr.faults import Orders
+from infra.local.emr.files import FileCache
+from infra.local.emr.life import Life
+from infra.local.emr.names import Home
+from infra.local.emr.resident import Resident
+from infra.local.emr.server import ServiceServer
+from infra.local.emr.service import Service
+from infra.local.emr.submit import Submitted
+from lakegate.errors import SetUpError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 UNUSABLE: Final = 2
+
+
 SEATS: Final = 2 if (os.cpu_count() or 1) >= 4 else 1  # noqa: PLR2004 - a driver keeps two processors busy
+
+
 MODES: Final[Mapping[str, Callable[[Surroundings, argparse.Namespace], Executor]]] = {
     "resident": lambda around, options: Resident(around, options.seats, options.state_dir / "driver", options.memory),
     "submit": lambda around, options: Submitted(around, options.seats, options.memory),

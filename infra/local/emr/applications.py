@@ -6,19 +6,25 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from lakegate.infra.local.emr.states import ApplicationState
+from infra.local.emr.states import ApplicationState
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 MAXIMUM: Final = 15
 """Runs of one application at a time, where its scheduler configuration does not say."""
+
+
 QUEUE_MINUTES: Final = 360
+
+
 _DEFAULTS: Final[Mapping[str, Any]] = {
     "architecture": "X86_64",
     "autoStartConfiguration": {"enabled": True},
     "autoStopConfiguration": {"enabled": True, "idleTimeoutMinutes": 15},
 }
+
+
 SUMMARY: Final = (
     "name",
     "arn",

@@ -22,8 +22,8 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Final
 
-from lakegate.infra.local.emr.spark_env import SHELL, SUBMIT, submit_arguments
-from lakegate.infra.local.spark import LOG
+from infra.local.emr.spark_env import SHELL, SUBMIT, submit_arguments
+from lakegate.spark.local_spark import LOG
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -31,7 +31,11 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ORPHANED: Final = 70
+
+
 WITHOUT_JVM: Final = 71
+
+
 CRASHED: Final = 1
 
 

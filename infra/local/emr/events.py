@@ -14,20 +14,26 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from lakegate.infra.local.emr.faults import EventDelivery
-from lakegate.infra.local.emr.states import ENDS
+from infra.local.emr.faults import EventDelivery
+from infra.local.emr.states import ENDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mypy_boto3_events.client import EventBridgeClient
 
-    from lakegate.infra.local.emr.runs import Run
-    from lakegate.infra.local.emr.states import RunState
+    from infra.local.emr.runs import Run
+    from infra.local.emr.states import RunState
 
 SOURCE: Final = "aws.emr-serverless"
+
+
 APPLICATION: Final = "EMR Serverless Application State Change"
+
+
 RUN: Final = "EMR Serverless Job Run State Change"
+
+
 RETRY: Final = "EMR Serverless Job Run Retry"
 
 

@@ -10,16 +10,16 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
-from lakegate.infra.local.clone import ROOT
-from lakegate.infra.local.emr.stop import StoppedError
-from lakegate.infra.setup.pins import pinned_jars
+from infra.local.emr.stop import StoppedError
+from lakegate.extension_points import ROOT
+from lakegate.spark.local_spark import pinned_jars
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from lakegate.infra.local.emr.parameters import Parameters
-    from lakegate.infra.local.emr.stop import Stop
+    from infra.local.emr.parameters import Parameters
+    from infra.local.emr.stop import Stop
 
 KILLED: Final = -signal.SIGKILL
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
-from lakegate.infra.local.emr import errors
-from lakegate.infra.local.emr.errors import Invalid, ServiceError
-from lakegate.infra.local.emr.shapes import model
-from lakegate.infra.local.emr.states import RunState
+from infra.local.emr import errors
+from infra.local.emr.errors import Invalid, ServiceError
+from infra.local.emr.shapes import model
+from infra.local.emr.states import RunState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -131,7 +131,7 @@ def read_order(document: Mapping[str, Any]) -> FaultOrder:
 
 _ERRORS: Final = {
     kind.code: kind
-    for kind in (errors.ThrottlingError, errors.InternalServerError, errors.Conflict, errors.Absent, errors.Invalid)
+    for kind in (errors.ThrottlingError, errors.InternalServerError, errors.Conflict, errors.Absent, Invalid)
 }
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from mypy_boto3_s3.client import S3Client
 
-    from lakegate.infra.local.emr.runs import Run
+    from infra.local.emr.runs import Run
 
 LOGS: Final = ("stdout", "stderr")
 

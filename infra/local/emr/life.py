@@ -18,27 +18,29 @@ import traceback
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from lakegate.infra.local.emr import events
-from lakegate.infra.local.emr.executor import JobAttempt
-from lakegate.infra.local.emr.faults import RunEnd
-from lakegate.infra.local.emr.files import LOGS, UnreachableError
-from lakegate.infra.local.emr.names import now
-from lakegate.infra.local.emr.parameters import read_parameters
-from lakegate.infra.local.emr.runs import DETAILS, RunAttempt
-from lakegate.infra.local.emr.seats import Seats
-from lakegate.infra.local.emr.states import ENDS, RunState
-from lakegate.infra.local.emr.stop import StoppedError
+from infra.local.emr import events
+from infra.local.emr.executor import JobAttempt
+from infra.local.emr.faults import RunEnd
+from infra.local.emr.files import LOGS, UnreachableError
+from infra.local.emr.names import now
+from infra.local.emr.parameters import read_parameters
+from infra.local.emr.runs import DETAILS, RunAttempt
+from infra.local.emr.seats import Seats
+from infra.local.emr.states import ENDS, RunState
+from infra.local.emr.stop import StoppedError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from lakegate.infra.local.emr.applications import Application
-    from lakegate.infra.local.emr.executor import Executor
-    from lakegate.infra.local.emr.files import FileCache
-    from lakegate.infra.local.emr.runs import Run
+    from infra.local.emr.applications import Application
+    from infra.local.emr.executor import Executor
+    from infra.local.emr.files import FileCache
+    from infra.local.emr.runs import Run
 
 PATIENCE_SECONDS: Final = 20.0
 """A closing service waits so long for its runs to end."""
+
+
 _ADMITTED: Final = frozenset(RunState) - ENDS - {RunState.SUBMITTED, RunState.QUEUED}
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
-from lakegate.infra.local.emr.errors import Invalid
-from lakegate.infra.local.emr.parameters import read_parameters
+from infra.local.emr.errors import Invalid
+from infra.local.emr.parameters import read_parameters
 
 if TYPE_CHECKING:
-    from lakegate.infra.local.emr.listing import Members
+    from infra.local.emr.listing import Members
 
 MIN_MINUTES: Final = 5
+
+
 MAX_ATTEMPTS: Final = 10
 
 

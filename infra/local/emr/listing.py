@@ -5,15 +5,16 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING, Any, Final
 
-from lakegate.infra.local.emr.errors import Invalid
-from lakegate.infra.local.emr.states import RunState
+from infra.local.emr.errors import Invalid
+from infra.local.emr.states import RunState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lakegate.infra.local.emr.runs import Run
+    from infra.local.emr.runs import Run
 
 Members = dict[str, Any]
+
 
 PAGE: Final = 50
 

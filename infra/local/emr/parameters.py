@@ -6,12 +6,14 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from lakegate.infra.local.emr.errors import Invalid
+from infra.local.emr.errors import Invalid
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 _DRIVER: Final = "spark.emr-serverless.driverEnv."
+
+
 _OF_AWS: Final = (
     "spark.emr-serverless.",
     "spark.executor",
@@ -24,11 +26,19 @@ _OF_AWS: Final = (
     "spark.app.name",
 )
 """Settings of a size or place that one machine does not have: passed over."""
+
+
 _INTERPRETER: Final = frozenset({"PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"})
 """These name an interpreter inside an archive; here it is the service's own."""
+
+
 _STATIC: Final = ("spark.sql.extensions", "spark.sql.warehouse.dir", "spark.sql.catalogImplementation")
 """Settings of Spark SQL that a running session cannot change."""
+
+
 _FLAGS: Final = frozenset({"--verbose", "-v", "--supervise"})
+
+
 _LISTS: Final[Mapping[str, str]] = {
     "--py-files": "spark.submit.pyFiles",
     "--jars": "spark.jars",

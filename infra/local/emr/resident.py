@@ -14,21 +14,22 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from lakegate.infra.local.clone import ROOT
-from lakegate.infra.local.emr.executor import added_jars, kill_group
-from lakegate.infra.local.emr.stop import StoppedError
-from lakegate.infra.local.jars import jars
-from lakegate.infra.local.java import java_home
+from infra.local.emr.executor import added_jars, kill_group
+from infra.local.emr.stop import StoppedError
+from lakegate.extension_points import ROOT
+from lakegate.spark.local_spark import jars, java_home
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from lakegate.infra.local.emr.executor import JobAttempt, Surroundings
-    from lakegate.infra.local.emr.stop import Stop
+    from infra.local.emr.executor import JobAttempt, Surroundings
+    from infra.local.emr.stop import Stop
 
 CODE: Final = ("lakegate", "contracts", "engine", "spark_jobs")
 """Packages of this checkout that programs may import: when one changes, so must the driver."""
+
+
 LOST: Final = 1
 """Exit code of a program whose driver died without one."""
 
@@ -67,7 +68,7 @@ class Driver:
         startup = {"folder": str(folder), "memory": memory, "settings": dict(needs.settings), "jars": list(needs.jars)}
         with theirs, (folder / "driver.log").open("ab") as log:
             self._process = subprocess.Popen(  # noqa: S603 - our own module
-                [sys.executable, "-m", "lakegate.infra.local.emr.driver", str(theirs.fileno()), json.dumps(startup)],
+                [sys.executable, "-m", "infra.local.emr.driver", str(theirs.fileno()), json.dumps(startup)],
                 env=surroundings.environment(job),
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,

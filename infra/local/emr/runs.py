@@ -5,22 +5,28 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from lakegate.infra.local.emr.faults import RunFault
-from lakegate.infra.local.emr.states import RunState
-from lakegate.infra.local.emr.stop import Stop
+from infra.local.emr.faults import RunFault
+from infra.local.emr.states import RunState
+from infra.local.emr.stop import Stop
 
 if TYPE_CHECKING:
     from datetime import datetime
     from threading import Timer
 
-    from lakegate.infra.local.emr.applications import Application
+    from infra.local.emr.applications import Application
 
 MINUTES: Final = 720
 """A run's time limit where its request names none."""
+
+
 MINUTE: Final = 60.0
 """Seconds that a worker is billed at least (EMR Serverless API, ResourceUtilization)."""
+
+
 DETAILS: Final = 256
 """Characters that stateDetails may have."""
+
+
 _SUMMARY: Final = (
     "applicationId",
     "name",
@@ -37,6 +43,8 @@ _SUMMARY: Final = (
     "attemptCreatedAt",
     "attemptUpdatedAt",
 )
+
+
 _COPIED: Final = ("name", "configurationOverrides", "executionIamPolicy", "retryPolicy", "tags")
 """Members of the request that the run repeats."""
 

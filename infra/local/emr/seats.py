@@ -6,13 +6,13 @@ from collections import deque
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from lakegate.infra.local.emr.stop import StoppedError
+from infra.local.emr.stop import StoppedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from threading import Condition
 
-    from lakegate.infra.local.emr.stop import Stop
+    from infra.local.emr.stop import Stop
 
 
 class Seats:

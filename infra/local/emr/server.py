@@ -10,25 +10,23 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
-from lakegate.contracts.errors import SetUpError
-from lakegate.infra.local.aws.guard import is_local, is_trusted
-from lakegate.infra.local.emr.errors import (
-    AccessDeniedError,
-    InternalServerError,
-    Invalid,
-    SerializationError,
-    ServiceError,
-)
-from lakegate.infra.local.emr.shapes import read_request
+from infra.local.aws.guard import is_local, is_trusted
+from infra.local.emr.errors import AccessDeniedError, InternalServerError, Invalid, SerializationError, ServiceError
+from infra.local.emr.shapes import read_request
+from lakegate.errors import SetUpError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from lakegate.infra.local.emr.executor import Executor
-    from lakegate.infra.local.emr.service import Service
+    from infra.local.emr.executor import Executor
+    from infra.local.emr.service import Service
 
 HOST: Final = "127.0.0.1"
+
+
 HEALTH: Final = ("GET", "/_health")
+
+
 MAX_BYTES: Final = 4 << 20
 """Of a request: far above what the model's limits add up to."""
 

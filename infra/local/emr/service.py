@@ -5,21 +5,21 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from lakegate.infra.local.emr import events
-from lakegate.infra.local.emr.applications import Application, restored
-from lakegate.infra.local.emr.errors import Absent, Conflict, Invalid, Unsupported
-from lakegate.infra.local.emr.limits import refuse_unsupported
-from lakegate.infra.local.emr.listing import Members, page, wanted
-from lakegate.infra.local.emr.names import Home, new_id, now
-from lakegate.infra.local.emr.runs import Run
-from lakegate.infra.local.emr.states import ENDS, ApplicationState
+from infra.local.emr import events
+from infra.local.emr.applications import Application, restored
+from infra.local.emr.errors import Absent, Conflict, Invalid, Unsupported
+from infra.local.emr.limits import refuse_unsupported
+from infra.local.emr.listing import Members, page, wanted
+from infra.local.emr.names import Home, new_id, now
+from infra.local.emr.runs import Run
+from infra.local.emr.states import ENDS, ApplicationState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from lakegate.infra.local.emr.faults import Orders
-    from lakegate.infra.local.emr.life import Life
+    from infra.local.emr.faults import Orders
+    from infra.local.emr.life import Life
 
 _IDLE: Final = frozenset({ApplicationState.CREATED, ApplicationState.STOPPED})
 

@@ -16,7 +16,7 @@ from botocore.loaders import Loader
 from botocore.model import ServiceModel
 from botocore.utils import parse_timestamp
 
-from lakegate.infra.local.emr.errors import Invalid, SerializationError, Unsupported
+from infra.local.emr.errors import Invalid, SerializationError, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from botocore.model import OperationModel, Shape, StructureShape
 
 SERVICE: Final = "emr-serverless"
+
+
 _LABEL: Final = re.compile(r"\\{(\w+)\\}")
 
 

@@ -6,13 +6,15 @@ import os
 import shlex
 from typing import TYPE_CHECKING, Final
 
-from lakegate.infra.local.spark import use_local_spark
+from lakegate.spark.local_spark import use_local_spark
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
 SUBMIT: Final = "PYSPARK_SUBMIT_ARGS"
+
+
 SHELL: Final = "pyspark-shell"
 
 

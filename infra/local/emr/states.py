@@ -35,4 +35,6 @@ class RunState(StrEnum):
 
 
 ENDS: Final = frozenset({RunState.SUCCESS, RunState.FAILED, RunState.CANCELLED})
+
+
 WAITING: Final = frozenset({RunState.SUBMITTED, RunState.QUEUED})

@@ -11,13 +11,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lakegate.infra.local.emr.executor import Processes, added_jars
-from lakegate.infra.local.emr.spark_env import submit_arguments
-from lakegate.infra.local.jars import jars
-from lakegate.infra.local.java import java_home
+from infra.local.emr.executor import Processes, added_jars
+from infra.local.emr.spark_env import submit_arguments
+from lakegate.spark.local_spark import jars, java_home
 
 if TYPE_CHECKING:
-    from lakegate.infra.local.emr.executor import JobAttempt, Surroundings
+    from infra.local.emr.executor import JobAttempt, Surroundings
 
 
 class Submitted(Processes):
@@ -41,7 +40,7 @@ class Submitted(Processes):
             "jars": added_jars(job),
             "program": [*job.parameters.options, *_files(job), str(job.entry), *job.arguments],
         }
-        return [sys.executable, "-m", "lakegate.infra.local.emr.submit", json.dumps(command)]
+        return [sys.executable, "-m", "infra.local.emr.submit", json.dumps(command)]
 
 
 def _files(job: JobAttempt) -> list[str]:

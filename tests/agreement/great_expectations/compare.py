@@ -9,19 +9,19 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.compile.dataset import compile_plan
-from lakegate.contracts.judge.judgement import judge
-from lakegate.contracts.judge.outcomes import Status
-from lakegate.contracts.plan.metrics import Number
-from lakegate.infra.setup.environments import program
+from infra.setup.environments import program
+from lakegate.plan.metrics import Number
+from lakegate.rules.compile_plan import compile_plan
+from lakegate.verdict.check_status import Status
+from lakegate.verdict.verdict import judge
 from tests.reference.cases import contract_of, rule_of
 from tests.reference.evaluator import measure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from lakegate.contracts.model.contract import Contract
-    from lakegate.contracts.plan.result import Result
+    from lakegate.contract.contract_model import Contract
+    from lakegate.plan.result import Result
     from tests.agreement.great_expectations.cases import AgreedCase
 
 ENVIRONMENT = "great-expectations"

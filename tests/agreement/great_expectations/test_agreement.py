@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from lakegate.infra.setup.environments import install
+from infra.setup.environments import install
 from tests.agreement.great_expectations.cases import EXPECTATIONS, cases
 from tests.agreement.great_expectations.compare import ENVIRONMENT, differences, named_only
 

@@ -17,25 +17,23 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from lakegate.contracts.judge.technology import Technology, technologies
-from lakegate.contracts.lake.failures import FailureCause
-from lakegate.contracts.lake.validators import service_of
-from lakegate.contracts.plan.plan import Plan
-from lakegate.contracts.plan.request import Request
-from lakegate.functions.adapters.secrets import Secrets
-from lakegate.functions.adapters.validators import HttpsValidators
-from lakegate.functions.adapters.web import Web
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.usecases.advance import advance
-from lakegate.functions.usecases.compile_contract import compile_document
-from lakegate.functions.usecases.intake import intake
-from lakegate.functions.usecases.judged import judged
-from lakegate.functions.usecases.registering import add_validator
-from lakegate.functions.usecases.steps import run
-from lakegate.functions.usecases.sweep import sweep
-from lakegate.functions.usecases.workflows import referred_of
-from lakegate.functions.workload import State
-from lakegate.infra.setup.environments import install
+from infra.setup.environments import install
+from lakegate.aws.secrets import Secrets
+from lakegate.features.external_validators.registered_validators import add_validator, service_of
+from lakegate.features.external_validators.validator_client import HttpsValidators
+from lakegate.gate.delivery.advance import advance
+from lakegate.gate.delivery.delivery_row import FailureCause
+from lakegate.gate.delivery.find_deliveries import judged
+from lakegate.gate.delivery.intake import intake
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.effects import run
+from lakegate.gate.ports import Address
+from lakegate.gate.registry.publish_contract import compile_document, referred_of
+from lakegate.gate.sweep import sweep
+from lakegate.https_client import Web
+from lakegate.plan.plan import Plan
+from lakegate.plan.request import Request
+from lakegate.report.dcm_results import Technology, technologies
 from tests.agreement.great_expectations.compare import ENVIRONMENT
 from tests.deliveries.delivery import measure_natively
 from tests.simulation.environment import LAKE, LANDING, PREFIX, Environment, key_of, request_of
@@ -44,8 +42,8 @@ from tests.unit.adapters.receiver import certificate
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lakegate.contracts.report.delivery import Report
-    from lakegate.functions.workload import Workload
+    from lakegate.gate.delivery.delivery_row import Workload
+    from lakegate.report.delivery_report import Report
 
 SERVICE = Path(__file__).with_name("service.py")
 KEY = f"{PREFIX}sums.csv"

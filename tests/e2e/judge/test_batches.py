@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.lake.states import State
-from lakegate.functions.adapters.clients import client
-from lakegate.functions.usecases.steps import run
-from lakegate.functions.usecases.workflows import publish_workflow
-from lakegate.functions.workload import FailureCause
+from lakegate.aws.clients import client
+from lakegate.features.workflows.workflow_document import publish_workflow
+from lakegate.gate.delivery.delivery_row import FailureCause
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.effects import run
 from tests.e2e.running import CONTRACTS, publish_contract, running
 
 if TYPE_CHECKING:

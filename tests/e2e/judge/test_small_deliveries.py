@@ -10,17 +10,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from botocore.exceptions import ClientError
 
-from lakegate.contracts.lake.states import State
-from lakegate.functions.adapters.clients import client
-from lakegate.functions.usecases.compile_contract import compile_document
-from lakegate.functions.usecases.lines import published_lines
-from lakegate.functions.usecases.publish_contract import publish
-from lakegate.functions.usecases.pull_plans import run_now
-from lakegate.functions.usecases.routing import add_route
-from lakegate.functions.usecases.steps import run
-from lakegate.functions.usecases.workflows import referred_of
-from lakegate.functions.workload import FailureCause
-from lakegate.infra.local.clone import ROOT
+from lakegate.aws.clients import client
+from lakegate.extension_points import ROOT
+from lakegate.features.pull.pull_task import run_now
+from lakegate.gate.datasets.dataset_names import published_lines
+from lakegate.gate.delivery.delivery_row import FailureCause
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.effects import run
+from lakegate.gate.registry.publish_contract import compile_document, publish, referred_of
+from lakegate.gate.registry.routes import add_route
 from tests.e2e.deployed import until
 from tests.e2e.probe_service import probing
 from tests.e2e.running import lakegate
@@ -30,7 +28,7 @@ from tests.unit.adapters.receiver import certificate, receiving
 from tests.unit.adapters.test_pull_sources import answer
 
 if TYPE_CHECKING:
-    from lakegate.functions.workload import Workload
+    from lakegate.gate.delivery.delivery_row import Workload
     from tests.e2e.deployed import Deployed
 
 ROWS = b"id,name\n1,abc\n2,x\n3,def\n"
@@ -97,9 +95,7 @@ def test_an_invocation_that_fails_is_followed_by_spark(stack: Deployed) -> None:
     """Lambda reports the failure to the queue of completion: the next attempt follows within seconds, without a sweep."""
     name = stack.resources["JudgeFunction"]
     settings = client("lambda").get_function_configuration(FunctionName=name)
-    client("lambda").update_function_configuration(
-        FunctionName=name, Handler="lakegate.spark_jobs.judge_function.absent"
-    )
+    client("lambda").update_function_configuration(FunctionName=name, Handler="lakegate.job.judge_function.absent")
     try:
         row = stack.finished(stack.upload(stack.fresh()))
     finally:

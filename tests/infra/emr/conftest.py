@@ -20,7 +20,7 @@ import pytest
 from botocore.config import Config
 from moto.server import ThreadedMotoServer
 
-from lakegate.infra.local.aws.guard import HEADER, VARIABLE
+from infra.local.aws.guard import HEADER, VARIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

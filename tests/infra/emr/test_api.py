@@ -10,9 +10,9 @@ import pytest
 from botocore.exceptions import ClientError
 from botocore.validate import ParamValidator
 
-from lakegate.infra.local.aws.guard import HEADER
-from lakegate.infra.local.emr.service import OPERATIONS
-from lakegate.infra.local.emr.shapes import model, routes
+from infra.local.aws.guard import HEADER
+from infra.local.emr.service import OPERATIONS
+from infra.local.emr.shapes import model, routes
 from tests.infra.emr.conftest import ROLE, send, until
 from tests.infra.emr.programs import FOREVER, NOTHING
 

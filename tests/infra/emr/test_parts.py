@@ -6,19 +6,19 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from lakegate.infra.local.emr.__main__ import MODES, arguments
-from lakegate.infra.local.emr.applications import Application
-from lakegate.infra.local.emr.events import Reporter
-from lakegate.infra.local.emr.executor import JobAttempt, added_jars
-from lakegate.infra.local.emr.faults import WORDS, EventDelivery, RunEnd
-from lakegate.infra.local.emr.files import FileCache
-from lakegate.infra.local.emr.life import Life
-from lakegate.infra.local.emr.names import now
-from lakegate.infra.local.emr.parameters import read_parameters
-from lakegate.infra.local.emr.resident import Needs
-from lakegate.infra.local.emr.runs import Run
-from lakegate.infra.local.emr.service import OPERATIONS
-from lakegate.infra.setup.pins import pinned_jars
+from infra.local.emr.__main__ import MODES, arguments
+from infra.local.emr.applications import Application
+from infra.local.emr.events import Reporter
+from infra.local.emr.executor import JobAttempt, added_jars
+from infra.local.emr.faults import WORDS, EventDelivery, RunEnd
+from infra.local.emr.files import FileCache
+from infra.local.emr.life import Life
+from infra.local.emr.names import now
+from infra.local.emr.parameters import read_parameters
+from infra.local.emr.resident import Needs
+from infra.local.emr.runs import Run
+from infra.local.emr.service import OPERATIONS
+from lakegate.spark.local_spark import pinned_jars
 from tests.infra.emr.conftest import ROLE, ROOT, until
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from lakegate.infra.local.emr.events import Event
-    from lakegate.infra.local.emr.stop import Stop
+    from infra.local.emr.events import Event
+    from infra.local.emr.stop import Stop
 
 GUIDE = (ROOT / "docs" / "local-emr.md").read_text()
 

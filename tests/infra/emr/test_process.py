@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.infra.local.aws.guard import VARIABLE
+from infra.local.aws.guard import VARIABLE
 from tests.infra.emr.conftest import PATIENCE_SECONDS, ROLE, ROOT, client, descendants, running, service, until
 from tests.infra.emr.programs import FOREVER, STUBBORN
 

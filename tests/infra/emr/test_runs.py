@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from botocore.exceptions import ClientError
 
-from lakegate.functions.events.decode import decode
-from lakegate.functions.events.hints import JobMoved
+from lakegate.aws.lambda_events import JobMoved, decode
 from tests.infra.emr.conftest import descendants, running, service, until
 from tests.infra.emr.programs import ENVIRONMENT, FOREVER, HELLO, THIRD_TIME_LUCKY
 

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.contracts.judge.judgement import judge
-from lakegate.contracts.judge.verdict import Verdict
-from lakegate.contracts.plan.request import StagedPart
-from lakegate.contracts.plan.result import Result
-from lakegate.infra.local.emr.executor import Surroundings
+from infra.local.emr.executor import Surroundings
+from lakegate.plan.request import StagedPart
+from lakegate.plan.result import Result
+from lakegate.verdict.verdict import Verdict, judge
 from tests.deliveries.delivery import plan_of, request_for, rule
 from tests.infra.emr.conftest import BUCKET, ROOT, descendants, running, service, until
 from tests.infra.emr.programs import ENDLESS, FOREVER

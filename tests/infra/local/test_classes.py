@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.infra.local import spark
-from lakegate.infra.local.classes import archive
-from lakegate.infra.setup import classes
+from infra.setup import classes
+from lakegate.spark import local_spark
+from lakegate.spark.local_spark import archive
 
 if TYPE_CHECKING:
     from tests.infra.conftest import MakeJava
@@ -23,7 +23,7 @@ def machine(tmp_path: Path, make_java: MakeJava, monkeypatch: pytest.MonkeyPatch
         monkeypatch.setenv(name, "")
     java = make_java(tmp_path / "java")
     monkeypatch.setenv("JAVA_HOME", str(java))
-    monkeypatch.setattr(spark, "jars", lambda: (Path("deequ.jar"),))
+    monkeypatch.setattr(local_spark, "jars", lambda: (Path("deequ.jar"),))
     return java
 
 
@@ -41,9 +41,9 @@ def test_spark_maps_the_archive_that_is_there(exists: bool, tmp_path: Path, monk
     made = tmp_path / "made.jsa"
     if exists:
         made.touch()
-    monkeypatch.setattr(spark, "archive", lambda _: made)
+    monkeypatch.setattr(local_spark, "archive", lambda _: made)
 
-    spark.use_local_spark(tmp_path, size=0)
+    local_spark.use_local_spark(tmp_path, size=0)
 
     assert (f"-XX:SharedArchiveFile={made}" in os.environ["PYSPARK_SUBMIT_ARGS"]) is exists
 

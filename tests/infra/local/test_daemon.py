@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.errors import SetUpError
-from lakegate.infra.local import stack_daemon
-from lakegate.infra.local.stack_daemon import Daemon
+from infra.local import stack_daemon
+from infra.local.stack_daemon import Daemon
+from lakegate.errors import SetUpError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lakegate.infra.samples.demo import PULLED, UPLOADS, write_uploads
+from infra.samples.demo import PULLED, UPLOADS, write_uploads
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,9 +13,9 @@ from botocore.credentials import Credentials
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.infra.local.aws import guard
-from lakegate.infra.local.aws.guard import HEADER, is_local, is_trusted
-from lakegate.infra.local.aws.launcher import guarded
+from infra.local.aws import guard
+from infra.local.aws.guard import HEADER, is_local, is_trusted
+from infra.local.aws.launcher import guarded
 
 SECRET = "5e" * 20
 TEXTS = st.text(st.characters(min_codepoint=32, max_codepoint=0x2FF, exclude_characters="\x7f"), min_size=1, max_size=8)

@@ -12,18 +12,10 @@ from typing import TYPE_CHECKING
 import pytest
 from botocore.session import Session
 
-from lakegate.contracts.errors import SetUpError
-from lakegate.infra.local import stack_programs as programs
-from lakegate.infra.local.aws.launcher import (
-    AT_ONCE,
-    CODE,
-    KEPT_SECONDS,
-    LinkedBundle,
-    bounded,
-    copying,
-    named,
-    trusting,
-)
+from infra.local import stack_programs
+from infra.local.aws.launcher import AT_ONCE, CODE, KEPT_SECONDS, LinkedBundle, bounded, copying, named, trusting
+from lakegate import extension_points
+from lakegate.errors import SetUpError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,7 +23,7 @@ if TYPE_CHECKING:
 
 def test_the_socket_is_bound_to_this_machine_alone() -> None:
     """Nothing beyond loopback reaches the embedded AWS, whatever the port."""
-    with programs.listen(0) as listening:
+    with stack_programs.listen(0) as listening:
         host, port = listening.getsockname()
 
         assert (host, port > 0) == ("127.0.0.1", True)
@@ -45,27 +37,27 @@ def test_a_port_in_use_is_one_sentence() -> None:
         with pytest.raises(
             SetUpError, match=rf"^port {port} is in use: choose another with --port, or leave it out\.$"
         ):
-            programs.listen(port)
+            stack_programs.listen(port)
 
 
 @pytest.mark.parametrize("lacking", ["PYTHON_OF_AWS", "PYTHON_OF_SAM"])
 def test_what_set_up_has_not_installed_is_named(lacking: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a clone that is not set up, the error names the missing part, and the command that installs it."""
     for name in ("PYTHON_OF_AWS", "PYTHON_OF_SAM"):
-        monkeypatch.setattr(programs, name, programs.ROOT / "Makefile")
-    monkeypatch.setattr(programs, lacking, programs.ROOT / ".tools/none/bin/thing")
+        monkeypatch.setattr(stack_programs, name, extension_points.ROOT / "Makefile")
+    monkeypatch.setattr(stack_programs, lacking, extension_points.ROOT / ".tools/none/bin/thing")
 
     with pytest.raises(SetUpError, match=r"^\.tools/none/bin/thing is missing: run `make stack-tools`\.$"):
-        programs.examine()
+        stack_programs.examine()
 
 
 def test_nothing_of_a_real_account_reaches_the_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Credentials, profiles and endpoints of the caller stay outside; scratch files go where `down` removes them."""
     for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "LAKEGATE_STACK", "SPARK_HOME"):
         monkeypatch.setenv(name, "the caller's")
-    found = programs.aws_environment(tmp_path / "scratch", tmp_path / "emr.out", "s3cret") | programs.emr_environment(
-        tmp_path / "scratch", "s3cret"
-    )
+    found = stack_programs.aws_environment(
+        tmp_path / "scratch", tmp_path / "emr.out", "s3cret"
+    ) | stack_programs.emr_environment(tmp_path / "scratch", "s3cret")
 
     assert "the caller's" not in found.values()
     assert (str(tmp_path / "scratch"), "127.0.0.1,localhost") == (found["TMPDIR"], found["NO_PROXY"])
@@ -123,9 +115,9 @@ def test_the_commands_hold_no_shell_text(tmp_path: Path) -> None:
     """Each program is started by its words, whatever the folders are called."""
     folder = tmp_path / "a folder; rm -rf"
 
-    assert str(folder) in programs.emr_command("http://127.0.0.1:1", folder, "resident")
-    assert programs.aws_command(7)[-1] == "7"
-    assert json.dumps(programs.aws_command(7))
+    assert str(folder) in stack_programs.emr_command("http://127.0.0.1:1", folder, "resident")
+    assert stack_programs.aws_command(7)[-1] == "7"
+    assert json.dumps(stack_programs.aws_command(7))
 
 
 def test_a_queue_runs_no_more_batches_than_the_machine_has_processors() -> None:
@@ -141,12 +133,14 @@ def test_a_bundle_is_unpacked_once_for_all_processes(tmp_path: Path, monkeypatch
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     for name in ("first", "second"):
         with zipfile.ZipFile(tmp_path / "code.zip", "w") as archive:
-            archive.writestr(zipfile.ZipInfo("functions/intake.py"), "pass\n")
+            archive.writestr(zipfile.ZipInfo("functions/intake_handler.py"), "pass\n")
         (tmp_path / name).mkdir()
         with LinkedBundle(tmp_path / "code.zip") as bundle:
             bundle.extractall(tmp_path / name)
 
-    assert [(tmp_path / name / "functions/intake.py").read_text() for name in ("first", "second")] == ["pass\n"] * 2
+    assert [(tmp_path / name / "functions/intake_handler.py").read_text() for name in ("first", "second")] == [
+        "pass\n"
+    ] * 2
     assert (tmp_path / "first").readlink() == (tmp_path / "second").readlink()
     assert not (tmp_path / "code.zip").exists()
 
@@ -186,7 +180,13 @@ def test_services_are_known_by_their_names_and_by_those_of_their_endpoints() -> 
 def test_set_up_ends_with_a_next_step() -> None:
     """Whoever has set up reads what to do with it; a target that needs set-up does not say so."""
     last = {
-        goal: subprocess.run(["make", "-n", goal], cwd=programs.ROOT, capture_output=True, text=True, check=True).stdout  # noqa: S603, S607
+        goal: subprocess.run(  # noqa: S603
+            ["make", "-n", goal],  # noqa: S607
+            cwd=extension_points.ROOT,
+            capture_output=True,
+            text=True,
+            check=True,  # noqa: S607
+        ).stdout
         for goal in ("setup", "stack-tools")
     }
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from lakegate.contracts.errors import SetUpError
-from lakegate.infra.local.state import DEFAULT, LocalState, state_path
+from lakegate.aws.open_stack import DEFAULT, LocalState, state_path
+from lakegate.errors import SetUpError
 
 STATE = LocalState("http://127.0.0.1:1", "http://127.0.0.1:2", "lakegate", pids={"aws": 3, "emr": 4})
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from lakegate.infra.local.clone import ROOT, TOOLS
-from lakegate.infra.packaging import archives
-from lakegate.infra.packaging.bundles import bundle_job
+from infra.packaging import archives
+from infra.packaging.bundles import bundle_job
+from lakegate.extension_points import ROOT, TOOLS
 from tests.sam.conftest import built, stack
 
 __all__ = ["build", "built", "stack"]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from lakegate.contracts.errors import SetUpError
-from lakegate.infra.setup.environments import program
+from infra.setup.environments import program
+from lakegate.errors import SetUpError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

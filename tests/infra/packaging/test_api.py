@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.functions.http.messages import CALLBACK_ROUTE
-from lakegate.functions.http.routes import ROUTES
+from lakegate.features.http_api.api_router import CALLBACK_ROUTE
+from lakegate.features.http_api.api_routes import ROUTES
 from tests.infra.packaging.iam import Call
 from tests.infra.packaging.iam import allowed as allowed_by
 from tests.sam.built import Stack

@@ -16,23 +16,23 @@ import pyarrow.parquet as pq
 import pyspark
 import pytest
 
-from lakegate.contracts.errors import SetUpError
-from lakegate.contracts.model.storage import Format, Storage
-from lakegate.contracts.plan.result import Result
-from lakegate.infra.local.clone import ROOT, TOOLS
-from lakegate.infra.packaging import __main__ as command
-from lakegate.infra.packaging.archives import tarred, zipped
-from lakegate.infra.packaging.bundles import NEWER_PYTHON, RUNNING, bundle_functions, bundle_job
-from lakegate.infra.packaging.contents import JUDGE, PULL, Bundle, fill, wanted
-from lakegate.infra.packaging.wheels import unpack, wheels
-from lakegate.infra.setup.environments import LOCKS, MARK
-from lakegate.spark_jobs.daemon import MODULE
+from infra.packaging import __main__
+from infra.packaging.archives import tarred, zipped
+from infra.packaging.bundles import NEWER_PYTHON, RUNNING, bundle_functions, bundle_job
+from infra.packaging.contents import JUDGE, PULL, Bundle, fill, wanted
+from infra.packaging.wheels import unpack, wheels
+from infra.setup.environments import LOCKS, MARK
+from lakegate.contract.file_formats import Format, Storage
+from lakegate.errors import SetUpError
+from lakegate.extension_points import ROOT, TOOLS
+from lakegate.plan.result import Result
+from lakegate.spark.worker_daemon import MODULE
 from tests.deliveries.delivery import plan_of, request_for, rule
 from tests.infra.packaging.conftest import quick_job
 
 HANDLERS = (
-    "lakegate.functions.intake, lakegate.functions.completion, lakegate.functions.sweep, lakegate.functions.notify, "
-    "lakegate.functions.api"
+    "functions.intake_handler, functions.completion_handler, functions.sweep_handler, functions.notify_handler, "
+    "functions.api_handler"
 )
 LAMBDA_LIMIT = 50_000_000
 """Bytes of a zip that Lambda takes."""
@@ -45,7 +45,7 @@ UNCHECKED_HASH = 0b01
 JUDGED = """
 import json, sys
 from pathlib import Path
-from lakegate.spark_jobs.judge_function import handler
+from functions.judge_handler import handler
 
 class Context:
     def get_remaining_time_in_millis(self):
@@ -130,13 +130,13 @@ def test_the_jobs_release_is_the_same_bytes_every_time(release: Path, tmp_path: 
 
 def test_the_bundle_holds_all_that_its_handlers_need(task: Path) -> None:
     """A bare interpreter starts every handler, calls every service and judges, with the bundle alone."""
-    clients = "from lakegate.functions.adapters.clients import client as c\n"
+    clients = "from lakegate.aws.clients import client as c\n"
     clients += "[c(s).meta for s in ('s3','dynamodb','emr-serverless','events')]"
-    judge = "import lakegate.contracts.plan.plan, lakegate.contracts.plan.result, lakegate.contracts.judge.verdict\n"
-    judge += "from lakegate.contracts.schemas import validate\n"
-    judge += "from lakegate.contracts.report.page import render_unmeasured, TITLES\n"
+    judge = "import lakegate.plan.plan, lakegate.plan.result, lakegate.verdict.verdict\n"
+    judge += "from lakegate.json_codec import validate\n"
+    judge += "from lakegate.report.delivery_report import render_unmeasured, TITLES\n"
     judge += "assert '<h1' in render_unmeasured([*TITLES][0], '', [], [])\n"
-    judge += "import lakegate.functions.usecases.compile_contract"
+    judge += "import lakegate.gate.registry.publish_contract"
     code = f"import {HANDLERS}\n{clients}\n{judge}\nimport botocore, sys; print(botocore.__file__)"
 
     output = python("-c", code, PYTHONPATH=str(task), AWS_DEFAULT_REGION="eu-west-1")
@@ -146,7 +146,7 @@ def test_the_bundle_holds_all_that_its_handlers_need(task: Path) -> None:
 
 def test_intake_starts_without_schemas_and_yaml(task: Path) -> None:
     """What a start does not need, a start does not pay for."""
-    code = "import lakegate.functions.intake, sys; print(sorted({'yaml', 'jsonschema', 'boto3', 'jinja2'} & set(sys.modules)))"
+    code = "import functions.intake_handler, sys; print(sorted({'yaml', 'jsonschema', 'boto3', 'jinja2'} & set(sys.modules)))"
 
     assert python("-c", code, PYTHONPATH=str(task)).strip() == "[]"
 
@@ -161,7 +161,7 @@ def test_the_bundle_is_thin_and_compiled(functions: Path) -> None:
         re.sub(r"__pycache__/(\w+)\.cpython-311\.pyc$", r"\1.py", name) for name in ours if "__pycache__" in name
     }
 
-    called = set(re.findall(r'client\("([a-z0-9-]+)"\)', (ROOT / "functions/bootstrap.py").read_text()))
+    called = set(re.findall(r'client\("([a-z0-9-]+)"\)', (ROOT / "lakegate/aws/wiring.py").read_text()))
     assert services == called
     assert not [
         name for name in names if name.startswith(("lakegate/contracts/examples/", "lakegate/engine/", "tests/"))
@@ -185,7 +185,7 @@ def test_the_environment_runs_the_job(release: Path, tmp_path: Path) -> None:
     bare.mkdir()
     for name in ("pyspark", "py4j"):
         (bare / name).symlink_to(spark / name)
-    need = "import lakegate.spark_jobs.validate, pydeequ.verification, boto3, jsonschema, pandas"
+    need = "import spark_jobs.validate, pydeequ.verification, boto3, jsonschema, pandas"
     code = f"{need}; boto3.client('s3'); print(pandas.__file__)"
 
     def run(*words: str) -> subprocess.CompletedProcess[bytes]:
@@ -206,7 +206,7 @@ def test_the_environment_runs_the_job(release: Path, tmp_path: Path) -> None:
 
 def test_the_environment_links_to_the_interpreter_of_emr(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By default, the environment's Python is where EMR 7 has it."""
-    monkeypatch.setattr("lakegate.infra.packaging.bundles.fill", lambda folder, *_: folder.mkdir(parents=True))
+    monkeypatch.setattr("infra.packaging.contents.fill", lambda folder, *_: folder.mkdir(parents=True))
 
     release = bundle_job(ROOT, TOOLS, tmp_path)
 
@@ -268,7 +268,7 @@ def test_a_wheel_with_an_install_step_is_refused(tmp_path: Path) -> None:
 
 def test_an_unknown_name_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
     """Anyone who mistypes reads what there is."""
-    assert command.main(["fun"]) == 2
+    assert __main__.main(["fun"]) == 2
 
     assert capsys.readouterr().err == "There is no fun to be packaged: functions, judge, pull, job.\n"
 
@@ -295,7 +295,7 @@ def test_the_pull_functions_bundle_is_the_functions_with_a_client_of_ssh(tmp_pat
     """A bare interpreter starts the handler and finds asyncssh; it is the code of one function."""
     fill(tmp_path / "task", PULL, ROOT, TOOLS, RUNNING)
     code = "import os; os.environ['LAKEGATE_STACK'] = 'x'\n"
-    code += "import lakegate.functions.pull, lakegate.functions.adapters.sftp_source as s; print(s.asyncssh.__file__)"
+    code += "import functions.pull_handler, lakegate.features.pull.sftp_source as s; print(s.asyncssh.__file__)"
 
     assert (ROOT / "template.yaml").read_text().count("build/pull/pull.zip") == 1
     assert python("-c", code, PYTHONPATH=str(tmp_path / "task")).startswith(str(tmp_path))
@@ -304,7 +304,7 @@ def test_the_pull_functions_bundle_is_the_functions_with_a_client_of_ssh(tmp_pat
 def test_the_judges_bundle_judges(tmp_path: Path) -> None:
     """A bare interpreter answers an attempt with the bundle alone: of a table and of a text, and without Spark."""
     fill(tmp_path / "task", JUDGE, ROOT, TOOLS, RUNNING)
-    drift = "import os; os.environ['LAKEGATE_STACK'] = 'x'; import lakegate.functions.drift"
+    drift = "import os; os.environ['LAKEGATE_STACK'] = 'x'; import functions.drift_handler"
     assert python("-c", f"{drift}\nprint('imported')", PYTHONPATH=str(tmp_path / "task")) == "imported\n"
     answers = []
     for name, storage in (("csv", Storage()), ("parquet", Storage(Format.PARQUET))):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from lakegate.infra.local.clone import ROOT
+from lakegate.extension_points import ROOT
 from tests.sam.built import Stack
 
 GUIDE = (ROOT / "docs/deploy.md").read_text()

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.errors import SetUpError
-from lakegate.infra.setup.environments import program
+from infra.setup.environments import program
+from lakegate.errors import SetUpError
 from tests.sam.built import run, sam
 
 if TYPE_CHECKING:

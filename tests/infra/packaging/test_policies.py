@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.cli.probes.compute import JOB, RIGHTS, SIGNERS, SIGNS
-from lakegate.cli.probes.table import ENTRANCE, PROBES
-from lakegate.infra.local.clone import ROOT, TOOLS
+from lakegate.extension_points import ROOT, TOOLS
+from lakegate.features.doctor.doctor_command import ENTRANCE, PROBES
+from lakegate.features.doctor.function_probes import JOB, RIGHTS, SIGNERS, SIGNS
 from tests.infra.packaging.iam import Call
 from tests.infra.packaging.iam import allowed as allowed_by
 from tests.sam.built import Stack

@@ -9,12 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.infra.local.clone import ROOT, TOOLS
-from lakegate.infra.packaging.materials import packages_of
-from lakegate.infra.packaging.release import build_wheel, make_release, sources
-from lakegate.infra.packaging.verification import FUNCTIONS, JUDGE, PULL, SUMS, files, verify
-from lakegate.infra.setup.environments import install
-from lakegate.infra.setup.pins import pinned_jars
+from infra.packaging.release import build_wheel, make_release, sources
+from infra.setup.environments import install
+from lakegate.extension_points import ROOT, TOOLS
+from lakegate.features.release_check.verify_release_command import (
+    FUNCTIONS,
+    JUDGE,
+    PULL,
+    SUMS,
+    files,
+    packages_of,
+    verify,
+)
+from lakegate.spark.local_spark import pinned_jars
 
 if TYPE_CHECKING:
     from pathlib import Path

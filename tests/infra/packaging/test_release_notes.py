@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.errors import SetUpError
-from lakegate.infra.local.clone import ROOT, TOOLS
-from lakegate.infra.packaging import release as releases
-from lakegate.infra.packaging.release import make_release, notes, version_of
-from lakegate.infra.packaging.verification import files
+from infra.packaging import release
+from infra.packaging.release import make_release, notes, version_of
+from lakegate.errors import SetUpError
+from lakegate.extension_points import ROOT, TOOLS
+from lakegate.features.release_check.verify_release_command import files
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,7 +29,7 @@ def test_a_release_that_fails_leaves_the_earlier_one(
     def fail(*_: object) -> None:
         raise SetUpError("the disk is full")
 
-    monkeypatch.setattr(releases, "build_wheel", fail)
+    monkeypatch.setattr(release, "build_wheel", fail)
     with pytest.raises(SetUpError, match="the disk is full"):
         make_release(ROOT, TOOLS, build, tmp_path)
 
@@ -55,9 +55,9 @@ def test_a_failure_is_one_sentence(monkeypatch: pytest.MonkeyPatch, capsys: pyte
     def fail(*_: object) -> None:
         raise SetUpError("cyclonedx-py is missing: run `make tools`.")
 
-    monkeypatch.setattr(releases, "bundle_functions", fail)
+    monkeypatch.setattr(release, "bundle_functions", fail)
 
-    assert releases.main([]) == 2
+    assert release.main([]) == 2
     assert capsys.readouterr().err == "cyclonedx-py is missing: run `make tools`.\n"
 
 

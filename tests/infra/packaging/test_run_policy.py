@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from lakegate.functions.usecases.dependencies import JobSettings
-from lakegate.functions.usecases.run_policy import run_policy
+from lakegate.gate.delivery.submit_run import run_policy
+from lakegate.gate.dependencies import JobSettings
 from tests.infra.packaging.iam import Call, allowed
 from tests.sam.built import Stack
 from tests.unit.usecases.test_run_policy import ENTRY, PARAMETERS, WORKLOAD, request

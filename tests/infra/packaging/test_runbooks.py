@@ -6,7 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from lakegate.infra.local.clone import ROOT
+from lakegate.extension_points import ROOT
 from tests.unit.cli.page_commands import commands, sections
 
 if TYPE_CHECKING:

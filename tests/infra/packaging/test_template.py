@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.functions.adapters.tables import DEFINITIONS
-from lakegate.functions.bootstrap import DRIVER_VCPU, EXECUTOR_VCPU
-from lakegate.functions.settings import PATTERNS, PREFIX, read
-from lakegate.functions.usecases.deciding import STAGED_FOR
-from lakegate.functions.usecases.dependencies import Timing
-from lakegate.functions.usecases.manifest import TAG
-from lakegate.functions.usecases.submission import EXECUTORS
-from lakegate.infra.local.clone import ROOT
-from lakegate.spark_jobs.session import SETTINGS
+from lakegate.aws.dynamodb_table import DEFINITIONS
+from lakegate.aws.settings import PATTERNS, PREFIX, read
+from lakegate.aws.wiring import DRIVER_VCPU, EXECUTOR_VCPU
+from lakegate.extension_points import ROOT
+from lakegate.gate.datasets.readers_manifest import TAG
+from lakegate.gate.delivery.decide_verdict import STAGED_FOR
+from lakegate.gate.delivery.submit_run import EXECUTORS
+from lakegate.gate.dependencies import Timing
+from lakegate.spark.spark_session import SETTINGS
 from tests.sam.built import ARNS, Stack
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def test_each_exception_has_a_reason(file: str) -> None:
 
 
 def test_the_environment_of_every_function_is_one_that_functions_accept(either: Stack) -> None:
-    """The template sets the names that functions/settings.py reads, with values of the right form."""
+    """The template sets the names that lakegate/aws/settings.py reads, with values of the right form."""
     for name in FUNCTIONS:
         environment = either.function(name)["Environment"]["Variables"]
 
@@ -83,7 +83,7 @@ def test_endpoints_of_emulators_are_set_only_where_they_are_given(built: Path) -
 
 @pytest.mark.parametrize("table", sorted(DEFINITIONS))
 def test_each_table_is_the_one_that_the_adapters_use(stack: Stack, table: str) -> None:
-    """Keys and index are those of functions/adapters/tables.py; no table loses its past."""
+    """Keys and index are those of lakegate/aws/dynamodb_table.py; no table loses its past."""
     made = stack.resources("AWS::DynamoDB::Table")[f"{table.capitalize()}Table"]
 
     assert DEFINITIONS[table] == {name: made[name] for name in DEFINITIONS[table]}
@@ -336,7 +336,7 @@ def test_a_new_account_has_no_concurrency_to_reserve(built: Path) -> None:
 
 
 def test_the_job_gets_what_it_needs_before_its_session(stack: Stack) -> None:
-    """Python is the archive's, and no setting of spark_jobs/session.py is set twice: two places would drift apart."""
+    """Python is the archive's, and no setting of lakegate/spark/spark_session.py is set twice: two places would drift apart."""
     parameters = stack.function("IntakeFunction")["Environment"]["Variables"]["LAKEGATE_JOB_PARAMETERS"]
     settings = dict(each.split("=", 1) for each in re.findall(r"--conf (\S+)", parameters))
     pythons = {value for name, value in settings.items() if name.endswith("PYTHON")}
@@ -428,7 +428,7 @@ def test_outputs_are_what_the_command_reads(stack: Stack) -> None:
 
 
 def test_workers_are_of_the_size_that_runs_are_planned_with(stack: Stack) -> None:
-    """The number of executors is the run's; cores of driver and executor are those that functions/bootstrap.py counts."""
+    """The number of executors is the run's; cores of driver and executor are those that lakegate/aws/wiring.py counts."""
     parameters = stack.function("IntakeFunction")["Environment"]["Variables"]["LAKEGATE_JOB_PARAMETERS"]
     settings = dict(each.split("=", 1) for each in re.findall(r"--conf (\S+)", parameters))
 
@@ -466,7 +466,7 @@ def test_drift_is_checked_on_request(built: Path) -> None:
     assert "DriftLog" not in off.resources("AWS::Logs::LogGroup")
     assert "DriftFunction" not in off.resources("AWS::Serverless::Function")
     assert on.resources("AWS::Scheduler::Schedule")["DriftEvery"]["ScheduleExpression"] == "rate(1 day)"
-    assert (function["FunctionName"], function["Handler"]) == ("lakegate-drift", "lakegate.functions.drift.handler")
+    assert (function["FunctionName"], function["Handler"]) == ("lakegate-drift", "functions.drift_handler.handler")
     own = {sid: (action, resource) for sid, (action, resource) in granted.items() if sid not in {"Log", "Trace"}}
     table = "arn:aws:dynamodb:eu-west-1:123456789012:table/"
     assert granted["Log"][1] == "arn:aws:logs:eu-west-1:123456789012:log-group:DriftLog"
@@ -500,7 +500,7 @@ def test_anchors_are_kept_on_request(built: Path) -> None:
         "breaching",
     ]
     assert on.resources("AWS::Scheduler::Schedule")["AnchorEvery"]["ScheduleExpression"] == "rate(1 hour)"
-    assert (function["FunctionName"], function["Handler"]) == ("lakegate-anchor", "lakegate.functions.anchor.handler")
+    assert (function["FunctionName"], function["Handler"]) == ("lakegate-anchor", "functions.anchor_handler.handler")
     assert (variables["LAKEGATE_ANCHORS"], variables["LAKEGATE_ANCHOR_DAYS"]) == ("AnchorBucket", "30")
     assert {sid: each for sid, each in granted.items() if sid not in {"Log", "Trace"}} == {
         "FindAnchors": ("s3:ListBucketVersions", bucket),
@@ -540,7 +540,7 @@ def test_data_is_pulled_on_request(built: Path) -> None:
     assert {"PullFunction", "PullEvery", "PullRole", "PullLog"} & set(off.resources("AWS::IAM::Role")) == set()
     assert "PullFunction" not in off.resources("AWS::Serverless::Function"), named
     assert function["Environment"]["Variables"]["LAKEGATE_PULL_HOSTS"] == "a.example,b.example"
-    assert (function["FunctionName"], function["Handler"]) == ("lakegate-pull", "lakegate.functions.pull.handler")
+    assert (function["FunctionName"], function["Handler"]) == ("lakegate-pull", "functions.pull_handler.handler")
     assert granted[0].keys() - granted[1].keys() == {"ReadSources"}
     assert {sid: grant for sid, grant in granted[0].items() if sid not in {"Log", "Trace"}} == {
         "TellAbsentFromForbidden": ("s3:ListBucket", ["arn:aws:s3:::LandingBucket", "arn:aws:s3:::LakeBucket"], None),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.functions.adapters import tables
+from lakegate.aws import dynamodb_table
 from tests.infra.packaging.iam import Call, allowed
 from tests.sam.built import ROOT, Stack
 
@@ -137,7 +137,7 @@ OF_KIND = {
 
 def test_no_kind_of_item_is_forgotten() -> None:
     """The table of keys lists every kind that the adapters write."""
-    _, _, listed = (tables.__doc__ or "").partition("workloads  `id`")
+    _, _, listed = (dynamodb_table.__doc__ or "").partition("workloads  `id`")
     written = {
         kind
         for module in (ROOT / "functions/adapters").glob("*.py")

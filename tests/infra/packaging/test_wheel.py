@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from lakegate.infra.local.clone import ROOT
-from lakegate.infra.packaging.release import build_wheel, sources
-from lakegate.infra.setup.environments import install
-from lakegate.infra.setup.schemas import pinned_schemas
+from infra.packaging.release import build_wheel, sources
+from infra.setup.environments import install
+from infra.setup.schemas import pinned_schemas
+from lakegate.extension_points import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -114,7 +114,7 @@ def test_the_wheel_has_one_package_and_the_official_schemas(wheel: Path) -> None
     """Nothing of it can collide with a user's module, and `lakegate lint` works where nobody ran make."""
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
-    schemas = {name.rpartition("/")[2] for name in names if name.startswith("lakegate/contracts/schemas/official/")}
+    schemas = {name.rpartition("/")[2] for name in names if name.startswith("lakegate/schemas/official/")}
 
     assert {name.partition("/")[0] for name in names} == {"lakegate", "lakegate-0.1.0.dist-info"}
     assert "lakegate/py.typed" in names

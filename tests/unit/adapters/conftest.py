@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from moto.dynamodb.parsing.reserved_keywords import ReservedKeywords
 
-from lakegate.functions.adapters.dynamodb import DynamoTable
-from lakegate.functions.adapters.s3 import S3Store
-from lakegate.functions.adapters.tables import DEFINITIONS
-from lakegate.functions.adapters.upload_notes import Uploads
+from lakegate.aws.dynamodb_table import DEFINITIONS, DynamoTable
+from lakegate.aws.s3_objects import S3Store, Uploads
 from tests.fakes.moto_state import MotoState
 from tests.fakes.quick_moto import client, quick_aws
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 OFFICIAL = Path(__file__).parents[1] / "data/openlineage"
-OWN = Path(__file__).parents[3] / "contracts/schemas/openlineage-contract.json"
+OWN = Path(__file__).parents[3] / "lakegate/schemas/openlineage-contract.json"
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 SPEC = "https://openlineage.io/spec"
 RESTATED: dict[str, Any] = {

@@ -17,7 +17,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from lakegate.functions.adapters.web import Web
+from lakegate.https_client import Web
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

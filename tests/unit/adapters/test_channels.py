@@ -17,15 +17,16 @@ import boto3
 import pytest
 from jsonschema import Draft202012Validator
 
-from lakegate.contracts.schemas import validate
-from lakegate.functions.adapters import pagerduty, web, wording
-from lakegate.functions.adapters.channels import channels
-from lakegate.functions.adapters.secrets import Secret, Secrets
-from lakegate.functions.adapters.slack import Slack
-from lakegate.functions.adapters.web import Web, is_public
-from lakegate.functions.adapters.webhook import signature
-from lakegate.functions.ports.channels import CallbackInvitation, Notification
-from lakegate.functions.ports.errors import NotFound, PortError, Throttled, Unanswered
+from lakegate import https_client
+from lakegate.aws.secrets import Secret, Secrets
+from lakegate.errors import NotFound, PortError, Throttled, Unanswered
+from lakegate.features.notifications import message_text, pagerduty
+from lakegate.features.notifications.channels import channels
+from lakegate.features.notifications.message_text import CallbackInvitation, Notification
+from lakegate.features.notifications.slack import Slack
+from lakegate.features.notifications.webhook import signature
+from lakegate.https_client import Web, is_public
+from lakegate.json_codec import validate
 from tests.fakes.quick_moto import quick_aws
 from tests.unit.adapters.receiver import receiving
 
@@ -172,7 +173,7 @@ PAGERDUTY = {  # https://developer.pagerduty.com/docs/events-api-v2/trigger-even
         },
     },
 }
-DOCUMENT = json.loads((Path(__file__).parents[3] / "contracts/schemas/notification.json").read_text())
+DOCUMENT = json.loads((Path(__file__).parents[3] / "lakegate/schemas/notification.json").read_text())
 SCHEMAS: dict[str, Any] = {"slack": SLACK, "teams": TEAMS, "pagerduty": PAGERDUTY, "webhook": DOCUMENT}
 
 
@@ -314,13 +315,13 @@ def test_other_ports_are_refused() -> None:
 def test_a_body_has_a_limit() -> None:
     """What is larger is not sent."""
     with pytest.raises(PortError, match="too-large"):
-        Web().post("https://example.com/", b"x" * (web.MAX_BODY + 1), {})
+        Web().post("https://example.com/", b"x" * (https_client.MAX_BODY + 1), {})
 
 
 def test_every_address_of_a_host_has_to_be_public(monkeypatch: pytest.MonkeyPatch) -> None:
     """One private address among public ones is enough to refuse; the connection goes to the address that was checked."""
     found = [(0, 0, 0, "", ("93.184.216.34", 443)), (0, 0, 0, "", ("10.0.0.1", 443))]
-    monkeypatch.setattr(web.socket, "getaddrinfo", lambda *_, **__: found)
+    monkeypatch.setattr(https_client.socket, "getaddrinfo", lambda *_, **__: found)
     with pytest.raises(PortError, match="address-refused"):
         Web().post("https://example.com/", b"", {})
     connected: list[Any] = []
@@ -329,7 +330,7 @@ def test_every_address_of_a_host_has_to_be_public(monkeypatch: pytest.MonkeyPatc
         connected.append(to)
         raise ConnectionRefusedError
 
-    monkeypatch.setattr(web.socket, "create_connection", connect)
+    monkeypatch.setattr(https_client.socket, "create_connection", connect)
     found.pop()
     with pytest.raises(Unanswered, match="ConnectionRefusedError"):
         Web().post("https://example.com/", b"", {})
@@ -382,7 +383,7 @@ def test_a_local_stack_reaches_the_loopback_and_nothing_else_inside(
 ) -> None:
     """Private and link-local addresses stay refused, also beside the loopback, and so do other ports of public hosts."""
     found = [(0, 0, 0, "", (each, port)) for each in addresses]
-    monkeypatch.setattr(web.socket, "getaddrinfo", lambda *_, **__: found)
+    monkeypatch.setattr(https_client.socket, "getaddrinfo", lambda *_, **__: found)
     with pytest.raises(PortError, match=f"^{error}$"):
         Web(is_local=lambda: True).post(f"https://example.com:{port}/", b"", {})
 
@@ -452,11 +453,11 @@ def test_a_token_follows_from_the_key_of_a_webhook(receiver: Receiver) -> None:
 def test_an_invitation_is_part_of_the_document() -> None:
     """Where there is one; the schema has it."""
     invitation = CallbackInvitation("A" * 43, "/api/v1/workload/1/callback", "2026-01-05T12:00:00.000000Z")
-    made = json.loads(wording.document(BARE._replace(callback=invitation)))
+    made = json.loads(message_text.document(BARE._replace(callback=invitation)))
     validate("notification", made)
 
     assert made["callback"] == {"token": "A" * 43, "path": invitation.path, "expires": invitation.expires}
-    assert "callback" not in json.loads(wording.document(BARE))
+    assert "callback" not in json.loads(message_text.document(BARE))
 
 
 def test_a_webhook_is_signed_as_standard_webhooks_requires(receiver: Receiver) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lakegate.functions.adapters.clients import session
+from lakegate.aws.clients import session
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,31 +11,31 @@ import botocore.session
 import pytest
 from moto.emrserverless import models
 
-from lakegate.contracts.lake.routes import Route
-from lakegate.contracts.model.policy import DeliveryUnit, Policy
-from lakegate.contracts.model.types import LogicalType
-from lakegate.contracts.plan.check import NONE, Check, Metric, Tier, Unit
-from lakegate.contracts.plan.plan import Plan, PlanField
-from lakegate.contracts.plan.predicate import Present
-from lakegate.contracts.plan.request import Request
-from lakegate.contracts.plan.result import Measured, Measurement, Result
-from lakegate.contracts.plan.serialization import canonical
-from lakegate.functions import completion, edge, intake, notify, sweep
-from lakegate.functions.adapters import clients
-from lakegate.functions.adapters.clock import SystemClock
-from lakegate.functions.bootstrap import bootstrap
-from lakegate.functions.ports.errors import NotFound
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.ports.registry import Publication
-from lakegate.functions.settings import read
-from lakegate.functions.workload import State, workload_id
+from functions import completion_handler, intake_handler, notify_handler, sweep_handler
+from lakegate.aws import clients, lambda_runtime
+from lakegate.aws.settings import read
+from lakegate.aws.wiring import SystemClock, bootstrap
+from lakegate.contract.delivery_policy import DeliveryUnit, Policy
+from lakegate.contract.logical_types import LogicalType
+from lakegate.errors import NotFound
+from lakegate.gate.delivery.delivery_row import workload_id
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.ports import Address
+from lakegate.gate.registry.contract_versions import Publication, Route
+from lakegate.json_codec import canonical
+from lakegate.plan.check import NONE, Check, Tier, Unit
+from lakegate.plan.metrics import Metric
+from lakegate.plan.plan import Plan, PlanField
+from lakegate.plan.predicates import Present
+from lakegate.plan.request import Request
+from lakegate.plan.result import Measured, Measurement, Result
 from tests.unit.ledger_chain import verify
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import ModuleType
 
-    from lakegate.functions.usecases.dependencies import Dependencies
+    from lakegate.gate.dependencies import Dependencies
     from tests.unit.adapters.conftest import Cloud
 
 FIELDS = (PlanField("id", "c0", LogicalType.STRING), PlanField("amount", "c1", LogicalType.INTEGER))
@@ -80,14 +80,14 @@ def dependencies(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> Iterator[Depe
     application = emr.create_application(releaseLabel="emr-7.14.0", type="SPARK")["applicationId"]
     clients._client.cache_clear()  # noqa: SLF001 - a client of another test knows another AWS
     monkeypatch.setattr(models, "JOB_STATUS", "RUNNING")  # moto 5.2.5 ends every run before it has begun
-    dependencies = bootstrap(read(settings(application)), edge.remaining)
-    for module in (intake, completion, sweep, notify):
+    dependencies = bootstrap(read(settings(application)), lambda_runtime.remaining)
+    for module in (intake_handler, completion_handler, sweep_handler, notify_handler):
         monkeypatch.setattr(module, "dependencies", lambda: dependencies)
     cloud.store().put(Address("lake", f"plans/{PLAN.digest}.json"), canonical(PLAN))
     route = Route("landing", "orders/", "orders", "lines", 1, "1.2.0", "active", PLAN.digest)
     dependencies.registry.publish(Publication("orders", "1.2.0", "active", "contracts/orders.yaml", (route,)))
     yield dependencies
-    edge.INVOCATION.set(None)
+    lambda_runtime.INVOCATION.set(None)
     clients._client.cache_clear()  # noqa: SLF001 - likewise
 
 
@@ -137,11 +137,11 @@ def job(dependencies: Dependencies, workload: str, failing: int = 0) -> None:
 def test_a_delivery_reaches_its_destination(dependencies: Dependencies, failing: int, state: State, share: str) -> None:
     """Taken in by one event, judged by its job, moved by another event: one object, one block, nothing left behind."""
     workload = land(dependencies)
-    assert call(intake, event_of()) == {"batchItemFailures": []}
+    assert call(intake_handler, event_of()) == {"batchItemFailures": []}
     row = dependencies.workloads.get(workload)
     assert State.VALIDATING is row.state
     job(dependencies, workload, failing)
-    assert call(completion, event_of_run(row.run)) == {"batchItemFailures": []}
+    assert call(completion_handler, event_of_run(row.run)) == {"batchItemFailures": []}
     blocks = dependencies.ledger.blocks("orders/lines_v1")
     rested = blocks[0].objects[0]
 
@@ -157,23 +157,23 @@ def test_a_delivery_reaches_its_destination(dependencies: Dependencies, failing:
 def test_every_event_may_be_lost(dependencies: Dependencies) -> None:
     """Sweep finds what no event reported; a message is sent once the delivery is finished."""
     workload = land(dependencies)
-    assert call(sweep)["failures"] == 0
+    assert call(sweep_handler)["failures"] == 0
     job(dependencies, workload)
-    call(completion, event_of_run(dependencies.workloads.get(workload).run))
+    call(completion_handler, event_of_run(dependencies.workloads.get(workload).run))
 
     assert State.PUBLISHED is dependencies.workloads.get(workload).state
-    assert call(notify) == {"unsent": 0}
+    assert call(notify_handler) == {"unsent": 0}
     assert dependencies.outbox.pending(10) == ()
 
 
 def test_the_same_content_is_refused_at_the_door(dependencies: Dependencies) -> None:
     """A second delivery of accepted bytes starts no job."""
     first = land(dependencies)
-    call(intake, event_of())
+    call(intake_handler, event_of())
     job(dependencies, first)
-    call(completion, event_of_run(dependencies.workloads.get(first).run))
+    call(completion_handler, event_of_run(dependencies.workloads.get(first).run))
     second = land(dependencies)
-    call(intake, event_of())
+    call(intake_handler, event_of())
     row = dependencies.workloads.get(second)
 
     assert (row.state, row.run) == (State.QUARANTINED, "")
@@ -194,10 +194,10 @@ def test_parts_reach_their_destination_together(
     heads = [dependencies.objects.put(Address("landing", key), DATA + str(key).encode()) for key in keys]
     if unit is DeliveryUnit.QUIET:
         workload = workload_id("landing", "orders/run=1/", f"quiet-0-{heads[0].version}")
-        call(intake, event_of(keys[0]))
+        call(intake_handler, event_of(keys[0]))
         later = dependencies.clock.now() + timedelta(hours=1)
         monkeypatch.setattr(SystemClock, "now", lambda _self: later)
-        call(sweep)
+        call(sweep_handler)
     else:
         listed = [
             {"key": key.rpartition("/")[2], "size": each.size, "checksum": each.checksum}
@@ -207,10 +207,10 @@ def test_parts_reach_their_destination_together(
         name, body = ("_SUCCESS", b"") if unit is DeliveryUnit.SUCCESS else ("_delivery.json", manifest)
         last = dependencies.objects.put(Address("landing", f"orders/run=1/{name}"), body)
         workload = workload_id("landing", last.key, last.version)
-        call(intake, event_of(last.key))
+        call(intake_handler, event_of(last.key))
     row = dependencies.workloads.get(workload)
     job(dependencies, row.id)
-    call(completion, event_of_run(row.run))
+    call(completion_handler, event_of_run(row.run))
     (block,) = dependencies.ledger.blocks("orders/lines_v1")
 
     assert dependencies.workloads.get(row.id).state is State.PUBLISHED

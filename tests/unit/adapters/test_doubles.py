@@ -17,17 +17,17 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from lakegate.contracts.lake.block import Block, BlockKind
-from lakegate.contracts.lake.routes import Route
-from lakegate.functions.adapters.ledger import DynamoLedger
-from lakegate.functions.adapters.registry import DynamoRegistry
-from lakegate.functions.adapters.tables import DEFINITIONS
-from lakegate.functions.adapters.workloads import DynamoAgenda, DynamoOutbox, DynamoWorkloads
-from lakegate.functions.ports.errors import ConditionFailed, PortError
-from lakegate.functions.ports.objects import Address, ObjectVersion, VersionPage
-from lakegate.functions.ports.registry import Publication
-from lakegate.functions.ports.workloads import Expected
-from lakegate.functions.workload import Decision, Message, SourceObject, State, Workload
+from lakegate.aws.delivery_tables import DynamoAgenda, DynamoOutbox, DynamoWorkloads
+from lakegate.aws.dynamodb_table import DEFINITIONS
+from lakegate.aws.ledger_table import DynamoLedger
+from lakegate.aws.registry_table import DynamoRegistry
+from lakegate.errors import ConditionFailed, PortError
+from lakegate.gate.delivery.delivery_row import Decision, SourceObject, Workload
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.ledger.blocks import Block, BlockKind
+from lakegate.gate.ports import Address, Message, ObjectVersion, VersionPage
+from lakegate.gate.registry.contract_versions import Publication, Route
+from lakegate.gate.table import Expected
 from tests.fakes import Memory
 
 if TYPE_CHECKING:

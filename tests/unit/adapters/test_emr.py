@@ -9,16 +9,9 @@ import boto3
 import pytest
 from botocore.stub import Stubber
 
-from lakegate.contracts.errors import InputError
-from lakegate.functions.adapters.emr import EmrServerless
-from lakegate.functions.ports.errors import (
-    IdempotencyMismatch,
-    NotFound,
-    PortError,
-    Throttled,
-    Unanswered,
-)
-from lakegate.functions.ports.jobs import JobRun, JobState
+from lakegate.aws.emr_serverless import EmrServerless
+from lakegate.errors import IdempotencyMismatch, InputError, NotFound, PortError, Throttled, Unanswered
+from lakegate.gate.ports import JobRun, JobState
 from tests.unit.adapters.test_errors import KNOWN
 
 REQUEST = {"applicationId": "a1", "clientToken": "t1", "name": "w1", "executionRoleArn": "arn:aws:iam::1:role/job-role"}

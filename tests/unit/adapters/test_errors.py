@@ -20,16 +20,10 @@ from botocore.exceptions import (
 )
 from botocore.stub import Stubber
 
-from lakegate.functions.adapters.clock import SystemClock
-from lakegate.functions.adapters.errors import BY_CODE, port_errors, translated
-from lakegate.functions.adapters.eventbridge import EventBridgeNotifier
-from lakegate.functions.ports.errors import (
-    ConditionFailed,
-    PortError,
-    Throttled,
-    Unanswered,
-)
-from lakegate.functions.workload import Message
+from lakegate.aws.clients import BY_CODE, port_errors, translated
+from lakegate.aws.wiring import EventBridgeNotifier, SystemClock
+from lakegate.errors import ConditionFailed, PortError, Throttled, Unanswered
+from lakegate.gate.ports import Message
 
 KNOWN: Any = {"region_name": "us-east-1", "aws_access_key_id": "testing", "aws_secret_access_key": "testing"}
 NEWS = Message("m1", "w1", "published", '{"rows":1}', datetime(2026, 11, 21, tzinfo=UTC))

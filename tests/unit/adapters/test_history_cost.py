@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lakegate.functions.usecases.history import history
+from lakegate.gate.datasets.delivery_history import history
 from tests.bench.history import LINE, filled, measured
 
 

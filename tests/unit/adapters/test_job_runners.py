@@ -9,9 +9,9 @@ import boto3
 import pytest
 from botocore.stub import Stubber
 
-from lakegate.functions.adapters.job_runners import JudgeFunction, Runners
-from lakegate.functions.ports.errors import NotFound, Throttled
-from lakegate.functions.ports.jobs import JobRun, JobState
+from lakegate.aws.emr_serverless import JudgeFunction, Runners
+from lakegate.errors import NotFound, Throttled
+from lakegate.gate.ports import JobRun, JobState
 from tests.fakes import FaultInjector
 from tests.fakes.jobs import Ending, MemoryJobs
 

@@ -8,18 +8,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.lake.routes import Route
-from lakegate.functions.adapters.ledger import DynamoLedger
-from lakegate.functions.adapters.registry import DynamoRegistry
-from lakegate.functions.ports.errors import AccessDenied
-from lakegate.functions.ports.registry import Publication
-from lakegate.functions.usecases.approval import propose
-from lakegate.functions.usecases.lines import published_lines
-from lakegate.functions.usecases.publish_contract import CompiledContract, planned, publish
-from lakegate.functions.usecases.routing import add_route, remove_route
-from lakegate.functions.usecases.steps import run
-from lakegate.functions.usecases.succession import IncompatibleVersion
+from lakegate.aws.ledger_table import DynamoLedger
+from lakegate.aws.registry_table import DynamoRegistry
+from lakegate.errors import AccessDenied, InputError
+from lakegate.features.proposals.proposal import propose
+from lakegate.gate.datasets.dataset_names import published_lines
+from lakegate.gate.effects import run
+from lakegate.gate.registry.contract_versions import CompiledContract, Publication, Route
+from lakegate.gate.registry.publish_contract import IncompatibleVersion, planned, publish
+from lakegate.gate.registry.routes import add_route, remove_route
 from tests.fakes.moto_state import MotoState
 from tests.simulation.environment import LANDING, Environment
 from tests.unit.compare.builder import document
@@ -27,7 +24,7 @@ from tests.unit.compare.builder import document
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from lakegate.functions.usecases.dependencies import Dependencies
+    from lakegate.gate.dependencies import Dependencies
     from tests.unit.adapters.conftest import Cloud
 
 ITEMS = (

@@ -11,12 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.contracts.model.origin import FieldLineage, FieldSource, Transformation
-from lakegate.functions.adapters import openlineage
-from lakegate.functions.adapters.channels import channels
-from lakegate.functions.adapters.openlineage import events
-from lakegate.functions.ports.errors import PortError
-from lakegate.functions.ports.lineage import Assertion, JudgedDelivery, LineageColumn, LineageDataset, UsedEngine
+from lakegate.contract.contract_model import FieldLineage, FieldSource, Transformation
+from lakegate.errors import PortError
+from lakegate.features.notifications.channels import channels
+from lakegate.features.openlineage import openlineage_events
+from lakegate.features.openlineage.openlineage_events import (
+    Assertion,
+    JudgedDelivery,
+    LineageColumn,
+    LineageDataset,
+    UsedEngine,
+    events,
+)
 from tests.reference.sampling import sampled
 from tests.unit.adapters.openlineage_checker import FORMATS, facets, mistakes
 from tests.unit.adapters.receiver import receiving
@@ -314,7 +320,7 @@ def test_a_test_is_a_run_of_a_job_named_test() -> None:
 
 def test_an_event_that_is_too_large_is_sent_without_columns_and_assertions(monkeypatch: pytest.MonkeyPatch) -> None:
     """The run and its datasets are reported in any case."""
-    monkeypatch.setattr(openlineage, "MAX_EVENT", 3_000)
+    monkeypatch.setattr(openlineage_events, "MAX_EVENT", 3_000)
     with receiving() as receiver:
         _, end = reported(ACCEPTED, receiver)
 

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.contracts.lake.pulls import SourceIdentity
-from lakegate.contracts.model.policy import Pull
-from lakegate.functions.adapters.https_source import HttpsSource
-from lakegate.functions.adapters.pull_access import PullAccess
-from lakegate.functions.adapters.secrets import Secrets
-from lakegate.functions.adapters.web import Web
-from lakegate.functions.ports.errors import PortError, Throttled, Unanswered
-from lakegate.functions.ports.transfers import SourceChanged
+from lakegate.aws.secrets import Secrets
+from lakegate.contract.delivery_policy import Pull
+from lakegate.errors import PortError, Throttled, Unanswered
+from lakegate.features.pull.https_source import HttpsSource
+from lakegate.features.pull.pull_sources import PullAccess, SourceChanged, SourceIdentity
+from lakegate.https_client import Web
 from tests.unit.adapters.receiver import receiving
 
 if TYPE_CHECKING:

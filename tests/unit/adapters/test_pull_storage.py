@@ -7,20 +7,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
 
-from lakegate.contracts.lake.pulls import SourceIdentity
-from lakegate.contracts.model.policy import Pull
-from lakegate.functions.adapters.landing_parts import S3LandingParts
-from lakegate.functions.adapters.transfers import S3Source, TransferByScheme
-from lakegate.functions.ports.errors import ConditionFailed, NotFound, PortError, Unanswered
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.ports.transfers import OpenedSource, SourceChanged
+from lakegate.contract.delivery_policy import Pull
+from lakegate.errors import ConditionFailed, NotFound, PortError, Unanswered
+from lakegate.features.pull.pull_sources import OpenedSource, S3Source, SourceChanged, SourceIdentity, TransferByScheme
+from lakegate.features.pull.pull_task import S3LandingParts
+from lakegate.gate.ports import Address
 from tests.fakes import FaultInjector, VirtualClock
 from tests.fakes.objects import MemoryObjects
 from tests.fakes.pulls import MemoryLandingParts
 from tests.unit.adapters.conftest import ACCOUNT
 
 if TYPE_CHECKING:
-    from lakegate.functions.ports.transfers import LandingParts
+    from lakegate.features.pull.pull_task import LandingParts
     from tests.unit.adapters.conftest import Cloud
 
 PULL = Pull("s3://partner-exports/a/rows 1?.csv".replace(" ", "%20"), "rate(1 hour)")

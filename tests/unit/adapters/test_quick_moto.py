@@ -21,7 +21,7 @@ from moto.core.utils import get_service_model
 from moto.moto_api._internal import mock_random
 from moto.moto_api._internal.moto_random import MotoRandom
 
-from lakegate.functions.adapters.tables import DEFINITIONS
+from lakegate.aws.dynamodb_table import DEFINITIONS
 from tests.fakes import quick_moto
 from tests.fakes.quick_moto import PUBLISHED, QUICKER, client, quick_aws
 from tests.reference.sampling import sampled

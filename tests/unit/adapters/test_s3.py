@@ -17,20 +17,13 @@ from botocore.stub import Stubber
 from urllib3.exceptions import ProtocolError
 from urllib3.exceptions import ReadTimeoutError as UrllibTimeout
 
-from lakegate.functions.ports.errors import (
-    AccessDenied,
-    Archived,
-    ConditionFailed,
-    NotFound,
-    PortError,
-    Unanswered,
-)
-from lakegate.functions.ports.objects import Address
+from lakegate.errors import AccessDenied, Archived, ConditionFailed, NotFound, PortError, Unanswered
+from lakegate.gate.ports import Address
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lakegate.functions.ports.objects import ObjectVersion
+    from lakegate.gate.ports import ObjectVersion
     from tests.unit.adapters.conftest import Cloud
 
 KEYS = sorted(

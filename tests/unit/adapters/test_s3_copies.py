@@ -7,14 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from botocore.awsrequest import AWSResponse
 
-from lakegate.functions.ports.errors import (
-    ConditionFailed,
-    NotFound,
-    PortError,
-    TransactionConflict,
-    Unfinished,
-)
-from lakegate.functions.ports.objects import Address
+from lakegate.errors import ConditionFailed, NotFound, PortError, TransactionConflict, Unfinished
+from lakegate.gate.ports import Address
 from tests.unit.adapters.test_s3 import TO, body_of, landed, recorded
 
 if TYPE_CHECKING:

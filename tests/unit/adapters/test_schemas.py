@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 
-from lakegate.contracts.judge.drift import SchemaDifference
-from lakegate.contracts.model.policy import PublishAs
-from lakegate.contracts.model.storage import Csv, Format, Storage
-from lakegate.engine.read.local import path_of
-from lakegate.functions.adapters.schemas import EngineSchemas
-from lakegate.functions.ports.errors import Throttled
-from lakegate.functions.ports.objects import Address
+from lakegate.contract.delivery_policy import PublishAs
+from lakegate.contract.file_formats import Csv, Format, Storage
+from lakegate.engine.read.data_source import path_of
+from lakegate.errors import Throttled
+from lakegate.features.drift.schema_drift import EngineSchemas, SchemaDifference
+from lakegate.gate.ports import Address
 from tests.deliveries.delivery import plan_of
 from tests.deliveries.sliced import slices
 from tests.deliveries.written import written

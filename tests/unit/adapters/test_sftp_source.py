@@ -14,14 +14,12 @@ from typing import TYPE_CHECKING, Any
 import asyncssh
 import pytest
 
-from lakegate.contracts.lake.pulls import SourceIdentity
-from lakegate.contracts.model.policy import Pull
-from lakegate.functions.adapters.pull_access import PullAccess
-from lakegate.functions.adapters.secrets import Secrets
-from lakegate.functions.adapters.sftp_source import SftpSource
-from lakegate.functions.adapters.web import Web
-from lakegate.functions.ports.errors import PortError, Unanswered
-from lakegate.functions.ports.transfers import SourceChanged
+from lakegate.aws.secrets import Secrets
+from lakegate.contract.delivery_policy import Pull
+from lakegate.errors import PortError, Unanswered
+from lakegate.features.pull.pull_sources import PullAccess, SourceChanged, SourceIdentity
+from lakegate.features.pull.sftp_source import SftpSource
+from lakegate.https_client import Web
 from tests.unit.adapters.test_pull_sources import Vault
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ import boto3
 import pytest
 from botocore.stub import Stubber
 
-from lakegate.functions.adapters.signing import KmsKey, kms_keys
-from lakegate.functions.ports.errors import PortError, SigningDenied, Throttled, Unanswered
-from lakegate.functions.ports.signing import UNSIGNED
+from lakegate.aws.kms_signing import KmsKey, kms_keys
+from lakegate.errors import PortError, SigningDenied, Throttled, Unanswered
+from lakegate.gate.ports import UNSIGNED
 from tests.unit.signing import ONE
 
 if TYPE_CHECKING:

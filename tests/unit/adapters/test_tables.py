@@ -12,29 +12,28 @@ from botocore.stub import Stubber
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.judge.counts import Counts
-from lakegate.contracts.lake.block import GENESIS, Block, BlockKind, digest
-from lakegate.contracts.lake.block_parts import LedgerObject
-from lakegate.contracts.lake.routes import Route
-from lakegate.functions.adapters.dynamodb import transact
-from lakegate.functions.adapters.identity import StsIdentity
-from lakegate.functions.adapters.ledger import DynamoLedger
-from lakegate.functions.adapters.registry import DynamoRegistry
-from lakegate.functions.adapters.rows import message_item, message_of, workload_item, workload_of
-from lakegate.functions.adapters.tables import SHARDS, shards
-from lakegate.functions.adapters.workloads import DynamoAgenda, DynamoWorkloads
-from lakegate.functions.ports.errors import (
+from lakegate.aws.delivery_items import message_item, message_of, workload_item, workload_of
+from lakegate.aws.delivery_tables import DynamoAgenda, DynamoWorkloads
+from lakegate.aws.dynamodb_table import SHARDS, shards, transact
+from lakegate.aws.ledger_table import DynamoLedger
+from lakegate.aws.registry_table import DynamoRegistry
+from lakegate.aws.wiring import StsIdentity
+from lakegate.errors import (
     ConditionFailed,
     IdempotencyMismatch,
+    InputError,
     PortError,
     Throttled,
     TransactionConflict,
     UnreadableItem,
 )
-from lakegate.functions.ports.registry import Publication, RegistrySnapshot
-from lakegate.functions.ports.workloads import Expected
-from lakegate.functions.workload import Decision, Message, Pin, SourceObject, State, Workload
+from lakegate.gate.delivery.delivery_row import Decision, Pin, SourceObject, Workload
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.ledger.blocks import GENESIS, Block, BlockKind, LedgerObject, digest
+from lakegate.gate.ports import Message
+from lakegate.gate.registry.contract_versions import Publication, RegistrySnapshot, Route
+from lakegate.gate.table import Expected
+from lakegate.verdict.verdict import Counts
 from tests.fakes.identity import ALICE
 
 if TYPE_CHECKING:

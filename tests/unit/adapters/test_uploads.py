@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
-from lakegate.functions.adapters.clients import signer
-from lakegate.functions.adapters.uploads import PresignedUploads
-from lakegate.functions.events.decode import decode
-from lakegate.functions.events.hints import ObjectSeen
-from lakegate.functions.ports.uploads import headers
+from lakegate.aws.clients import signer
+from lakegate.aws.lambda_events import ObjectSeen, decode
+from lakegate.features.announcements.announced_delivery import PresignedUploads, headers
 
 if TYPE_CHECKING:
     import pytest

@@ -12,14 +12,13 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from lakegate.contracts.lake.validators import ValidatorService
-from lakegate.functions.adapters.clients import signed, signer
-from lakegate.functions.adapters.secrets import Secrets
-from lakegate.functions.adapters.validators import HttpsValidators
-from lakegate.functions.adapters.web import Web
-from lakegate.functions.ports.errors import PortError, Unanswered
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.ports.validators import ExternalValidation
+from lakegate.aws.clients import signed, signer
+from lakegate.aws.secrets import Secrets
+from lakegate.errors import PortError, Unanswered
+from lakegate.features.external_validators.registered_validators import ValidatorService
+from lakegate.features.external_validators.validator_client import ExternalValidation, HttpsValidators
+from lakegate.gate.ports import Address
+from lakegate.https_client import Web
 from tests.unit.adapters.receiver import receiving
 from tests.unit.adapters.test_pull_sources import Vault, answer
 
@@ -217,7 +216,9 @@ class Slow:
         yield SimpleNamespace(status=200, length=0, read=BytesIO(b"{}").read)
 
     def port(self, monkeypatch: pytest.MonkeyPatch) -> HttpsValidators:
-        monkeypatch.setattr("lakegate.functions.adapters.validators.time", SimpleNamespace(monotonic=lambda: self.now))
+        monkeypatch.setattr(
+            "lakegate.features.external_validators.validator_client.time", SimpleNamespace(monotonic=lambda: self.now)
+        )
         hosts = frozenset({"gx.example.com", "other.example.com"})
         return HttpsValidators(self, Secrets(None), hosts, "p-", signer(), signed)  # type: ignore[arg-type] # a clock and no network
 

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from lakegate.functions import api, edge
-from lakegate.functions.http.routes import ROUTES
+from functions import api_handler
+from lakegate.aws import lambda_runtime
+from lakegate.features.http_api.api_routes import ROUTES
 from tests.fakes.identity import ALICE
 from tests.simulation.environment import Environment
 from tests.unit.api.openapi import document as description
@@ -98,7 +99,7 @@ class Api:
             event["body"] = body
         elif body is not None:
             event |= {"body": base64.b64encode(body).decode(), "isBase64Encoded": True}
-        answer = api.handler(event | changes, Context())
+        answer = api_handler.handler(event | changes, Context())
         assert answer["isBase64Encoded"] is False
         if route in ROUTES:
             described(route, answer)
@@ -153,12 +154,12 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Environment], A
 
     def make(env: Environment) -> Api:
         made = Api(env)
-        monkeypatch.setattr(api, "dependencies", lambda: env.dependencies)
-        monkeypatch.setattr(api.LOG._logger.handlers[0], "stream", made.log)  # noqa: SLF001 - Powertools shows it nowhere else
+        monkeypatch.setattr(api_handler, "dependencies", lambda: env.dependencies)
+        monkeypatch.setattr(api_handler.LOG._logger.handlers[0], "stream", made.log)  # noqa: SLF001 - Powertools shows it nowhere else
         return made
 
     yield make
-    edge.INVOCATION.set(None)
+    lambda_runtime.INVOCATION.set(None)
 
 
 @pytest.fixture

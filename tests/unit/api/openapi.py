@@ -9,16 +9,16 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from lakegate.functions.http.contracts import WARNINGS
-from lakegate.functions.http.messages import JSON, PROBLEM
-from lakegate.functions.http.routes import ROUTES
-from lakegate.infra.local.clone import ROOT
+from lakegate.extension_points import ROOT
+from lakegate.features.http_api.api_router import JSON, PROBLEM
+from lakegate.features.http_api.api_routes import ROUTES
+from lakegate.features.http_api.contracts_api import WARNINGS
 
 if TYPE_CHECKING:
-    from lakegate.functions.http.routes import Endpoint
+    from lakegate.features.http_api.api_routes import Endpoint
 
 FILE = ROOT / "docs/openapi.json"
-SCHEMAS = ROOT / "contracts/schemas/api.json"
+SCHEMAS = ROOT / "lakegate/schemas/api.json"
 EVERYWHERE = (401, 500, 503)
 """Statuses that every route may answer."""
 OPEN = (500, 503)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.contracts.model.policy import DeliveryUnit, Mode, OnReject, Policy
-from lakegate.functions.usecases.announcing import LARGEST_PUT
-from lakegate.functions.usecases.intake import intake
-from lakegate.functions.usecases.steps import run
-from lakegate.functions.workload import State
+from lakegate.contract.delivery_policy import DeliveryUnit, Mode, OnReject, Policy
+from lakegate.features.announcements.announced_delivery import LARGEST_PUT
+from lakegate.gate.delivery.intake import intake
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.effects import run
 from tests.simulation.contract import PLAN
 from tests.simulation.environment import LANDING, PREFIX
 from tests.simulation.stage import Fault, Stage, settle

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.functions.http.callbacks import LARGEST
-from lakegate.functions.http.messages import CALLBACK_ROUTE
-from lakegate.functions.workload import State
+from lakegate.features.http_api.api_router import CALLBACK_ROUTE
+from lakegate.features.http_api.callbacks_api import LARGEST
+from lakegate.gate.delivery.protocol import State
 from tests.unit.api.test_transitions import swept
 from tests.unit.usecases.test_callbacks import ERP, asked, called, records, token_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lakegate.functions.workload import Workload
+    from lakegate.gate.delivery.delivery_row import Workload
     from tests.simulation.environment import Environment
     from tests.unit.api.conftest import Answer, Api
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.errors import ContractError, InputError, Problem
-from lakegate.contracts.lake.lifecycle import ParentNotice
-from lakegate.functions.usecases import compile_contract
-from lakegate.functions.usecases.approval import approve
-from lakegate.functions.usecases.routing import add_route
-from lakegate.functions.usecases.steps import run
-from lakegate.functions.usecases.workflows import referred_of
-from lakegate.infra.local.clone import ROOT
+from lakegate.errors import ContractError, InputError, Problem
+from lakegate.extension_points import ROOT
+from lakegate.features.proposals.proposal import approve
+from lakegate.gate.datasets.lifecycle import ParentNotice
+from lakegate.gate.effects import run
+from lakegate.gate.registry import publish_contract
+from lakegate.gate.registry.publish_contract import referred_of
+from lakegate.gate.registry.routes import add_route
 from tests.fakes.identity import ALICE, BOB, MemoryIdentity
 from tests.unit.api.conftest import CONTRACTS, document, signed
 from tests.unit.usecases.test_parents import policy, product
@@ -136,7 +136,7 @@ def test_what_only_the_compiler_refuses_is_located_too(served: Api, monkeypatch:
     def refuse(*_: object) -> None:
         raise ContractError((problem,))
 
-    monkeypatch.setattr(compile_contract, "compile_plan", refuse)
+    monkeypatch.setattr(publish_contract, "compile_plan", refuse)
     answer = served.publish(document())
 
     assert (answer.status, answer.body["type"]) == (400, "urn:lakegate:problem:invalid-contract")
@@ -145,7 +145,7 @@ def test_what_only_the_compiler_refuses_is_located_too(served: Api, monkeypatch:
 
 def test_a_plan_that_is_too_large_is_an_error_of_the_document(served: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each delivery is judged by it in functions with bounded memory: it is refused while the contract is published."""
-    monkeypatch.setattr(compile_contract, "MOST_PLAN_BYTES", 500)
+    monkeypatch.setattr(publish_contract, "MOST_PLAN_BYTES", 500)
     (error,) = served.publish(document()).body["errors"]
 
     assert (error["code"], error["path"]) == ("document-too-large", "$.schema[0]")
@@ -211,7 +211,7 @@ def test_what_a_token_proposed_is_approved_by_another_person(served: Api) -> Non
     env.dependencies = replace(env.dependencies, places=replace(env.dependencies.places, needs_approval=True))
     answer = proposed(served, lakegate_arn=ALICE)
     (waiting,) = env.dependencies.registry.proposals()
-    compiled = compile_contract.compile_document(
+    compiled = publish_contract.compile_document(
         document().encode(), referred_of(env.dependencies, document().encode())
     )
     with pytest.raises(InputError, match="another person has to approve"):

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.functions.http.messages import CALLBACK_ROUTE, LARGEST_BODY
-from lakegate.functions.http.routes import ROUTES
-from lakegate.functions.ports.errors import PortError, Throttled, TransactionConflict, Unanswered
+from lakegate.errors import PortError, Throttled, TransactionConflict, Unanswered
+from lakegate.features.http_api.api_router import CALLBACK_ROUTE, LARGEST_BODY
+from lakegate.features.http_api.api_routes import ROUTES
 from tests.unit.api.conftest import CONTRACTS, document
 
 if TYPE_CHECKING:

@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.contracts.lake.owners import are_named
-from lakegate.functions.ports.registry import Publication
-from lakegate.functions.usecases.approval import approve, propose
-from lakegate.functions.usecases.compile_contract import compile_document
-from lakegate.functions.usecases.intake import intake
-from lakegate.functions.usecases.pinning import referred_lines
-from lakegate.functions.usecases.publish_contract import planned, publish
-from lakegate.functions.usecases.routing import add_route
-from lakegate.functions.usecases.workflows import referred_of
-from lakegate.functions.workload import Referred
+from lakegate.features.proposals.proposal import approve, propose
+from lakegate.gate.delivery.delivery_row import Referred
+from lakegate.gate.delivery.intake import intake
+from lakegate.gate.delivery.pin_contract import referred_lines
+from lakegate.gate.registry.contract_owners import are_named
+from lakegate.gate.registry.contract_versions import Publication
+from lakegate.gate.registry.publish_contract import compile_document, planned, publish, referred_of
+from lakegate.gate.registry.routes import add_route
 from tests.fakes.identity import ALICE, BOB, MemoryIdentity
 from tests.simulation.environment import LANDING, Environment
 from tests.unit.api.conftest import CONTRACTS, encoded, signed

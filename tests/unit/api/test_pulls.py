@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.lake.lifecycle import moment
-from lakegate.contracts.lake.pulls import leased
-from lakegate.functions.http import pulls
-from lakegate.functions.http.routes import ROUTES
+from lakegate.features.http_api import pulls_api
+from lakegate.features.http_api.api_routes import ROUTES
+from lakegate.features.pull.pull_task import leased
+from lakegate.timestamps import moment
 from tests.unit.api.conftest import CONTRACTS
 from tests.unit.api.test_access import limited, token
 from tests.unit.usecases.pull_stage import LINE, PullStage, scheduled
@@ -134,7 +134,7 @@ def test_a_request_has_so_many_lines(serve: Callable[[Environment], Api], monkey
     """Further ones are pulled one by one; nothing is done before."""
     stage = ended()
     before = stage.row
-    monkeypatch.setattr(pulls, "MOST_LINES", 0)
+    monkeypatch.setattr(pulls_api, "MOST_LINES", 0)
     answer = serve(stage.env).call(ROUTE, path="partner")
 
     assert (answer.status, answer.body["type"]) == (400, "urn:lakegate:problem:refused")

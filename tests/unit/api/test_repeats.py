@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.functions.ports.errors import ConditionFailed
-from lakegate.functions.usecases.announcing import WantedDelivery, announce
-from lakegate.functions.usecases.steps import run
+from lakegate.errors import ConditionFailed
+from lakegate.features.announcements.announced_delivery import WantedDelivery, announce
+from lakegate.gate.effects import run
 from tests.fakes.identity import BOB
 from tests.unit.api.conftest import CONTRACTS, document, signed
 

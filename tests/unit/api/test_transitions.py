@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.contracts.lake.lifecycle import moment
-from lakegate.contracts.lake.records import Record
-from lakegate.functions.http.routes import ROUTES
-from lakegate.functions.usecases.replay import replay
-from lakegate.functions.usecases.steps import run
-from lakegate.functions.usecases.sweep import sweep
-from lakegate.functions.workload import FailedAttempt, FailureCause, State, replay_id
+from lakegate.features.http_api.api_routes import ROUTES
+from lakegate.gate.delivery.delivery_row import FailedAttempt, FailureCause, replay_id
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery.replay import replay
+from lakegate.gate.effects import run
+from lakegate.gate.ledger.blocks import Record
+from lakegate.gate.sweep import sweep
+from lakegate.timestamps import moment
 from tests.fakes.identity import ALICE, BOB
 from tests.simulation.environment import LINE, Environment
 from tests.simulation.stage import Fault, Stage, settle
@@ -27,7 +28,7 @@ from tests.unit.usecases.test_waive import REASON, rejected
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lakegate.contracts.plan.workflow import PlannedWorkflow
+    from lakegate.plan.planned_workflow import PlannedWorkflow
     from tests.unit.api.conftest import Answer, Api
 
 TRANSITION = "POST /api/v1/workload/{id}/transition"

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.contracts.plan.plan import Plan
-from lakegate.contracts.plan.request import Request
-from lakegate.contracts.plan.result import Measured, Measurement, Result, Unreadable
-from lakegate.functions.ports.errors import AccessDenied, ConditionFailed, Throttled
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.usecases.completion import invocation_ended
-from lakegate.functions.usecases.steps import Effect, run
-from lakegate.functions.usecases.sweep import sweep
-from lakegate.functions.usecases.validating import OtherValidation, WantedValidation, start
+from lakegate.errors import AccessDenied, ConditionFailed, Throttled
+from lakegate.features.validator_api.validation_run import OtherValidation, WantedValidation, start
+from lakegate.gate.delivery.advance import invocation_ended
+from lakegate.gate.effects import Effect, run
+from lakegate.gate.ports import Address
+from lakegate.gate.sweep import sweep
+from lakegate.plan.plan import Plan
+from lakegate.plan.request import Request
+from lakegate.plan.result import Measured, Measurement, Result, Unreadable
 from tests.fakes.identity import ALICE, BOB
 from tests.simulation.environment import LAKE, LINE, PREFIX, Environment
 from tests.simulation.stage import Fault, Stage, settle

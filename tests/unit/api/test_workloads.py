@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.contracts.judge.outcomes import CheckOutcome, Status
-from lakegate.contracts.model.contract import Severity
-from lakegate.contracts.plan.check import NONE, Check, Interval, Metric, Tier, Unit
-from lakegate.functions.http.workloads import STATUSES, severity_of
-from lakegate.functions.workload import FailedAttempt, FailureCause, State
+from lakegate.contract.contract_model import Severity
+from lakegate.features.http_api.workloads_api import STATUSES
+from lakegate.gate.delivery.delivery_row import FailedAttempt, FailureCause
+from lakegate.gate.delivery.protocol import State
+from lakegate.plan.check import NONE, Check, Interval, Tier, Unit
+from lakegate.plan.metrics import Metric
+from lakegate.report.dcm_results import severity_of
+from lakegate.verdict.check_status import CheckOutcome, Status
 from tests.simulation.environment import PREFIX, Environment
 from tests.simulation.stage import Fault, Stage, settle
 from tests.unit.usecases.scenarios import landed, swapped

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl
 
 import pytest
 
-from lakegate.functions.http.routes import ROUTES
+from lakegate.features.http_api.api_routes import ROUTES
 from tests.simulation.environment import Environment
 from tests.simulation.stage import Fault, Stage, settle
 from tests.unit.api.conftest import token_of

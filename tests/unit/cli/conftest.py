@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pytest
 from typer.testing import CliRunner
 
+from lakegate.aws import clients
+from lakegate.aws.settings import read
+from lakegate.aws.wiring import bootstrap
 from lakegate.cli.main import app
-from lakegate.contracts.plan.plan import Plan
-from lakegate.contracts.plan.result import Columns, Measured, Measurement, Result, Sample
-from lakegate.contracts.plan.serialization import canonical
-from lakegate.functions.adapters import clients
-from lakegate.functions.bootstrap import bootstrap
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.settings import read
-from lakegate.functions.usecases.advance import advance
-from lakegate.functions.usecases.intake import intake
-from lakegate.functions.usecases.layout import attempt_prefix
-from lakegate.functions.usecases.steps import run
-from lakegate.functions.workload import State
+from lakegate.gate.delivery.advance import advance
+from lakegate.gate.delivery.intake import intake
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.effects import run
+from lakegate.gate.lake_layout import attempt_prefix
+from lakegate.gate.ports import Address
+from lakegate.json_codec import canonical
+from lakegate.plan.plan import Plan
+from lakegate.plan.result import Columns, Measured, Measurement, Result, Sample
 from tests.fakes import FaultInjector, MemoryJobs
 from tests.fakes.beginnings import Beginning
 from tests.fakes.moto_state import MotoState
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
     from click.testing import Result as CliResult
 
-    from lakegate.functions.usecases.dependencies import Dependencies
-    from lakegate.functions.workload import Workload
+    from lakegate.gate.delivery.delivery_row import Workload
+    from lakegate.gate.dependencies import Dependencies
 
 CONTRACT = """\
 apiVersion: v3.1.0
@@ -189,7 +189,7 @@ def _measured(check: str, failing: int, error: str | None) -> Measurement:
 @pytest.fixture
 def fresh_clients(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Clients of this test's own environment."""
-    monkeypatch.setattr("lakegate.functions.adapters.clients.ATTEMPTS", 1)
+    monkeypatch.setattr("lakegate.aws.clients.ATTEMPTS", 1)
     clients._client.cache_clear()  # noqa: SLF001 - what a new process begins with
     yield
     clients._client.cache_clear()  # noqa: SLF001 - likewise
@@ -213,7 +213,7 @@ def lakegate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lakega
         state, environment = _DEPLOYED[0]
         state.restore(jobs)
         add_function(clients["lambda"], environment)
-        monkeypatch.setattr("lakegate.functions.bootstrap.EmrServerless", lambda *_: jobs)
+        monkeypatch.setattr("lakegate.aws.emr_serverless.EmrServerless", lambda *_: jobs)
         before = _patches(monkeypatch)
         yield Lakegate(tmp_path, bootstrap(read(environment)), clients, jobs, lambda: _patches(monkeypatch) - before)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
-from lakegate.functions.usecases import publish_contract
+from lakegate.gate.registry import publish_contract
 
 if TYPE_CHECKING:
     from tests.unit.cli.conftest import Lakegate

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from botocore import xform_name
 
-from lakegate.infra.local.clone import ROOT
+from lakegate.extension_points import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

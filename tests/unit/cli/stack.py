@@ -7,7 +7,7 @@ import json
 import zipfile
 from typing import Any
 
-from lakegate.functions.adapters.tables import DEFINITIONS
+from lakegate.aws.dynamodb_table import DEFINITIONS
 
 ACCOUNT = "123456789012"
 LANDING, LAKE = "lakegate-landing", "lakegate-lake"

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.contracts.lake.block import GENESIS, canonical, digest, from_json
-from lakegate.contracts.lake.signatures import signed_text
-from lakegate.functions.adapters.clock import SystemClock
-from lakegate.functions.adapters.signing import KmsKey
-from lakegate.functions.ports.signing import SigningKeys
-from lakegate.functions.usecases.anchoring import keep_anchor_of_today
-from lakegate.functions.usecases.steps import run
+from lakegate.aws.kms_signing import KmsKey
+from lakegate.aws.wiring import SystemClock
+from lakegate.features.anchors.anchors import keep_anchor_of_today
+from lakegate.gate.effects import run
+from lakegate.gate.ledger.blocks import GENESIS, canonical, digest, from_json
+from lakegate.gate.ledger.signatures import signed_text
+from lakegate.gate.ports import SigningKeys
 from tests.unit.signing import ONE, TWO
 
 if TYPE_CHECKING:

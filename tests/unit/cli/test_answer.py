@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.cli.account import account
-from lakegate.cli.waiting import Waited, WaitExit, print_end, wait
-from lakegate.functions.usecases.deliveries import named
-from lakegate.functions.workload import State
+from lakegate.cli.deliveries.wait_for_verdict import Waited, WaitExit, print_end, wait
+from lakegate.gate.delivery.find_deliveries import named
+from lakegate.gate.delivery.protocol import State
+from lakegate.stack import account
 
 if TYPE_CHECKING:
     from tests.unit.cli.conftest import Lakegate
@@ -148,7 +148,7 @@ def test_an_answer_that_is_not_carried_out_yet(
     lakegate: Lakegate, waiting: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Who may not go on leaves it to the sweep: the exit code is 3."""
-    monkeypatch.setattr("lakegate.functions.usecases.answering.advanced", _left)
+    monkeypatch.setattr("lakegate.gate.delivery.replay.advanced", _left)
     result = lakegate("approve", waiting)
 
     assert result.exit_code == 3

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.functions.adapters.identity import StsIdentity
+from lakegate.aws.wiring import StsIdentity
 from tests.fakes.identity import ALICE, BOB
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def signed_in(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     """The stack requires approval; anyone who is signed in is the caller that STS names."""
-    monkeypatch.setattr("lakegate.cli.aws.DeployedStack.requires_approval", property(lambda _: True))
+    monkeypatch.setattr("lakegate.aws.open_stack.DeployedStack.requires_approval", property(lambda _: True))
 
     def sign_in(person: str) -> None:
         monkeypatch.setattr(StsIdentity, "caller", lambda _: person)

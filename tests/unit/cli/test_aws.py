@@ -9,11 +9,9 @@ import boto3
 import pytest
 from typer.testing import CliRunner
 
-from lakegate.cli.aws import SENTENCES, opened, readable_errors
+from lakegate.aws.open_stack import SENTENCES, LocalState, opened, readable_errors
 from lakegate.cli.main import app
-from lakegate.contracts.errors import InputError, SetUpError
-from lakegate.functions.ports.errors import PortError, Throttled, Unanswered
-from lakegate.infra.local.state import LocalState
+from lakegate.errors import InputError, PortError, SetUpError, Throttled, Unanswered
 from tests.fakes.quick_moto import REGION, quick_aws
 
 if TYPE_CHECKING:

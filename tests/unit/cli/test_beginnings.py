@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.functions.usecases import publish_contract
+from lakegate.gate.registry import publish_contract
 from tests.fakes import beginnings
 from tests.fakes.beginnings import Beginning, Snapshot
 from tests.unit.cli.stack import LANDING

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 from typer.testing import CliRunner
 
-from lakegate.cli.extras import advice
 from lakegate.cli.main import app
-from lakegate.contracts.convert.chain_yaml import yaml_of
-from lakegate.contracts.errors import InputError
+from lakegate.errors import InputError
+from lakegate.extension_points import advice
+from lakegate.gate.ledger.ledger_yaml import yaml_of
 from tests.unit.ledger_chain import CHAIN, HEAD, STORED
 from tests.unit.signing import FORGER, ONE, TWO, signed_chain
 

@@ -16,23 +16,24 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from lakegate.cli import check as command
-from lakegate.cli import judgement_text, terminal
+from lakegate.cli import terminal
+from lakegate.cli.contracts import check_command
 from lakegate.cli.main import app, main
-from lakegate.contracts.errors import InputError, LakegateError, SetUpError
-from lakegate.contracts.judge.judgement import judge
-from lakegate.contracts.plan.result import Columns, MalformedRecords, Measured, Measurement, Result, Sample, Unreadable
-from lakegate.contracts.report.delivery import Report
-from lakegate.contracts.schemas import load, validate
-from lakegate.infra.local.clone import ROOT
+from lakegate.errors import InputError, LakegateError, SetUpError
+from lakegate.extension_points import ROOT
+from lakegate.json_codec import load, validate
+from lakegate.plan.result import Columns, MalformedRecords, Measured, Measurement, Result, Sample, Unreadable
+from lakegate.report import verdict_text
+from lakegate.report.delivery_report import Report
+from lakegate.verdict.verdict import judge
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from click.testing import Result as Answer
 
-    from lakegate.contracts.plan.plan import Plan
-    from lakegate.contracts.plan.request import Request
+    from lakegate.plan.plan import Plan
+    from lakegate.plan.request import Request
 
 CONTRACT = """\
 apiVersion: v3.1.0
@@ -98,7 +99,7 @@ def job(monkeypatch: pytest.MonkeyPatch) -> Engine:
     found = Engine(
         {"foreignKey": Measurement("", skip="no accepted data of crm/customers_v2 was given to compare with")}
     )
-    monkeypatch.setattr(command, "measure", found)
+    monkeypatch.setattr(check_command, "measure", found)
     return found
 
 
@@ -314,7 +315,7 @@ def test_a_pipe_gets_what_a_terminal_gets(job: Engine, folder: Path, width: int)
         screen = StringIO()
         colours = "standard" if is_terminal else None
         console = Console(file=screen, force_terminal=is_terminal, width=width, highlight=False, color_system=colours)
-        judgement_text.show(console, Report(plan, judge(plan, result), result, ("a.csv",)), show_all=True)
+        verdict_text.show(console, Report(plan, judge(plan, result), result, ("a.csv",)), show_all=True)
         shown.append(screen.getvalue())
 
     assert "\x1b[" in shown[0]
@@ -546,7 +547,7 @@ def test_a_machine_without_java_gets_a_document(monkeypatch: pytest.MonkeyPatch)
     def lacking(*_: object) -> Result:
         raise SetUpError("Java 17 is missing")
 
-    monkeypatch.setattr(command, "measure", lacking)
+    monkeypatch.setattr(check_command, "measure", lacking)
 
     assert asked("--contract", "shop.yaml", "a.csv")[0]["error"]["kind"] == "set-up"
 
@@ -707,7 +708,7 @@ def test_an_interrupted_command_prints_one_line(
     def interrupted(*_: object) -> Result:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(command, "measure", interrupted)
+    monkeypatch.setattr(check_command, "measure", interrupted)
     monkeypatch.setattr(sys, "argv", ["lakegate", "check", "--contract", "shop.yaml", "a.csv"])
     with pytest.raises(SystemExit) as ended:
         main()

@@ -9,9 +9,9 @@ from xml.etree import ElementTree as ET
 import pytest
 from typer.testing import CliRunner
 
-from lakegate.cli.annotations import workflow_command
-from lakegate.cli.failures import cell
 from lakegate.cli.main import app
+from lakegate.report.failing_rows_file import cell
+from lakegate.report.github_output import workflow_command
 
 if TYPE_CHECKING:
     from pathlib import Path

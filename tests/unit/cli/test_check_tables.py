@@ -9,17 +9,17 @@ from xml.etree import ElementTree as ET
 import pytest
 from typer.testing import CliRunner
 
-from lakegate.cli import contracts
+from lakegate import contract_files, inheritance
 from lakegate.cli.main import app
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.schemas import validate
+from lakegate.errors import InputError
+from lakegate.json_codec import validate
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from click.testing import Result
 
-    from lakegate.contracts.inherit.resolve import Parents, Resolved
+    from lakegate.inheritance import Parents, Resolved
 
 CONTRACT = """\
 apiVersion: v3.1.0
@@ -86,13 +86,13 @@ def test_all_tables_of_a_folder_are_judged_in_one_call() -> None:
 @pytest.mark.usefixtures("folder")
 def test_the_contract_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not once more for each table."""
-    resolve, read = contracts.resolve, list[bytes]()
+    resolve, read = inheritance.resolve, list[bytes]()
 
     def counting(text: bytes, parents: Parents) -> Resolved:
         read.append(text)
         return resolve(text, parents)
 
-    monkeypatch.setattr(contracts, "resolve", counting)
+    monkeypatch.setattr(contract_files, "resolve", counting)
     check("data")
 
     assert read == [CONTRACT.encode()]

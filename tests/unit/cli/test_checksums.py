@@ -6,9 +6,9 @@ import random
 
 import pytest
 
-from lakegate.cli.checksums import ALGORITHMS, LANES, checksum_of, encoded
-from lakegate.contracts.errors import InputError
-from lakegate.functions.adapters.checksums import KNOWN
+from lakegate.aws.s3_objects import KNOWN
+from lakegate.errors import InputError
+from lakegate.transfer.s3_checksums import ALGORITHMS, LANES, checksum_of, encoded
 
 CHECK = b"123456789"
 

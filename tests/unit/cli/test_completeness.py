@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lakegate.api import check
-from lakegate.cli.completeness import complete
-from lakegate.cli.deliveries import files_of
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.model.policy import DeliveryUnit
+from lakegate.contract.delivery_policy import DeliveryUnit
+from lakegate.errors import InputError
+from lakegate.local_check.data_files import complete, files_of
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -95,7 +95,9 @@ def test_options_of_a_command_are_completed(shell: str, answer: str) -> None:
     output, imported = completed(shell, "lakegate plan --js")
 
     assert output == answer
-    assert {"lakegate.cli.plan", "lakegate.cli.check"} & imported == {"lakegate.cli.plan"}
+    assert {"lakegate.cli.contracts.plan_command", "lakegate.cli.contracts.check_command"} & imported == {
+        "lakegate.cli.contracts.plan_command"
+    }
 
 
 def test_commands_and_options_of_a_group_are_completed() -> None:

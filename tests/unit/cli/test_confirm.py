@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-ASK = "from lakegate.cli.confirm import confirm; confirm(['an effect \\x1b[2J'], yes=False); print('written')"
+ASK = "from lakegate.cli.command_runner import confirm; confirm(['an effect \\x1b[2J'], yes=False); print('written')"
 
 
 def answered(text: bytes) -> str:

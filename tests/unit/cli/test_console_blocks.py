@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import pytest
 from typer.testing import CliRunner
 
+from infra.samples.__main__ import main as write_samples
 from lakegate.cli import terminal
 from lakegate.cli.main import app
-from lakegate.infra.local.clone import ROOT
-from lakegate.infra.samples.__main__ import main as write_samples
+from lakegate.extension_points import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from typer.testing import CliRunner
 
-from lakegate.cli.convert import WRITERS
 from lakegate.cli.main import app
-from lakegate.contracts.errors import InputError
-from lakegate.infra.local.clone import ROOT
+from lakegate.errors import InputError
+from lakegate.extension_points import ROOT
+from lakegate.features.convert.convert_command import WRITERS
 
 if TYPE_CHECKING:
     from click.testing import Result

@@ -11,9 +11,9 @@ import pytest
 from typer.testing import CliRunner
 
 from lakegate.cli.main import app
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.model.storage import Format, Storage
-from lakegate.infra.local.clone import ROOT
+from lakegate.contract.file_formats import Format, Storage
+from lakegate.errors import InputError
+from lakegate.extension_points import ROOT
 from tests.deliveries.written import written
 
 if TYPE_CHECKING:

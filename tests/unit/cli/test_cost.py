@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.plan.billing import BilledCost
+from lakegate.plan.billed_cost import BilledCost
 
 if TYPE_CHECKING:
     from tests.unit.cli.conftest import Lakegate

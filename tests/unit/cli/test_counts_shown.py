@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.contracts.plan.plan import Plan
-from lakegate.contracts.plan.result import Columns, Measured, Measurement, Result
-from lakegate.contracts.plan.serialization import canonical
-from lakegate.functions.adapters.clock import SystemClock
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.usecases.advance import advance
-from lakegate.functions.usecases.layout import attempt_prefix
-from lakegate.functions.usecases.steps import run
-from lakegate.functions.workload import workload_id
+from lakegate.aws.wiring import SystemClock
+from lakegate.gate.delivery.advance import advance
+from lakegate.gate.delivery.delivery_row import workload_id
+from lakegate.gate.effects import run
+from lakegate.gate.lake_layout import attempt_prefix
+from lakegate.gate.ports import Address
+from lakegate.json_codec import canonical
+from lakegate.plan.plan import Plan
+from lakegate.plan.result import Columns, Measured, Measurement, Result
 from tests.unit.cli.stack import LAKE, LANDING
 
 if TYPE_CHECKING:

@@ -14,12 +14,20 @@ import pytest
 from typer.testing import CliRunner
 
 from lakegate.cli.main import app
-from lakegate.contracts.convert.chain_yaml import yaml_of
-from lakegate.contracts.lake.anchors import Anchor, AnchoredHead, to_json
-from lakegate.contracts.lake.block import GENESIS, Block, BlockKind, canonical, digest, from_json
-from lakegate.contracts.lake.block_parts import LedgerObject, LedgerSlice
-from lakegate.contracts.lake.signatures import SignedText
-from lakegate.engine.digest.files import digest_of
+from lakegate.features.anchors.anchors import Anchor, AnchoredHead, to_json
+from lakegate.features.odf.format.logical_hash import digest_of
+from lakegate.gate.ledger.blocks import (
+    GENESIS,
+    Block,
+    BlockKind,
+    LedgerObject,
+    LedgerSlice,
+    canonical,
+    digest,
+    from_json,
+)
+from lakegate.gate.ledger.ledger_yaml import yaml_of
+from lakegate.gate.ledger.signatures import SignedText
 from tests.unit.anchor_days import day, signed
 from tests.unit.ledger_chain import RECORD, a_block
 from tests.unit.signing import FORGER, ONE, key_record, signature_by
@@ -28,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from lakegate.contracts.lake.records import Record
+    from lakegate.gate.ledger.blocks import Record
     from tests.fakes.signing import MemoryKey
     from tests.unit.cli.conftest import Lakegate
 

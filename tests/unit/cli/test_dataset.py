@@ -12,8 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 from lakegate.cli.main import app
-from lakegate.contracts.errors import InputError
-from lakegate.engine.digest.logical import LogicalHash
+from lakegate.errors import InputError
+from lakegate.features.odf.format.logical_hash import LogicalHash
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,10 +17,10 @@ import pytest
 from typer.testing import CliRunner
 
 from lakegate.cli.main import app
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.schemas import validate
-from lakegate.engine.slices.reading import SliceTable
-from lakegate.functions.ports.objects import Address
+from lakegate.errors import InputError
+from lakegate.features.odf.read_slices import SliceTable
+from lakegate.gate.ports import Address
+from lakegate.json_codec import validate
 from tests.deliveries.parquet_footers import TEXT, Fields, put, value, with_footer
 from tests.deliveries.written import as_parquet
 from tests.unit.cli.stack import LAKE

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from typer.testing import CliRunner
 
-from lakegate.cli import over_http
 from lakegate.cli.main import app
-from lakegate.contracts.errors import InputError, LakegateError
+from lakegate.errors import InputError, LakegateError
+from lakegate.features.http_api import api_client
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -157,8 +157,8 @@ def test_without_a_token_requests_are_signed(monkeypatch: pytest.MonkeyPatch, ho
     monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-3")
     monkeypatch.delenv("LAKEGATE_TOKEN", raising=False)
     requests: list[Any] = []
-    monkeypatch.setattr(over_http, "sent", lambda request, _: requests.append(request) or (200, b"{}"))
-    over_http.Api(f"https://{host}/").ask("POST", "/api/v1/workload", {}, key="k")
+    monkeypatch.setattr(api_client, "sent", lambda request, _: requests.append(request) or (200, b"{}"))
+    api_client.Api(f"https://{host}/").ask("POST", "/api/v1/workload", {}, key="k")
     (request,) = requests
 
     assert request.full_url == f"https://{host}/api/v1/workload"
@@ -190,4 +190,4 @@ def test_without_credentials_nothing_is_sent(server: Server, file: Path, monkeyp
 def test_a_file_goes_nowhere_but_to_https(url: str) -> None:
     """An answer of the API cannot have it sent in the clear, nor to a file."""
     with pytest.raises(InputError, match="not of HTTPS: the file was not sent"):
-        over_http.put(url, {}, io.BytesIO(b"data"))
+        api_client.put(url, {}, io.BytesIO(b"data"))

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.cli.deliveries import DataFile, files_of
-from lakegate.contracts.errors import InputError
+from lakegate.errors import InputError
+from lakegate.local_check.data_files import DataFile, files_of
 
 if TYPE_CHECKING:
     from pathlib import Path

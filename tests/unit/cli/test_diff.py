@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.schemas import validate
+from lakegate.json_codec import validate
 
 if TYPE_CHECKING:
     from pathlib import Path

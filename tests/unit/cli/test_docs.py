@@ -12,8 +12,8 @@ import pytest
 import typer
 
 from lakegate.cli.main import app
-from lakegate.contracts.lint.lifecycle import STATUSES
-from lakegate.functions.usecases.compile_contract import status_of
+from lakegate.gate.registry.publish_contract import status_of
+from lakegate.lints.lifecycle_lints import STATUSES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.contracts.schemas import validate
-from lakegate.functions.adapters.eventbridge import detail, detail_type
-from lakegate.functions.adapters.schemas import EngineSchemas
-from lakegate.functions.usecases import readers
-from lakegate.functions.usecases.drift import DriftReport, drift, report_drift
-from lakegate.functions.usecases.steps import run
+from lakegate.aws.wiring import detail, detail_type
+from lakegate.features.drift.schema_drift import DriftReport, EngineSchemas, drift, report_drift
+from lakegate.gate.datasets import readers_manifest
+from lakegate.gate.effects import run
+from lakegate.json_codec import validate
 from tests.unit.cli.conftest import with_segments
 from tests.unit.cli.stack import LAKE
 
@@ -139,12 +138,12 @@ def test_objects_of_segments_are_found(lakegate: Lakegate, monkeypatch: pytest.M
     small.routed()
     for number in range(4):
         small.delivered(body=f"id,amount\n{number},1\n".encode(), name=f"{number}.csv")
-    heights = [each["height"] for each in readers.newest(small.dependencies, LINE, 3)]
-    monkeypatch.setattr(readers, "MAX_SEGMENTS", 2)
+    heights = [each["height"] for each in readers_manifest.newest(small.dependencies, LINE, 3)]
+    monkeypatch.setattr(readers_manifest, "MAX_SEGMENTS", 2)
 
     assert heights == [3, 2, 1]
-    assert [each["height"] for each in readers.newest(small.dependencies, LINE, 9)] == [3, 2]
-    assert readers.newest(small.dependencies, "shop/other_v1", 9) == []
+    assert [each["height"] for each in readers_manifest.newest(small.dependencies, LINE, 9)] == [3, 2]
+    assert readers_manifest.newest(small.dependencies, "shop/other_v1", 9) == []
 
 
 def test_a_table_of_many_objects_is_cut(lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,7 +153,7 @@ def test_a_table_of_many_objects_is_cut(lakegate: Lakegate, monkeypatch: pytest.
         lakegate.delivered(body=f"id,amount\n{number},1\n".encode(), name=f"{number}.csv")
     for key in accepted(lakegate):
         overwrite(lakegate, key, b"id\n1\n")
-    monkeypatch.setattr("lakegate.cli.drift.SHOWN", 2)
+    monkeypatch.setattr("lakegate.features.drift.drift_command.SHOWN", 2)
 
     assert lakegate("drift", "orders").stdout.endswith("1 more object: --json lists all.\n")
 

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.contracts.lake.block import deliveries
-from lakegate.contracts.lake.records import Record
-from lakegate.functions.adapters.clock import SystemClock
-from lakegate.functions.ports.objects import Address
+from lakegate.aws.wiring import SystemClock
+from lakegate.gate.ledger.blocks import Record, deliveries
+from lakegate.gate.ports import Address
 from tests.unit.cli.conftest import RETENTION
 from tests.unit.cli.stack import LAKE, LANDING
 

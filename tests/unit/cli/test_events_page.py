@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from moto.events.models import EventPattern
 
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.lake.states import END_STATES, State
-from lakegate.contracts.schemas import load, validate
-from lakegate.functions.adapters.eventbridge import SOURCE, detail, detail_type
-from lakegate.functions.usecases.steps import Effect
-from lakegate.functions.workload import FailureCause
+from lakegate.aws.wiring import SOURCE, detail, detail_type
+from lakegate.errors import InputError
+from lakegate.gate.delivery.delivery_row import FailureCause
+from lakegate.gate.delivery.protocol import END_STATES, State
+from lakegate.gate.effects import Effect
+from lakegate.json_codec import load, validate
 from tests.fakes.jobs import Ending
 from tests.simulation.environment import LINE, PREFIX, Environment
 from tests.simulation.stage import Fault, Stage, settle
 from tests.simulation.workflows import ASKING, following
 
 if TYPE_CHECKING:
-    from lakegate.functions.workload import Message
+    from lakegate.gate.ports import Message
     from tests.unit.cli.conftest import Lakegate
 
 PAGE = (Path(__file__).parents[3] / "docs/events.md").read_text()

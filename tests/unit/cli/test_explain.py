@@ -8,7 +8,7 @@ import re
 import pytest
 from typer.testing import CliRunner
 
-from lakegate.cli.explain import (
+from lakegate.cli.contracts.explain_command import (
     RuleExplanation,
     SettingExplanation,
     TermExplanation,
@@ -19,12 +19,12 @@ from lakegate.cli.explain import (
     terms,
 )
 from lakegate.cli.main import app
-from lakegate.contracts.compile.rules.table import RULES
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.judge.value_mistakes import MISTAKES
-from lakegate.contracts.lint.codes import CODES
-from lakegate.contracts.lint.examine import examine
-from lakegate.infra.local.clone import ROOT
+from lakegate.errors import InputError
+from lakegate.extension_points import ROOT
+from lakegate.lints.lint_codes import CODES
+from lakegate.lints.linter import examine
+from lakegate.rules.rule_kinds import RULES
+from lakegate.verdict.value_mistakes import MISTAKES
 from tests.unit.lint.examples import document
 from tests.unit.lint.page import EXPLANATIONS, explanations
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.contracts.schemas import validate
-from lakegate.functions.adapters.s3 import S3Store
-from lakegate.functions.ports.errors import NotFound
-from lakegate.functions.ports.objects import Address
+from lakegate.aws.s3_objects import S3Store
+from lakegate.errors import NotFound
+from lakegate.gate.ports import Address
+from lakegate.json_codec import validate
 from tests.unit.cli.conftest import with_segments
 from tests.unit.cli.stack import LAKE
 

@@ -190,7 +190,7 @@ def test_the_report_covers_the_days_that_are_asked_for(lakegate: Lakegate, monke
     """What is older is not part of it."""
     observed(lakegate)
     now = lakegate.dependencies.clock.now
-    monkeypatch.setattr("lakegate.functions.adapters.clock.SystemClock.now", lambda _: now() + timedelta(days=8))
+    monkeypatch.setattr("lakegate.aws.wiring.SystemClock.now", lambda _: now() + timedelta(days=8))
 
     assert lakegate.json("observe", "report", "orders", "--days", "7")["total"]["deliveries"] == 0
     assert lakegate.json("observe", "report", "orders", "--days", "9")["total"]["deliveries"] == 3

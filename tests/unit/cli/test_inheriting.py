@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 from unittest.mock import Mock
 
-from lakegate.cli.aws import DeployedStack
-from lakegate.functions.adapters.identity import StsIdentity
-from lakegate.functions.ports.errors import AccessDenied
-from lakegate.functions.usecases import lifecycle
+from lakegate.aws.open_stack import DeployedStack
+from lakegate.aws.wiring import StsIdentity
+from lakegate.errors import AccessDenied
+from lakegate.gate.datasets import lifecycle
 from tests.fakes.identity import BOB
 from tests.unit.inherit.families import child_of, parent_of
 

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from lakegate.cli.main import app, main
-from lakegate.contracts.lint.examine import examine
+from lakegate.lints.linter import examine
 
 if TYPE_CHECKING:
     from pathlib import Path

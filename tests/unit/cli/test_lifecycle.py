@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.lake.lifecycle import Ending, moment
-from lakegate.functions.adapters.clock import SystemClock
-from lakegate.functions.usecases.steps import run
-from lakegate.functions.usecases.sweep import sweep
+from lakegate.aws.wiring import SystemClock
+from lakegate.errors import InputError
+from lakegate.gate.datasets.lifecycle import Ending
+from lakegate.gate.effects import run
+from lakegate.gate.sweep import sweep
+from lakegate.timestamps import moment
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,24 +7,24 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.contracts.lake.block import deliveries
-from lakegate.contracts.lake.records import Record
-from lakegate.contracts.plan.plan import Plan
-from lakegate.contracts.plan.request import Request
-from lakegate.engine.native import measure
-from lakegate.functions.adapters.turns import turn_key
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.usecases.advance import advance
-from lakegate.functions.usecases.layout import attempt_prefix
-from lakegate.functions.usecases.steps import run
-from lakegate.functions.workload import FailureCause, State
-from lakegate.spark_jobs.store import ANYWHERE
+from lakegate.engine.native_backend import measure
+from lakegate.features.odf.odf_publisher import turn_key
+from lakegate.gate.delivery.advance import advance
+from lakegate.gate.delivery.delivery_row import FailureCause
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.effects import run
+from lakegate.gate.lake_layout import attempt_prefix
+from lakegate.gate.ledger.blocks import Record, deliveries
+from lakegate.gate.ports import Address
+from lakegate.job.job_storage import ANYWHERE
+from lakegate.plan.plan import Plan
+from lakegate.plan.request import Request
 from tests.unit.cli.stack import LAKE
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from lakegate.functions.workload import Workload
+    from lakegate.gate.delivery.delivery_row import Workload
     from tests.unit.cli.conftest import Lakegate
 
 LINE = "shop/orders_v1"

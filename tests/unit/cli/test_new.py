@@ -9,9 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 from lakegate.cli.main import app
-from lakegate.cli.new import example
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.lint.examine import examine
+from lakegate.errors import InputError
+from lakegate.features.draft.init_command import example
+from lakegate.lints.linter import examine
 
 if TYPE_CHECKING:
     from pathlib import Path

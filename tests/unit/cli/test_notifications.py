@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.cli import notifications
-from lakegate.contracts.lake.lifecycle import moment
-from lakegate.contracts.lake.notices import TRIES, ChannelNotice, Occurrence, failed, occurred
+from lakegate.features.notifications import notify_command
+from lakegate.features.notifications.notices import TRIES, ChannelNotice, Occurrence, failed, occurred
+from lakegate.timestamps import moment
 
 if TYPE_CHECKING:
     from tests.unit.cli.conftest import Lakegate
@@ -81,7 +81,7 @@ def test_a_channel_is_tested_by_the_function_of_the_stack(
         asked.append((*what, request["Payload"]))
         return {"Payload": io.BytesIO(json.dumps(answer).encode())}
 
-    monkeypatch.setattr(notifications, "asked", ask)
+    monkeypatch.setattr(notify_command, "asked", ask)
     result = lakegate("notify", "test", "--to", CHANNEL)
     machine = lakegate("notify", "test", "--to", CHANNEL, "--json")
 
@@ -96,7 +96,7 @@ def test_a_function_that_fails_is_no_answer(
     lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch, answer: dict[str, Any]
 ) -> None:
     """A stack of an older release does not know the request, either."""
-    monkeypatch.setattr(notifications, "asked", lambda *_, **__: answer | {"Payload": io.BytesIO(answer["Payload"])})
+    monkeypatch.setattr(notify_command, "asked", lambda *_, **__: answer | {"Payload": io.BytesIO(answer["Payload"])})
 
     assert "the function notify failed" in str(lakegate("notify", "test", "--to", CHANNEL).exception)
 

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import lakegate
 from lakegate.cli.main import app
-from lakegate.contracts.errors import ContractError
+from lakegate.errors import ContractError
 from tests.unit.inherit.families import child_of, parent_of
 
 EXAMPLES = Path(__file__).parents[3] / "contracts/examples/inheritance"

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.functions.usecases.steps import run
-from lakegate.functions.usecases.sweep import sweep
+from lakegate.gate.effects import run
+from lakegate.gate.sweep import sweep
 
 if TYPE_CHECKING:
     from tests.unit.cli.conftest import Lakegate

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.lake.routes import Route
-from lakegate.contracts.schemas import validate
-from lakegate.functions.ports.registry import Publication
-from lakegate.infra.local.clone import ROOT
+from lakegate.extension_points import ROOT
+from lakegate.gate.registry.contract_versions import Publication, Route
+from lakegate.json_codec import validate
 from tests.unit.cli.stack import LANDING
 
 if TYPE_CHECKING:
@@ -356,7 +355,7 @@ def test_a_retired_version_that_closes_nothing_asks_for_nothing(lakegate: Lakega
 @pytest.mark.parametrize(("answer", "versions"), [("y\n", 1), ("n\n", 0), ("\n", 0)])
 def test_a_terminal_is_asked(lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch, answer: str, versions: int) -> None:
     """On a terminal the effect is shown and a person decides; everything but yes changes nothing."""
-    monkeypatch.setattr("lakegate.cli.confirm.is_interactive", lambda: True)
+    monkeypatch.setattr("lakegate.cli.command_runner.is_interactive", lambda: True)
     result = lakegate("publish", lakegate.contract(status="live"), text=answer)
 
     assert "  the document's status is `live`: publishing makes shop 1.0.0 active\n" in result.stderr

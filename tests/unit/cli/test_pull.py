@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.lake.pulls import leased
-from lakegate.functions.adapters.line_rows import DynamoLineRows
-from lakegate.functions.ports.errors import PortError
-from lakegate.functions.usecases.pulling import tick
-from lakegate.functions.usecases.steps import run
+from lakegate.aws.dataset_tables import DynamoLineRows
+from lakegate.errors import PortError
+from lakegate.features.pull.pull_task import leased, tick
+from lakegate.gate.effects import run
 from tests.fakes.pulls import MemorySource
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import pytest
 import yaml
 
 import lakegate
-from lakegate import Verdict
-from lakegate.infra.local.clone import ROOT
+from lakegate.extension_points import ROOT
+from lakegate.verdict.verdict import Verdict
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,10 +10,10 @@ import pytest
 from typer.testing import CliRunner
 
 from lakegate.cli.main import app
-from lakegate.contracts.errors import LakegateError
-from lakegate.contracts.lake.pulls import leased
-from lakegate.contracts.plan.plan import Plan
-from lakegate.functions.workload import replay_id
+from lakegate.errors import LakegateError
+from lakegate.features.pull.pull_task import leased
+from lakegate.gate.delivery.delivery_row import replay_id
+from lakegate.plan.plan import Plan
 from tests.simulation import approvals
 from tests.simulation.contract import PLANS
 from tests.simulation.environment import PREFIX
@@ -86,7 +86,7 @@ def test_effects_are_confirmed_before_anything_is_written(server: Server, file: 
 
 def test_a_person_confirms_effects(server: Server, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """At a terminal; then the document is sent again."""
-    monkeypatch.setattr("lakegate.cli.confirm.is_interactive", lambda: True)
+    monkeypatch.setattr("lakegate.cli.command_runner.is_interactive", lambda: True)
     file.write_text(document(status="nothing"))
 
     assert ran(server, "publish", str(file), text="y\n").exit_code == 0
@@ -216,7 +216,7 @@ def test_contracts_are_found_on_every_page(server: Server, monkeypatch: pytest.M
         asked.append(query)
         return pages[query.get("cursor", "")]
 
-    monkeypatch.setattr("lakegate.cli.over_http.Api.ask", ask)
+    monkeypatch.setattr("lakegate.features.http_api.api_client.Api.ask", ask)
     found = answer(ran(server, "contracts", "--tag", "hot", "--tag", "COLD", "--producer", "p", "--json"))
     nothing = ran(server, "contracts", "--consumer", "x")
     shown = ran(server, "contracts")
@@ -273,7 +273,8 @@ def test_a_delivery_that_is_under_way_has_no_verdict(server: Server, monkeypatch
         "verdict": None,
     }
     monkeypatch.setattr(
-        "lakegate.cli.over_http.Api.ask", lambda *_, **__: {**found, "result": {"result": "Running", "info": None}}
+        "lakegate.features.http_api.api_client.Api.ask",
+        lambda *_, **__: {**found, "result": {"result": "Running", "info": None}},
     )
 
     assert printed(ran(server, "status", "w"))[1:] == [

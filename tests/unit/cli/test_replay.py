@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.functions.adapters.clock import SystemClock
-from lakegate.functions.usecases import deliveries
-from lakegate.functions.workload import State, replay_id
+from lakegate.aws.wiring import SystemClock
+from lakegate.gate.delivery import find_deliveries
+from lakegate.gate.delivery.delivery_row import replay_id
+from lakegate.gate.delivery.protocol import State
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lakegate.functions.usecases.delivery import Delivery
+    from lakegate.gate.delivery.find_deliveries import Delivery
     from tests.unit.cli.conftest import Lakegate
 
 KEY = "orders/bad.csv"
@@ -126,12 +127,12 @@ def test_an_upload_too_old_for_the_list_is_found_through_its_replay(
     first = lakegate.json("replay", KEY)["workload"]
     lakegate.answer(first, failing=1)
     lakegate.json("replay", first)
-    latest = deliveries.recent
+    latest = find_deliveries.recent
 
     def without_the_upload(*given: Any) -> tuple[Delivery, ...]:
         return tuple(each for each in latest(*given) if each.row and each.row.replay_of)
 
-    monkeypatch.setattr(deliveries, "recent", without_the_upload)
+    monkeypatch.setattr(find_deliveries, "recent", without_the_upload)
 
     assert lakegate.json("replay", KEY) == {
         "workload": first,

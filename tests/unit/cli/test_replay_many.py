@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.contracts.errors import InputError
-from lakegate.functions.workload import State, replay_id
+from lakegate.errors import InputError
+from lakegate.gate.delivery.delivery_row import replay_id
+from lakegate.gate.delivery.protocol import State
 
 if TYPE_CHECKING:
     from tests.unit.cli.conftest import Lakegate

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.lake.erasures import Erasures, Left, erasures_of
-from lakegate.contracts.lake.records import Record
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.usecases.manifest import update
-from lakegate.functions.usecases.restoring import lost_object, record_restored
-from lakegate.functions.usecases.steps import run
-from lakegate.functions.usecases.sweep import sweep
+from lakegate.errors import InputError
+from lakegate.gate.datasets.readers_manifest import update
+from lakegate.gate.effects import run
+from lakegate.gate.ledger.blocks import Record
+from lakegate.gate.ledger.restore_object import lost_object, record_restored
+from lakegate.gate.ledger.stored_objects import Erasures, Left, erasures_of
+from lakegate.gate.ports import Address
+from lakegate.gate.sweep import sweep
 from tests.unit.cli.stack import LAKE
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def test_what_the_ledger_cannot_prove_or_an_erasure_removed_is_not_put_back(
     }
 
     for expected, erasures in states.items():
-        monkeypatch.setattr("lakegate.functions.usecases.restoring.erasures_of", lambda _, found=erasures: found)
+        monkeypatch.setattr("lakegate.gate.ledger.stored_objects.erasures_of", lambda _, found=erasures: found)
         assert expected in refusal(lost, "restore", one.key, lost.file(BODY))
 
 

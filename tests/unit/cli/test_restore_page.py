@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import boto3
 
-from lakegate.functions.usecases.intake import intake
-from lakegate.functions.usecases.steps import run
-from lakegate.functions.usecases.sweep import sweep
+from lakegate.gate.delivery.intake import intake
+from lakegate.gate.effects import run
+from lakegate.gate.sweep import sweep
 from tests.fakes.quick_moto import REGION
 from tests.unit.cli.page_commands import aws, commands, sections
 from tests.unit.cli.stack import LAKE, LANDING

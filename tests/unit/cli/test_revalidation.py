@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.contracts.lake.revalidations import DueSchedule
-from lakegate.contracts.schemas import validate
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.usecases.layout import manifest_key
-from lakegate.functions.usecases.steps import run
-from lakegate.functions.usecases.sweep import sweep
-from lakegate.spark_jobs import store
-from lakegate.spark_jobs.answer import asked, write
-from lakegate.spark_jobs.judge_function import measure
-from lakegate.spark_jobs.store import versions_of
+from lakegate.features.revalidation.revalidation import DueSchedule
+from lakegate.gate.effects import run
+from lakegate.gate.lake_layout import manifest_key
+from lakegate.gate.ports import Address
+from lakegate.gate.sweep import sweep
+from lakegate.job import job_storage
+from lakegate.job.job_storage import asked, versions_of, write
+from lakegate.job.judge_function import measure
+from lakegate.json_codec import validate
 from tests.unit.cli.stack import LAKE
 
 if TYPE_CHECKING:
@@ -37,13 +36,13 @@ AMOUNT = "      - {name: amount, logicalType: integer, classification: public}\n
 @pytest.fixture
 def scheduled(lakegate: Lakegate) -> Iterator[Lakegate]:
     """A contract with a rule by schedule, two deliveries that share an id, and the engine's own client of S3."""
-    store._buckets.cache_clear()  # noqa: SLF001 - a client of this test's own environment
+    job_storage._buckets.cache_clear()  # noqa: SLF001 - a client of this test's own environment
     lakegate.routed(**{AMOUNT: AMOUNT + QUALITY})
     lakegate.delivered(body=b"id,amount\na,1\nb,2\n", name="1.csv")
     lakegate.delivered(body=b"id,amount\nb,3\nc,4\n", name="2.csv")
     swept(lakegate)
     yield lakegate
-    store._buckets.cache_clear()  # noqa: SLF001 - likewise
+    job_storage._buckets.cache_clear()  # noqa: SLF001 - likewise
 
 
 def swept(lakegate: Lakegate) -> None:

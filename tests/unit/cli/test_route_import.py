@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.lake import dbt
-from lakegate.contracts.lake.dbt import DeclaredRoute, declared_routes
-from lakegate.functions.usecases import routing
+from lakegate.errors import InputError
+from lakegate.features.convert import dbt_manifest
+from lakegate.features.convert.dbt_manifest import DeclaredRoute, declared_routes
+from lakegate.gate.registry import routes
 
 if TYPE_CHECKING:
     from tests.unit.cli.conftest import Lakegate
@@ -174,14 +174,14 @@ def test_a_dataset_is_the_only_one_or_that_of_the_resource(lakegate: Lakegate, t
 def test_a_registry_that_changed_meanwhile_refuses(lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between the plan and the write somebody took the prefix: the others are added."""
     lakegate.ok("publish", lakegate.contract())
-    add = routing.add_route
+    add = routes.add_route
 
     def raced(dependencies: Any, prefix: str, *rest: Any) -> Any:
         if prefix == "dbt/orders/":
             raise InputError("taken meanwhile")
         return add(dependencies, prefix, *rest)
 
-    monkeypatch.setattr("lakegate.cli.route_import.add_route", raced)
+    monkeypatch.setattr("lakegate.gate.registry.routes.add_route", raced)
     assert [each["outcome"] for each in imported(lakegate, code=1)["routes"]] == ["refused", "added", "added"]
 
 
@@ -255,10 +255,10 @@ def test_what_is_no_manifest_is_refused(text: bytes, message: str) -> None:
 def test_a_manifest_is_bounded(monkeypatch: pytest.MonkeyPatch, lakegate: Lakegate, tmp_path: Path) -> None:
     """In bytes and in routes; a file that cannot be read is one sentence."""
     text = manifest(a=SHOP, b={**SHOP, "prefix": "b/"})
-    monkeypatch.setattr(dbt, "MAX_ROUTES", 1)
+    monkeypatch.setattr(dbt_manifest, "MAX_ROUTES", 1)
     with pytest.raises(InputError, match="declares 2 routes, more than 1"):
         declared_routes(text, "prod")
-    monkeypatch.setattr(dbt, "MAX_BYTES", 10)
+    monkeypatch.setattr(dbt_manifest, "MAX_BYTES", 10)
     with pytest.raises(InputError, match="more than 10 bytes"):
         declared_routes(text, "prod")
 

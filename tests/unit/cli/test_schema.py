@@ -11,10 +11,10 @@ from jsonschema.validators import validator_for
 from typer.testing import CliRunner
 
 from lakegate.cli.main import app
-from lakegate.cli.new import example
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.schemas import EDITOR
-from lakegate.infra.local.clone import ROOT
+from lakegate.errors import InputError
+from lakegate.extension_points import ROOT
+from lakegate.features.draft.init_command import example
+from lakegate.json_codec import EDITOR
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.cli.damages import Compared
-from lakegate.cli.slice_integrity import read_slices
-from lakegate.cli.slice_replay import replay_in_words, replayed_slices
-from lakegate.contracts.lake.block_parts import LedgerObject, LedgerSlice
-from lakegate.contracts.model.policy import MergeStrategy, Policy, PublishAs
-from lakegate.contracts.plan.slices import SliceOrder
-from lakegate.engine.read.local import path_of
-from lakegate.functions.ports.objects import Address
+from lakegate.contract.delivery_policy import MergeStrategy, Policy, PublishAs
+from lakegate.engine.read.data_source import path_of
+from lakegate.features.odf.verify_slices import read_slices, replay_in_words, replayed_slices
+from lakegate.gate.ledger.blocks import LedgerObject, LedgerSlice
+from lakegate.gate.ledger.compare_objects import Compared
+from lakegate.gate.ports import Address
+from lakegate.plan.slice_order import SliceOrder
 from tests.deliveries.delivery import plan_of
 from tests.deliveries.sliced import slices
 from tests.unit.cli.stack import LAKE
@@ -25,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from lakegate.contracts.lake.block import Block
-    from lakegate.contracts.plan.plan import Plan
+    from lakegate.gate.ledger.blocks import Block
+    from lakegate.plan.plan import Plan
     from tests.unit.cli.conftest import Lakegate
 
 LINE = "shop/visits_v1"

@@ -10,8 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from lakegate.cli.main import app
-from lakegate.contracts.errors import InputError
-from lakegate.engine.digest.files import digest_of
+from lakegate.errors import InputError
+from lakegate.features.odf.format.logical_hash import digest_of
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import pytest
 
-from lakegate.cli import merge_state
-from lakegate.cli.slice_replay import replayed_slices
-from lakegate.cli.transfer import send
-from lakegate.contracts.lake.block import deliveries
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.usecases.layout import manifest_key
-from lakegate.functions.workload import State
+from lakegate.features.odf import verify_slices
+from lakegate.features.odf.verify_slices import replayed_slices
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.lake_layout import manifest_key
+from lakegate.gate.ledger.blocks import deliveries
+from lakegate.gate.ports import Address
+from lakegate.transfer.upload_files import send
 from tests.unit.cli.stack import LAKE
 from tests.unit.cli.test_merge_state import LINE, delivered, rebuilt
 from tests.unit.layers import ROOT
@@ -176,13 +176,13 @@ def test_a_state_is_not_replaced_beside_a_snapshot_that_changes_nothing(
         line.dependencies.objects.put(Address(LAKE, each.uri), bytes(each.rows))
 
     def sent(*of: Any) -> Any:
-        monkeypatch.setattr(merge_state, "send", send)
+        monkeypatch.setattr(verify_slices, "send", send)
         table: Any = line.dependencies.workloads
         state = replace(table.next_slice(LINE).runs[0], as_of="2026-11-09T00:00:00.000000Z")
         table.replace_state(LINE, table.next_slice(LINE), (state,))
         return send(*of)
 
-    monkeypatch.setattr(merge_state, "send", sent)
+    monkeypatch.setattr(verify_slices, "send", sent)
     assert "was decided meanwhile: repeat" in str(line("dataset", "rebuild-state", LINE).exception)
     assert rebuilt(line)["replaced"] is True
     assert [each.as_of[:10] for each in line.dependencies.workloads.next_slice(LINE).runs] == ["2026-11-09"]

@@ -11,10 +11,10 @@ import pytest
 from rich.console import Console
 
 from lakegate.cli import terminal
-from lakegate.cli.attempt_causes import CAUSES
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.usecases.layout import attempt_prefix
-from lakegate.functions.workload import FailureCause, State, replay_id
+from lakegate.gate.delivery.delivery_row import CAUSE_TEXTS, FailureCause, replay_id
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.lake_layout import attempt_prefix
+from lakegate.gate.ports import Address
 from tests.unit.cli.stack import LAKE, LANDING
 
 if TYPE_CHECKING:
@@ -498,7 +498,7 @@ def test_a_failed_delivery_is_listed_with_its_cause(lakegate: Lakegate) -> None:
 @pytest.mark.parametrize("cause", list(FailureCause))
 def test_every_cause_of_a_failed_attempt_has_words(cause: FailureCause) -> None:
     """A code is for machines."""
-    assert CAUSES[cause].startswith(("its ", "a rule"))
+    assert CAUSE_TEXTS[cause].startswith(("its ", "a rule"))
 
 
 @pytest.mark.parametrize("at_the_door", [True, False])

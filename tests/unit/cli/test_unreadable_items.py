@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from lakegate.cli.probes import deliveries, stored
-from lakegate.cli.probes.examination import ExaminedStack
-from lakegate.contracts.errors import LakegateError
-from lakegate.functions.ports.errors import UnreadableItem
-from lakegate.functions.usecases.intake import intake
-from lakegate.functions.usecases.notify import notify
-from lakegate.functions.usecases.steps import run
-from lakegate.functions.usecases.sweep import sweep
-from lakegate.functions.workload import State, workload_id
+from lakegate.errors import LakegateError, UnreadableItem
+from lakegate.features.doctor import delivery_probes
+from lakegate.features.doctor.examination import ExaminedStack
+from lakegate.gate.delivery.delivery_row import workload_id
+from lakegate.gate.delivery.intake import intake
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.effects import run
+from lakegate.gate.send_messages import notify
+from lakegate.gate.sweep import sweep
 from tests.unit.cli.stack import LAKE, LANDING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lakegate.functions.usecases.dependencies import Dependencies
+    from lakegate.gate.dependencies import Dependencies
     from tests.unit.cli.conftest import Lakegate
 
 LINE, OTHER = "shop/orders_v1", "depot/orders_v1"
@@ -175,8 +175,8 @@ def probed(lakegate: Lakegate) -> str:
 
     ask.now = there.clock.now  # type: ignore[attr-defined]
     examined = ExaminedStack(None, {}, there, ask)  # type: ignore[arg-type]
-    found = list(stored.items(examined))
-    for _ in deliveries.plans(examined):
+    found = list(delivery_probes.items(examined))
+    for _ in delivery_probes.plans(examined):
         pass
     return "\n".join([*(each.text for each in found), *map(str, there.taken_out())])
 

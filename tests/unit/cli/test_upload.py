@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.cli import transfer
-from lakegate.cli.transfer import To, read, send
-from lakegate.functions.adapters.clock import SystemClock
-from lakegate.functions.ports.errors import PortError
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.workload import State, workload_id
+from lakegate import errors
+from lakegate.aws.wiring import SystemClock
+from lakegate.errors import PortError
+from lakegate.gate.delivery.delivery_row import workload_id
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.ports import Address
+from lakegate.transfer import upload_files
+from lakegate.transfer.upload_files import To, read, send
 from tests.unit.cli.stack import ACCOUNT, LANDING
 
 if TYPE_CHECKING:
@@ -88,7 +90,7 @@ def test_a_large_file_arrives_in_parts(lakegate: Lakegate) -> None:
 
 def test_more_parts_than_go_at_once_keep_their_order(lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch) -> None:
     """Five parts, two at a time; the object's own checksum is the file's."""
-    monkeypatch.setattr(transfer, "AT_ONCE", 2)
+    monkeypatch.setattr(upload_files, "AT_ONCE", 2)
     path = lakegate.folder / "large.csv"
     path.write_bytes(os.urandom(21 * 1024 * 1024))
     version = send(lakegate.clients["s3"], read(path), To(LANDING, "k", ACCOUNT), lambda _: None, whole=5 * 1024 * 1024)
@@ -102,7 +104,7 @@ def test_a_large_file_that_changed_between_two_readings_does_not_land(lakegate: 
     path.write_bytes(b"x" * 6 * 1024 * 1024)
     file = read(path)
     path.write_bytes(b"y" * 6 * 1024 * 1024)
-    with pytest.raises(transfer.InputError, match="changed while it was on its way"):
+    with pytest.raises(errors.InputError, match="changed while it was on its way"):
         send(lakegate.clients["s3"], file, To(LANDING, "k", ACCOUNT), lambda _: None, whole=5 * 1024 * 1024)
 
     assert lakegate.clients["s3"].list_multipart_uploads(Bucket=LANDING).get("Uploads", []) == []
@@ -202,7 +204,7 @@ def test_a_wait_that_is_too_long_ends(lakegate: Lakegate, monkeypatch: pytest.Mo
     """Nobody took it in within the time: exit code 3, and the delivery goes on without the waiter."""
     lakegate.routed()
     clock = iter(range(0, 10_000, 2))
-    monkeypatch.setattr("lakegate.cli.upload.time.monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr("lakegate.cli.deliveries.upload_command.time.monotonic", lambda: float(next(clock)))
     meanwhile(monkeypatch)
     result = lakegate("upload", lakegate.file(), "--to", "orders/", "--wait", "--timeout", "5")
 
@@ -261,7 +263,7 @@ def test_what_can_be_no_key_is_refused(lakegate: Lakegate, words: list[str], exp
 @pytest.mark.parametrize("name", ["missing.csv", ".", "a\0b"])
 def test_what_is_no_file_is_refused(tmp_path: Path, name: str) -> None:
     """A missing file, a folder, an impossible name."""
-    with pytest.raises(transfer.InputError, match="cannot be read"):
+    with pytest.raises(errors.InputError, match="cannot be read"):
         read(tmp_path / name)
 
 
@@ -269,7 +271,7 @@ def test_a_file_that_vanishes_is_reported_in_one_sentence(lakegate: Lakegate) ->
     """Between reading and sending, somebody deleted it."""
     file = read(lakegate.folder / lakegate.file())
     file.path.unlink()
-    with pytest.raises(transfer.InputError, match="cannot be read any more"):
+    with pytest.raises(errors.InputError, match="cannot be read any more"):
         send(lakegate.clients["s3"], file, To(LANDING, "k", ACCOUNT), lambda _: None)
 
 
@@ -360,14 +362,14 @@ def test_an_interrupted_upload_reports_how_many_files_had_landed(
 ) -> None:
     """The person knows where to go on."""
     lakegate.routed()
-    put = transfer.send
+    put = send
 
-    def broken(s3: Any, local: transfer.Local, *others: Any) -> str:
+    def broken(s3: Any, local: upload_files.Local, *others: Any) -> str:
         if local.path.name == "1.csv":
             raise PortError("PutObject: SlowDown")
         return put(s3, local, *others)
 
-    monkeypatch.setattr("lakegate.cli.upload.send", broken)
+    monkeypatch.setattr("lakegate.transfer.upload_files.send", broken)
     result = lakegate("upload", *three(lakegate), "--to", "orders/")
 
     assert "1 of 3 files had landed before:" in result.stderr

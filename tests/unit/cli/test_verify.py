@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.cli.chain_file import RESTORE
-from lakegate.functions.adapters.clock import SystemClock
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.ports.signing import SigningKeys
+from lakegate.aws.wiring import SystemClock
+from lakegate.gate.ledger.ledger_yaml import RESTORE
+from lakegate.gate.ports import Address, SigningKeys
 from tests.unit.cli.conftest import RETENTION
 from tests.unit.cli.stack import LAKE
 from tests.unit.signing import ONE

@@ -14,9 +14,8 @@ import pytest
 from typer.testing import CliRunner
 
 from lakegate.cli.main import app
-from lakegate.contracts.errors import InputError
-from lakegate.infra.packaging.materials import MAX_BYTES
-from lakegate.infra.packaging.verification import BILLS, SUMS, Difference, verify
+from lakegate.errors import InputError
+from lakegate.features.release_check.verify_release_command import BILLS, MAX_BYTES, SUMS, Difference, verify
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lakegate.functions.usecases.pausing import pause
-from lakegate.functions.usecases.steps import run
-from lakegate.functions.workload import replay_id
+from lakegate.gate.datasets.pauses import pause
+from lakegate.gate.delivery.delivery_row import replay_id
+from lakegate.gate.effects import run
 
 if TYPE_CHECKING:
     from tests.unit.cli.conftest import Lakegate

@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 import lakegate as api
 from lakegate.cli.main import app
-from lakegate.functions.http.messages import HttpRequest
-from lakegate.functions.http.routes import ROUTES
+from lakegate.features.http_api.api_router import HttpRequest
+from lakegate.features.http_api.api_routes import ROUTES
 from tests.unit.cli.stack import LAKE
 
 if TYPE_CHECKING:

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.errors import InputError
-from lakegate.functions.adapters.clock import SystemClock
-from lakegate.functions.adapters.identity import StsIdentity
-from lakegate.functions.adapters.registry import DynamoRegistry
-from lakegate.functions.usecases.steps import run
-from lakegate.functions.usecases.withdrawing import propose_withdrawal
+from lakegate.aws.registry_table import DynamoRegistry
+from lakegate.aws.wiring import StsIdentity, SystemClock
+from lakegate.errors import InputError
+from lakegate.gate.effects import run
+from lakegate.gate.registry.withdraw_version import propose_withdrawal
 from tests.fakes.identity import ALICE, BOB
 from tests.unit.cli.test_approve import signed_in  # noqa: F401 - a fixture
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import yaml
 
-from lakegate.contracts.compare.compare import compare
-from lakegate.contracts.compare.version import read_version
+from lakegate.diff.diff_contracts import compare
+from lakegate.diff.metadata_changes import read_version
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from lakegate.contracts.compare.change import Change, VersionComparison
-    from lakegate.contracts.compare.version import ContractVersion
+    from lakegate.diff.change_kinds import Change, VersionComparison
+    from lakegate.diff.metadata_changes import ContractVersion
 
 CASES: Final[list[dict[str, Any]]] = yaml.load(Path(__file__).with_name("cases.yaml").read_text(), yaml.CSafeLoader)
 COLUMN: Final = {"name": "id", "logicalType": "integer"}

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.compare.change import Change
-from lakegate.contracts.compare.kinds import KINDS
+from lakegate.diff.change_kinds import KINDS, Change
 from tests.unit.compare.builder import CASES
 
 if TYPE_CHECKING:

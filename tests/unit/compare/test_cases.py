@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from lakegate.contracts.compare.change import Affected, Change
-from lakegate.contracts.compare.kinds import KINDS, Bump
-from lakegate.contracts.schemas import validate
+from lakegate.diff.change_kinds import KINDS, Affected, Bump, Change
+from lakegate.json_codec import validate
 from tests.unit.compare.builder import CASES, compared, document, lines
 
 NAMES = [case["case"] for case in CASES]

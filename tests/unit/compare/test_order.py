@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lakegate.contracts.compare.order import Order, moment, of_intervals, of_predicates
-from lakegate.contracts.plan.check import Interval
-from lakegate.contracts.plan.predicate import (
+from lakegate.diff.rule_strictness import Order, moment, of_intervals, of_predicates
+from lakegate.plan.check import Interval
+from lakegate.plan.predicates import (
     All,
     Compare,
     Length,

@@ -11,12 +11,11 @@ import yaml
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from lakegate.contracts.compare.kinds import KINDS
-from lakegate.contracts.compare.version import read_version
-from lakegate.contracts.errors import ContractError, InputError
-from lakegate.contracts.judge.judgement import judge
-from lakegate.contracts.judge.verdict import Verdict
-from lakegate.infra.local.clone import ROOT
+from lakegate.diff.change_kinds import KINDS
+from lakegate.diff.metadata_changes import read_version
+from lakegate.errors import ContractError, InputError
+from lakegate.extension_points import ROOT
+from lakegate.verdict.verdict import Verdict, judge
 from tests.golden.cases import FILES, golden
 from tests.reference.cases import only_plan
 from tests.reference.evaluator import measure
@@ -26,7 +25,7 @@ from tests.unit.compare.builder import CASES, compared, document
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lakegate.contracts.compare.change import VersionComparison
+    from lakegate.diff.change_kinds import VersionComparison
 
 Path = tuple[str | int, ...]
 DOCUMENTS: dict[str, Any] = {

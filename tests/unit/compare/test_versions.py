@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from lakegate.contracts.compare.change import Change, VersionComparison, declared, raised
-from lakegate.contracts.compare.kinds import Bump
-from lakegate.contracts.compare.version import read_version
-from lakegate.contracts.errors import ContractError, InputError
+from lakegate.diff.change_kinds import Bump, Change, VersionComparison, declared, raised
+from lakegate.diff.metadata_changes import read_version
+from lakegate.errors import ContractError, InputError
 from tests.unit.compare.builder import document
 
 CHANGES = {

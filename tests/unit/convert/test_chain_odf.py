@@ -6,12 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.contracts.convert.chain_odf import OdfBlock, dataset_of, ledger_in, odf_blocks
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.lake.block import GENESIS, BlockKind, canonical
-from lakegate.contracts.lake.block_parts import LedgerObject, LedgerSlice
-from lakegate.contracts.lake.signatures import SignedText, signature_document
-from lakegate.contracts.odf.metadata import (
+from lakegate.errors import InputError
+from lakegate.features.odf.exchange.odf_export import OdfBlock, dataset_of, ledger_in, odf_blocks
+from lakegate.features.odf.format.metadata_chain import (
     VOCABULARY,
     AddData,
     DataSlice,
@@ -23,7 +20,9 @@ from lakegate.contracts.odf.metadata import (
     block_hash,
     block_in,
 )
-from lakegate.contracts.plan.about import DatasetAbout, License
+from lakegate.gate.ledger.blocks import GENESIS, BlockKind, LedgerObject, LedgerSlice, canonical
+from lakegate.gate.ledger.signatures import SignedText, signature_document
+from lakegate.plan.dataset_about import DatasetAbout, License
 from tests.deliveries.delivery import plan_of
 from tests.unit.ledger_chain import a_block
 from tests.unit.odf.blocks import field
@@ -31,8 +30,8 @@ from tests.unit.odf.test_metadata import LOGICAL, PHYSICAL
 from tests.unit.signing import ONE, key_record, signature_by
 
 if TYPE_CHECKING:
-    from lakegate.contracts.lake.block import AnyBlock, Block
-    from lakegate.contracts.plan.plan import Plan
+    from lakegate.gate.ledger.blocks import AnyBlock, Block
+    from lakegate.plan.plan import Plan
 
 NARROW_PLAN = replace(plan_of({"id": "integer"}), about=DatasetAbout("Visits", ("shop",), License("MIT")))
 WIDE_PLAN = replace(plan_of({"id": "integer", "note": "string"}), about=DatasetAbout("Visits", ("shop",)))

@@ -12,17 +12,16 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.contracts.convert.chain_yaml import document_of, texts_of, yaml_of
-from lakegate.contracts.documents.document import LARGEST_BYTES
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.lake.block import canonical, canonical_json
-from lakegate.contracts.lake.block_parts import MAX_INTEGER
-from lakegate.contracts.lake.signatures import Signature, SignedText
+from lakegate.contract.documents.read_document import LARGEST_BYTES
+from lakegate.errors import InputError
+from lakegate.gate.ledger.blocks import MAX_INTEGER, canonical, canonical_json
+from lakegate.gate.ledger.ledger_yaml import document_of, texts_of, yaml_of
+from lakegate.gate.ledger.signatures import Signature, SignedText
 from tests.unit.ledger_chain import CHAIN, RECORD, STORED
 from tests.unit.test_ledger import EXAMPLES, VECTORS, blocks
 
 if TYPE_CHECKING:
-    from lakegate.contracts.lake.block import Block
+    from lakegate.gate.ledger.blocks import Block
 
 HOSTILE = (
     "", " ", "~", "null", "NULL", "yes", "No", "on", "OFF", "y", "n", "true", "False", "0o17", "017", "0x1f", "1_000",

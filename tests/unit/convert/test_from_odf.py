@@ -10,16 +10,15 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lakegate.contracts.convert.from_odf import read
-from lakegate.contracts.convert.odcs import odcs_of_schema
-from lakegate.contracts.convert.odf import odf
-from lakegate.contracts.errors import ContractError, InputError
-from lakegate.contracts.lint.examine import examine
+from lakegate.errors import ContractError, InputError
+from lakegate.features.convert.odcs_export import odcs_of_schema
+from lakegate.features.odf.exchange.odf_schema import odf, read
+from lakegate.lints.linter import examine
 from tests.unit.convert.test_odf_schema import MOMENT, option
 from tests.unit.convert.test_targets import HOSTILE, converted
 
 if TYPE_CHECKING:
-    from lakegate.contracts.model.contract import Contract
+    from lakegate.contract.contract_model import Contract
 
 COMMON = [
     {"name": "offset", "type": {"kind": "UInt64"}},

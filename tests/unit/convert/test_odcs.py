@@ -13,17 +13,16 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lakegate.contracts.compare.compare import compare
-from lakegate.contracts.compare.version import ContractVersion, read_version
-from lakegate.contracts.compile.dataset import compile_plan
-from lakegate.contracts.convert.odcs import odcs
-from lakegate.contracts.convert.odcs_document import server_settings
-from lakegate.contracts.errors import ContractError, InputError
-from lakegate.contracts.judge.judgement import judge
-from lakegate.contracts.judge.outcomes import Status
-from lakegate.contracts.lint.examine import examine
-from lakegate.contracts.plan.metrics import Metric
-from lakegate.infra.local.clone import ROOT
+from lakegate.diff.diff_contracts import compare
+from lakegate.diff.metadata_changes import ContractVersion, read_version
+from lakegate.errors import ContractError, InputError
+from lakegate.extension_points import ROOT
+from lakegate.features.convert.odcs_export import odcs, server_settings
+from lakegate.lints.linter import examine
+from lakegate.plan.metrics import Metric
+from lakegate.rules.compile_plan import compile_plan
+from lakegate.verdict.check_status import Status
+from lakegate.verdict.verdict import judge
 from tests.agreement.cases import _compiled
 from tests.agreement.documents import dcm, dcs, fields_of
 from tests.agreement.rows import rows_of
@@ -32,8 +31,8 @@ from tests.reference.cases import only_plan
 from tests.reference.evaluator import measure
 
 if TYPE_CHECKING:
-    from lakegate.contracts.model.contract import Contract
-    from lakegate.contracts.plan.plan import Plan
+    from lakegate.contract.contract_model import Contract
+    from lakegate.plan.plan import Plan
 
 FULL = 5_000 if os.environ.get("LAKEGATE_FULL") else 25
 ORDER = (Status.SKIP, Status.PASS, Status.WARN, Status.FAIL, Status.ERROR)

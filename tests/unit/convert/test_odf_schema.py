@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-from lakegate.contracts.convert.odf import odf
-from lakegate.contracts.errors import InputError
+from lakegate.errors import InputError
+from lakegate.features.odf.exchange.odf_schema import odf
 from tests.unit.convert.test_targets import HOSTILE, contract, converted
 
 TEXT = {"kind": "String"}

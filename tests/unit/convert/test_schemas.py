@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.contracts.convert import from_dbt, from_json_schema, from_sql
-from lakegate.contracts.convert.odcs import odcs_of_schema
-from lakegate.contracts.errors import ContractError, InputError
-from lakegate.contracts.lint.examine import examine
+from lakegate.errors import ContractError, InputError
+from lakegate.features.convert import dbt_manifest, json_schema, sql_ddl
+from lakegate.features.convert.odcs_export import odcs_of_schema
+from lakegate.lints.linter import examine
 
 if TYPE_CHECKING:
-    from lakegate.contracts.model.contract import Contract
+    from lakegate.contract.contract_model import Contract
 
 HOSTILE = "a\"b`c'; DROP TABLE x --"
 
@@ -27,7 +27,7 @@ def rules(contract: Contract) -> list[tuple[str, tuple[str, ...], dict[str, Any]
 
 def of_property(**schema: Any) -> tuple[Contract, tuple[str, ...]]:
     """A JSON Schema of records with one described property, and another one."""
-    return from_json_schema.read(
+    return json_schema.read(
         json.dumps({"properties": {"a": schema, "b": {"type": "string"}}, "required": ["a"]}).encode(), "orders"
     )
 
@@ -118,7 +118,7 @@ def test_what_a_contract_cannot_have_is_listed(schema: dict[str, Any], listed: s
 def test_a_schema_that_leads_nowhere_is_refused(document: dict[str, Any], message: str) -> None:
     """Cycles, references to other documents, and schemas of no record have one clear error."""
     with pytest.raises(InputError) as error:
-        from_json_schema.read(json.dumps(document).encode(), "orders")
+        json_schema.read(json.dumps(document).encode(), "orders")
 
     assert message in str(error.value)
 
@@ -132,13 +132,13 @@ def test_references_that_multiply_are_refused() -> None:
     document = {"properties": {"a": {"$ref": "#/$defs/d0"}}, "$defs": levels | last}
 
     with pytest.raises(InputError, match="more than 5,000 fields"):
-        from_json_schema.read(json.dumps(document).encode(), "orders")
+        json_schema.read(json.dumps(document).encode(), "orders")
 
 
 def test_a_text_beyond_the_limits_of_documents_is_refused() -> None:
     """Deep nesting is refused before it is read."""
     with pytest.raises(ContractError):
-        from_json_schema.read(b'{"a":' * 200 + b"1" + b"}" * 200, "orders")
+        json_schema.read(b'{"a":' * 200 + b"1" + b"}" * 200, "orders")
 
 
 def test_options_of_lists_and_objects_are_those_of_odcs() -> None:
@@ -155,7 +155,7 @@ def test_options_of_lists_and_objects_are_those_of_odcs() -> None:
 
 def test_hostile_names_stay_names() -> None:
     """Names and descriptions of a schema cannot end a text of the document."""
-    contract, _ = from_json_schema.read(
+    contract, _ = json_schema.read(
         json.dumps({"properties": {HOSTILE: {"type": "string", "description": HOSTILE}}}).encode(), HOSTILE
     )
     examined = examine(odcs_of_schema(contract).text.encode())
@@ -167,7 +167,7 @@ def test_hostile_names_stay_names() -> None:
 
 def of_column(column: str, *more: str) -> tuple[Contract, tuple[str, ...]]:
     """A table with a column and a second one."""
-    return from_sql.read(f"CREATE TABLE t ({', '.join([column, 'b INT', *more])})".encode(), "orders")
+    return sql_ddl.read(f"CREATE TABLE t ({', '.join([column, 'b INT', *more])})".encode(), "orders")
 
 
 @pytest.mark.parametrize(
@@ -219,7 +219,7 @@ def test_keys_of_tables_are_rules() -> None:
 def test_other_statements_are_listed() -> None:
     """Each table is a dataset, the first of a name; what creates none is named by its number."""
     text = b"CREATE TABLE a.t (x INT); CREATE TABLE b.t (y INT); INSERT INTO t VALUES (1); CREATE TABLE c AS SELECT 1;;"
-    contract, lost = from_sql.read(text, "orders")
+    contract, lost = sql_ddl.read(text, "orders")
 
     assert [each.fields[0].name for each in contract.datasets] == ["x"]
     assert lost == (
@@ -243,7 +243,7 @@ def test_other_statements_are_listed() -> None:
 def test_text_that_is_no_table_is_refused(text: bytes, message: str) -> None:
     """Wrong, deep and long texts have one clear error."""
     with pytest.raises(InputError, match=message):
-        from_sql.read(text, "orders")
+        sql_ddl.read(text, "orders")
 
 
 def manifest(**nodes: dict[str, Any]) -> bytes:
@@ -270,7 +270,7 @@ A = {"name": "a", "data_type": "varchar", "description": "", "constraints": [{"t
 def test_a_manifest_has_constraints_and_tests() -> None:
     """Constraints of columns and models, and tests by their severity."""
     values = {"name": "accepted_values", "kwargs": {"values": ["x", 1]}}
-    contract, lost = from_dbt.read(
+    contract, lost = dbt_manifest.read(
         manifest(
             m=model(A, constraints=[{"type": "primary_key", "columns": ["a"]}]),
             t1=dbt_test("unique", config={"severity": "WARN"}),
@@ -318,13 +318,13 @@ def test_a_manifest_has_constraints_and_tests() -> None:
 )
 def test_what_a_contract_lacks_of_a_manifest_is_listed(nodes: dict[str, Any], listed: str) -> None:
     """Columns without a type, other constraints and other tests are named with their resource."""
-    assert from_dbt.read(manifest(**nodes), "shop")[1][0].startswith(listed)
+    assert dbt_manifest.read(manifest(**nodes), "shop")[1][0].startswith(listed)
 
 
 def test_a_manifest_without_types_is_refused() -> None:
     """Nothing can be declared without the types of columns."""
     with pytest.raises(InputError, match="columns with `data_type`"):
-        from_dbt.read(manifest(m=model({"name": "a"})), "shop")
+        dbt_manifest.read(manifest(m=model({"name": "a"})), "shop")
 
 
 def test_references_of_dbt_lead_to_resources_of_the_manifest() -> None:
@@ -350,7 +350,7 @@ def test_references_of_dbt_lead_to_resources_of_the_manifest() -> None:
             [("x", "ref('Dim')"), ("y", "source('s', 'dim')", "none"), ("y", "ref('other')"), ("y", None)]
         )
     }
-    contract, lost = from_dbt.read(manifest(**{"model.a": a, "model.dim": dim}, **tests), "shop")
+    contract, lost = dbt_manifest.read(manifest(**{"model.a": a, "model.dim": dim}, **tests), "shop")
 
     assert rules(contract) == [
         ("foreignKey", ("x", "y"), {"to": "dim.id,dim.n"}),
@@ -403,7 +403,7 @@ def sql(
     text: str, dialect: str = "postgres"
 ) -> tuple[list[list[tuple[str, tuple[str, ...], dict[str, Any]]]], list[str]]:
     """The rules of each table but for those of types, and what is listed; the draft is a valid document."""
-    contract, lost = from_sql.read(text.encode(), "shop", dialect)
+    contract, lost = sql_ddl.read(text.encode(), "shop", dialect)
     assert examine(odcs_of_schema(contract).text.encode()).errors == ()
     found = [
         [(each.kind, each.fields, dict(each.arguments)) for each in table.rules if each.kind not in {"type", "nested"}]
@@ -520,7 +520,7 @@ def test_later_statements_add_to_their_tables() -> None:
         "ALTER TABLE place ALTER COLUMN day SET NOT NULL; ALTER TABLE place ALTER COLUMN day SET DEFAULT now();\n"
         "ALTER TABLE none ADD CONSTRAINT k UNIQUE (id); COMMENT ON SCHEMA s IS 'x'; CREATE VIEW v AS SELECT 1;\n  go 2\n"
     )
-    contract, lost = from_sql.read(text.encode(), "shop", "postgres")
+    contract, lost = sql_ddl.read(text.encode(), "shop", "postgres")
     (table,) = contract.datasets
 
     assert (table.description, table.fields[0].description) == ("Where it is.", 'Its "number".')
@@ -539,7 +539,7 @@ def test_later_statements_add_to_their_tables() -> None:
 )
 def test_comments_of_dialects_are_descriptions(text: str, dialect: str) -> None:
     """Of tables and of columns, wherever a dialect writes them."""
-    contract, lost = from_sql.read(text.encode(), "shop", dialect)
+    contract, lost = sql_ddl.read(text.encode(), "shop", dialect)
     (table,) = contract.datasets
 
     assert (table.description, table.fields[0].description, lost) == ("d", "c", ())
@@ -547,7 +547,7 @@ def test_comments_of_dialects_are_descriptions(text: str, dialect: str) -> None:
 
 def test_options_of_a_column_that_are_no_description_are_listed() -> None:
     """They have no equivalent, and neither have those of a table."""
-    contract, lost = from_sql.read(
+    contract, lost = sql_ddl.read(
         b"CREATE TABLE t (a INT64 OPTIONS(rounding_mode='x')) OPTIONS(expiration_timestamp=NULL)", "shop", "bigquery"
     )
 

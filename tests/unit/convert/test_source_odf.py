@@ -10,21 +10,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.contracts.convert import source_odf
-from lakegate.contracts.convert.chain_odf import odf_blocks, plan_in
-from lakegate.contracts.convert.source_odf import UNSTATED, described, info_event, license_event, source_event
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.model.policy import MergeStrategy, Policy
-from lakegate.contracts.model.storage import Csv, Format, Storage
-from lakegate.contracts.odf.metadata import AddData, OtherEvent, SetAttachments, SetDataSchema, block_in
-from lakegate.contracts.plan.about import DatasetAbout, License
+from lakegate.contract.delivery_policy import MergeStrategy, Policy
+from lakegate.contract.file_formats import Csv, Format, Storage
+from lakegate.errors import InputError
+from lakegate.features.odf.exchange import odf_export
+from lakegate.features.odf.exchange.odf_export import (
+    UNSTATED,
+    described,
+    info_event,
+    license_event,
+    odf_blocks,
+    plan_in,
+    source_event,
+)
+from lakegate.features.odf.format.metadata_chain import AddData, OtherEvent, SetAttachments, SetDataSchema, block_in
+from lakegate.plan.dataset_about import DatasetAbout, License
 from tests.deliveries.delivery import plan_of
 from tests.unit.convert.test_chain_odf import sliced, stored
 from tests.unit.odf.blocks import field
 
 if TYPE_CHECKING:
-    from lakegate.contracts.lake.block import Block
-    from lakegate.contracts.plan.plan import Plan
+    from lakegate.gate.ledger.blocks import Block
+    from lakegate.plan.plan import Plan
 
 PLAN = plan_of({"id": "integer"})
 ID = field("id", "Int64")
@@ -98,7 +105,7 @@ def test_the_dialect_of_csv(nulls: tuple[str, ...], stated: dict[str, str]) -> N
 
 def test_how_rows_are_merged() -> None:
     """Every strategy of contracts has one of ODF; those with a primary key state it."""
-    assert {each.value for each in MergeStrategy} <= set(source_odf.MERGES)
+    assert {each.value for each in MergeStrategy} <= set(odf_export.MERGES)
     policy = Policy(merge_strategy=MergeStrategy.LEDGER, merge_key=("id", "at"))
     appended, merged = (source_event(each, FIELDS) for each in (PLAN, replace(PLAN, policy=policy)))
 
@@ -132,7 +139,7 @@ def test_only_the_plan_that_the_block_names_is_one(monkeypatch: pytest.MonkeyPat
     assert [each.kind for each in described(block, text, FIELDS)] == ["SetInfo", "SetLicense", "AddPushSource"]
     with pytest.raises(InputError, match="is not the one that it names"):
         list(described(block, text + b" ", FIELDS))
-    monkeypatch.setattr(source_odf, "LONGEST_PLAN", len(text) - 1)
+    monkeypatch.setattr(odf_export, "LONGEST_PLAN", len(text) - 1)
     with pytest.raises(InputError, match="has more than"):
         list(described(block, text, FIELDS))
 

@@ -15,19 +15,19 @@ from hypothesis import strategies as st
 from jinja2 import Environment, nodes
 from jsonschema import Draft202012Validator
 
-from lakegate.contracts.convert.dbt import dbt, text_of
-from lakegate.contracts.convert.ddl import athena, duckdb
-from lakegate.contracts.convert.json_schema import json_schema
-from lakegate.contracts.convert.odf import odf
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.lint.examine import read
-from lakegate.contracts.model.contract import Rule
-from lakegate.contracts.model.policy import PublishAs
-from lakegate.contracts.model.storage import Csv, Format, NullWords, Storage
-from lakegate.infra.local.clone import ROOT
+from lakegate.contract.contract_model import Rule
+from lakegate.contract.delivery_policy import PublishAs
+from lakegate.contract.file_formats import Csv, Format, NullWords, Storage
+from lakegate.errors import InputError
+from lakegate.extension_points import ROOT
+from lakegate.features.convert.dbt_manifest import dbt, text_of
+from lakegate.features.convert.json_schema import json_schema
+from lakegate.features.convert.sql_ddl import athena, duckdb
+from lakegate.features.odf.exchange.odf_schema import odf
+from lakegate.lints.linter import read
 
 if TYPE_CHECKING:
-    from lakegate.contracts.model.contract import Contract
+    from lakegate.contract.contract_model import Contract
 
 HOSTILE = "a\"b`c'; DROP TABLE x"
 DOCUMENT: dict[str, Any] = {

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.lint.examine import examine, read
+from lakegate.lints.linter import examine, read
 
 if TYPE_CHECKING:
-    from lakegate.contracts.errors import Problem
-    from lakegate.contracts.model.contract import Dataset, Rule
+    from lakegate.contract.contract_model import Dataset, Rule
+    from lakegate.errors import Problem
 
 DOCUMENT = """\
 dataContractSpecification: {version}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lakegate.cli.explain import settings
+from lakegate.cli.contracts.explain_command import settings
 
 if TYPE_CHECKING:
-    from lakegate.cli.explain import SettingExplanation
+    from lakegate.cli.contracts.explain_command import SettingExplanation
 
 PAGE = Path(__file__).parents[3] / "docs/contracts.md"
 BEGIN, END = "<!-- contracts.md#extension -->", "<!-- end -->"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from lakegate.contracts.lint.examine import examine, read
-from lakegate.contracts.model.contract import Deprecation, Origin
+from lakegate.contract.contract_model import Deprecation, Origin
+from lakegate.lints.linter import examine, read
 
 ODCS = b"""\
 apiVersion: v3.1.0

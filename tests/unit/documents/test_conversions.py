@@ -11,14 +11,14 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lakegate.contracts.documents.document import parse
-from lakegate.contracts.lint.examine import read
+from lakegate.contract.documents.read_document import parse
+from lakegate.lints.linter import read
 from tests.golden.cases import FILES, golden
 from tests.reference.cases import only_plan
 
 if TYPE_CHECKING:
-    from lakegate.contracts.model.contract import Contract
-    from lakegate.contracts.plan.check import Check
+    from lakegate.contract.contract_model import Contract
+    from lakegate.plan.check import Check
 
 FULL = 20_000 if os.environ.get("LAKEGATE_FULL") else 60
 DCS_TYPES = {

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from lakegate.contracts.compile.dataset import compile_plan
-from lakegate.contracts.errors import ContractError
-from lakegate.contracts.lint.examine import examine, read
-from lakegate.contracts.model.contract import Dataset, Rule, Severity, Tolerance
-from lakegate.contracts.model.policy import Duplicates, Mode, OnReject, Policy
-from lakegate.contracts.model.storage import Csv
-from lakegate.contracts.model.types import LogicalType
+from lakegate.contract.contract_model import Dataset, Rule, Severity, Tolerance
+from lakegate.contract.delivery_policy import Duplicates, Mode, OnReject, Policy
+from lakegate.contract.file_formats import Csv
+from lakegate.contract.logical_types import LogicalType
+from lakegate.errors import ContractError
+from lakegate.lints.linter import examine, read
+from lakegate.rules.compile_plan import compile_plan
 
 EXAMPLE = Path(__file__).parents[3] / "contracts/examples/weather.dcm.yaml"
 CONTRACT = """\

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from lakegate.contracts import words
-from lakegate.contracts.compile.dataset import compile_plan
-from lakegate.contracts.documents import dcs_layers
-from lakegate.contracts.documents.dcs import VERSIONS
-from lakegate.contracts.errors import ContractError
-from lakegate.contracts.lint.examine import examine, read
-from lakegate.contracts.model.contract import Contract, Severity
-from lakegate.contracts.model.policy import Additional
-from lakegate.contracts.model.types import LogicalType
+from lakegate import text
+from lakegate.contract.contract_model import Contract, Severity
+from lakegate.contract.delivery_policy import Additional
+from lakegate.contract.documents import ref_definitions
+from lakegate.contract.documents.dcs import VERSIONS
+from lakegate.contract.logical_types import LogicalType
+from lakegate.errors import ContractError
+from lakegate.lints.linter import examine, read
+from lakegate.rules.compile_plan import compile_plan
 from tests.unit.documents.dcs import constraints, dataset, document, errors, quality, warnings
 
 PRINTED = (Path(__file__).parents[2] / "golden/documents/orders-latest.dcs.yaml").read_bytes()
@@ -275,8 +275,8 @@ def test_a_document_of_1_2_0_may_have_the_keys_that_were_published() -> None:
 
 def test_references_are_followed_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is beyond is one problem, whatever refers to it; a hint at a similar name is searched for the first references."""
-    monkeypatch.setattr(dcs_layers, "MAX_FIELDS", 1)
-    monkeypatch.setattr(words, "MAX_HINTS", 1)
+    monkeypatch.setattr(ref_definitions, "MAX_FIELDS", 1)
+    monkeypatch.setattr(text, "MAX_HINTS", 1)
     inner = "definitions: {a: {type: record, fields: {x: {type: text}, y: {type: text}, z: {type: text}}}}"
     many = errors(document("n: {$ref: '#/definitions/a'}", top=inner))
     found = examine(document("n: {$ref: '#/definitions/b'}, m: {$ref: '#/definitions/b'}", top=inner)).errors

@@ -6,8 +6,8 @@ from decimal import Decimal
 
 import pytest
 
-from lakegate.contracts.lint.examine import examine
-from lakegate.contracts.model.contract import Comparison, Severity
+from lakegate.contract.contract_model import Comparison, Severity
+from lakegate.lints.linter import examine
 from tests.unit.documents.dcs import dataset, document, quality, warnings
 
 KEYS = {

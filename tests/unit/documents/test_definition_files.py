@@ -11,10 +11,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.contracts.documents.definition_files import FILES, MAX_FILES, bundled
-from lakegate.contracts.documents.document import LARGEST_BYTES, parse
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.lint.examine import examine
+from lakegate.contract.documents.read_document import LARGEST_BYTES, parse
+from lakegate.contract.documents.ref_definitions import FILES, MAX_FILES, bundled
+from lakegate.errors import InputError
+from lakegate.lints.linter import examine
 from tests.reference.sampling import sampled
 from tests.unit.compare.builder import document
 

@@ -11,13 +11,13 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.contracts.compile.dataset import compile_plan
-from lakegate.contracts.documents.composer import DEEPEST_LEVEL, MAX_NODES
-from lakegate.contracts.documents.definitions import expanded
-from lakegate.contracts.documents.document import parse
-from lakegate.contracts.documents.notes import Notes
-from lakegate.contracts.lint.examine import examine
-from lakegate.contracts.words import MAX_HINTS
+from lakegate.contract.documents.document_tree import Notes
+from lakegate.contract.documents.read_document import parse
+from lakegate.contract.documents.ref_definitions import expanded
+from lakegate.contract.documents.yaml_parser import DEEPEST_LEVEL, MAX_NODES
+from lakegate.lints.linter import examine
+from lakegate.rules.compile_plan import compile_plan
+from lakegate.text import MAX_HINTS
 from tests.unit.compare.builder import compared, document
 
 CASES: list[dict[str, Any]] = yaml.load(
@@ -113,7 +113,7 @@ def test_a_hostile_reference_is_refused_at_its_place(case: dict[str, Any]) -> No
 
 def test_definitions_that_use_each_other_cannot_grow_without_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten references in each of twelve definitions would be 10^12 fields; a limit stops them (here a low one, which is fast)."""
-    monkeypatch.setattr("lakegate.contracts.documents.definitions.MAX_NODES", 1_000)
+    monkeypatch.setattr("lakegate.contract.documents.yaml_parser.MAX_NODES", 1_000)
     bomb = {}
     for at in range(12):
         fields = [{"name": f"p{number}", "$ref": f"#/definitions/d{at + 1}"} for number in range(10)]

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lakegate.contracts.documents.composer import MAX_PROBLEMS
-from lakegate.contracts.documents.document import parse
-from lakegate.contracts.documents.nodes import address, steps_of
-from lakegate.contracts.errors import ContractError, Problem
+from lakegate.contract.documents.document_tree import address, steps_of
+from lakegate.contract.documents.read_document import parse
+from lakegate.contract.documents.yaml_parser import MAX_PROBLEMS
+from lakegate.errors import ContractError, Problem
 
 EXAMPLES = 1_000_000 if os.environ.get("LAKEGATE_FULL") else 300
 NINE = b"[" + b",".join([b"*%c"] * 9) + b"]"

@@ -13,12 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lakegate.contracts.documents.document import parse
-from lakegate.contracts.documents.nodes import Node
-from lakegate.contracts.documents.notes import MOST_NOTED
-from lakegate.contracts.errors import ContractError
-from lakegate.contracts.lint.examine import examine, read
-from lakegate.contracts.words import MAX_HINTS
+from lakegate.contract.documents.document_tree import MOST_NOTED, Node
+from lakegate.contract.documents.read_document import parse
+from lakegate.errors import ContractError
+from lakegate.lints.linter import examine, read
+from lakegate.text import MAX_HINTS
 
 EXAMPLES = Path(__file__).parents[3] / "contracts/examples"
 FULL = 100_000 if os.environ.get("LAKEGATE_FULL") else 20

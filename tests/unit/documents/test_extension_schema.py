@@ -11,11 +11,19 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from jsonschema.validators import Draft7Validator
 
-from lakegate.contracts.documents.document import parse
-from lakegate.contracts.documents.extension import CSV, OF_CONTRACTS, OTHER, POLICY, STORAGE, Extension, inheritance
-from lakegate.contracts.documents.notes import Notes
-from lakegate.contracts.lint.examine import examine
-from lakegate.contracts.schemas import load
+from lakegate.contract.documents.document_tree import Notes
+from lakegate.contract.documents.extension_settings import (
+    CSV,
+    OF_CONTRACTS,
+    OTHER,
+    POLICY,
+    STORAGE,
+    Extension,
+    inheritance,
+)
+from lakegate.contract.documents.read_document import parse
+from lakegate.json_codec import load
+from lakegate.lints.linter import examine
 from tests.unit.documents.extension_page import PAGE, generated
 
 if TYPE_CHECKING:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lakegate.contracts.model.contract import About, Contract
-from lakegate.contracts.model.labels import labels_of
+from lakegate.contract.contract_model import About, Contract, labels_of
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from lakegate.contracts.documents.schemas import load
-from lakegate.contracts.errors import ContractError, SetUpError
-from lakegate.contracts.lint.examine import examine, read
-from lakegate.contracts.model.contract import Dataset, Rule, Severity
-from lakegate.contracts.model.policy import Additional
-from lakegate.contracts.model.storage import Csv
+from lakegate.contract.contract_model import Dataset, Rule, Severity
+from lakegate.contract.delivery_policy import Additional
+from lakegate.contract.documents.schema_validation import load
+from lakegate.contract.file_formats import Csv
+from lakegate.errors import ContractError, SetUpError
+from lakegate.lints.linter import examine, read
 from tests.reference.cases import only_plan
 
 EXAMPLE = Path(__file__).parents[3] / "contracts/examples/orders.odcs.yaml"

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from lakegate.contracts.model.contract import Comparison, Severity
+from lakegate.contract.contract_model import Comparison, Severity
 from tests.unit.documents.test_odcs import dataset, quality_rule
 
 QUALITY = {

@@ -6,8 +6,8 @@ from decimal import Decimal
 
 import pytest
 
-from lakegate.contracts.lint.examine import examine, read
-from lakegate.contracts.model.types import LogicalType
+from lakegate.contract.logical_types import LogicalType
+from lakegate.lints.linter import examine, read
 from tests.unit.documents.test_odcs import COLUMN, CONTRACT, dataset
 
 

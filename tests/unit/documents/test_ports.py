@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from lakegate.contracts.documents.discovery import ContractOrigin, Discovered, discover
-from lakegate.contracts.documents.ports import LOGICAL, generated
-from lakegate.contracts.errors import ContractError
-from lakegate.contracts.lint.examine import examine, read
-from lakegate.contracts.model.types import LogicalType
+from lakegate.contract.documents.data_products import LOGICAL, ContractOrigin, Discovered, discover, generated
+from lakegate.contract.logical_types import LogicalType
+from lakegate.errors import ContractError
+from lakegate.lints.linter import examine, read
 
 PRODUCT = b"""\
 metadata: {name: customer-360, version: 1.10, owner: sales-data, domain: sales, description: All customers.}

@@ -6,14 +6,13 @@ import json
 
 import pytest
 
-from lakegate.contracts.compare.settings import compare_settings
-from lakegate.contracts.compare.version import ContractVersion
-from lakegate.contracts.compile.dataset import compile_plan
-from lakegate.contracts.convert.odcs import odcs
-from lakegate.contracts.documents.document import parse
-from lakegate.contracts.lint.examine import examine
-from lakegate.contracts.model.labels import labels_of
-from lakegate.contracts.model.policy import Pull
+from lakegate.contract.contract_model import labels_of
+from lakegate.contract.delivery_policy import Pull
+from lakegate.contract.documents.read_document import parse
+from lakegate.diff.metadata_changes import ContractVersion, compare_settings
+from lakegate.features.convert.odcs_export import odcs
+from lakegate.lints.linter import examine
+from lakegate.rules.compile_plan import compile_plan
 
 SOURCE = "https://example.com/a.csv"
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from lakegate.contracts.documents import dcs, odcs
-from lakegate.contracts.errors import SetUpError
-from lakegate.infra.setup import schemas
-from lakegate.infra.setup.schemas import OFFICIAL, Schema, install_schemas, main, pinned_schemas
+from infra.setup import schemas
+from infra.setup.schemas import OFFICIAL, Schema, install_schemas, main, pinned_schemas
+from lakegate.contract.documents import dcs, odcs
+from lakegate.errors import SetUpError
 
 CONTENT = b'{"type": "object"}'
 

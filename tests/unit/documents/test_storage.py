@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from lakegate.contracts.lint.examine import examine
-from lakegate.contracts.model.storage import Compression, Format, Storage
-from lakegate.contracts.plan.plan import Plan
+from lakegate.contract.file_formats import Compression, Format, Storage
+from lakegate.lints.linter import examine
+from lakegate.plan.plan import Plan
 from tests.reference.cases import only_plan
 
 ODCS = """

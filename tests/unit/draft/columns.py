@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from lakegate.contracts.draft.profile import Profile, ProfiledColumn, Values
-from lakegate.contracts.model.storage import Csv, Format, Storage
-from lakegate.contracts.model.types import LogicalType
+from lakegate.contract.file_formats import Csv, Format, Storage
+from lakegate.contract.logical_types import LogicalType
+from lakegate.features.draft.found_fields import Profile, ProfiledColumn, Values
 
 ROWS = 100
 

@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.contracts.draft import document
-from lakegate.contracts.draft.document import dataset_name, draft
-from lakegate.contracts.draft.profile import ProfiledColumn
-from lakegate.contracts.lint.examine import examine
-from lakegate.contracts.model.storage import Compression, Csv, Format, Storage
-from lakegate.contracts.model.types import LogicalType
-from lakegate.contracts.plan.plan import Shape
+from lakegate.contract.contract_model import Shape
+from lakegate.contract.file_formats import Compression, Csv, Format, Storage
+from lakegate.contract.logical_types import LogicalType
+from lakegate.features.draft import draft_contract
+from lakegate.features.draft.draft_contract import draft
+from lakegate.features.draft.found_fields import ProfiledColumn
+from lakegate.lints.linter import examine
+from lakegate.text import dataset_name
 from tests.reference.sampling import sampled
 from tests.unit.draft.columns import column, of
 
@@ -115,10 +116,10 @@ def test_a_dialect_is_declared() -> None:
 
 def test_a_draft_within_the_limits_leaves_out_suggestions_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """Then the last columns, by number of nodes and by bytes; what seems personal stays classified."""
-    monkeypatch.setattr(document, "MAX_NODES", 500)
+    monkeypatch.setattr(draft_contract, "MAX_NODES", 500)
     some = draft(of(column("email"), *(column(f"c{at}") for at in range(60))), "wide", None, NOW)
     many = draft(of(column("email"), *(column(f"c{at}") for at in range(300))), "wide", None, NOW)
-    monkeypatch.setattr(document, "LARGEST_BYTES", 2_000)
+    monkeypatch.setattr(draft_contract, "LARGEST_BYTES", 2_000)
     long = draft(of(*(column("x" * 200 + str(at)) for at in range(20))), "wide", None, NOW)
     found = [examine(each.text.encode()) for each in (some, many, long)]
 

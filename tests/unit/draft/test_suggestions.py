@@ -9,15 +9,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.contracts.draft.freshness import freshness
-from lakegate.contracts.draft.keys import others, primary_key, sounds_like_key
-from lakegate.contracts.draft.personal import why_personal
-from lakegate.contracts.draft.profile import Values
-from lakegate.contracts.draft.ranges import bounds, first_day, last_day, whole_bounds
-from lakegate.contracts.draft.shapes import CODES, DIGIT, UUID, pattern_of
-from lakegate.contracts.draft.suggestions import options, quality, share, type_note
-from lakegate.contracts.draft.yaml_text import Mapping, YamlEntry, written
-from lakegate.contracts.model.types import LogicalType
+from lakegate.contract.documents.yaml_writer import Mapping, YamlEntry, written
+from lakegate.contract.logical_types import LogicalType
+from lakegate.features.draft.found_fields import Values
+from lakegate.features.draft.suggestions import (
+    CODES,
+    DIGIT,
+    UUID,
+    bounds,
+    first_day,
+    freshness,
+    last_day,
+    options,
+    others,
+    pattern_of,
+    primary_key,
+    quality,
+    share,
+    sounds_like_key,
+    type_note,
+    whole_bounds,
+    why_personal,
+)
 from tests.unit.draft.columns import ROWS, column, of
 
 if TYPE_CHECKING:

@@ -9,8 +9,18 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.contracts.documents.document import parse
-from lakegate.contracts.draft.yaml_text import Flow, Items, Mapping, Remark, YamlEntry, comment, nodes, scalar, written
+from lakegate.contract.documents.read_document import parse
+from lakegate.contract.documents.yaml_writer import (
+    Flow,
+    Items,
+    Mapping,
+    Remark,
+    YamlEntry,
+    comment,
+    nodes,
+    scalar,
+    written,
+)
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 HOSTILE = (

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import yaml
 
-from lakegate.contracts.inherit.resolve import pinned, resolve
+from lakegate.inheritance import pinned, resolve
 from tests.unit.compare.builder import document
 
 if TYPE_CHECKING:
-    from lakegate.contracts.inherit.resolve import Resolved
+    from lakegate.inheritance import Resolved
 
 CASES: Final[list[dict[str, Any]]] = yaml.load(Path(__file__).with_name("cases.yaml").read_text(), yaml.CSafeLoader)
 

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.contracts.compile.dataset import compile_plan
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.inherit.resolve import MAX_PARENTS, ParentDocument, pinned, resolve
-from lakegate.contracts.inherit.sources import DeclaringVersion, source_of
+from lakegate.errors import InputError
+from lakegate.inheritance import MAX_PARENTS, DeclaringVersion, ParentDocument, pinned, resolve, source_of
+from lakegate.rules.compile_plan import compile_plan
 from tests.unit.inherit.families import CASES, child_of, parent_of, resolved
 
 if TYPE_CHECKING:
-    from lakegate.contracts.model.contract import Contract
+    from lakegate.contract.contract_model import Contract
 
 EXAMPLES = Path(__file__).parents[3] / "contracts/examples/inheritance"
 ENTERPRISE, SALES, PURCHASES = (

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from lakegate.contracts.inherit.resolve import pinned, resolve
-from lakegate.contracts.plan.workflow import PlannedTransition, PlannedWorkflow
-from lakegate.functions.usecases.compile_contract import DocumentRefused, compile_document
-from lakegate.functions.usecases.workflows import ReferredDocuments
+from lakegate.gate.registry.publish_contract import DocumentRefused, ReferredDocuments, compile_document
+from lakegate.inheritance import pinned, resolve
+from lakegate.plan.planned_workflow import PlannedTransition, PlannedWorkflow
 
 if TYPE_CHECKING:
-    from lakegate.contracts.lint.examine import Examined
+    from lakegate.lints.linter import Examined
 
 CASES: list[dict[str, Any]] = yaml.load(Path(__file__).with_name("cases.yaml").read_text(), yaml.CSafeLoader)
 BASES = {

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lakegate.contracts.lint.codes import CODES, FAMILIES
+from lakegate.lints.lint_codes import CODES, FAMILIES
 from tests.unit.lint import examples
 from tests.unit.lint.examples import CASES
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 PAGE = Path(__file__).parents[3] / "docs/codes.md"
 LONGEST_PART = 260
-EXPLANATIONS = PAGE.parents[1] / "cli/explanations/codes.json"
+EXPLANATIONS = PAGE.parents[1] / "lakegate/cli/contracts/explanations/codes.json"
 HEAD = ("code", "rule", "bad example", "message", "corrected example")
 
 

@@ -11,10 +11,12 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from lakegate.cli.annotations import github, sarif
 from lakegate.cli.main import app
-from lakegate.contracts.errors import Problem
-from lakegate.contracts.lint.examine import Examined, declares_format, examine
+from lakegate.contract.documents.document_formats import declares_format
+from lakegate.errors import Problem
+from lakegate.lints.linter import Examined, examine
+from lakegate.report.github_output import github_problems
+from lakegate.report.sarif import sarif_problems
 from tests.unit.lint.examples import document
 
 ROOT = Path(__file__).parents[3]
@@ -62,7 +64,7 @@ def test_sarif_names_every_problem_at_its_line() -> None:
 def test_sarif_names_standard_input_and_whole_paths() -> None:
     """An address is a URI, whatever the document was called."""
     examined = examine(b"")
-    found = sarif({"-": examined, "/tmp/ü.yaml": examined}, {}, "0")  # noqa: S108 -- a name, no file
+    found = sarif_problems({"-": examined, "/tmp/ü.yaml": examined}, {}, "0")  # noqa: S108 -- a name, no file
     uris = [each["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for each in found["runs"][0]["results"]]
 
     assert uris == ["stdin", "file:///tmp/%C3%BC.yaml"]
@@ -83,7 +85,7 @@ def test_github_gets_one_command_for_each_problem() -> None:
 def test_github_never_sees_a_command_of_a_document() -> None:
     """Text of a document or a file name can neither start a line nor end a property."""
     problem = Problem("syntax", "$", None, "one\n::error::two%")
-    (line,) = github({"a,b:c\r.yaml": Examined((problem,), ())}, {})
+    (line,) = github_problems({"a,b:c\r.yaml": Examined((problem,), ())}, {})
 
     assert line == ("::error file=a%2Cb%3Ac%0D.yaml,line=1,title=lakegate syntax::one%0A::error::two%25 @ $")
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lakegate.contracts.lint.linear import LONGEST, superlinear
+from lakegate.lints.pattern_lints import LONGEST, superlinear
 
 FULL = 5_000 if os.environ.get("LAKEGATE_FULL") else 200
 REPEATS = "repeats what already repeats"

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from lakegate.contracts.errors import ContractError
-from lakegate.contracts.lint.codes import CODES
-from lakegate.contracts.lint.examine import examine, read
-from lakegate.contracts.lint.finding import LintLevel
+from lakegate.errors import ContractError
+from lakegate.lints.findings import LintLevel
+from lakegate.lints.lint_codes import CODES
+from lakegate.lints.linter import examine, read
 from tests.unit.lint import examples
 from tests.unit.lint.examples import CASES, document
 

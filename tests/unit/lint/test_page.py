@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lakegate.contracts.lint.codes import CODES
+from lakegate.lints.lint_codes import CODES
 from tests.unit.lint.page import PAGE, generated
 
 

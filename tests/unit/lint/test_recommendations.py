@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lakegate.contracts.lint.examine import examine
+from lakegate.lints.linter import examine
 from tests.unit.lint.examples import CASES, document
 
 HINT = re.compile(r"`(?P<wrong>[^`]+)`.*Did you mean `(?P<right>[^`]+)`\?", re.DOTALL)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lakegate.contracts.lint.examine import examine
+from lakegate.lints.linter import examine
 
 MODEL = "fields: {id: {type: long, primaryKey: true}, day: {type: date}}"
 SNAPSHOT = "publishAs: parquet, mergeStrategy: snapshot"

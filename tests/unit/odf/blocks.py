@@ -16,8 +16,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from lakegate.contracts.odf.flat_reading import decoded
-from lakegate.contracts.odf.flat_writing import encoded
+from lakegate.features.odf.format.odf_flatbuffers import decoded, encoded
 
 VECTORS = Path(__file__).parent / "blocks.json"
 NOON = {"year": 2020, "ordinal": 1, "seconds_from_midnight": 43200, "nanoseconds": 0}

@@ -11,18 +11,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.odf.flat_reading import MAX_DEPTH, NotOdfError, decoded
-from lakegate.contracts.odf.flat_writing import encoded
-from lakegate.contracts.odf.tables import (
+from lakegate.errors import InputError
+from lakegate.features.odf.format.odf_flatbuffers import (
+    MAX_DEPTH,
     TABLES,
     BytesField,
     Kind,
+    NotOdfError,
     NumberField,
     StructField,
     TableField,
     TablesField,
     TextField,
+    decoded,
+    encoded,
 )
 from tests.unit.odf.blocks import VECTORS, blocks, by_flatc, envelope, field
 

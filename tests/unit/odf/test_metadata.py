@@ -9,12 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.odf.block_writing import block_bytes
-from lakegate.contracts.odf.chain import ChainState, follow
-from lakegate.contracts.odf.flat_writing import encoded
-from lakegate.contracts.odf.metadata import (
+from lakegate.errors import InputError
+from lakegate.features.odf.format.metadata_chain import (
     AddData,
+    ChainState,
     DataSlice,
     Event,
     MetadataBlock,
@@ -23,14 +21,17 @@ from lakegate.contracts.odf.metadata import (
     Seed,
     SetAttachments,
     SetDataSchema,
+    block_bytes,
     block_hash,
     block_in,
+    follow,
     link_in,
     moment_of,
 )
-from lakegate.contracts.odf.multihash import HashCode, multihash
-from lakegate.contracts.odf.points import is_point, point_of
-from lakegate.contracts.odf.tables import EVENTS as EVENTS_OF_ODF
+from lakegate.features.odf.format.multihash import HashCode, multihash
+from lakegate.features.odf.format.odf_flatbuffers import EVENTS as EVENTS_OF_ODF
+from lakegate.features.odf.format.odf_flatbuffers import encoded
+from lakegate.features.odf.format.odf_names import is_point, point_of
 from tests.fakes.signing import MemoryKey
 from tests.unit.odf.blocks import NOON, SLICE, block, blocks, envelope, field, sha3
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.odf.multibase import MOST, base16, decoded
+from lakegate.errors import InputError
+from lakegate.features.odf.format.multihash import MOST, base16, decoded
 
 TEXTS = {
     b"yes mani !": [

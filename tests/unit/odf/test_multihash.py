@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.odf.multihash import HashCode, hash_in, multihash, varint
+from lakegate.errors import InputError
+from lakegate.features.odf.format.multihash import HashCode, hash_in, multihash, varint
 
 
 def test_a_hash_names_its_function_and_its_length() -> None:

@@ -11,8 +11,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.odf.names import (
+from lakegate.errors import InputError
+from lakegate.features.odf.format.odf_names import (
     DatasetAlias,
     DatasetId,
     DatasetUrl,

@@ -7,9 +7,8 @@ from fractions import Fraction
 
 import pytest
 
-from lakegate.contracts.judge.counts import BrokenRule
-from lakegate.contracts.judge.verdict import Verdict
-from lakegate.contracts.report.line import LineDelivery, RuleHistory, columns, history_of, render_line
+from lakegate.report.dataset_report import LineDelivery, RuleHistory, columns, history_of, render_line
+from lakegate.verdict.verdict import BrokenRule, Verdict
 from tests.unit.report.test_page import HOSTILE, Page
 
 SINCE = datetime(2026, 1, 1, tzinfo=UTC)

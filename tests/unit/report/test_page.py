@@ -12,18 +12,16 @@ import pytest
 from typer.testing import CliRunner
 
 from lakegate.cli.main import app
-from lakegate.contracts.judge.judgement import judge
-from lakegate.contracts.judge.verdict import Verdict
-from lakegate.contracts.model.contract import Severity
-from lakegate.contracts.model.policy import OnReject, Policy
-from lakegate.contracts.model.types import LogicalType
-from lakegate.contracts.plan.check import NONE, Check, Interval, Tier, Unit
-from lakegate.contracts.plan.metrics import Metric
-from lakegate.contracts.plan.plan import Plan, PlanField
-from lakegate.contracts.plan.predicate import Present
-from lakegate.contracts.plan.result import Columns, MalformedRecords, Measured, Measurement, Result, Sample, Unreadable
-from lakegate.contracts.report.delivery import Report
-from lakegate.contracts.report.page import PastDelivery, render, render_unmeasured
+from lakegate.contract.contract_model import Severity
+from lakegate.contract.delivery_policy import OnReject, Policy
+from lakegate.contract.logical_types import LogicalType
+from lakegate.plan.check import NONE, Check, Interval, Tier, Unit
+from lakegate.plan.metrics import Metric
+from lakegate.plan.plan import Plan, PlanField
+from lakegate.plan.predicates import Present
+from lakegate.plan.result import Columns, MalformedRecords, Measured, Measurement, Result, Sample, Unreadable
+from lakegate.report.delivery_report import PastDelivery, Report, render, render_unmeasured
+from lakegate.verdict.verdict import Verdict, judge
 
 if TYPE_CHECKING:
     from pathlib import Path

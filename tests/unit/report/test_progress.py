@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.contracts.judge.outcomes import CheckOutcome, Status
-from lakegate.contracts.report.progress import BROKEN, CheckChange, CheckFinding, Progress, progress
+from lakegate.report.delivery_report import BROKEN, CheckChange, CheckFinding, Progress, progress
+from lakegate.verdict.check_status import CheckOutcome, Status
 
 FAIL, WARN, PASS, SKIP, ERROR = Status.FAIL, Status.WARN, Status.PASS, Status.SKIP, Status.ERROR
 

@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.compile import rules
-from lakegate.contracts.compile.rules.expectations import EXPECTATIONS
-from lakegate.contracts.compile.rules.soda_checks import METRICS
-from lakegate.contracts.compile.rules.table import RULES
-from lakegate.contracts.errors import ContractError
-from lakegate.contracts.judge.columns import of_header
-from lakegate.contracts.judge.judgement import judge
-from lakegate.contracts.plan.metrics import Metric, Number
-from lakegate.contracts.plan.result import Measurement
+from lakegate.errors import ContractError
+from lakegate.features.great_expectations.expectations import EXPECTATIONS
+from lakegate.features.soda.soda_checks import METRICS
+from lakegate.plan.metrics import Metric, Number
+from lakegate.plan.result import Measurement
+from lakegate.rules import rule_kinds
+from lakegate.rules.rule_kinds import RULES
+from lakegate.verdict.check_status import of_header
+from lakegate.verdict.verdict import judge
 from tests.reference.cases import Case, cases, cases_of_parts, good_cases, refused_cases
 from tests.reference.evaluator import measure
 
 if TYPE_CHECKING:
-    from lakegate.contracts.plan.check import Check
-    from lakegate.contracts.plan.result import Measured, Result
+    from lakegate.plan.check import Check
+    from lakegate.plan.result import Measured, Result
 
 CASES = cases()
 GOOD = [*good_cases(), *cases_of_parts()]
@@ -125,7 +125,7 @@ def test_every_expectation_is_shown_an_empty_dataset_and_nothing_but_nulls(call:
 
 def test_the_table_in_words_names_every_kind() -> None:
     """The table that readers of documents follow lists exactly the kinds that compile."""
-    table = (rules.__doc__ or "").split("\n=====")[2]
+    table = (rule_kinds.__doc__ or "").split("\n=====")[2]
     rows = [line[:24].strip() for line in table.splitlines() if line[:1].islower()]
 
     assert set(RULES) == {name.strip() for row in rows for name in row.split(",")}

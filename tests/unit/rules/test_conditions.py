@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.contracts.compile.rules.conditions import DEEPEST, LONGEST, UnreadConditionError, columns_of, condition_of
-from lakegate.contracts.errors import ContractError
-from lakegate.contracts.model.contract import Field, Origin
-from lakegate.contracts.model.types import LogicalType
-from lakegate.contracts.plan.predicate import All, Not, OneOf, Predicate, Present, Within
+from lakegate.contract.contract_model import Field, Origin
+from lakegate.contract.logical_types import LogicalType
+from lakegate.errors import ContractError
+from lakegate.plan.predicates import All, Not, OneOf, Predicate, Present, Within
+from lakegate.rules.row_conditions import DEEPEST, LONGEST, UnreadConditionError, columns_of, condition_of
 from tests.reference.cases import rule_of
 
 RULE = rule_of("custom", {}, ())

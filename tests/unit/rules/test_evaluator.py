@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 
-from lakegate.contracts.judge.judgement import judge
-from lakegate.contracts.judge.outcomes import Status
-from lakegate.contracts.model.types import LogicalType
-from lakegate.contracts.plan.predicate import All, Not, OneOf, Predicate, Present, Typed
-from lakegate.contracts.plan.result import Columns, Result
+from lakegate.contract.logical_types import LogicalType
+from lakegate.plan.predicates import All, Not, OneOf, Predicate, Present, Typed
+from lakegate.plan.result import Columns, Result
+from lakegate.verdict.check_status import Status
+from lakegate.verdict.verdict import judge
 from tests.reference.cases import contract_of, only_plan, rule_of
 from tests.reference.evaluator import measure
 from tests.reference.lexical import parse
@@ -20,7 +20,7 @@ from tests.reference.strategies import results
 from tests.reference.truths import holds
 
 if TYPE_CHECKING:
-    from lakegate.contracts.plan.plan import Plan
+    from lakegate.plan.plan import Plan
 
 
 def plan_of_kind(kind: str = "type", **fields: str) -> Plan:

@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.contracts.compile.rules.javadates import compile_java_format
+from lakegate.patterns.date_formats import compile_java_format
 from tests.reference.sampling import sampled
 from tests.unit.rules.strptime import reads
 

@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.contracts.model.literals import LONGEST_NUMBER, literal, number_of, text_of
-from lakegate.contracts.model.types import LogicalType
-from lakegate.contracts.plan.plan import Plan
-from lakegate.contracts.plan.predicate import OneOf
-from lakegate.contracts.plan.serialization import encode
+from lakegate.contract.logical_types import LONGEST_NUMBER, LogicalType, literal, number_of, text_of
+from lakegate.json_codec import encode
+from lakegate.plan.plan import Plan
+from lakegate.plan.predicates import OneOf
 from tests.reference.cases import contract_of, only_plan, rule_of
 from tests.reference.lexical import parse
 from tests.reference.sampling import sampled

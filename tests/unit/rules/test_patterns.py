@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.contracts.compile.rules.patterns import LONGEST, rewritten, translate
-from lakegate.contracts.errors import ContractError
-from lakegate.contracts.model.contract import Origin, Rule
+from lakegate.contract.contract_model import Origin, Rule
+from lakegate.errors import ContractError
+from lakegate.patterns.ecma_patterns import rewritten, translate
+from lakegate.patterns.regex_tree import LONGEST
 from tests.reference.sampling import sampled
 from tests.reference.strategies import texts
 

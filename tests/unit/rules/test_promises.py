@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from lakegate.contracts.compile.dataset import compile_plan
-from lakegate.contracts.door.terms import terms_of
-from lakegate.contracts.lint.examine import examine
-from lakegate.contracts.plan.promise import Promise
+from lakegate.contract.service_levels import Promise
+from lakegate.gate.delivery.delivery_terms import terms_of
+from lakegate.lints.linter import examine
+from lakegate.rules.compile_plan import compile_plan
 
 CONTRACT = """\
 apiVersion: v3.1.0

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from lakegate.contracts.compile.dataset import compile_plan
-from lakegate.contracts.compile.rules.references import foreign_key
-from lakegate.contracts.model.contract import Contract, Dataset, Field, Origin, Rule
-from lakegate.contracts.model.types import LogicalType
+from lakegate.contract.contract_model import Contract, Dataset, Field, Origin, Rule
+from lakegate.contract.logical_types import LogicalType
+from lakegate.rules.compile_plan import compile_plan
+from lakegate.rules.relationship_rules import foreign_key
 
 ELSEWHERE = "lakegate://people/customers_v2/id"
 NAMED = {

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.contracts.compile.rules.strftime import compile_format
+from lakegate.patterns.date_formats import compile_format
 from tests.reference.sampling import sampled
 from tests.unit.rules.strptime import reads
 

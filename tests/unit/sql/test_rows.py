@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from lakegate.contracts.lint.examine import read
-from lakegate.contracts.plan.query import ID
+from lakegate.lints.linter import read
+from lakegate.plan.check import ID
 from tests.reference.cases import only_plan
 
 DOCUMENT = """

@@ -13,17 +13,17 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.contracts.compile.rules.table import compile_rule
-from lakegate.contracts.compile.sql.refusal import RefusedError, UntranslatedError
-from lakegate.contracts.compile.sql.translate import translate
-from lakegate.contracts.errors import ContractError
-from lakegate.contracts.model.contract import About, Contract, Dataset, Field, Origin, Rule, Server
-from lakegate.contracts.model.types import LogicalType
+from lakegate.contract.contract_model import About, Contract, Dataset, Field, Origin, Rule, Server
+from lakegate.contract.logical_types import LogicalType
+from lakegate.errors import ContractError
+from lakegate.rules.rule_kinds import compile_rule
+from lakegate.sql.sql_select import translate
+from lakegate.sql.typed_sql import RefusedError, UntranslatedError
 from tests.reference.sampling import sampled
 from tests.security.queries import hostile
 
 if TYPE_CHECKING:
-    from lakegate.contracts.plan.query import Query
+    from lakegate.plan.check import Query
 
 CASES = yaml.load(Path(__file__).with_name("cases.yaml").read_text(), yaml.CSafeLoader)
 FILES = yaml.load((Path(__file__).parents[2] / "spark" / "queries.yaml").read_text(), yaml.CSafeLoader)

@@ -6,13 +6,12 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.lake.lifecycle import instant_of
-from lakegate.contracts.lake.routes import Route
-from lakegate.contracts.model.policy import Policy, Pull
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.ports.registry import Publication
-from lakegate.functions.usecases.pulling import tick
-from lakegate.functions.usecases.steps import run
+from lakegate.contract.delivery_policy import Policy, Pull
+from lakegate.features.pull.pull_task import tick
+from lakegate.gate.effects import run
+from lakegate.gate.ports import Address
+from lakegate.gate.registry.contract_versions import Publication, Route
+from lakegate.timestamps import instant_of
 from tests.deliveries.delivery import plan_of
 from tests.fakes.pulls import MemoryLandingParts, MemorySource
 from tests.simulation.environment import LAKE, LANDING, Environment
@@ -20,10 +19,9 @@ from tests.simulation.environment import LAKE, LANDING, Environment
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from lakegate.contracts.lake.pulls import PullEnd, PullingLine
-    from lakegate.functions.usecases.dependencies import Dependencies
-    from lakegate.functions.usecases.pull_landing import Pulled
-    from lakegate.functions.usecases.steps import Steps
+    from lakegate.features.pull.pull_task import Pulled, PullEnd, PullingLine
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.effects import Steps
 
 LINE = "partner/rows_v1"
 PREFIX = "partner/rows/"

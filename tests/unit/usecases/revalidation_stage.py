@@ -8,21 +8,21 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from lakegate.contracts.lake.lifecycle import moment
-from lakegate.contracts.lake.records import Record
-from lakegate.contracts.lake.revalidations import KIND
-from lakegate.contracts.plan.check import NONE, Check, Interval, Metric, Tier, Unit
-from lakegate.contracts.plan.plan import Plan, ScheduledCheck
-from lakegate.contracts.plan.request import Request
-from lakegate.contracts.plan.result import Measured, Measurement, Result
-from lakegate.functions.ports.errors import ConditionFailed, NotFound
-from lakegate.functions.ports.jobs import JobState
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.usecases.completion import completion
-from lakegate.functions.usecases.intake import intake
-from lakegate.functions.usecases.layout import manifest_key
-from lakegate.functions.usecases.steps import run
-from lakegate.functions.usecases.sweep import sweep
+from lakegate.errors import ConditionFailed, NotFound
+from lakegate.features.revalidation.revalidation import KIND
+from lakegate.gate.delivery.advance import completion
+from lakegate.gate.delivery.intake import intake
+from lakegate.gate.effects import run
+from lakegate.gate.lake_layout import manifest_key
+from lakegate.gate.ledger.blocks import Record
+from lakegate.gate.ports import Address, JobState
+from lakegate.gate.sweep import sweep
+from lakegate.plan.check import NONE, Check, Interval, Tier, Unit
+from lakegate.plan.metrics import Metric
+from lakegate.plan.plan import Plan, ScheduledCheck
+from lakegate.plan.request import Request
+from lakegate.plan.result import Measured, Measurement, Result
+from lakegate.timestamps import moment
 from tests.fakes.jobs import Ending
 from tests.simulation.contract import PLAN
 from tests.simulation.environment import LAKE, LANDING, LINE, PREFIX, Environment, key_of, request_of
@@ -30,8 +30,8 @@ from tests.simulation.environment import LAKE, LANDING, LINE, PREFIX, Environmen
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from lakegate.contracts.lake.revalidations import RevalidatedLine
-    from lakegate.functions.usecases.sweep import Swept
+    from lakegate.features.revalidation.revalidation import RevalidatedLine
+    from lakegate.gate.sweep import Swept
     from tests.fakes.jobs import Run
 
 HOURLY, DAILY = "cron(0 * * * ? *)", "cron(30 6 * * ? *)"

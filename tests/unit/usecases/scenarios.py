@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.errors import LakegateError
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.usecases.advance import advance
-from lakegate.functions.usecases.intake import intake
-from lakegate.functions.usecases.steps import Alarm, Effect, run
+from lakegate.errors import LakegateError
+from lakegate.gate.delivery.advance import advance
+from lakegate.gate.delivery.intake import intake
+from lakegate.gate.effects import Alarm, Effect, run
+from lakegate.gate.ports import Address
 from tests.simulation.environment import LAKE, LANDING, PREFIX, Environment
 from tests.simulation.stage import Fault, Stage, settle
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lakegate.functions.usecases.dependencies import Dependencies
-    from lakegate.functions.usecases.steps import Call, Steps
-    from lakegate.functions.workload import Workload
+    from lakegate.gate.delivery.delivery_row import Workload
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.effects import Call, Steps
 
 KEY = f"{PREFIX}day.csv"
 

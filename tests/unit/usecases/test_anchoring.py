@@ -10,20 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.contracts.lake.anchors import from_json
-from lakegate.contracts.lake.block import digest
-from lakegate.contracts.lake.records import contract_chain, event_id
-from lakegate.functions import anchor as function
-from lakegate.functions import edge
-from lakegate.functions.edge import HandlerError
-from lakegate.functions.ports.errors import Unanswered
-from lakegate.functions.ports.ledger import Head
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.ports.registry import Publication
-from lakegate.functions.ports.signing import SigningKeys
-from lakegate.functions.usecases.anchoring import AnchorPass, keep_anchor_of_today
-from lakegate.functions.usecases.recording import append
-from lakegate.functions.usecases.steps import Alarm, Effect, run
+from functions import anchor_handler
+from lakegate.aws import lambda_runtime
+from lakegate.aws.lambda_runtime import HandlerError
+from lakegate.errors import Unanswered
+from lakegate.features.anchors.anchors import AnchorPass, from_json, keep_anchor_of_today
+from lakegate.gate.decisions import append
+from lakegate.gate.effects import Alarm, Effect, run
+from lakegate.gate.ledger.blocks import Head, contract_chain, digest, event_id
+from lakegate.gate.ports import Address, SigningKeys
+from lakegate.gate.registry.contract_versions import Publication
 from tests.fakes import Memory
 from tests.simulation.environment import LAKE, LANDING, Environment
 from tests.unit.anchor_days import found, verified
@@ -34,7 +30,7 @@ from tests.unit.usecases.scenarios import resumed
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lakegate.contracts.lake.anchors import Anchor
+    from lakegate.features.anchors.anchors import Anchor
     from tests.fakes.signing import MemoryKey
 
 BUCKET = "anchors"
@@ -297,14 +293,14 @@ def test_a_key_is_replaced_by_an_anchor_that_both_sign(env: Environment) -> None
 @pytest.fixture
 def deployed(env: Environment, monkeypatch: pytest.MonkeyPatch) -> Iterator[Environment]:
     """The function, over these doubles."""
-    monkeypatch.setattr(function, "dependencies", lambda: env.dependencies)
+    monkeypatch.setattr(anchor_handler, "dependencies", lambda: env.dependencies)
     yield env
-    edge.INVOCATION.set(None)
+    lambda_runtime.INVOCATION.set(None)
 
 
 def test_the_function_answers_and_counts(deployed: Environment, capsys: pytest.CaptureFixture[str]) -> None:
     """Whether today's anchor is complete is the metric that the alarm looks at."""
-    answer = function.handler({}, Context())  # type: ignore[arg-type] # what it asks of a context
+    answer = anchor_handler.handler({}, Context())  # type: ignore[arg-type] # what it asks of a context
     counted = json.loads(capsys.readouterr().out.splitlines()[-1])
 
     assert answer == {"documents": 1, "heads": 5, "contradicted": 0, "complete": 1}
@@ -321,7 +317,7 @@ def test_a_chain_that_contradicts_the_anchor_before_is_counted_and_named(
     same, grown, cut, gone, fresh = CHAINS
     for chain in (cut, fresh):
         extend(deployed, chain)
-    function.handler({}, Context())  # type: ignore[arg-type] # as above
+    anchor_handler.handler({}, Context())  # type: ignore[arg-type] # as above
     for chain in (same, grown):
         chains[chain][0] = replace(chains[chain][0], actor="arn:aws:iam::123456789012:user/mallory")
         heads[chain] = Head(0, digest(chains[chain][0]))
@@ -331,9 +327,9 @@ def test_a_chain_that_contradicts_the_anchor_before_is_counted_and_named(
     heads[cut] = Head(0, digest(chains[cut][0]))
     deployed.memory.clock.sleep(timedelta(days=1).total_seconds())
     stream = io.StringIO()
-    monkeypatch.setattr(function.LOG._logger.handlers[0], "stream", stream)  # noqa: SLF001 - likewise
-    found = function.handler({}, Context())  # type: ignore[arg-type] # likewise
-    again = function.handler({}, Context())  # type: ignore[arg-type] # likewise
+    monkeypatch.setattr(anchor_handler.LOG._logger.handlers[0], "stream", stream)  # noqa: SLF001 - likewise
+    found = anchor_handler.handler({}, Context())  # type: ignore[arg-type] # likewise
+    again = anchor_handler.handler({}, Context())  # type: ignore[arg-type] # likewise
 
     assert (found["contradicted"], again["contradicted"]) == (4, 0)
     named = [json.loads(line) for line in stream.getvalue().splitlines()]
@@ -345,9 +341,9 @@ def test_a_chain_that_contradicts_the_anchor_before_is_counted_and_named(
 def test_a_failure_of_the_function_is_named(deployed: Environment, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is an error of the invocation, which an alarm counts."""
     stream = io.StringIO()
-    monkeypatch.setattr(function.LOG._logger.handlers[0], "stream", stream)  # noqa: SLF001 - Powertools shows it nowhere else
+    monkeypatch.setattr(anchor_handler.LOG._logger.handlers[0], "stream", stream)  # noqa: SLF001 - Powertools shows it nowhere else
     monkeypatch.setattr(deployed.memory.objects, "versions", lambda *_: (_ for _ in ()).throw(Unanswered("x")))
     with pytest.raises(HandlerError, match="Unanswered"):
-        function.handler({}, Context())  # type: ignore[arg-type] # likewise
+        anchor_handler.handler({}, Context())  # type: ignore[arg-type] # likewise
 
     assert json.loads(stream.getvalue())["message"] == "failed"

@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.lake.answers import ApprovalAnswer
-from lakegate.contracts.lake.lifecycle import moment
-from lakegate.contracts.lake.records import Record
-from lakegate.contracts.schemas import validate
-from lakegate.functions.ports.errors import ConditionFailed
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.usecases.answering import approve, decline
-from lakegate.functions.usecases.deciding import BEFORE_IT_EXPIRES, STAGED_FOR
-from lakegate.functions.usecases.pausing import pause
-from lakegate.functions.usecases.replay import replay
-from lakegate.functions.usecases.steps import Effect
-from lakegate.functions.usecases.sweep import sweep
-from lakegate.functions.usecases.waive import waive
-from lakegate.functions.workload import State, replay_id
+from lakegate.errors import ConditionFailed, InputError
+from lakegate.features.waivers.waiver import waive
+from lakegate.features.workflows.approvals import approve, decline
+from lakegate.gate.datasets.pauses import pause
+from lakegate.gate.delivery.decide_verdict import BEFORE_IT_EXPIRES, STAGED_FOR
+from lakegate.gate.delivery.delivery_row import replay_id
+from lakegate.gate.delivery.people_decisions import ApprovalAnswer
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery.replay import replay
+from lakegate.gate.effects import Effect
+from lakegate.gate.ledger.blocks import Record
+from lakegate.gate.ports import Address
+from lakegate.gate.sweep import sweep
+from lakegate.json_codec import validate
+from lakegate.timestamps import moment
 from tests.fakes.identity import ALICE, BOB, MemoryIdentity
 from tests.simulation.environment import LAKE, LINE, PREFIX, Environment
 from tests.simulation.promises import Promises
@@ -34,7 +34,7 @@ from tests.unit.usecases.scenarios import KEY, drive
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lakegate.functions.workload import Decision, Workload
+    from lakegate.gate.delivery.delivery_row import Decision, Workload
 
 REASON = "the totals are those of last month"
 DAY = 24 * 60

@@ -8,19 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.contracts.errors import InputError
-from lakegate.functions.ports.errors import ConditionFailed
-from lakegate.functions.usecases.approval import PROPOSAL_LIFETIME, approve, not_apart, propose
-from lakegate.functions.usecases.publish_contract import publish
-from lakegate.functions.usecases.steps import run
-from lakegate.functions.usecases.succession import IncompatibleVersion
+from lakegate.errors import ConditionFailed, InputError
+from lakegate.features.proposals.proposal import PROPOSAL_LIFETIME, approve, not_apart, propose
+from lakegate.gate.effects import run
+from lakegate.gate.registry.publish_contract import IncompatibleVersion, publish
 from tests.fakes.identity import ALICE, BOB, MemoryIdentity
 from tests.simulation.environment import LAKE, Environment
 from tests.unit.usecases.test_publish_contract import COMPILED, NOTE, published, records, route, text
 
 if TYPE_CHECKING:
-    from lakegate.functions.ports.registry import Proposal, Publication
-    from lakegate.functions.usecases.dependencies import Dependencies
+    from lakegate.features.proposals.proposal import Proposal
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.registry.contract_versions import Publication
 
 NEXT = replace(COMPILED, version="1.1.0", document=text("1.1.0", NOTE))
 CHANGED = replace(NEXT, document=text("1.1.0", NOTE | {"name": "other"}))

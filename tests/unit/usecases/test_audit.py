@@ -9,19 +9,21 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.usecases import audit, layout, manifest
-from lakegate.functions.usecases.advance import advance
-from lakegate.functions.usecases.audit import Damage, damages
-from lakegate.functions.usecases.steps import Effect, run
+from lakegate.gate import lake_layout
+from lakegate.gate.datasets import readers_manifest
+from lakegate.gate.delivery.advance import advance
+from lakegate.gate.effects import Effect, run
+from lakegate.gate.ledger import compare_objects
+from lakegate.gate.ledger.compare_objects import Damage, damages
+from lakegate.gate.ports import Address
 from tests.fakes.jobs import Ending
 from tests.simulation.environment import LAKE, LINE, PREFIX, Environment
 from tests.simulation.stage import Fault, Stage, settle
 from tests.unit.usecases.scenarios import decided
 
 if TYPE_CHECKING:
-    from lakegate.contracts.lake.block_parts import LedgerObject
-    from lakegate.functions.usecases.audit import DamagedObject
+    from lakegate.gate.ledger.blocks import LedgerObject
+    from lakegate.gate.ledger.compare_objects import DamagedObject
 
 FOLDER = f"accepted/{LINE}/"
 
@@ -227,7 +229,9 @@ def test_a_rejected_delivery_has_nothing_in_the_accepted_folder() -> None:
     env = finished(b"bad:1")
     row = env.dependencies.workloads.get(env.uploads[0].workload)
     assert row.pin is not None
-    env.memory.objects.put(Address(LAKE, layout.destination_key("accepted", row.pin, row.id, "part-00000.csv")), b"x")
+    env.memory.objects.put(
+        Address(LAKE, lake_layout.destination_key("accepted", row.pin, row.id, "part-00000.csv")), b"x"
+    )
 
     assert found(env) == [(Damage.EXTRA, None, f"{PREFIX}0.csv")]
 
@@ -271,7 +275,7 @@ def test_a_block_that_cannot_be_read_names_no_objects(monkeypatch: pytest.Monkey
 
 def test_thousands_of_objects_are_compared_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every one is compared, no more are held at once than a batch has, and progress is reported after each batch."""
-    monkeypatch.setattr(audit, "BATCH", 2)
+    monkeypatch.setattr(compare_objects, "BATCH", 2)
     counts: list[int] = []
     env = finished(*(f"good:{number}".encode() for number in range(5)))
     env.memory.objects.put(at(recorded(env, 4)), b"other")
@@ -317,7 +321,7 @@ def test_a_manifest_that_differs_from_the_ledger_is_found(key: str, how: str) ->
     assert [(each.damage, each.key) for each in findings(env)] == [(Damage.UNTRUE, key)]
 
     env.memory.objects.delete(Address(LAKE, HEAD))
-    run(manifest.update(env.dependencies, LINE), env.dependencies.clock)
+    run(readers_manifest.update(env.dependencies, LINE), env.dependencies.clock)
     assert (found(env), env.dependencies.objects.read(Address(LAKE, key))) == ([], body)
 
 
@@ -328,7 +332,7 @@ def test_a_head_above_the_ledger_is_found_and_written_again() -> None:
     env.memory.objects.put(Address(LAKE, HEAD), json.dumps(body | {"height": 1_000}).encode())
     assert [(each.damage, each.key) for each in findings(env)] == [(Damage.UNTRUE, HEAD)]
 
-    run(manifest.update(env.dependencies, LINE), env.dependencies.clock)
+    run(readers_manifest.update(env.dependencies, LINE), env.dependencies.clock)
     assert found(env) == []
 
 

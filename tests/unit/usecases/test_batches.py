@@ -11,27 +11,26 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.door.terms import BatchLimits
-from lakegate.contracts.lake.states import State
-from lakegate.contracts.model.policy import Policy
-from lakegate.functions.ports.errors import Throttled, Unfinished, UnreadableItem
-from lakegate.functions.ports.jobs import JobState
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.usecases import batching
-from lakegate.functions.usecases.completion import completion
-from lakegate.functions.usecases.intake import intake
-from lakegate.functions.usecases.replay import replay
-from lakegate.functions.usecases.steps import run
-from lakegate.functions.usecases.sweep import sweep
-from lakegate.functions.workload import FailureCause
+from lakegate.contract.delivery_policy import Policy
+from lakegate.errors import Throttled, Unfinished, UnreadableItem
+from lakegate.gate.delivery import small_file_batches
+from lakegate.gate.delivery.advance import completion
+from lakegate.gate.delivery.delivery_row import FailureCause
+from lakegate.gate.delivery.delivery_terms import BatchLimits
+from lakegate.gate.delivery.intake import intake
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery.replay import replay
+from lakegate.gate.effects import run
+from lakegate.gate.ports import Address, JobState
+from lakegate.gate.sweep import sweep
 from tests.fakes.jobs import Ending
 from tests.simulation.contract import PLAN
 from tests.simulation.environment import LAKE, LANDING, PREFIX, Environment
 from tests.unit.usecases.scenarios import drive
 
 if TYPE_CHECKING:
-    from lakegate.functions.ports.batches import Batch, Member
-    from lakegate.functions.workload import Workload
+    from lakegate.gate.delivery.delivery_row import Workload
+    from lakegate.gate.delivery.small_file_batches import Batch, Member
 
 LIMITS = BatchLimits(3, 1_000, 60)
 COUNTED = [FailureCause.RUN_FAILED] * 3
@@ -274,7 +273,7 @@ def test_halves_do_not_go_on_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     def whole(before: Batch, _workload: str, _cause: FailureCause | None) -> tuple[str, tuple[Member, ...]]:
         return hashlib.sha256(before.id.encode()).hexdigest(), before.members
 
-    monkeypatch.setattr(batching, "_successor", whole)
+    monkeypatch.setattr(small_file_batches, "_successor", whole)
     env = Environment([Ending.FAILED] * 99, batch=BatchLimits(2, 1_000, 60))
     workloads = arrived(env, b"good:1", b"good:2")
     finished(env)
@@ -305,7 +304,7 @@ def test_members_without_bytes_share_equally() -> None:
     empty = tuple(each._replace(size=0) for each in (*batch.members, *batch.members))
     env.memory.rows.batches.items[batch.id] = batch._replace(members=empty)
 
-    assert batching.share_of(env.dependencies, row) == 0.5
+    assert small_file_batches.share_of(env.dependencies, row) == 0.5
 
 
 def test_the_run_of_a_batch_is_told_its_requests_and_may_touch_no_others() -> None:

@@ -12,18 +12,16 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.inherit.resolve import ParentDocument
-from lakegate.functions.ports.errors import Throttled
-from lakegate.functions.usecases import bounded_compilation, compile_contract
-from lakegate.functions.usecases.bounded_compilation import compile_bounded, compile_there
-from lakegate.functions.usecases.compile_contract import DocumentRefused, compile_document
-from lakegate.functions.usecases.workflows import ReferredDocuments
+from lakegate.errors import InputError, Throttled
+from lakegate.gate.registry import bounded_compilation, publish_contract
+from lakegate.gate.registry.bounded_compilation import compile_bounded, compile_there
+from lakegate.gate.registry.publish_contract import DocumentRefused, ReferredDocuments, compile_document
+from lakegate.inheritance import ParentDocument
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lakegate.functions.usecases.publish_contract import CompiledContract
+    from lakegate.gate.registry.contract_versions import CompiledContract
 
 
 def document(name: str, parent: str = "", more: str = "") -> bytes:
@@ -137,9 +135,9 @@ def test_a_plan_that_is_too_large_is_refused_at_its_dataset(
     """As large as is allowed, it is compiled; with one byte more, it is an error of the document."""
     body = document("shop")
     (plan,) = compiling(body, NOBODY).plans.values()
-    monkeypatch.setattr(compile_contract, "MOST_PLAN_BYTES", len(plan))
+    monkeypatch.setattr(publish_contract, "MOST_PLAN_BYTES", len(plan))
     same = compiling(body, NOBODY).plans["orders"]
-    monkeypatch.setattr(compile_contract, "MOST_PLAN_BYTES", len(plan) - 1)
+    monkeypatch.setattr(publish_contract, "MOST_PLAN_BYTES", len(plan) - 1)
     with pytest.raises(DocumentRefused) as refused:
         compiling(body, NOBODY)
     (error,) = refused.value.examined.errors

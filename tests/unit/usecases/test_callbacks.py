@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.lake.lifecycle import moment
-from lakegate.contracts.lake.subscriptions import subscribed
-from lakegate.functions.ports.callbacks import CallbackToken
-from lakegate.functions.ports.channels import CallbackInvitation
-from lakegate.functions.usecases.callbacks import UnknownToken, called_back, invited
-from lakegate.functions.usecases.lifecycle import change
-from lakegate.functions.usecases.sweep import sweep
-from lakegate.functions.workload import State
+from lakegate.errors import InputError
+from lakegate.features.notifications.message_text import CallbackInvitation
+from lakegate.features.workflows.callbacks import CallbackToken, UnknownToken, called_back, invited
+from lakegate.gate.datasets.lifecycle import change
+from lakegate.gate.datasets.subscriptions import subscribed
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.sweep import sweep
+from lakegate.timestamps import moment
 from tests.fakes.identity import ALICE
 from tests.simulation.environment import LINE, Environment
 from tests.simulation.stage import Fault, Stage, settle
@@ -26,8 +25,8 @@ from tests.unit.usecases.scenarios import KEY, drive
 from tests.unit.usecases.test_answering import approved, records
 
 if TYPE_CHECKING:
-    from lakegate.contracts.plan.workflow import PlannedWorkflow
-    from lakegate.functions.workload import Workload
+    from lakegate.gate.delivery.delivery_row import Workload
+    from lakegate.plan.planned_workflow import PlannedWorkflow
 
 CALLING = replace(ASKING, waits_for="callback")
 ERP, OTHER, PEOPLE = "webhook:lakegate-channel-erp", "webhook:lakegate-channel-other", "slack:lakegate-channel-people"

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.contracts.convert.chain_odf import ledger_in, odf_blocks
-from lakegate.contracts.lake.block import Block
-from lakegate.contracts.lake.projection import Projection, select
-from lakegate.contracts.model.policy import PublishAs
-from lakegate.contracts.odf.metadata import AddData, SetAttachments, block_in
-from lakegate.contracts.schemas import validate
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.ports.workloads import NextSlice
-from lakegate.functions.usecases.layout import manifest_key
-from lakegate.functions.usecases.readers import read_manifest, whole
-from lakegate.functions.workload import State
+from lakegate.contract.delivery_policy import PublishAs
+from lakegate.features.odf.exchange.odf_export import ledger_in, odf_blocks
+from lakegate.features.odf.format.metadata_chain import AddData, SetAttachments, block_in
+from lakegate.features.odf.odf_publisher import NextSlice
+from lakegate.gate.datasets.readers_manifest import read_manifest, whole
+from lakegate.gate.datasets.slice_projection import Projection, select
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.lake_layout import manifest_key
+from lakegate.gate.ledger.blocks import Block
+from lakegate.gate.ports import Address
+from lakegate.json_codec import validate
 from tests.reference.sampling import sampled
 from tests.simulation.environment import LAKE, LINE, PREFIX, Environment
 from tests.simulation.sliced import PLAN, SIMPLE, Line, settled, with_watermark
@@ -27,7 +27,7 @@ from tests.unit.ledger_chain import verify_stored
 from tests.unit.odf.blocks import field
 
 if TYPE_CHECKING:
-    from lakegate.contracts.plan.plan import Plan
+    from lakegate.plan.plan import Plan
 
 PLANS = {"original": SIMPLE, "slices": PLAN, "watermark": with_watermark()}
 

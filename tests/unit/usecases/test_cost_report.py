@@ -7,18 +7,18 @@ from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.plan.billing import PRICES, BilledCost, cost_of_job
-from lakegate.contracts.plan.result import Result
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.usecases.cost_report import NOBODY, Spent, spent_by
-from lakegate.functions.usecases.delivery import Delivery, delivery_of
+from lakegate.features.cost.prices import NOBODY, Spent, spent_by
+from lakegate.gate.delivery.find_deliveries import Delivery, delivery_of
+from lakegate.gate.ports import Address
+from lakegate.plan.billed_cost import PRICES, BilledCost, cost_of_job
+from lakegate.plan.result import Result
 from tests.fakes.jobs import Ending
 from tests.simulation.environment import LAKE, PREFIX, Environment
 from tests.simulation.stage import Fault, Stage, settle
 from tests.unit.usecases.scenarios import KEY
 
 if TYPE_CHECKING:
-    from lakegate.functions.workload import Workload
+    from lakegate.gate.delivery.delivery_row import Workload
 
 RUN = cost_of_job(PRICES, 0.5, 1.75)
 """What a run of the in-memory EMR Serverless is billed."""

@@ -6,16 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.contracts.model.labels import REVALIDATED
-from lakegate.functions.ports.errors import Throttled, UnreadableItem
-from lakegate.functions.usecases import completion, labelled, notices, promises, pulling
-from lakegate.functions.usecases.delivery import at_rest, readable_row
-from lakegate.functions.usecases.intake import intake
-from lakegate.functions.usecases.notify import notify
-from lakegate.functions.usecases.pausing import pause, resume
-from lakegate.functions.usecases.steps import Defect, run
-from lakegate.functions.usecases.sweep import sweep
-from lakegate.functions.workload import State
+from lakegate.contract.contract_model import REVALIDATED
+from lakegate.errors import Throttled, UnreadableItem
+from lakegate.features.notifications import notices
+from lakegate.features.pull import pull_task
+from lakegate.gate import scheduled_tasks
+from lakegate.gate.datasets import freshness_deadlines
+from lakegate.gate.datasets.pauses import pause, resume
+from lakegate.gate.delivery import advance
+from lakegate.gate.delivery.find_deliveries import at_rest, readable_row
+from lakegate.gate.delivery.intake import intake
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.effects import Defect, run
+from lakegate.gate.send_messages import notify
+from lakegate.gate.sweep import sweep
 from tests.simulation.environment import LANDING, PREFIX, Environment
 from tests.unit.usecases.pull_stage import scheduled
 from tests.unit.usecases.revalidation_stage import measured_hourly
@@ -27,7 +31,7 @@ from tests.unit.usecases.test_promises import late, promising
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lakegate.contracts.errors import LakegateError
+    from lakegate.errors import LakegateError
 
 SECRET = "what a producer wrote"
 
@@ -88,8 +92,8 @@ def test_a_batch_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """One member with an error that nobody foresaw: the others have their verdicts."""
     env = Environment(batch=LIMITS)
     workloads = arrived(env, b"good:1", b"good:2", b"good:3")
-    monkeypatch.setattr(completion, "advance", refusing(completion.advance, workloads[0], ZeroDivisionError()))
-    monkeypatch.setattr(completion, "complete", refusing(completion.complete, workloads[0], ZeroDivisionError()))
+    monkeypatch.setattr(advance, "advance", refusing(advance.advance, workloads[0], ZeroDivisionError()))
+    monkeypatch.setattr(advance, "complete", refusing(advance.complete, workloads[0], ZeroDivisionError()))
     with pytest.raises(Defect, match=f"ZeroDivisionError @ {workloads[0]}"):
         finished(env)
 
@@ -104,10 +108,10 @@ def test_a_schedule_of_one_line_stops_no_other(monkeypatch: pytest.MonkeyPatch) 
         raise ZeroDivisionError
 
     failures = run(
-        labelled.discover(stage.env.dependencies, REVALIDATED, "cursor", broken), stage.env.dependencies.clock
+        scheduled_tasks.discover(stage.env.dependencies, REVALIDATED, "cursor", broken), stage.env.dependencies.clock
     )
     pull = scheduled()
-    monkeypatch.setattr(pulling, "_pull", broken)
+    monkeypatch.setattr(pull_task, "_pull", broken)
 
     assert of(failures) == [f"ZeroDivisionError @ {stage.row.line}"]
     assert of(pull.tick().failures) == [f"ZeroDivisionError @ {pull.row.line}"]
@@ -138,7 +142,7 @@ def test_a_promise_of_one_line_stops_nothing(monkeypatch: pytest.MonkeyPatch, er
     def broken(*_: object) -> Any:
         raise error
 
-    monkeypatch.setattr(promises, "_report", broken)
+    monkeypatch.setattr(freshness_deadlines, "_report", broken)
     notified = gate.turn(hours=2)
 
     assert [str(each).endswith("lines_v1") or "promise#orders/lines_v1" in str(each) for each in notified.failures] == [

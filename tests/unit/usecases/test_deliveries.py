@@ -8,18 +8,17 @@ from unittest.mock import Mock
 
 import pytest
 
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.lake.routes import Route
-from lakegate.functions.ports.errors import AccessDenied, UnreadableItem
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.ports.registry import Publication
-from lakegate.functions.usecases import deliveries
-from lakegate.functions.usecases.deliveries import named, recent
-from lakegate.functions.usecases.delivery import Delivery, first_of_content, result_of
-from lakegate.functions.usecases.intake import intake
-from lakegate.functions.usecases.recording import append
-from lakegate.functions.usecases.steps import Alarm
-from lakegate.functions.workload import State, replay_id
+from lakegate.errors import AccessDenied, InputError, UnreadableItem
+from lakegate.gate.datasets import dataset_names
+from lakegate.gate.decisions import append
+from lakegate.gate.delivery import find_deliveries
+from lakegate.gate.delivery.delivery_row import replay_id
+from lakegate.gate.delivery.find_deliveries import Delivery, first_of_content, named, recent, result_of
+from lakegate.gate.delivery.intake import intake
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.effects import Alarm
+from lakegate.gate.ports import Address
+from lakegate.gate.registry.contract_versions import Publication, Route
 from tests.fakes.jobs import Ending
 from tests.simulation.contract import DIGESTS
 from tests.simulation.environment import LAKE, LANDING, LINE, PREFIX, Environment, Upload
@@ -27,7 +26,7 @@ from tests.simulation.stage import Fault, Stage, settle
 from tests.unit.usecases.scenarios import drive
 
 if TYPE_CHECKING:
-    from lakegate.functions.ports.objects import VersionPage
+    from lakegate.gate.ports import VersionPage
     from tests.fakes.objects import MemoryObjects
 
 PLANS = (("lines", DIGESTS["1.0.0"]),)
@@ -179,7 +178,7 @@ def test_a_beginning_that_several_share_is_not_guessed(monkeypatch: pytest.Monke
     """Two deliveries whose ids begin alike: the person is asked for the whole id."""
     stage = world_of()
     same = [replace(at, id="abcdef" + at.id[6:]) for at in _two(stage)]
-    monkeypatch.setattr(deliveries, "recent", lambda _dependencies, _limit: tuple(same))
+    monkeypatch.setattr(find_deliveries, "recent", lambda _dependencies, _limit: tuple(same))
     with pytest.raises(InputError, match="2 of the latest"):
         named(stage.env.dependencies, "abcdef", 5)
 
@@ -218,7 +217,7 @@ def test_a_large_landing_bucket_is_listed_page_by_page(monkeypatch: pytest.Monke
     stage.env.memory.clock.sleep(60)
     stage.env.memory.objects.put(Address(LANDING, "z"), b"x")
     whole = recent(stage.env.dependencies, 1)
-    monkeypatch.setattr(deliveries, "PAGES", 1)
+    monkeypatch.setattr(find_deliveries, "PAGES", 1)
 
     assert [each.key for each in whole] == ["z"]
     assert "z" not in {each.key for each in recent(stage.env.dependencies, 1_000)}
@@ -242,7 +241,7 @@ def test_nothing_landed_is_an_empty_list() -> None:
     stage = world_of()
 
     assert recent(stage.env.dependencies, 20) == ()
-    assert deliveries.chains(stage.env.dependencies)[:2] == (LINE, "_unrouted/2026-01-05")
+    assert dataset_names.chains(stage.env.dependencies)[:2] == (LINE, "_unrouted/2026-01-05")
 
 
 def test_a_failed_delivery_is_found_after_its_landed_version_was_deleted() -> None:
@@ -269,7 +268,7 @@ def test_staged_copies_are_listed_page_by_page(monkeypatch: pytest.MonkeyPatch) 
     for number in range(1_000):
         stage.env.memory.objects.put(Address(LAKE, f"staging/{number:064}/part-00000"), b"x")
     whole = keys(stage)
-    monkeypatch.setattr(deliveries, "PAGES", 1)
+    monkeypatch.setattr(find_deliveries, "PAGES", 1)
 
     assert whole == [(f"{PREFIX}bad.csv", State.FAILED)]
     assert keys(stage) == []

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.model.policy import DeliveryUnit
-from lakegate.functions.ports.errors import AccessDenied, Throttled
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.usecases import delivery_report
-from lakegate.functions.usecases.advance import advance
-from lakegate.functions.usecases.delivery import delivery_of
-from lakegate.functions.usecases.steps import Effect
-from lakegate.functions.usecases.sweep import sweep
-from lakegate.functions.workload import State
+from lakegate.contract.delivery_policy import DeliveryUnit
+from lakegate.errors import AccessDenied, Throttled
+from lakegate.gate.delivery import clean_up
+from lakegate.gate.delivery.advance import advance
+from lakegate.gate.delivery.find_deliveries import delivery_of
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.effects import Effect
+from lakegate.gate.ports import Address
+from lakegate.gate.sweep import sweep
 from tests.simulation.environment import LAKE, LINE, Environment
 from tests.simulation.parts import FOLDER, complete
 from tests.simulation.stage import Fault, Stage, settle
@@ -24,8 +24,8 @@ from tests.unit.usecases.scenarios import KEY, answered, drive, refused_at
 from tests.unit.usecases.test_parts import environment, finish, only
 
 if TYPE_CHECKING:
-    from lakegate.functions.ports.errors import PortError
-    from lakegate.functions.workload import Workload
+    from lakegate.errors import PortError
+    from lakegate.gate.delivery.delivery_row import Workload
 
 
 def finished(body: bytes, key: str = KEY, *more: bytes) -> tuple[Environment, Workload]:
@@ -107,7 +107,7 @@ def test_the_cost_is_shown() -> None:
     """What its attempts cost, with what was used and the day of the prices."""
     env, row = finished(b"good:1")
     assert row.cost is not None
-    shown = delivery_report.page_of(env.dependencies, delivery_of(row))
+    shown = clean_up.page_of(env.dependencies, delivery_of(row))
 
     assert f"{row.cost.money:.6f} USD (" in Page(shown).text
     assert f"prices of {row.cost.dated})" in Page(shown).text
@@ -119,7 +119,7 @@ def test_what_cannot_be_rendered_is_replaced(monkeypatch: pytest.MonkeyPatch) ->
     def broken(*_: object) -> str:
         raise KeyError
 
-    monkeypatch.setattr(delivery_report, "page_of", broken)
+    monkeypatch.setattr(clean_up, "page_of", broken)
     env, row = finished(b"bad:1")
     page = written(env, row)
 
@@ -195,7 +195,7 @@ def test_events_name_the_report_of_a_finished_delivery() -> None:
 def test_a_failed_delivery_with_a_result_can_be_reported() -> None:
     """The verdict is computed again, and the data is where it landed."""
     env, row = finished(b"error:1")
-    page = Page(delivery_report.page_of(env.dependencies, delivery_of(row)))
+    page = Page(clean_up.page_of(env.dependencies, delivery_of(row)))
 
     assert "Undecided" in page.text
     assert f"The data is at s3://{row.source.bucket}/{row.source.key}" in page.text
@@ -205,6 +205,6 @@ def test_the_block_names_the_objects() -> None:
     """A command that has read the block shows each object."""
     env, row = finished(b"split:1")
     block = env.memory.ledger.chains[LINE][0]
-    page = Page(delivery_report.page_of(env.dependencies, delivery_of(row, block)))  # type: ignore[arg-type]
+    page = Page(clean_up.page_of(env.dependencies, delivery_of(row, block)))  # type: ignore[arg-type]
 
     assert page.text.count(f"workload={row.id}/") == len(block.objects)  # type: ignore[union-attr]

@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.contracts.lake.versions import major
-from lakegate.functions import drift as function
-from lakegate.functions import edge
-from lakegate.functions.adapters.schemas import EngineSchemas
-from lakegate.functions.edge import HandlerError
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.ports.registry import Publication
-from lakegate.functions.usecases.drift import check_lines
-from lakegate.functions.usecases.layout import manifest_key
-from lakegate.functions.usecases.lines import published_lines
-from lakegate.functions.usecases.steps import run
+from functions import drift_handler
+from lakegate.aws import lambda_runtime
+from lakegate.aws.lambda_runtime import HandlerError
+from lakegate.contract.semantic_versions import major
+from lakegate.features.drift.schema_drift import EngineSchemas, check_lines
+from lakegate.gate.datasets.dataset_names import published_lines
+from lakegate.gate.effects import run
+from lakegate.gate.lake_layout import manifest_key
+from lakegate.gate.ports import Address
+from lakegate.gate.registry.contract_versions import Publication
 from tests.deliveries.delivery import plan_of
 from tests.simulation.environment import LAKE, Environment
 from tests.unit.test_handlers import Context
@@ -27,7 +26,7 @@ from tests.unit.test_handlers import Context
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lakegate.functions.usecases.drift import DriftCheck
+    from lakegate.features.drift.schema_drift import DriftCheck
 
 PLAN = plan_of({"id": "integer", "name": "string"})
 SECRET = "Erika.Mustermann@example.com"
@@ -142,15 +141,15 @@ def test_a_line_that_ends_the_function_is_passed_over_by_the_next_run(
 def written(env: Environment, monkeypatch: pytest.MonkeyPatch) -> Iterator[io.StringIO]:
     """The log of the handler over the doubles."""
     log = io.StringIO()
-    monkeypatch.setattr(function, "dependencies", lambda: env.dependencies)
-    monkeypatch.setattr(function.LOG._logger.handlers[0], "stream", log)  # noqa: SLF001 - Powertools shows its stream nowhere else
+    monkeypatch.setattr(drift_handler, "dependencies", lambda: env.dependencies)
+    monkeypatch.setattr(drift_handler.LOG._logger.handlers[0], "stream", log)  # noqa: SLF001 - Powertools shows its stream nowhere else
     yield log
-    edge.INVOCATION.set(None)
+    lambda_runtime.INVOCATION.set(None)
 
 
 def test_the_function_counts_drift(env: Environment, written: io.StringIO, capsys: pytest.CaptureFixture[str]) -> None:
     """Its answer and its metrics are the numbers of lines."""
-    answer = function.handler({}, Context())  # type: ignore[arg-type]  # what it uses of a context
+    answer = drift_handler.handler({}, Context())  # type: ignore[arg-type]  # what it uses of a context
     metrics = json.loads(capsys.readouterr().out)
 
     number = len(lines(env))
@@ -169,6 +168,6 @@ def test_an_error_leaves_the_function_by_its_name_alone(
 
     monkeypatch.setattr(env.memory.objects, "head", broken)
     with pytest.raises(HandlerError, match="ValueError") as caught:
-        function.handler({}, Context())  # type: ignore[arg-type]  # likewise
+        drift_handler.handler({}, Context())  # type: ignore[arg-type]  # likewise
 
     assert SECRET not in written.getvalue() + str(caught.value)

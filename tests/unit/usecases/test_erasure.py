@@ -7,25 +7,24 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.lake.block import deliveries
-from lakegate.contracts.lake.erasures import erasures_of
-from lakegate.functions.ports.errors import ConditionFailed, TransactionConflict
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.usecases import layout
-from lakegate.functions.usecases.audit import Damage
-from lakegate.functions.usecases.erasure import Erasing, Staged, Why, erase, resume, settle
-from lakegate.functions.usecases.layout import manifest_key
-from lakegate.functions.usecases.recording import TRIES, append
-from lakegate.functions.usecases.submission import job_request
-from lakegate.functions.workload import Referred
+from lakegate.errors import ConditionFailed, InputError, TransactionConflict
+from lakegate.features.erasure.erasure import Erasing, Staged, Why, erase, resume, settle
+from lakegate.gate import lake_layout
+from lakegate.gate.decisions import TRIES, append
+from lakegate.gate.delivery.attempt_request import job_request
+from lakegate.gate.delivery.delivery_row import Referred
+from lakegate.gate.lake_layout import manifest_key
+from lakegate.gate.ledger.blocks import deliveries
+from lakegate.gate.ledger.compare_objects import Damage
+from lakegate.gate.ledger.stored_objects import erasures_of
+from lakegate.gate.ports import Address
 from tests.simulation.environment import LAKE, LINE
 from tests.simulation.promises import manifest_deliveries
 from tests.unit.usecases.scenarios import drive
 from tests.unit.usecases.test_audit import finished, found
 
 if TYPE_CHECKING:
-    from lakegate.contracts.lake.block import Block
+    from lakegate.gate.ledger.blocks import Block
     from tests.simulation.environment import Environment
 
 WHY = Why("a ticket", ("id",))
@@ -41,7 +40,7 @@ def erasing(env: Environment, body: bytes | None = b"good:", rows: int | None = 
     (each,) = erasures_of(env.dependencies.ledger.blocks(LINE)).objects_of(block)
     if body is None:
         return Erasing(each.key, each.version, rows, None)
-    where = Address(LAKE, f"{layout.erasure_prefix(block.workload)}{len(env.lake)}")
+    where = Address(LAKE, f"{lake_layout.erasure_prefix(block.workload)}{len(env.lake)}")
     staged = env.memory.objects.put(where, body)
     return Erasing(each.key, each.version, rows, Staged(where.key, staged.version, staged.size, staged.checksum))
 

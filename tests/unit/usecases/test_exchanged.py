@@ -8,15 +8,13 @@ from datetime import timedelta
 
 import pytest
 
-from lakegate.contracts.errors import LakegateError
-from lakegate.contracts.judge.verdict import ACCEPTING
-from lakegate.contracts.lake.states import Outcome
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.usecases.advance import advance
-from lakegate.functions.usecases.intake import intake
-from lakegate.functions.usecases.observe import observe
-from lakegate.functions.usecases.sweep import sweep
-from lakegate.functions.workload import State
+from lakegate.errors import LakegateError
+from lakegate.gate.delivery.advance import advance, observe
+from lakegate.gate.delivery.intake import intake
+from lakegate.gate.delivery.protocol import Outcome, State
+from lakegate.gate.ports import Address
+from lakegate.gate.sweep import sweep
+from lakegate.verdict.verdict import ACCEPTING
 from tests.simulation.environment import LAKE, LANDING, Environment
 from tests.unit.usecases.scenarios import KEY, answered, decided, drive
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from lakegate.contracts.plan.request import AcceptedPart, Reference, Request, StagedPart
-from lakegate.functions.bootstrap import DRIVER_VCPU, EXECUTOR_VCPU, most_executors
-from lakegate.functions.usecases.dependencies import JobSettings
-from lakegate.functions.usecases.intake import intake
-from lakegate.functions.usecases.submission import BYTES_OF_AN_EXECUTOR, executors
+from lakegate.aws.wiring import DRIVER_VCPU, EXECUTOR_VCPU, most_executors
+from lakegate.gate.delivery.intake import intake
+from lakegate.gate.delivery.submit_run import BYTES_OF_AN_EXECUTOR, executors
+from lakegate.gate.dependencies import JobSettings
+from lakegate.plan.request import AcceptedPart, Reference, Request, StagedPart
 from tests.simulation.environment import LANDING, Environment
 from tests.unit.usecases.scenarios import KEY, drive, landed
 

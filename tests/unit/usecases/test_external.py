@@ -11,35 +11,31 @@ from typing import TYPE_CHECKING
 import pytest
 from jsonschema.validators import Draft202012Validator
 
-from lakegate.cli.documents import checks
-from lakegate.contracts.door.terms import BatchLimits
-from lakegate.contracts.lake.failures import FailureCause
-from lakegate.contracts.lake.states import Outcome
-from lakegate.contracts.plan.result import Result, Unreadable
-from lakegate.contracts.schemas import load, problems
-from lakegate.functions.http.workloads import results_of as results_of_report
-from lakegate.functions.ports.errors import AccessDenied, NotFound, PortError, Throttled, Unanswered
-from lakegate.functions.ports.jobs import names_invocation
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.usecases.advance import advance, complete
-from lakegate.functions.usecases.delivery import result_of
-from lakegate.functions.usecases.external_answers import keep
-from lakegate.functions.usecases.grouping import group_of
-from lakegate.functions.usecases.judged import judged
-from lakegate.functions.usecases.observe import observe
-from lakegate.functions.usecases.registering import remove_validator
-from lakegate.functions.usecases.replay import advanced, judge_again, replay
-from lakegate.functions.usecases.steps import run
-from lakegate.functions.usecases.sweep import sweep
-from lakegate.functions.workload import State
+from lakegate.errors import AccessDenied, NotFound, PortError, Throttled, Unanswered
+from lakegate.features.external_validators.external_rules import keep
+from lakegate.features.external_validators.registered_validators import remove_validator
+from lakegate.gate.delivery.advance import advance, complete, observe
+from lakegate.gate.delivery.delivery_objects import group_of
+from lakegate.gate.delivery.delivery_row import FailureCause
+from lakegate.gate.delivery.delivery_terms import BatchLimits
+from lakegate.gate.delivery.find_deliveries import judged, result_of
+from lakegate.gate.delivery.protocol import Outcome, State
+from lakegate.gate.delivery.replay import advanced, judge_again, replay
+from lakegate.gate.effects import run
+from lakegate.gate.ports import Address, names_invocation
+from lakegate.gate.sweep import sweep
+from lakegate.json_codec import load, problems
+from lakegate.local_check.check_result import checks
+from lakegate.plan.result import Result, Unreadable
+from lakegate.report.dcm_results import results_of as results_of_report
 from tests.fakes.jobs import Ending
 from tests.fakes.validators import answer_of, results_of
 from tests.simulation.environment import LAKE
 from tests.simulation.validated import KEY, PLAN, SERVICE, Line, broken
 
 if TYPE_CHECKING:
-    from lakegate.contracts.plan.plan import Plan
-    from lakegate.functions.ports.validators import ExternalValidation
+    from lakegate.features.external_validators.validator_client import ExternalValidation
+    from lakegate.plan.plan import Plan
     from tests.simulation.validated import Answer
 
 C = FailureCause

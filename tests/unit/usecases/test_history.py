@@ -7,16 +7,14 @@ from datetime import timedelta
 
 import pytest
 
-from lakegate.contracts.judge.counts import BrokenRule
-from lakegate.contracts.model.contract import Severity
-from lakegate.contracts.model.policy import Mode, OnReject, Policy
-from lakegate.functions.ports.history import entry_of
-from lakegate.functions.usecases.advance import advance
-from lakegate.functions.usecases.history import chosen, history
-from lakegate.functions.usecases.intake import intake
-from lakegate.functions.usecases.observed import Refusals, observe_report
-from lakegate.functions.usecases.steps import run
-from lakegate.functions.workload import Decision, Enforced
+from lakegate.contract.contract_model import Severity
+from lakegate.contract.delivery_policy import Mode, OnReject, Policy
+from lakegate.gate.datasets.delivery_history import Refusals, chosen, entry_of, history, observe_report
+from lakegate.gate.delivery.advance import advance
+from lakegate.gate.delivery.delivery_row import Decision, Enforced
+from lakegate.gate.delivery.intake import intake
+from lakegate.gate.effects import run
+from lakegate.verdict.verdict import BrokenRule
 from tests.simulation.contract import PLAN
 from tests.simulation.environment import LANDING, PREFIX, Environment
 from tests.unit.usecases.scenarios import drive

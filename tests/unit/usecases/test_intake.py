@@ -8,19 +8,18 @@ from functools import partial
 
 import pytest
 
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.model.policy import Duplicates
-from lakegate.functions.ports.errors import NotFound
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.usecases import dependencies
-from lakegate.functions.usecases import observe as observing
-from lakegate.functions.usecases.completion import completion
-from lakegate.functions.usecases.intake import intake
-from lakegate.functions.usecases.observe import observe
-from lakegate.functions.usecases.source import content
-from lakegate.functions.usecases.steps import Alarm, Effect, run
-from lakegate.functions.usecases.sweep import sweep
-from lakegate.functions.workload import Decision, SourceObject, State
+from lakegate.contract.delivery_policy import Duplicates
+from lakegate.errors import InputError, NotFound
+from lakegate.gate import dependencies
+from lakegate.gate.delivery import transition
+from lakegate.gate.delivery.advance import completion, observe
+from lakegate.gate.delivery.delivery_row import Decision, SourceObject
+from lakegate.gate.delivery.duplicates import content
+from lakegate.gate.delivery.intake import intake
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.effects import Alarm, Effect, run
+from lakegate.gate.ports import Address
+from lakegate.gate.sweep import sweep
 from tests.simulation.contract import DIGESTS, PLAN
 from tests.simulation.environment import LAKE, LANDING, PREFIX, Environment
 from tests.simulation.stage import Fault, Stage, settle
@@ -194,7 +193,7 @@ def test_a_version_deleted_between_two_looks_of_the_door_is_gone(monkeypatch: py
 
     monkeypatch.setattr(env.memory.objects, "read", gone)
 
-    assert observe(env.dependencies, row._replace(state=State.PINNED)) == observing.VANISHED
+    assert observe(env.dependencies, row._replace(state=State.PINNED)) == transition.VANISHED
 
 
 def test_a_content_without_checksum_is_nobodys() -> None:

@@ -6,18 +6,13 @@ from datetime import timedelta
 
 import pytest
 
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.lake.states import Outcome
-from lakegate.contracts.plan.plan import Plan
-from lakegate.contracts.plan.result import Result
-from lakegate.functions.ports.jobs import JobRun, JobState
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.usecases import observe as observing
-from lakegate.functions.usecases.advance import advance
-from lakegate.functions.usecases.completion import completion
-from lakegate.functions.usecases.observe import observe
-from lakegate.functions.usecases.steps import Effect, run
-from lakegate.functions.workload import State
+from lakegate.errors import InputError
+from lakegate.gate.delivery.advance import advance, completion, observe
+from lakegate.gate.delivery.protocol import Outcome, State
+from lakegate.gate.effects import Effect, run
+from lakegate.gate.ports import Address, JobRun, JobState
+from lakegate.plan.plan import Plan
+from lakegate.plan.result import Result
 from tests.simulation.environment import LAKE, Environment
 from tests.unit.usecases.scenarios import (
     answered,
@@ -41,7 +36,7 @@ def test_a_run_that_is_not_there_counts_as_lost() -> None:
     env, row = landed()
     env.memory.jobs.runs.clear()
 
-    assert Outcome.LOST is observing.observe(env.dependencies, row).on  # type: ignore[union-attr]  # something is found
+    assert Outcome.LOST is observe(env.dependencies, row).on  # type: ignore[union-attr]  # something is found
 
 
 @pytest.mark.parametrize("result", [b"not json", b"[]", b"{}", b'{"workload": 1}'])
@@ -64,8 +59,8 @@ def test_stored_bytes_that_are_not_a_document_are_refused(body: bytes) -> None:
 def test_reasons_are_cut_to_what_a_row_can_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many reasons a verdict has, the row of its workload stays far below the limit of DynamoDB."""
     env, row = answered(b"bad:1")
-    monkeypatch.setattr("lakegate.contracts.judge.judgement.MAX_REASONS_OF_DELIVERY", 1)
-    monkeypatch.setattr("lakegate.contracts.judge.judgement.LONGEST_REASON", 10)
+    monkeypatch.setattr("lakegate.verdict.verdict.MAX_REASONS_OF_DELIVERY", 1)
+    monkeypatch.setattr("lakegate.verdict.verdict.LONGEST_REASON", 10)
     found = observe(env.dependencies, row)
     assert found is not None
     assert found.decision is not None

@@ -10,29 +10,34 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.lake.lifecycle import Ending, LineStatus, Notice, moment
-from lakegate.contracts.lake.records import Record
-from lakegate.contracts.lake.subscriptions import subscribed, unsubscribed
-from lakegate.contracts.lake.transitions import (
+from lakegate.aws.wiring import detail, detail_type
+from lakegate.contract.delivery_policy import Mode, Policy
+from lakegate.errors import ConditionFailed, InputError, Unanswered
+from lakegate.gate.datasets.lifecycle import (
+    TRIES,
+    Ending,
     IllegalTransition,
+    LineStatus,
+    Notice,
+    acknowledge,
+    change,
     deprecate,
     drafted,
     noticed,
     reactivate,
     retire,
+    settle_line,
     sunset,
 )
-from lakegate.contracts.model.policy import Mode, Policy
-from lakegate.contracts.schemas import validate
-from lakegate.functions.adapters.eventbridge import detail, detail_type
-from lakegate.functions.ports.errors import ConditionFailed, Unanswered
-from lakegate.functions.usecases.advance import advance
-from lakegate.functions.usecases.intake import intake
-from lakegate.functions.usecases.lifecycle import TRIES, acknowledge, change, settle_line
-from lakegate.functions.usecases.steps import Effect, run
-from lakegate.functions.usecases.sweep import sweep
-from lakegate.functions.workload import State
+from lakegate.gate.datasets.subscriptions import subscribed, unsubscribed
+from lakegate.gate.delivery.advance import advance
+from lakegate.gate.delivery.intake import intake
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.effects import Effect, run
+from lakegate.gate.ledger.blocks import Record
+from lakegate.gate.sweep import sweep
+from lakegate.json_codec import validate
+from lakegate.timestamps import moment
 from tests.fakes.identity import ALICE
 from tests.simulation.contract import PLAN
 from tests.simulation.environment import LANDING, LINE, PREFIX, Environment
@@ -41,8 +46,8 @@ from tests.simulation.stage import Fault, Stage, settle
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lakegate.contracts.lake.lifecycle import Line
-    from lakegate.functions.workload import Workload
+    from lakegate.gate.datasets.lifecycle import Line
+    from lakegate.gate.delivery.delivery_row import Workload
 
     Decide = Callable[[Line, str], Line]
 

@@ -7,11 +7,12 @@ from datetime import timedelta
 from decimal import Decimal
 from fractions import Fraction
 
-from lakegate.contracts.lake.block import Block, BlockKind
-from lakegate.contracts.plan.check import Check, Interval, Metric, Tier, Unit
-from lakegate.contracts.plan.promise import Promise
-from lakegate.contracts.report.line import RuleHistory, TimePromise, last_times
-from lakegate.functions.usecases.line_report import line_report
+from lakegate.contract.service_levels import Promise
+from lakegate.gate.datasets.delivery_history import line_report
+from lakegate.gate.ledger.blocks import Block, BlockKind
+from lakegate.plan.check import Check, Interval, Tier, Unit
+from lakegate.plan.metrics import Metric
+from lakegate.report.dataset_report import RuleHistory, TimePromise, last_times
 from tests.simulation.contract import PLAN
 from tests.simulation.environment import LINE, Environment
 from tests.simulation.stage import Fault, Stage, settle

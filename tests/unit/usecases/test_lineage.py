@@ -9,24 +9,29 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.compile.dataset import compile_plan
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.lake.lifecycle import Line
-from lakegate.contracts.lake.subscriptions import subscribed
-from lakegate.contracts.lint.examine import read
-from lakegate.contracts.model.origin import FieldLineage, FieldSource, Transformation
-from lakegate.contracts.model.policy import DeliveryUnit
-from lakegate.contracts.model.types import LogicalType
-from lakegate.contracts.plan.plan import Plan, PlanField, Shape
-from lakegate.functions.adapters.openlineage import events
-from lakegate.functions.ports.errors import AccessDenied, Throttled
-from lakegate.functions.ports.lineage import JudgedDelivery, LineageColumn, LineageDataset, UsedEngine
-from lakegate.functions.usecases.lifecycle import change
-from lakegate.functions.usecases.lineage import columns_of, engine_of
-from lakegate.functions.usecases.moves import message
-from lakegate.functions.usecases.notify import notify
-from lakegate.functions.usecases.steps import run
-from lakegate.functions.workload import FailedAttempt, FailureCause, State
+from lakegate.contract.contract_model import FieldLineage, FieldSource, Shape, Transformation
+from lakegate.contract.delivery_policy import DeliveryUnit
+from lakegate.contract.logical_types import LogicalType
+from lakegate.errors import AccessDenied, InputError, Throttled
+from lakegate.features.openlineage.openlineage_events import (
+    JudgedDelivery,
+    LineageColumn,
+    LineageDataset,
+    UsedEngine,
+    columns_of,
+    engine_of,
+    events,
+)
+from lakegate.gate.datasets.lifecycle import Line, change
+from lakegate.gate.datasets.subscriptions import subscribed
+from lakegate.gate.delivery.delivery_row import FailedAttempt, FailureCause
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.effects import run
+from lakegate.gate.outbox import message
+from lakegate.gate.send_messages import notify
+from lakegate.lints.linter import read
+from lakegate.plan.plan import Plan, PlanField
+from lakegate.rules.compile_plan import compile_plan
 from tests.simulation.environment import LAKE, LANDING, LINE
 from tests.unit.adapters.openlineage_checker import mistakes
 from tests.unit.usecases.scenarios import KEY, swapped
@@ -34,7 +39,7 @@ from tests.unit.usecases.test_delivery_report import finished
 from tests.unit.usecases.test_notices import OPERATOR, Gate
 
 if TYPE_CHECKING:
-    from lakegate.functions.workload import Workload
+    from lakegate.gate.delivery.delivery_row import Workload
     from tests.simulation.environment import Environment
 
 BACKEND = "openlineage:backend"

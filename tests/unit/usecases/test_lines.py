@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from lakegate.contracts.errors import InputError
-from lakegate.functions.ports.registry import Publication
-from lakegate.functions.usecases.lines import line_named, lines_fitting
+from lakegate.errors import InputError
+from lakegate.gate.datasets.dataset_names import line_named, lines_fitting
+from lakegate.gate.registry.contract_versions import Publication
 from tests.simulation.contract import DIGESTS
 from tests.simulation.environment import Environment
 from tests.simulation.stage import Fault, Stage, settle

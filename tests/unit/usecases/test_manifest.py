@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.contracts.door.terms import terms_of
-from lakegate.contracts.model.storage import Csv, Format, Storage
-from lakegate.contracts.plan.plan import Plan
-from lakegate.contracts.plan.serialization import canonical, encode
-from lakegate.contracts.schemas import load
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.ports.registry import Publication
-from lakegate.functions.usecases.advance import advance
-from lakegate.functions.usecases.layout import manifest_key, segment_key
-from lakegate.functions.usecases.manifest import update
-from lakegate.functions.usecases.sweep import sweep
-from lakegate.functions.workload import State
+from lakegate.contract.file_formats import Csv, Format, Storage
+from lakegate.gate.datasets.readers_manifest import update
+from lakegate.gate.delivery.advance import advance
+from lakegate.gate.delivery.delivery_terms import terms_of
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.lake_layout import manifest_key, segment_key
+from lakegate.gate.ports import Address
+from lakegate.gate.registry.contract_versions import Publication
+from lakegate.gate.sweep import sweep
+from lakegate.json_codec import canonical, encode, load
+from lakegate.plan.plan import Plan
 from tests.simulation.environment import LAKE, LINE, PREFIX, Environment
 from tests.simulation.promises import manifest_deliveries
 from tests.simulation.stage import Fault, Stage, settle

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.lake.block import Block
-from lakegate.contracts.lake.records import Record
-from lakegate.contracts.model.policy import Treatment
-from lakegate.functions.ports.errors import ConditionFailed, TransactionConflict
-from lakegate.functions.usecases.marking import set_watermark
+from lakegate.contract.delivery_policy import Treatment
+from lakegate.errors import ConditionFailed, InputError, TransactionConflict
+from lakegate.features.odf.odf_publisher import set_watermark
+from lakegate.gate.ledger.blocks import Block, Record
 from tests.fakes.rows import Turn
 from tests.simulation.environment import LINE, PREFIX
 from tests.simulation.sliced import PLAN, judged, settled, with_watermark

@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.contracts.lake.block import Block
-from lakegate.contracts.lake.lifecycle import moment
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.usecases.advance import advance
-from lakegate.functions.usecases.intake import intake
-from lakegate.functions.usecases.layout import manifest_key, state_key
-from lakegate.functions.usecases.replay import replay
-from lakegate.functions.usecases.steps import run
-from lakegate.functions.usecases.submission import accepted_objects
-from lakegate.functions.workload import FailureCause, Referred, State, replay_id
+from lakegate.gate.delivery.advance import advance
+from lakegate.gate.delivery.attempt_request import accepted_objects
+from lakegate.gate.delivery.delivery_row import FailureCause, Referred, replay_id
+from lakegate.gate.delivery.intake import intake
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery.replay import replay
+from lakegate.gate.effects import run
+from lakegate.gate.lake_layout import manifest_key, state_key
+from lakegate.gate.ledger.blocks import Block
+from lakegate.gate.ports import Address
+from lakegate.timestamps import moment
 from tests.fakes.rows import Turn
 from tests.simulation.environment import LAKE, LANDING, LINE, PREFIX
 from tests.simulation.promises import manifest_deliveries
@@ -26,7 +27,7 @@ from tests.unit.usecases.scenarios import drive, swapped
 from tests.unit.usecases.test_sliced_deliveries import only, published
 
 if TYPE_CHECKING:
-    from lakegate.contracts.plan.plan import Plan
+    from lakegate.plan.plan import Plan
 
 
 @pytest.mark.parametrize(

@@ -9,24 +9,24 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.contracts.judge.counts import Counts
-from lakegate.contracts.lake.lifecycle import Ending
-from lakegate.contracts.lake.subscriptions import subscribed, unsubscribed
-from lakegate.contracts.lake.transitions import deprecate
-from lakegate.contracts.model.policy import Policy
-from lakegate.functions.ports.errors import ConditionFailed, NotFound, PortError, Throttled, Unanswered
-from lakegate.functions.usecases.lifecycle import change
-from lakegate.functions.usecases.moves import message
-from lakegate.functions.usecases.notices import DUE_PER_TURN, deliver, retry
-from lakegate.functions.usecases.notify import notify
-from lakegate.functions.usecases.steps import Alarm, Effect, run
-from lakegate.functions.workload import Decision, FailedAttempt, FailureCause, Message, State
+from lakegate.contract.delivery_policy import Policy
+from lakegate.errors import ConditionFailed, NotFound, PortError, Throttled, Unanswered
+from lakegate.features.notifications.notices import DUE_PER_TURN, deliver, retry
+from lakegate.gate.datasets.lifecycle import Ending, change, deprecate
+from lakegate.gate.datasets.subscriptions import subscribed, unsubscribed
+from lakegate.gate.delivery.delivery_row import Decision, FailedAttempt, FailureCause
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.effects import Alarm, Effect, run
+from lakegate.gate.outbox import message
+from lakegate.gate.ports import Message
+from lakegate.gate.send_messages import notify
+from lakegate.verdict.verdict import Counts
 from tests.simulation.environment import PREFIX
 from tests.unit.usecases.scenarios import landed
 
 if TYPE_CHECKING:
-    from lakegate.functions.usecases.notify import Notified
-    from lakegate.functions.workload import Workload
+    from lakegate.gate.delivery.delivery_row import Workload
+    from lakegate.gate.send_messages import Notified
 
 LINE = "orders/lines_v1"
 OPERATOR, CONSUMER, PRODUCER = "pagerduty:operator", "slack:consumer", "teams:producer"

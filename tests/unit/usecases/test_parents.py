@@ -11,32 +11,28 @@ from unittest.mock import Mock
 
 import pytest
 
-from lakegate.contracts.compile.dataset import compile_plan
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.inherit.resolve import resolve
-from lakegate.contracts.lake.lifecycle import Line, LineStatus, ParentNotice, StatusChange, moment
-from lakegate.contracts.lake.records import document_of
-from lakegate.contracts.lake.subscriptions import subscribed
-from lakegate.contracts.lake.transitions import parent_announced
-from lakegate.contracts.model.labels import labels_of
-from lakegate.contracts.schemas import validate
-from lakegate.functions.ports.errors import AccessDenied
-from lakegate.functions.usecases import publish_contract
-from lakegate.functions.usecases.lifecycle import change
-from lakegate.functions.usecases.occurrences import noted
-from lakegate.functions.usecases.parents import pinned_parents
-from lakegate.functions.usecases.publish_contract import CompiledContract, planned, publish
-from lakegate.functions.usecases.routing import add_route
-from lakegate.functions.usecases.stricter_parents import still_weaker, weaker_later
-from lakegate.functions.usecases.succession import IncompatibleVersion
-from lakegate.functions.usecases.workflows import referred_of
+from lakegate.contract.contract_model import labels_of
+from lakegate.errors import AccessDenied, InputError
+from lakegate.features.notifications.notices import noted
+from lakegate.gate.datasets.lifecycle import Line, LineStatus, ParentNotice, StatusChange, change, parent_announced
+from lakegate.gate.datasets.subscriptions import subscribed
+from lakegate.gate.ledger.blocks import document_of
+from lakegate.gate.registry import contract_versions
+from lakegate.gate.registry.contract_versions import CompiledContract, pinned_parents
+from lakegate.gate.registry.parent_contracts import still_weaker, weaker_later
+from lakegate.gate.registry.publish_contract import IncompatibleVersion, planned, publish, referred_of
+from lakegate.gate.registry.routes import add_route
+from lakegate.inheritance import resolve
+from lakegate.json_codec import validate
+from lakegate.rules.compile_plan import compile_plan
+from lakegate.timestamps import moment
 from tests.simulation.environment import LAKE, Environment
 from tests.unit.compare.builder import document
 from tests.unit.inherit.families import parent_of
 from tests.unit.usecases.scenarios import drive, resumed
 
 if TYPE_CHECKING:
-    from lakegate.functions.ports.registry import Publication
+    from lakegate.gate.registry.contract_versions import Publication
 
 LINE = "shop/orders_v1"
 SOME = {"id": "some", "metric": "rowCount"}
@@ -378,7 +374,7 @@ def test_notice_is_given_while_there_is_time() -> None:
 def test_a_parent_has_room_for_its_own_versions(monkeypatch: pytest.MonkeyPatch) -> None:
     """Contracts beyond a number cannot inherit from it; a child that does so already is published again."""
     env = family()
-    monkeypatch.setattr(publish_contract, "MAX_CHILDREN", 1)
+    monkeypatch.setattr(contract_versions, "MAX_CHILDREN", 1)
 
     assert published(env, product("1.1.0", least=7)).version == "1.1.0"
     with pytest.raises(InputError, match="acme has 1 contracts that inherit from it"):

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.lake.lifecycle import moment
-from lakegate.contracts.model.policy import DeliveryUnit, Duplicates
-from lakegate.functions.ports.errors import AccessDenied, NotFound
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.usecases.deliveries import named, recent
-from lakegate.functions.usecases.intake import admit, intake
-from lakegate.functions.usecases.pausing import pause, resume
-from lakegate.functions.usecases.replay import replay
-from lakegate.functions.usecases.steps import Alarm, Effect
-from lakegate.functions.usecases.sweep import sweep
-from lakegate.functions.usecases.waive import waive
-from lakegate.functions.workload import State, replay_id
+from lakegate.contract.delivery_policy import DeliveryUnit, Duplicates
+from lakegate.errors import AccessDenied, InputError, NotFound
+from lakegate.features.waivers.waiver import waive
+from lakegate.gate.datasets.pauses import pause, resume
+from lakegate.gate.delivery.delivery_row import replay_id
+from lakegate.gate.delivery.find_deliveries import named, recent
+from lakegate.gate.delivery.intake import admit, intake
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery.replay import replay
+from lakegate.gate.effects import Alarm, Effect
+from lakegate.gate.ports import Address
+from lakegate.gate.sweep import sweep
+from lakegate.timestamps import moment
 from tests.fakes.jobs import Ending
 from tests.simulation.contract import PLAN, read_json
 from tests.simulation.environment import LAKE, LANDING, LINE, PREFIX, Environment
@@ -30,7 +30,7 @@ from tests.simulation.stage import Fault, Stage
 from tests.unit.usecases.scenarios import drive, refused_at, resumed
 
 if TYPE_CHECKING:
-    from lakegate.functions.workload import Workload
+    from lakegate.gate.delivery.delivery_row import Workload
 
 SUCCESS, MANIFEST, QUIET = DeliveryUnit.SUCCESS, DeliveryUnit.MANIFEST, DeliveryUnit.QUIET
 

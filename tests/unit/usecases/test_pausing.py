@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.errors import InputError
-from lakegate.functions.ports.errors import ConditionFailed, Throttled
-from lakegate.functions.usecases.advance import advance
-from lakegate.functions.usecases.intake import intake
-from lakegate.functions.usecases.pausing import pause, resume
-from lakegate.functions.usecases.replay import replay
-from lakegate.functions.usecases.steps import Effect
-from lakegate.functions.usecases.sweep import sweep
-from lakegate.functions.workload import State, replay_id
+from lakegate.errors import ConditionFailed, InputError, Throttled
+from lakegate.gate.datasets.pauses import pause, resume
+from lakegate.gate.delivery.advance import advance
+from lakegate.gate.delivery.delivery_row import replay_id
+from lakegate.gate.delivery.intake import intake
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery.replay import replay
+from lakegate.gate.effects import Effect
+from lakegate.gate.sweep import sweep
 from tests.fakes import Memory
 from tests.simulation.environment import LAKE, LANDING, PREFIX, Environment
 from tests.simulation.pauses import LINE
@@ -24,7 +24,7 @@ from tests.unit.usecases.scenarios import drive, quarantined, refused_at
 from tests.unit.usecases.scenarios import resumed as continued
 
 if TYPE_CHECKING:
-    from lakegate.functions.ports.objects import Address
+    from lakegate.gate.ports import Address
 
 
 def held(*names: str, lag: float = 0.0) -> Environment:

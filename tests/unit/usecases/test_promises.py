@@ -10,22 +10,23 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.contracts.lake.lifecycle import Line, LineStatus, StatusChange, instant_of, moment
-from lakegate.contracts.lake.promises import Pledge, PromisingLine, accepted, missed, not_accepted, reported
-from lakegate.contracts.lake.subscriptions import subscribed
-from lakegate.contracts.plan.promise import Promise
-from lakegate.contracts.schemas import validate
-from lakegate.functions.adapters.eventbridge import detail
-from lakegate.functions.ports.errors import AccessDenied, Throttled
-from lakegate.functions.usecases.lifecycle import change
-from lakegate.functions.usecases.notify import notify
-from lakegate.functions.usecases.steps import run
-from lakegate.functions.workload import FailedAttempt, FailureCause
+from lakegate.aws.wiring import detail
+from lakegate.contract.service_levels import Promise
+from lakegate.errors import AccessDenied, Throttled
+from lakegate.gate.datasets.freshness_deadlines import Pledge, PromisingLine, accepted, missed, not_accepted, reported
+from lakegate.gate.datasets.lifecycle import Line, LineStatus, StatusChange, change
+from lakegate.gate.datasets.subscriptions import subscribed
+from lakegate.gate.delivery.delivery_row import FailedAttempt, FailureCause
+from lakegate.gate.effects import run
+from lakegate.gate.send_messages import notify
+from lakegate.json_codec import validate
+from lakegate.timestamps import instant_of, moment
 from tests.fakes.fault_injector import BEGINNING
 from tests.unit.usecases.test_notices import LINE, OPERATOR, Gate
 
 if TYPE_CHECKING:
-    from lakegate.functions.workload import Message, Pin
+    from lakegate.gate.delivery.delivery_row import Pin
+    from lakegate.gate.ports import Message
 
 DAY = Promise("frequency", 86_400)
 

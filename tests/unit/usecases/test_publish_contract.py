@@ -13,21 +13,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.contracts.errors import InputError, LakegateError
-from lakegate.contracts.lake.records import Record, contract_chain
-from lakegate.contracts.lake.routes import Route
-from lakegate.contracts.lake.subscriptions import subscribed
-from lakegate.contracts.lake.transitions import drafted
-from lakegate.functions.ports.errors import ConditionFailed
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.ports.registry import Publication
-from lakegate.functions.usecases.lifecycle import change
-from lakegate.functions.usecases.new_lines import reactivate_line
-from lakegate.functions.usecases.publish_contract import CompiledContract, planned, publish
-from lakegate.functions.usecases.recording import append
-from lakegate.functions.usecases.routing import add_route, remove_route
-from lakegate.functions.usecases.steps import Effect
-from lakegate.functions.usecases.succession import IncompatibleVersion
+from lakegate.errors import ConditionFailed, InputError, LakegateError
+from lakegate.gate.datasets.lifecycle import change, drafted
+from lakegate.gate.datasets.subscriptions import subscribed
+from lakegate.gate.decisions import append
+from lakegate.gate.effects import Effect
+from lakegate.gate.ledger.blocks import Record, contract_chain
+from lakegate.gate.ports import Address
+from lakegate.gate.registry.contract_versions import CompiledContract, Publication, Route
+from lakegate.gate.registry.publish_contract import IncompatibleVersion, planned, publish, reactivate_line
+from lakegate.gate.registry.routes import add_route, remove_route
 from tests.fakes import Memory
 from tests.fakes.identity import ALICE
 from tests.reference.sampling import sampled
@@ -43,7 +38,7 @@ from tests.unit.usecases.scenarios import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from lakegate.functions.usecases.steps import Call, Steps
+    from lakegate.gate.effects import Call, Steps
 
 ROUTE = Route(LANDING, "new/", "new", "lines", 1, "1.0.0", "active", DIGESTS["1.0.0"])
 

@@ -6,19 +6,17 @@ import json
 
 import pytest
 
-from lakegate.contracts.lake.block import GENESIS
-from lakegate.contracts.lake.states import Outcome
-from lakegate.functions.ports.errors import ConditionFailed, IdempotencyMismatch, TransactionConflict
-from lakegate.functions.ports.ledger import Head
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.ports.workloads import Expected
-from lakegate.functions.usecases.advance import advance
-from lakegate.functions.usecases.intake import intake
-from lakegate.functions.usecases.observe import Observation
-from lakegate.functions.usecases.publish_delivery import publish
-from lakegate.functions.usecases.steps import Alarm, ConcurrentUpdate, Effect
-from lakegate.functions.usecases.sweep import sweep
-from lakegate.functions.workload import State
+from lakegate.errors import ConditionFailed, IdempotencyMismatch, TransactionConflict
+from lakegate.gate.delivery.advance import advance
+from lakegate.gate.delivery.intake import intake
+from lakegate.gate.delivery.protocol import Outcome, State
+from lakegate.gate.delivery.publish_data import publish
+from lakegate.gate.delivery.transition import Observation
+from lakegate.gate.effects import Alarm, ConcurrentUpdate, Effect
+from lakegate.gate.ledger.blocks import GENESIS, Head
+from lakegate.gate.ports import Address
+from lakegate.gate.sweep import sweep
+from lakegate.gate.table import Expected
 from tests.simulation.environment import LAKE, LANDING, Environment
 from tests.unit.usecases.scenarios import (
     KEY,

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.functions.ports.errors import PortError
-from lakegate.functions.usecases.pulling import LEASE
-from lakegate.functions.usecases.steps import Effect
+from lakegate.errors import PortError
+from lakegate.features.pull.pull_task import LEASE
+from lakegate.gate.effects import Effect
 from tests.simulation.environment import LANDING
 from tests.unit.usecases.pull_stage import LINE, scheduled
 
 if TYPE_CHECKING:
-    from lakegate.functions.usecases.pull_landing import Pulled
-    from lakegate.functions.usecases.steps import Call, Steps
+    from lakegate.features.pull.pull_task import Pulled
+    from lakegate.gate.effects import Call, Steps
     from tests.unit.usecases.pull_stage import PullStage
 
 SMALL, LARGE = b"id", b"id\n1\n2\n3\n4"

@@ -7,18 +7,17 @@ from dataclasses import replace
 
 import pytest
 
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.lake.lifecycle import LineStatus, StatusChange, moment
-from lakegate.contracts.lake.pulls import SourceIdentity, leased
-from lakegate.contracts.model.policy import Pull
-from lakegate.functions.ports.errors import ConditionFailed
-from lakegate.functions.ports.registry import RegistryPage
-from lakegate.functions.usecases import pulling
-from lakegate.functions.usecases.labelled import PAGES
-from lakegate.functions.usecases.pausing import pause, resume
-from lakegate.functions.usecases.pull_plans import run_now
-from lakegate.functions.usecases.pulling import LEASE
-from lakegate.functions.usecases.steps import run
+from lakegate.contract.delivery_policy import Pull
+from lakegate.errors import ConditionFailed, InputError
+from lakegate.features.pull import pull_task
+from lakegate.features.pull.pull_sources import SourceIdentity
+from lakegate.features.pull.pull_task import LEASE, leased, run_now
+from lakegate.gate.datasets.lifecycle import LineStatus, StatusChange
+from lakegate.gate.datasets.pauses import pause, resume
+from lakegate.gate.effects import run
+from lakegate.gate.registry.contract_versions import RegistryPage
+from lakegate.gate.scheduled_tasks import PAGES
+from lakegate.timestamps import moment
 from tests.unit.usecases.pull_stage import LINE, PULL, PullStage, scheduled
 
 SMALL, LARGE, WHOLE = b"id", b"id\n1\n2\n3\n4", b"id\n1\n2\n3"
@@ -99,7 +98,7 @@ def test_a_version_that_is_published_while_it_is_fetched(other: Pull, monkeypatc
     stage = scheduled(LARGE, breaks_at=8)
     stage.tick()
     stage.publish("1.1.0", other)
-    monkeypatch.setattr(pulling, "discover_pulls", _nothing)
+    monkeypatch.setattr(pull_task, "discover_pulls", _nothing)
     stage.tick(0.1)
 
     assert [at for _, at in stage.source.opened] == [0, 8 if other is PULL else 0]

@@ -10,28 +10,26 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.contracts.lake.lifecycle import moment
-from lakegate.contracts.lake.pulls import MAX_ENDS, PullEnd, PullOutcome
-from lakegate.contracts.lake.subscriptions import subscribed
-from lakegate.contracts.schemas import validate
-from lakegate.functions.adapters.eventbridge import detail
-from lakegate.functions.ports.errors import PortError, Throttled, Unanswered
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.usecases import pull_landing, pulling
-from lakegate.functions.usecases.lifecycle import change
-from lakegate.functions.usecases.notify import notify
-from lakegate.functions.usecases.occurrences import noted
-from lakegate.functions.usecases.pull_plans import message_of
-from lakegate.functions.usecases.steps import run
+from lakegate.aws.wiring import detail
+from lakegate.errors import PortError, Throttled, Unanswered
+from lakegate.features.notifications.notices import noted
+from lakegate.features.pull import pull_task
+from lakegate.features.pull.pull_task import MAX_ENDS, PullEnd, PullOutcome, message_of
+from lakegate.gate.datasets.lifecycle import change
+from lakegate.gate.datasets.subscriptions import subscribed
+from lakegate.gate.effects import run
+from lakegate.gate.ports import Address
+from lakegate.gate.send_messages import notify
+from lakegate.json_codec import validate
+from lakegate.timestamps import moment
 from tests.simulation.environment import LAKE
 from tests.unit.usecases.pull_stage import LINE, PART, PREFIX, PullStage, scheduled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lakegate.contracts.lake.pulls import PullingLine
-    from lakegate.functions.usecases.pull_landing import Pulled
-    from lakegate.functions.usecases.steps import Steps
+    from lakegate.features.pull.pull_task import Pulled, PullingLine
+    from lakegate.gate.effects import Steps
 
 SMALL, LARGE, WHOLE = b"id", b"id\n1\n2\n3\n4", b"id\n1\n2\n3"
 """Less than a part, several and a rest, several."""
@@ -100,7 +98,7 @@ def test_a_large_source_continues_over_several_ticks() -> None:
 def test_others_have_their_turn() -> None:
     """A source that takes long is left after four minutes, and is due again at once."""
     stage = scheduled(LARGE)
-    stage.source.on_read = lambda _: stage.env.memory.clock.sleep(pull_landing.TURN_SECONDS + 1)
+    stage.source.on_read = lambda _: stage.env.memory.clock.sleep(pull_task.TURN_SECONDS + 1)
     stage.tick()
 
     assert (stage.row.fetch is not None, stage.row.leased, stage.ends) == (True, "", [])
@@ -177,7 +175,7 @@ def test_a_source_that_is_too_large_is_refused(body: bytes, size: object) -> Non
 
 def test_a_limit_below_a_part_holds_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is smaller than a part may be larger than a delivery."""
-    monkeypatch.setattr(pulling, "MAX_BYTES", 1)
+    monkeypatch.setattr(pull_task, "MAX_BYTES", 1)
     stage = scheduled(SMALL, size=lambda _: None)
     stage.tick()
 

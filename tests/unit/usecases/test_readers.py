@@ -11,16 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.contracts.lake.projection import Projection, select
-from lakegate.functions.usecases.layout import manifest_key
-from lakegate.functions.usecases.readers import CLOCKS, published_since, read_manifest, whole
+from lakegate.gate.datasets.readers_manifest import CLOCKS, published_since, read_manifest, whole
+from lakegate.gate.datasets.slice_projection import Projection, select
+from lakegate.gate.lake_layout import manifest_key
 from tests.reference.sampling import sampled
 from tests.simulation.environment import LINE, PREFIX
 from tests.simulation.sliced import PLAN, Line, settled
 
 if TYPE_CHECKING:
-    from lakegate.functions.ports.objects import Address
-    from lakegate.functions.usecases.dependencies import Dependencies
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.ports import Address
 
 
 class Asked:

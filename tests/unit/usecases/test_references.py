@@ -6,21 +6,21 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.lake.block import BlockKind
-from lakegate.contracts.plan.check import NONE, Check, Metric, Tier, Unit
-from lakegate.contracts.plan.query import Query, QueryRelation
-from lakegate.functions.adapters.rows import workload_item, workload_of
-from lakegate.functions.usecases.completion import completion
-from lakegate.functions.usecases.intake import intake
-from lakegate.functions.usecases.submission import job_request
-from lakegate.functions.workload import Referred
+from lakegate.aws.delivery_items import workload_item, workload_of
+from lakegate.gate.delivery.advance import completion
+from lakegate.gate.delivery.attempt_request import job_request
+from lakegate.gate.delivery.delivery_row import Referred
+from lakegate.gate.delivery.intake import intake
+from lakegate.gate.ledger.blocks import BlockKind
+from lakegate.plan.check import NONE, Check, Query, QueryRelation, Tier, Unit
+from lakegate.plan.metrics import Metric
 from tests.simulation.contract import PLAN
 from tests.simulation.environment import LAKE, LANDING, PREFIX, Environment
 from tests.simulation.stage import Fault, Stage, settle
 from tests.unit.usecases.scenarios import KEY, drive
 
 if TYPE_CHECKING:
-    from lakegate.functions.workload import Workload
+    from lakegate.gate.delivery.delivery_row import Workload
 
 UNKNOWN = "nobody/nothing_v1"
 

@@ -7,23 +7,32 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.lake.validators import service_of
-from lakegate.contracts.plan.plan import Plan
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.usecases.compile_contract import DocumentRefused, compile_document, effects_of
-from lakegate.functions.usecases.publish_contract import planned, publish
-from lakegate.functions.usecases.registering import add_validator, remove_validator
-from lakegate.functions.usecases.validators import validator_named, validators
-from lakegate.functions.usecases.workflows import referred_of
+from lakegate.errors import InputError
+from lakegate.features.external_validators.registered_validators import (
+    add_validator,
+    remove_validator,
+    service_of,
+    validator_named,
+    validators,
+)
+from lakegate.gate.ports import Address
+from lakegate.gate.registry.publish_contract import (
+    DocumentRefused,
+    compile_document,
+    effects_of,
+    planned,
+    publish,
+    referred_of,
+)
+from lakegate.plan.plan import Plan
 from tests.simulation.environment import LAKE, Environment
 from tests.unit.compare.builder import document
 from tests.unit.usecases.scenarios import drive
 
 if TYPE_CHECKING:
-    from lakegate.contracts.lake.validators import ValidatorService
-    from lakegate.functions.ports.registry import Publication
-    from lakegate.functions.usecases.steps import Call, Steps
+    from lakegate.features.external_validators.registered_validators import ValidatorService
+    from lakegate.gate.effects import Call, Steps
+    from lakegate.gate.registry.contract_versions import Publication
 
 GX = service_of("gx", "https://gx.example.com", ["GreatExpectations"], "gx")
 RULE = {

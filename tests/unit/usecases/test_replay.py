@@ -8,20 +8,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.lake.lifecycle import moment
-from lakegate.contracts.lake.records import Record
-from lakegate.contracts.lake.versions import ChosenVersion
-from lakegate.functions.ports.errors import AccessDenied, ConditionFailed, TransactionConflict
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.ports.registry import Publication
-from lakegate.functions.usecases.pinning import route_of
-from lakegate.functions.usecases.recording import TRIES
-from lakegate.functions.usecases.replay import replay
-from lakegate.functions.usecases.steps import run
-from lakegate.functions.usecases.sweep import sweep
-from lakegate.functions.usecases.waive import waive
-from lakegate.functions.workload import State
+from lakegate.contract.semantic_versions import ChosenVersion
+from lakegate.errors import AccessDenied, ConditionFailed, InputError, TransactionConflict
+from lakegate.features.waivers.waiver import waive
+from lakegate.gate.decisions import TRIES
+from lakegate.gate.delivery.pin_contract import route_of
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery.replay import replay
+from lakegate.gate.effects import run
+from lakegate.gate.ledger.blocks import Record
+from lakegate.gate.ports import Address
+from lakegate.gate.registry.contract_versions import Publication
+from lakegate.gate.sweep import sweep
+from lakegate.timestamps import moment
 from tests.fakes.identity import ALICE, BOB, MemoryIdentity
 from tests.fakes.jobs import Ending
 from tests.simulation.contract import DIGESTS
@@ -36,7 +35,7 @@ from tests.unit.usecases.scenarios import (
 )
 
 if TYPE_CHECKING:
-    from lakegate.functions.usecases.steps import Call, Steps
+    from lakegate.gate.effects import Call, Steps
 
 
 def test_a_quarantined_delivery_is_judged_again_under_the_contract_of_now() -> None:

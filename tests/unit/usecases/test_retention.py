@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.model.policy import QUARANTINE_DAYS, Policy
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.usecases.audit import Damage, damages
-from lakegate.functions.usecases.replay import replay
+from lakegate.contract.delivery_policy import QUARANTINE_DAYS, Policy
+from lakegate.errors import InputError
+from lakegate.gate.delivery.replay import replay
+from lakegate.gate.ledger.compare_objects import Damage, damages
+from lakegate.gate.ports import Address
 from tests.simulation.contract import PLAN
 from tests.simulation.environment import LAKE, LINE, PREFIX, Environment
 from tests.simulation.stage import Fault, Stage, settle
 from tests.unit.usecases.scenarios import drive
 
 if TYPE_CHECKING:
-    from lakegate.contracts.lake.block_parts import LedgerObject
+    from lakegate.gate.ledger.blocks import LedgerObject
 
 DAY = timedelta(days=1)
 KEPT = 30 * DAY

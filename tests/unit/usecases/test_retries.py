@@ -8,22 +8,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.lake.states import Outcome, State
-from lakegate.functions.ports.jobs import JobRun, JobState
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.usecases.advance import pause_of
-from lakegate.functions.usecases.completion import completion
-from lakegate.functions.usecases.intake import intake
-from lakegate.functions.usecases.observe import Observation, observe
-from lakegate.functions.usecases.steps import Effect, run
-from lakegate.functions.usecases.sweep import sweep
-from lakegate.functions.workload import FailedAttempt, FailureCause
+from lakegate.gate.delivery.advance import completion, observe, pause_of
+from lakegate.gate.delivery.delivery_row import FailedAttempt, FailureCause
+from lakegate.gate.delivery.intake import intake
+from lakegate.gate.delivery.protocol import Outcome, State
+from lakegate.gate.delivery.transition import Observation
+from lakegate.gate.effects import Effect, run
+from lakegate.gate.ports import Address, JobRun, JobState
+from lakegate.gate.sweep import sweep
 from tests.fakes.jobs import Ending
 from tests.simulation.environment import LAKE, LANDING, PREFIX, Environment
 from tests.unit.usecases.scenarios import KEY, drive, landed, refused_at
 
 if TYPE_CHECKING:
-    from lakegate.functions.workload import Workload
+    from lakegate.gate.delivery.delivery_row import Workload
 
 
 def submitted(*endings: Ending, body: bytes = b"good:1") -> tuple[Environment, Workload]:

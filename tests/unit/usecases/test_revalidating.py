@@ -9,23 +9,22 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.contracts.lake.block import deliveries
-from lakegate.contracts.lake.lifecycle import LineStatus, StatusChange
-from lakegate.contracts.lake.subscriptions import subscribed
-from lakegate.contracts.model.storage import Csv
-from lakegate.contracts.plan.plan import ScheduledCheck
-from lakegate.contracts.plan.result import Measurement, Unreadable
-from lakegate.contracts.schemas import validate
-from lakegate.functions.adapters.eventbridge import detail
-from lakegate.functions.ports.errors import ConditionFailed, Throttled, TransactionConflict, Unanswered
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.usecases.lifecycle import change
-from lakegate.functions.usecases.notify import notify
-from lakegate.functions.usecases.pausing import pause
-from lakegate.functions.usecases.recording import TRIES
-from lakegate.functions.usecases.revalidating import CURSOR, revalidate
-from lakegate.functions.usecases.steps import Effect, run
-from lakegate.functions.usecases.sweep import sweep
+from lakegate.aws.wiring import detail
+from lakegate.contract.file_formats import Csv
+from lakegate.errors import ConditionFailed, Throttled, TransactionConflict, Unanswered
+from lakegate.features.revalidation.revalidation import CURSOR, revalidate
+from lakegate.gate.datasets.lifecycle import LineStatus, StatusChange, change
+from lakegate.gate.datasets.pauses import pause
+from lakegate.gate.datasets.subscriptions import subscribed
+from lakegate.gate.decisions import TRIES
+from lakegate.gate.effects import Effect, run
+from lakegate.gate.ledger.blocks import deliveries
+from lakegate.gate.ports import Address
+from lakegate.gate.send_messages import notify
+from lakegate.gate.sweep import sweep
+from lakegate.json_codec import validate
+from lakegate.plan.plan import ScheduledCheck
+from lakegate.plan.result import Measurement, Unreadable
 from tests.fakes.jobs import Ending
 from tests.simulation.environment import LAKE, LINE, PREFIX
 from tests.simulation.sliced import PLAN as SLICED
@@ -45,9 +44,9 @@ from tests.unit.usecases.scenarios import drive, resumed
 from tests.unit.usecases.test_erasure import erased, erasing, settled
 
 if TYPE_CHECKING:
-    from lakegate.contracts.lake.block import AnyBlock
-    from lakegate.functions.ports.registry import RegistryPage
-    from lakegate.functions.usecases.steps import Call, Steps
+    from lakegate.gate.effects import Call, Steps
+    from lakegate.gate.ledger.blocks import AnyBlock
+    from lakegate.gate.registry.contract_versions import RegistryPage
 
 
 def test_everything_accepted_is_measured_by_the_schedule() -> None:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.contracts.lake.routes import Route, candidates, covering
-from lakegate.functions.usecases.route_lint import RouteFault, lint_routes
+from lakegate.gate.registry.contract_versions import Route
+from lakegate.gate.registry.routes import RouteFault, candidates, covering, lint_routes
 from tests.simulation.environment import LANDING, Environment
 
 PLACES = Environment().dependencies.places

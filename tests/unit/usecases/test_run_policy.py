@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.contracts.plan.request import AcceptedPart, Reference, Request, StagedPart
-from lakegate.contracts.plan.slices import MergeOrder, SliceOrder
-from lakegate.functions.usecases.dependencies import JobSettings
-from lakegate.functions.usecases.run_policy import LONGEST, BatchScope, batch_policy, run_policy
+from lakegate.gate.delivery.submit_run import LONGEST, BatchScope, batch_policy, run_policy
+from lakegate.gate.dependencies import JobSettings
+from lakegate.plan.request import AcceptedPart, Reference, Request, StagedPart
+from lakegate.plan.slice_order import MergeOrder, SliceOrder
 
 WORKLOAD, DIGEST = "0f" * 32, "ab" * 32
 ENTRY = "s3://lake/code/1.0-abc/validate.py"

@@ -9,19 +9,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.lake.records import Record
-from lakegate.contracts.lake.workflow import workflow_of
-from lakegate.contracts.plan.serialization import encode
-from lakegate.contracts.plan.workflow import PlannedTransition, PlannedWorkflow
-from lakegate.functions.ports.errors import ConditionFailed
-from lakegate.functions.usecases import deciding
-from lakegate.functions.usecases.advance import advance
-from lakegate.functions.usecases.answering import approve, decline
-from lakegate.functions.usecases.deciding import BEFORE_IT_EXPIRES
-from lakegate.functions.usecases.steps import Effect
-from lakegate.functions.usecases.sweep import sweep
-from lakegate.functions.workload import State
+from lakegate.errors import ConditionFailed, InputError
+from lakegate.features.workflows.approvals import approve, decline
+from lakegate.features.workflows.workflow_document import workflow_of
+from lakegate.gate.delivery import decide_verdict
+from lakegate.gate.delivery.advance import advance
+from lakegate.gate.delivery.decide_verdict import BEFORE_IT_EXPIRES
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.effects import Effect
+from lakegate.gate.ledger.blocks import Record
+from lakegate.gate.sweep import sweep
+from lakegate.json_codec import encode
+from lakegate.plan.planned_workflow import PlannedTransition, PlannedWorkflow
 from tests.fakes.identity import ALICE, BOB, MemoryIdentity
 from tests.simulation.environment import LAKE, Environment
 from tests.simulation.promises import Promises
@@ -33,7 +32,7 @@ from tests.unit.usecases.test_answering import later
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lakegate.functions.workload import Workload
+    from lakegate.gate.delivery.delivery_row import Workload
 
 LATER = PlannedWorkflow(
     "later@1.0.0",
@@ -211,7 +210,7 @@ def test_a_date_is_the_next_one(now: str, publish_at: str, delay: int, date: str
 
 def test_an_answer_leaves_time_for_the_date(monkeypatch: pytest.MonkeyPatch) -> None:
     """The staged copy is kept until what is approved on the last day has been published."""
-    monkeypatch.setattr(deciding, "STAGED_FOR", timedelta(days=20))
+    monkeypatch.setattr(decide_verdict, "STAGED_FOR", timedelta(days=20))
     asking = (PlannedTransition("VALIDATING", "accepted", "AWAITING"), LATER.transitions[1])
     with following(replace(LATER, wait_days=30, delay_hours=168, transitions=asking)):
         env, row = judged(b"good:1")

@@ -7,21 +7,22 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.lake.block import Block
-from lakegate.functions.ports.errors import ConditionFailed
-from lakegate.functions.usecases.advance import advance
-from lakegate.functions.usecases.answering import approve
-from lakegate.functions.usecases.publish_delivery import _commit
-from lakegate.functions.usecases.steps import Effect, run
-from lakegate.functions.usecases.sweep import sweep
-from lakegate.functions.workload import TERMINAL, State
+from lakegate.errors import ConditionFailed
+from lakegate.features.workflows.approvals import approve
+from lakegate.gate.delivery.advance import advance
+from lakegate.gate.delivery.delivery_row import TERMINAL
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery.publish_data import _commit
+from lakegate.gate.effects import Effect, run
+from lakegate.gate.ledger.blocks import Block
+from lakegate.gate.sweep import sweep
 from tests.simulation.environment import LINE, PREFIX, Environment
 from tests.simulation.stage import Fault, Stage, settle
 from tests.simulation.workflows import ASKING, waiting
 from tests.unit.usecases.scenarios import decided, drive
 
 if TYPE_CHECKING:
-    from lakegate.functions.workload import Workload
+    from lakegate.gate.delivery.delivery_row import Workload
 
 BODIES = {"accepted": b"good:1", "rejected": b"bad:1", "split": b"split:12", "refused": b"%PDF:1"}
 

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.cli.signing import signatures_by
-from lakegate.contracts.lake.ledger import verify_signed
-from lakegate.contracts.lake.records import Record
-from lakegate.contracts.lake.signatures import key_content
-from lakegate.functions.ports.errors import SigningDenied
-from lakegate.functions.ports.signing import SigningKeys
-from lakegate.functions.usecases.advance import advance
-from lakegate.functions.usecases.recording import append
-from lakegate.functions.usecases.steps import Alarm, Effect
-from lakegate.functions.usecases.sweep import sweep
-from lakegate.functions.usecases.waive import waive
-from lakegate.functions.workload import State
+from lakegate.cli.datasets.verify_command import signatures_by
+from lakegate.errors import SigningDenied
+from lakegate.features.waivers.waiver import waive
+from lakegate.gate.decisions import append
+from lakegate.gate.delivery.advance import advance
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.effects import Alarm, Effect
+from lakegate.gate.ledger.blocks import Record
+from lakegate.gate.ledger.signatures import key_content
+from lakegate.gate.ledger.verification import verify_signed
+from lakegate.gate.ports import SigningKeys
+from lakegate.gate.sweep import sweep
 from tests.fakes.signing import MemoryKey
 from tests.simulation.environment import LINE, PREFIX, Environment
 from tests.unit.signing import FORGER, ONE, TWO, key_record
@@ -26,8 +26,8 @@ from tests.unit.usecases.scenarios import alarm_of, decided, drive, refused_at
 from tests.unit.usecases.test_waive import REASON, rejected, until
 
 if TYPE_CHECKING:
-    from lakegate.contracts.lake.signatures import Signatures
-    from lakegate.functions.workload import Workload
+    from lakegate.gate.delivery.delivery_row import Workload
+    from lakegate.gate.ledger.signatures import Signatures
 
 
 def signing(env: Environment, *keys: MemoryKey) -> None:

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.lake.block import Block, digest, from_json, to_json
-from lakegate.contracts.lake.block_parts import LedgerSlice
-from lakegate.contracts.model.policy import Treatment
-from lakegate.contracts.schemas import validate
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.ports.workloads import NextSlice
-from lakegate.functions.usecases.advance import advance
-from lakegate.functions.usecases.erasure import Why, erase
-from lakegate.functions.usecases.layout import destination_key, manifest_key
-from lakegate.functions.usecases.validation_source import data_at
-from lakegate.functions.usecases.waive import waive
-from lakegate.functions.workload import FailureCause, State
+from lakegate.contract.delivery_policy import Treatment
+from lakegate.errors import InputError
+from lakegate.features.erasure.erasure import Why, erase
+from lakegate.features.odf.odf_publisher import NextSlice
+from lakegate.features.validator_api.validation_run import data_at
+from lakegate.features.waivers.waiver import waive
+from lakegate.gate.delivery.advance import advance
+from lakegate.gate.delivery.delivery_row import FailureCause
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.lake_layout import destination_key, manifest_key
+from lakegate.gate.ledger.blocks import Block, LedgerSlice, digest, from_json, to_json
+from lakegate.gate.ports import Address
+from lakegate.json_codec import validate
 from tests.fakes.rows import Turn
 from tests.simulation.contract import block_digest
 from tests.simulation.environment import LAKE, LINE, PREFIX
@@ -28,8 +28,8 @@ from tests.simulation.sliced import PLAN, Line, judged, settled, with_watermark
 from tests.unit.usecases.scenarios import alarm_of, drive, swapped
 
 if TYPE_CHECKING:
-    from lakegate.contracts.plan.plan import Plan
-    from lakegate.functions.workload import Workload
+    from lakegate.gate.delivery.delivery_row import Workload
+    from lakegate.plan.plan import Plan
 
 
 def published(*bodies: bytes, plan: Plan = PLAN) -> Line:

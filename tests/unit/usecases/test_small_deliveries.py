@@ -9,21 +9,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.lake.states import State
-from lakegate.functions.ports.errors import NotFound
-from lakegate.functions.usecases.advance import advance
-from lakegate.functions.usecases.completion import invocation_ended
-from lakegate.functions.usecases.dependencies import Timing
-from lakegate.functions.usecases.intake import intake
-from lakegate.functions.usecases.steps import Effect, run
-from lakegate.functions.usecases.sweep import sweep
-from lakegate.functions.workload import FailedAttempt, FailureCause
+from lakegate.errors import NotFound
+from lakegate.gate.delivery.advance import advance, invocation_ended
+from lakegate.gate.delivery.delivery_row import FailedAttempt, FailureCause
+from lakegate.gate.delivery.intake import intake
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.dependencies import Timing
+from lakegate.gate.effects import Effect, run
+from lakegate.gate.sweep import sweep
 from tests.fakes.jobs import Ending
 from tests.simulation.environment import LANDING, Environment
 from tests.unit.usecases.scenarios import KEY, drive
 
 if TYPE_CHECKING:
-    from lakegate.functions.workload import Workload
+    from lakegate.gate.delivery.delivery_row import Workload
 
 
 def invoked(*endings: Ending, body: bytes = b"good:1", small: int = 1_000) -> tuple[Environment, Workload]:

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.functions.ports.errors import ConditionFailed, Throttled, TransactionConflict
-from lakegate.functions.usecases.steps import RETRIES, Effect, perform, run
+from lakegate.errors import ConditionFailed, Throttled, TransactionConflict
+from lakegate.gate.effects import RETRIES, Effect, perform, run
 from tests.fakes import VirtualClock
 
 if TYPE_CHECKING:
-    from lakegate.functions.ports.errors import PortError
-    from lakegate.functions.usecases.steps import Steps
+    from lakegate.errors import PortError
+    from lakegate.gate.effects import Steps
 
 
 class Flaky:

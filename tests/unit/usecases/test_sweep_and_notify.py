@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.functions.ports.errors import AccessDenied, Throttled
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.usecases import advance as advancing
-from lakegate.functions.usecases.deliveries import recent
-from lakegate.functions.usecases.intake import intake
-from lakegate.functions.usecases.notify import notify
-from lakegate.functions.usecases.steps import Alarm, Effect, run
-from lakegate.functions.usecases.sweep import sweep
-from lakegate.functions.workload import Message, State
+from lakegate.errors import AccessDenied, Throttled
+from lakegate.gate.delivery import advance
+from lakegate.gate.delivery.find_deliveries import recent
+from lakegate.gate.delivery.intake import intake
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.effects import Alarm, Effect, run
+from lakegate.gate.ports import Address, Message
+from lakegate.gate.send_messages import notify
+from lakegate.gate.sweep import sweep
 from tests.fakes.jobs import Ending
 from tests.simulation.contract import DIGESTS
 from tests.simulation.environment import LAKE, LANDING, PREFIX, Environment
@@ -26,8 +26,8 @@ from tests.unit.usecases.scenarios import (
 )
 
 if TYPE_CHECKING:
-    from lakegate.functions.usecases.dependencies import Dependencies
-    from lakegate.functions.workload import Workload
+    from lakegate.gate.delivery.delivery_row import Workload
+    from lakegate.gate.dependencies import Dependencies
 
 
 def test_a_sweep_reports_its_errors_and_continues() -> None:
@@ -62,7 +62,7 @@ def test_what_ends_its_worker_is_set_aside(step: str, monkeypatch: pytest.Monkey
     """Everything else is done before it, in each sweep that it ends; it is tried after longer and longer times, and told."""
     env = Environment()
     bad = env.upload(f"{PREFIX}0.csv", b"good:0")
-    original, ended = getattr(advancing, step), []
+    original, ended = getattr(advance, step), []
 
     def killing(dependencies: Dependencies, workload: Workload, *given: object) -> object:
         if workload.id == bad.workload:
@@ -70,7 +70,7 @@ def test_what_ends_its_worker_is_set_aside(step: str, monkeypatch: pytest.Monkey
             raise Killed
         return original(dependencies, workload, *given)
 
-    monkeypatch.setattr(advancing, step, killing)
+    monkeypatch.setattr(advance, step, killing)
     with pytest.raises(Killed):
         drive(env.dependencies, intake(env.dependencies, LANDING, f"{PREFIX}0.csv"))
     good = [env.upload(f"{PREFIX}{number}.csv", f"good:{number}".encode()) for number in range(1, 4)]
@@ -87,7 +87,7 @@ def test_what_ends_its_worker_is_set_aside(step: str, monkeypatch: pytest.Monkey
     assert states[0] == {State.VALIDATING}
     assert [round(each / 60, 1) for each in times] == [0, 0.1, 0.2, 0.5, 1.8, 7.2]
     assert alarms == []
-    monkeypatch.setattr(advancing, step, original)
+    monkeypatch.setattr(advance, step, original)
     env.memory.clock.sleep(86_400)
     swept = run(sweep(env.dependencies), env.dependencies.clock)
     assert [str(each) for each in swept.failures] == [f"ends-its-worker @ {bad.workload}"]

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.lake.states import State
-from lakegate.functions.ports.errors import AccessDenied, Archived
-from lakegate.functions.usecases.intake import intake
-from lakegate.functions.usecases.notify import notify
-from lakegate.functions.usecases.sweep import sweep
-from lakegate.functions.workload import FailedAttempt, FailureCause
+from lakegate.errors import AccessDenied, Archived
+from lakegate.gate.delivery.delivery_row import FailedAttempt, FailureCause
+from lakegate.gate.delivery.intake import intake
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.send_messages import notify
+from lakegate.gate.sweep import sweep
 from tests.simulation.environment import LANDING, Environment, Upload
 from tests.simulation.stage import Fault, Stage, settle
 from tests.unit.usecases.scenarios import KEY, drive
 
 if TYPE_CHECKING:
-    from lakegate.functions.ports.errors import PortError
+    from lakegate.errors import PortError
 
 REFUSALS = [(AccessDenied, FailureCause.ACCESS_DENIED), (Archived, FailureCause.ARCHIVED)]
 

@@ -9,19 +9,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.lake.block import from_json, to_json
-from lakegate.contracts.lake.lifecycle import moment
-from lakegate.contracts.lake.records import Record
-from lakegate.contracts.lake.waiver import Waiver
-from lakegate.functions.ports.errors import AccessDenied, ConditionFailed
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.usecases.pausing import pause, resume
-from lakegate.functions.usecases.replay import replay
-from lakegate.functions.usecases.steps import Effect
-from lakegate.functions.usecases.sweep import sweep
-from lakegate.functions.usecases.waive import LONGEST, waive
-from lakegate.functions.workload import State, replay_id
+from lakegate.errors import AccessDenied, ConditionFailed, InputError
+from lakegate.features.waivers.waiver import LONGEST, waive
+from lakegate.gate.datasets.pauses import pause, resume
+from lakegate.gate.delivery.delivery_row import replay_id
+from lakegate.gate.delivery.people_decisions import Waiver
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery.replay import replay
+from lakegate.gate.effects import Effect
+from lakegate.gate.ledger.blocks import Record, from_json, to_json
+from lakegate.gate.ports import Address
+from lakegate.gate.sweep import sweep
+from lakegate.timestamps import moment
 from tests.fakes.identity import ALICE, BOB, MemoryIdentity
 from tests.simulation.environment import LAKE, LINE, PREFIX, Environment
 from tests.simulation.lifecycle import command
@@ -30,7 +29,7 @@ from tests.simulation.stage import Fault, Stage, settle
 from tests.unit.usecases.scenarios import KEY, drive, resumed
 
 if TYPE_CHECKING:
-    from lakegate.functions.workload import Workload
+    from lakegate.gate.delivery.delivery_row import Workload
 
 REASON = "the supplier corrects it on Monday"
 

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.errors import ContractError, InputError
-from lakegate.contracts.lake.states import State
-from lakegate.contracts.plan.workflow import PlannedTransition, PlannedWorkflow
-from lakegate.functions.ports.objects import Address
-from lakegate.functions.usecases.compile_contract import DocumentRefused, compile_document
-from lakegate.functions.usecases.publish_contract import publish
-from lakegate.functions.usecases.workflows import publish_workflow, published_workflows, referred_of, workflow_named
+from lakegate.errors import ContractError, InputError
+from lakegate.features.workflows.workflow_document import publish_workflow, published_workflows, workflow_named
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.ports import Address
+from lakegate.gate.registry.publish_contract import DocumentRefused, compile_document, publish, referred_of
+from lakegate.plan.planned_workflow import PlannedTransition, PlannedWorkflow
 from tests.fakes.jobs import Ending
 from tests.simulation.environment import LAKE, Environment
 from tests.simulation.stage import Fault, Stage, settle
@@ -22,7 +21,7 @@ from tests.unit.compare.builder import document
 from tests.unit.usecases.scenarios import KEY, drive
 
 if TYPE_CHECKING:
-    from lakegate.functions.ports.registry import Publication
+    from lakegate.gate.registry.contract_versions import Publication
 
 
 def strict(version: str = "1.0.0", attempts: int = 3, *rows: str) -> bytes:

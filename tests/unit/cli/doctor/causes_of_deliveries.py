@@ -7,9 +7,9 @@ import json
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from lakegate.functions.adapters.rows import workload_item
-from lakegate.functions.adapters.tables import instant
-from lakegate.functions.workload import State
+from lakegate.aws.delivery_items import workload_item
+from lakegate.aws.dynamodb_table import instant
+from lakegate.gate.delivery.protocol import State
 from tests.unit.cli.doctor.causes_of_stack import Case, log
 from tests.unit.cli.stack import LAKE, LANDING
 

@@ -12,9 +12,9 @@ from botocore.exceptions import (
     ReadTimeoutError,
 )
 
-from lakegate.functions.adapters.rows import message_item
-from lakegate.functions.adapters.tables import instant
-from lakegate.functions.workload import Message
+from lakegate.aws.delivery_items import message_item
+from lakegate.aws.dynamodb_table import instant
+from lakegate.gate.ports import Message
 from tests.unit.cli.doctor.world import UUID, encrypted
 from tests.unit.cli.stack import LAKE, LANDING
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.cli import doctor
-from lakegate.cli.probes.reading import StackReader
+from lakegate.features.doctor import doctor_command
+from lakegate.features.doctor.examination import StackReader
 from tests.unit.cli.doctor.world import World, in_order
 
 if TYPE_CHECKING:
@@ -21,5 +21,5 @@ def world(lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch) -> World:
     lakegate.begin(in_order)
     made = World(lakegate)
     monkeypatch.setattr(StackReader, "_client", lambda _reader, service, region=None: made.client(service, region))
-    monkeypatch.setattr(doctor, "StackReader", partial(StackReader, now=made.now))
+    monkeypatch.setattr(doctor_command, "StackReader", partial(StackReader, now=made.now))
     return made

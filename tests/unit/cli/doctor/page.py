@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lakegate.cli.probes.causes import CAUSES
-from lakegate.cli.probes.table import ENTRANCE, PROBES
+from lakegate.features.doctor.doctor_command import ENTRANCE, PROBES
+from lakegate.features.doctor.examination import CAUSES
 
 PAGE = Path(__file__).parents[4] / "docs/doctor.md"
 END = "<!-- end -->"

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 import jmespath
 import pytest
 
-from lakegate.cli import doctor
-from lakegate.cli.probes.causes import CAUSES, CauseFinding, Level
-from lakegate.cli.probes.examination import Probe
-from lakegate.cli.probes.table import PROBES
+from lakegate.features.doctor import doctor_command
+from lakegate.features.doctor.doctor_command import PROBES
+from lakegate.features.doctor.examination import CAUSES, CauseFinding, Level, Probe
 from tests.unit.cli.doctor import causes_of_deliveries, causes_of_stack
 from tests.unit.cli.doctor.causes_of_stack import CONFIGURATION, GATEWAY, STACK, Case, private
 from tests.unit.cli.doctor.page import PAGE, generated
@@ -208,7 +207,7 @@ def test_a_probe_that_hangs_does_not_hold_up_the_others(world: World, monkeypatc
     """After the time limit it is unknown; what the others found is reported."""
     never = threading.Event()
     hanging = Probe("hanging", ("x:Y",), lambda _: wait(never))
-    monkeypatch.setattr(doctor, "PROBES", (*(each for each in PROBES if each.name == "stack"), hanging))
+    monkeypatch.setattr(doctor_command, "PROBES", (*(each for each in PROBES if each.name == "stack"), hanging))
     result = world.lakegate("doctor", "--timeout", "0.5", "--json")
     never.set()
 

@@ -10,20 +10,17 @@ from hashlib import sha256
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from lakegate.cli.dataset_export import exported
-from lakegate.cli.dataset_import import imported
-from lakegate.cli.odf_ledger import Proof
-from lakegate.cli.odf_places import FolderPlace
-from lakegate.cli.signing import signatures_by
-from lakegate.contracts.lake.block import GENESIS, BlockKind, canonical
-from lakegate.contracts.lake.block_parts import LedgerObject, LedgerSlice
-from lakegate.contracts.lake.signatures import SignedText
-from lakegate.contracts.model.policy import Policy, PublishAs
-from lakegate.contracts.plan.about import DatasetAbout, License
-from lakegate.contracts.plan.slices import SliceOrder
-from lakegate.engine.read.local import path_of
-from lakegate.functions.ports.errors import NotFound
-from lakegate.functions.ports.ledger import Head
+from lakegate.cli.datasets.verify_command import signatures_by
+from lakegate.contract.delivery_policy import Policy, PublishAs
+from lakegate.engine.read.data_source import path_of
+from lakegate.errors import NotFound
+from lakegate.features.odf.exchange.odf_export import exported
+from lakegate.features.odf.exchange.odf_import import Proof, imported
+from lakegate.features.odf.exchange.odf_repositories import FolderPlace
+from lakegate.gate.ledger.blocks import GENESIS, BlockKind, Head, LedgerObject, LedgerSlice, canonical
+from lakegate.gate.ledger.signatures import SignedText
+from lakegate.plan.dataset_about import DatasetAbout, License
+from lakegate.plan.slice_order import SliceOrder
 from tests.deliveries.delivery import plan_of
 from tests.deliveries.sliced import slices
 from tests.unit.ledger_chain import a_block
@@ -33,12 +30,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from lakegate.cli.dataset_export import Exported
-    from lakegate.cli.odf_copy import DatasetCopy
-    from lakegate.contracts.lake.block import AnyBlock
-    from lakegate.contracts.plan.plan import Plan
-    from lakegate.functions.ports.objects import Address
-    from lakegate.functions.usecases.dependencies import Dependencies
+    from lakegate.features.odf.exchange.odf_export import Exported
+    from lakegate.features.odf.exchange.odf_import import DatasetCopy
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.ledger.blocks import AnyBlock
+    from lakegate.gate.ports import Address
+    from lakegate.plan.plan import Plan
     from tests.fakes.signing import MemoryKey
 
 LINE = "shop/visits_v1"

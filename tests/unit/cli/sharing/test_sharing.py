@@ -15,15 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.cli.dataset_export import exported
-from lakegate.cli.dataset_import import imported
-from lakegate.cli.odf_ledger import Proof
-from lakegate.cli.odf_places import FolderPlace
-from lakegate.cli.odf_repositories import WebSource, place_of, source_of
-from lakegate.cli.signing import signatures_by
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.lake.records import event_id
-from lakegate.contracts.odf.metadata import OtherEvent, block_in, moment_of
+from lakegate.cli.datasets.verify_command import signatures_by
+from lakegate.errors import InputError
+from lakegate.features.odf.exchange.odf_export import exported
+from lakegate.features.odf.exchange.odf_import import Proof, imported
+from lakegate.features.odf.exchange.odf_repositories import FolderPlace, WebSource, place_of, source_of
+from lakegate.features.odf.format.metadata_chain import OtherEvent, block_in, moment_of
+from lakegate.gate.ledger.blocks import event_id
 from tests.unit.cli.sharing.shared_line import LINE, WIDER, bring, files_of, shorter_line, size_of
 from tests.unit.cli.stack import LAKE
 from tests.unit.ledger_chain import RECORD
@@ -33,8 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from lakegate.cli.odf_places import OdfHead
-    from lakegate.contracts.lake.records import Record
+    from lakegate.features.odf.exchange.odf_repositories import OdfHead
+    from lakegate.gate.ledger.blocks import Record
     from tests.fakes.signing import MemoryKey
     from tests.unit.cli.conftest import Lakegate
     from tests.unit.cli.sharing.shared_line import Lake
@@ -419,7 +417,7 @@ def test_a_server_that_sends_a_few_bytes_now_and_then_is_given_up(
     path: str, shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of the head of an answer, or of its body."""
-    monkeypatch.setattr("lakegate.cli.odf_repositories.PATIENCE", 0.5)
+    monkeypatch.setattr("lakegate.features.odf.exchange.odf_repositories.PATIENCE", 0.5)
     with served(shared) as url, pytest.raises(InputError, match=r"does not answer|is sent too slowly"):
         imported(source_of(f"{url}/{path}"), FolderPlace(tmp_path / "copy"), Proof(signatures_by(None)))
 

@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.cli.dataset_export import exported
-from lakegate.cli.dataset_import import imported
-from lakegate.cli.odf_ledger import Proof
-from lakegate.cli.odf_places import FolderPlace
-from lakegate.cli.odf_repositories import place_of
-from lakegate.cli.signing import signatures_by
-from lakegate.contracts.errors import InputError
+from lakegate.cli.datasets.verify_command import signatures_by
+from lakegate.errors import InputError
+from lakegate.features.odf.exchange.odf_export import exported
+from lakegate.features.odf.exchange.odf_import import Proof, imported
+from lakegate.features.odf.exchange.odf_repositories import FolderPlace, place_of
 from tests.unit.cli.sharing.shared_line import LINE, bring, files_of
 from tests.unit.cli.stack import LAKE
 
@@ -22,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from lakegate.cli.odf_places import OdfPlace
+    from lakegate.features.odf.exchange.odf_repositories import OdfPlace
     from tests.unit.cli.conftest import Lakegate
     from tests.unit.cli.sharing.shared_line import Lake
 

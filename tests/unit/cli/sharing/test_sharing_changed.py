@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.errors import InputError
+from lakegate.errors import InputError
 from tests.unit.cli.sharing.shared_line import bring, files_of, one
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def test_a_chain_without_end_is_refused(
     shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bound: str, most: int
 ) -> None:
     """A repository can send blocks for ever: their number and their bytes have a bound."""
-    monkeypatch.setattr(f"lakegate.cli.odf_dataset.{bound}", most)
+    monkeypatch.setattr(f"lakegate.features.odf.exchange.odf_repositories.{bound}", most)
     with pytest.raises(InputError, match=r"the chain has more than|has the number 16: no more than 10 are read"):
         bring(shared, tmp_path / "copy")
     assert files_of(tmp_path / "copy") == {}

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from typer.testing import CliRunner
 
-from lakegate.cli.dataset_import import imported
+from lakegate.cli.datasets.verify_command import signatures_by
 from lakegate.cli.main import app
-from lakegate.cli.odf_ledger import Proof
-from lakegate.cli.odf_places import FolderPlace
-from lakegate.cli.signing import signatures_by
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.odf.metadata import SetAttachments, block_in
+from lakegate.errors import InputError
+from lakegate.features.odf.exchange.odf_import import Proof, imported
+from lakegate.features.odf.exchange.odf_repositories import FolderPlace
+from lakegate.features.odf.format.metadata_chain import SetAttachments, block_in
 from tests.unit.cli.sharing.shared_line import LINE, WIDER, bring, one, shorter_line, size_of
 from tests.unit.signing import FORGER, ONE
 
@@ -35,13 +34,13 @@ def run(*words: object, code: int = 0) -> str:
 
 def test_what_the_commands_print(made: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """For people and for machines."""
-    monkeypatch.setattr("lakegate.cli.dataset_export.line_named", lambda _, name: name)
+    monkeypatch.setattr("lakegate.gate.datasets.dataset_names.line_named", lambda _, name: name)
 
     @contextmanager
     def opened(*_: object, **__: object) -> Iterator[Any]:
         yield SimpleNamespace(dependencies=lambda: made.dependencies)
 
-    monkeypatch.setattr("lakegate.cli.dataset_export.opened", opened)
+    monkeypatch.setattr("lakegate.aws.open_stack.opened", opened)
     shared, copy = tmp_path / "shared", tmp_path / "copy"
     exported_text = run("export", LINE, shared)
     head, key = (shared / "refs/head").read_text(), tmp_path / "key.pem"

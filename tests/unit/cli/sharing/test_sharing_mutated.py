@@ -12,10 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.cli.dataset_verify import verify_dataset
-from lakegate.cli.odf_ledger import Proof
-from lakegate.cli.signing import signatures_by
-from lakegate.contracts.errors import InputError
+from lakegate.cli.datasets.verify_command import signatures_by
+from lakegate.errors import InputError
+from lakegate.features.odf.exchange.odf_import import Proof, verify_dataset
 from tests.reference.sampling import sampled
 from tests.unit.cli.sharing.shared_line import Lake, files_of
 from tests.unit.signing import ONE

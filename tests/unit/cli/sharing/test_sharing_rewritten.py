@@ -8,19 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.cli.dataset_import import imported
-from lakegate.cli.dataset_verify import BROKEN, verify_dataset
-from lakegate.cli.odf_copy import in_words
-from lakegate.cli.odf_ledger import Proof
-from lakegate.cli.odf_places import FolderPlace
-from lakegate.cli.signing import signatures_by
-from lakegate.contracts.convert.chain_odf import odf_blocks
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.lake.block import Block, canonical, from_json
-from lakegate.contracts.lake.signatures import SignedText
-from lakegate.contracts.odf.block_writing import block_bytes
-from lakegate.contracts.odf.columns import COMMON
-from lakegate.contracts.odf.metadata import (
+from lakegate.cli.datasets.verify_command import signatures_by
+from lakegate.errors import InputError
+from lakegate.features.odf.exchange.odf_export import odf_blocks
+from lakegate.features.odf.exchange.odf_import import BROKEN, Proof, imported, in_words, verify_dataset
+from lakegate.features.odf.exchange.odf_repositories import FolderPlace
+from lakegate.features.odf.format.logical_hash import COMMON
+from lakegate.features.odf.format.metadata_chain import (
     AddData,
     MetadataBlock,
     Moment,
@@ -28,12 +22,15 @@ from lakegate.contracts.odf.metadata import (
     Seed,
     SetAttachments,
     SetDataSchema,
+    block_bytes,
     block_hash,
     block_in,
 )
-from lakegate.contracts.odf.points import point_of
-from lakegate.contracts.plan.plan import Plan
-from lakegate.engine.slices.fields import plan_fields
+from lakegate.features.odf.format.odf_names import point_of
+from lakegate.features.odf.slices.slice_writer import plan_fields
+from lakegate.gate.ledger.blocks import Block, canonical, from_json
+from lakegate.gate.ledger.signatures import SignedText
+from lakegate.plan.plan import Plan
 from tests.unit.cli.sharing.shared_line import LINE, WIDER, a_line, files_of
 from tests.unit.ledger_chain import RECORD
 from tests.unit.signing import FORGER, ONE

@@ -16,8 +16,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from lakegate.contracts.errors import InputError
-from lakegate.engine.digest.logical import LogicalHash
+from lakegate.errors import InputError
+from lakegate.features.odf.format.logical_hash import LogicalHash
 from tests.reference.sampling import sampled
 from tests.unit.engine.digest.tables import TYPES, tables
 from tests.unit.engine.digest.vectors import VECTORS, by_the_crate

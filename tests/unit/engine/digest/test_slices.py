@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.contracts.errors import InputError
-from lakegate.engine.digest.slices import OPERATIONS, SliceStatistics, statistics_of
+from lakegate.errors import InputError
+from lakegate.features.odf.format.logical_hash import OPERATIONS, SliceStatistics, statistics_of
 from tests.reference.sampling import sampled
 
 NOW = datetime(2026, 11, 23, 1, 20, tzinfo=UTC)

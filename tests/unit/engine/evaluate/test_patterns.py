@@ -11,14 +11,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lakegate.contracts.compile.rules.javadates import PARTS, compile_java_format
-from lakegate.contracts.compile.rules.patterns import like, rewritten, translate
-from lakegate.contracts.compile.rules.strftime import compile_format
-from lakegate.contracts.compile.rules.textforms import TEXT_FORMS
-from lakegate.contracts.errors import ContractError
-from lakegate.contracts.model.contract import Origin, Rule
-from lakegate.engine.evaluate.forms import FormPattern
-from lakegate.engine.evaluate.patterns import Search, searches_of, sql
+from lakegate.contract.contract_model import Origin, Rule
+from lakegate.engine.evaluate.pattern_search import FormPattern, Search, searches_of, sql
+from lakegate.errors import ContractError
+from lakegate.patterns.date_formats import PARTS, compile_format, compile_java_format
+from lakegate.patterns.ecma_patterns import like, rewritten, translate
+from lakegate.rules.field_constraints import TEXT_FORMS
 from tests.deliveries.database import connection
 from tests.reference.cases import good_cases
 from tests.reference.sampling import sampled

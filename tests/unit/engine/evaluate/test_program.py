@@ -8,23 +8,23 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contracts.compile.dataset import compile_plan
-from lakegate.contracts.model.contract import Contract, Dataset, Field, Origin
-from lakegate.contracts.model.storage import Format, Storage
-from lakegate.contracts.model.types import LogicalType
-from lakegate.contracts.plan.check import NONE, Check, Tier, Unit
-from lakegate.contracts.plan.metrics import Metric
-from lakegate.contracts.plan.predicate import Compare, Relation
-from lakegate.engine.evaluate.program import program
-from lakegate.engine.read.chunk import Expression
+from lakegate.contract.contract_model import Contract, Dataset, Field, Origin
+from lakegate.contract.file_formats import Format, Storage
+from lakegate.contract.logical_types import LogicalType
+from lakegate.engine.evaluate.predicate_sql import program
+from lakegate.engine.read.data_source import Expression
+from lakegate.plan.check import NONE, Check, Tier, Unit
+from lakegate.plan.metrics import Metric
+from lakegate.plan.predicates import Compare, Relation
+from lakegate.rules.compile_plan import compile_plan
 from tests.deliveries.delivery import plan_of, rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import FrameType
 
-    from lakegate.contracts.model.contract import Rule
-    from lakegate.engine.evaluate.program import Program
+    from lakegate.contract.contract_model import Rule
+    from lakegate.engine.evaluate.predicate_sql import Program
 
 FIELDS = {"count": "integer", "sum": "integer", "share": "number", "price": "decimal", "name": "string"}
 

@@ -15,21 +15,21 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.contracts.judge.answers import FAILED, REFUSED, SEVERAL_ROWS, TOO_LARGE, TOO_SLOW
-from lakegate.contracts.plan.result import Measured
-from lakegate.engine.measure.tables import database
-from lakegate.engine.query import lock, queries
-from lakegate.engine.query.queries import QueryTables
+from lakegate.engine import duckdb_guard, duckdb_queries
+from lakegate.engine.duckdb_queries import QueryTables
+from lakegate.engine.measure.duckdb_tables import database
+from lakegate.plan.result import Measured
+from lakegate.verdict.measured_values import FAILED, REFUSED, SEVERAL_ROWS, TOO_LARGE, TOO_SLOW
 from tests.reference.queries import TYPES
 from tests.reference.queries import run as run_reference
 from tests.reference.sampling import sampled
 from tests.spark.test_queries import QUERIES, ROWS, plan_of_queries, rows
 
 if TYPE_CHECKING:
-    from lakegate.contracts.plan.check import Check
-    from lakegate.contracts.plan.plan import Plan
-    from lakegate.contracts.plan.result import Measurement
-    from lakegate.engine.query.queries import Accepted
+    from lakegate.engine.duckdb_queries import Accepted
+    from lakegate.plan.check import Check
+    from lakegate.plan.plan import Plan
+    from lakegate.plan.result import Measurement
 
 NOW = "2026-07-01T00:00:00Z"
 
@@ -38,7 +38,7 @@ def answer_all(
     connection: duckdb.DuckDBPyConnection, checks: tuple[Check, ...], tables: QueryTables, limit: float | None = None
 ) -> tuple[Measurement, ...]:
     """The measurements of the answers."""
-    return tuple(each.measurement for each in queries.answer_queries(connection, checks, tables, limit))
+    return tuple(each.measurement for each in duckdb_queries.answer_queries(connection, checks, tables, limit))
 
 
 def nothing_accepted(line: str, _columns: object) -> str:
@@ -432,7 +432,7 @@ def test_a_query_has_its_time_and_the_others_have_theirs() -> None:
 
 def test_a_query_may_spill_as_much_as_the_data_allows(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A query that builds rows without end, as by a key that is none, is that rule's error; the disk is not filled."""
-    monkeypatch.setattr(lock, "SPILL", 1 << 20)
+    monkeypatch.setattr(duckdb_guard, "SPILL", 1 << 20)
     pairs = "SELECT a.id, b.status, a.total FROM orders a JOIN orders b ON a.paid = b.paid"
     large = f"SELECT count(*) FROM ({pairs} GROUP BY a.id, b.status, a.total) q"  # noqa: S608 - of the test
     plan = plan_of_queries(large, "SELECT count(*) FROM orders")

@@ -13,12 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.contracts.compile.sql.refusal import RefusedError, UntranslatedError
-from lakegate.contracts.model.types import LogicalType
-from lakegate.contracts.plan.query import Query, QueryColumn, QueryRelation
-from lakegate.engine.query.guard import FUNCTIONS, KINDS, NODES, unsafe
-from lakegate.engine.query.reader import to_duckdb
-from lakegate.engine.query.value import TYPES, UnreadError
+from lakegate.contract.logical_types import LogicalType
+from lakegate.engine.duckdb_guard import FUNCTIONS, KINDS, NODES, unsafe
+from lakegate.plan.check import Query, QueryColumn, QueryRelation
+from lakegate.sql.duckdb_sql import TYPES, UnreadError, to_duckdb
+from lakegate.sql.typed_sql import RefusedError, UntranslatedError
 from tests.reference.cases import good_cases
 from tests.reference.queries import in_utc
 from tests.reference.sampling import sampled

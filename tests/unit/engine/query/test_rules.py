@@ -7,25 +7,25 @@ from typing import TYPE_CHECKING
 import duckdb
 import pytest
 
-from lakegate.contracts.compile.dataset import compile_plan
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.judge.answers import UNREAD, lacking, seconds_each
-from lakegate.contracts.model.contract import Contract, Dataset, Field, Origin, Rule
-from lakegate.contracts.model.storage import Csv
-from lakegate.contracts.model.types import LogicalType
-from lakegate.contracts.plan.metrics import Metric
-from lakegate.contracts.plan.request import AcceptedPart, Reference
-from lakegate.contracts.plan.result import Measured, Measurement
-from lakegate.engine.query import queries
-from lakegate.engine.query.queries import QueryTables
+from lakegate.contract.contract_model import Contract, Dataset, Field, Origin, Rule
+from lakegate.contract.file_formats import Csv
+from lakegate.contract.logical_types import LogicalType
+from lakegate.engine import duckdb_queries
+from lakegate.engine.duckdb_queries import QueryTables
+from lakegate.errors import InputError
+from lakegate.plan.metrics import Metric
+from lakegate.plan.request import AcceptedPart, Reference
+from lakegate.plan.result import Measured, Measurement
+from lakegate.rules.compile_plan import compile_plan
+from lakegate.verdict.measured_values import UNREAD, lacking, seconds_each
 from tests.reference.cases import Case, good_cases
 from tests.reference.evaluator import measure
 from tests.unit.engine.query.test_queries import NOW, answer_all, answers, judged, nothing_accepted
 
 if TYPE_CHECKING:
-    from lakegate.contracts.plan.plan import Plan
-    from lakegate.contracts.plan.query import QueryColumn
-    from lakegate.engine.query.queries import Accepted
+    from lakegate.engine.duckdb_queries import Accepted
+    from lakegate.plan.check import QueryColumn
+    from lakegate.plan.plan import Plan
 
 QUERY_METRICS = (Metric.ANSWER, Metric.UNMATCHED_ROWS)
 CASES = [case for case in good_cases() if any(check.query for check in case.plan.checks)]
@@ -135,7 +135,7 @@ def test_rows_without_a_match_are_listed(limit: int, rows: tuple[int, ...]) -> N
 
     tables = QueryTables(plan, NOW, "judged", accepted, (Reference(ORDERS, 0, (PART,)),))
 
-    assert queries.answer_queries(database, plan.checks, tables, rows=limit)[-1].rows == rows
+    assert duckdb_queries.answer_queries(database, plan.checks, tables, rows=limit)[-1].rows == rows
 
 
 def test_where_nothing_was_accepted_the_check_is_named() -> None:

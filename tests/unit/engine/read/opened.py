@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from lakegate.contracts.plan.request import StagedPart
-from lakegate.engine.read.local import LocalStore
-from lakegate.engine.read.open import open_source
+from lakegate.engine.read.data_source import LocalStore
+from lakegate.engine.read.open_delivery import open_source
+from lakegate.plan.request import StagedPart
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import pyarrow as pa
 
-    from lakegate.contracts.plan.plan import Plan
-    from lakegate.engine.read.chunk import Chunk, Level, Share, Source
+    from lakegate.engine.read.data_source import Chunk, Level, Share, Source
+    from lakegate.plan.plan import Plan
 
 Row = dict[str, Any]
 DATABASE = duckdb.connect(config={"threads": 1})

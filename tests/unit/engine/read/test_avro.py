@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from lakegate.contracts.door.file_signatures import UnreadableError
-from lakegate.contracts.model.storage import Format, Storage
-from lakegate.engine.read import avro_columns
+from lakegate.admission.file_signatures import UnreadableError
+from lakegate.contract.file_formats import Format, Storage
+from lakegate.engine.read import avro
 from tests.deliveries.avro import SYNC, container, long, text, write_avro
 from tests.deliveries.delivery import plan_of
 from tests.unit.engine.read.opened import Read, opened, read
@@ -173,8 +173,8 @@ def test_digits_that_no_decimal_has_are_refused(tmp_path: Path) -> None:
 
 def test_elements_without_bytes_are_a_bomb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A few bytes may declare a list of a billion nulls."""
-    monkeypatch.setattr("lakegate.engine.read.avro_nested.MAX_EMPTY", 1000)
-    assert avro_columns.MAX_EMPTY == 1 << 20
+    monkeypatch.setattr("lakegate.engine.read.avro.MAX_EMPTY", 1000)
+    assert avro.MAX_EMPTY == 1 << 20
     items = {"type": "array", "items": "null"}
 
     assert len(read_one(tmp_path, "string", items, long(1000) + long(0)).rows) == 1

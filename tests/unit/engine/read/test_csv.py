@@ -14,28 +14,27 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import lakegate.engine.read.csv as csv_source
-from lakegate.contracts.compile.dataset import compile_plan
-from lakegate.contracts.model.contract import Contract, Dataset, Field, Origin
-from lakegate.contracts.model.storage import Csv, NullWords
-from lakegate.contracts.model.types import LogicalType
-from lakegate.contracts.plan.request import StagedPart
-from lakegate.engine.read.bounds import LONGEST_RECORD
+from lakegate.contract.contract_model import Contract, Dataset, Field, Origin
+from lakegate.contract.file_formats import Csv, NullWords
+from lakegate.contract.logical_types import LogicalType
+from lakegate.engine.read.compression import LONGEST_RECORD, record_ends
 from lakegate.engine.read.csv import open_csv
-from lakegate.engine.read.csv_records import record_ends
+from lakegate.plan.request import StagedPart
+from lakegate.rules.compile_plan import compile_plan
 from tests.deliveries.delivery import plan_of
 from tests.reference.lexical import parse, separated
 from tests.unit.engine.read.opened import read
 
 if TYPE_CHECKING:
-    from lakegate.contracts.plan.plan import Plan
-    from lakegate.engine.read.chunk import Malformed
+    from lakegate.engine.read.data_source import Malformed
+    from lakegate.plan.plan import Plan
 
 Record = tuple[int, list[str | None]]
 """The line of a record, from 0, and its texts."""
 
 
 class Memory:
-    """One object in memory (`lakegate.engine.read.chunk.Store`)."""
+    """One object in memory (`lakegate.engine.read.data_source.Store`)."""
 
     def __init__(self, content: bytes) -> None:
         self.content = content

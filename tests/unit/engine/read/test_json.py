@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.contracts.door.file_signatures import UnreadableError
-from lakegate.contracts.model.storage import Compression, Format, Storage
-from lakegate.engine.read import json as reader
-from lakegate.engine.read.json_flat import learned
+from lakegate.admission.file_signatures import UnreadableError
+from lakegate.contract.file_formats import Compression, Format, Storage
+from lakegate.engine.read import json as json_module
+from lakegate.engine.read.json import SHARE_BYTES, learned
 from tests.deliveries.delivery import plan_of
 from tests.deliveries.written import packed
 from tests.unit.engine.read.opened import opened, read, read_all
@@ -22,7 +22,7 @@ from tests.unit.test_nested_fields import nested_plan
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from lakegate.contracts.plan.plan import Plan
+    from lakegate.plan.plan import Plan
 
 FIELDS = {"id": "integer", "name": "string", "ok": "boolean", "share": "number"}
 LINES = [
@@ -89,11 +89,11 @@ def test_a_line_is_read_by_the_share_in_which_it_begins(
     codec: Compression, share: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Wherever an object is cut, however little is read at a time: the same records, each line once."""
-    monkeypatch.setattr(reader, "SHARE_BYTES", share)
+    monkeypatch.setattr(json_module, "SHARE_BYTES", share)
     for piece in (1, 64, 4096):
         for end in (b"", b"\n"):
-            monkeypatch.setattr("lakegate.engine.read.streams.PIECE", piece)
-            monkeypatch.setattr("lakegate.engine.read.blocks._FIRST_STEP", piece)
+            monkeypatch.setattr("lakegate.engine.read.compression.PIECE", piece)
+            monkeypatch.setattr("lakegate.engine.read.compression._FIRST_STEP", piece)
             content = packed(b"\n".join(LINES) + end, codec)
             found = read(plan(codec), tmp_path, content)
 
@@ -109,12 +109,12 @@ def test_objects_of_a_delivery_are_read_one_after_the_other(tmp_path: Path) -> N
     assert (found.rows, found.lines) == ([(0, 0), (1, 0)], {0: 1, 1: 1})
 
 
-@pytest.mark.parametrize("share", [1 << 16, reader.SHARE_BYTES])
+@pytest.mark.parametrize("share", [1 << 16, SHARE_BYTES])
 def test_a_line_that_is_no_record_of_anyone_ends_the_reading(
     share: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """More than 1 MiB is a malformed record, 16 MiB are an unreadable file, unless it is packed."""
-    monkeypatch.setattr(reader, "SHARE_BYTES", share)
+    monkeypatch.setattr(json_module, "SHARE_BYTES", share)
     long = b'{"id": 1, "name": "%s"}\n'
     found = read(plan(), tmp_path, b'{"id": 1}\n' + long % (b"x" * (1 << 20)) + b'{"id": 2}\n')
 
@@ -194,7 +194,7 @@ def test_the_short_way_gives_the_answers_of_the_long_one(
     usual = b'{"id": 1, "name": "x", "ok": true, "share": 1.5, "more": 1}'
     content = b"\n".join(usual if chance.random() > odd else random_line(chance) for _ in range(200))
     short = read_all(plan(), opened(plan(), tmp_path, content))
-    monkeypatch.setattr(reader, "learned", lambda *_: None)
+    monkeypatch.setattr(json_module, "learned", lambda *_: None)
 
     assert read_all(plan(), opened(plan(), tmp_path, content)) == short
 
@@ -228,7 +228,7 @@ def test_a_chunk_has_few_cells_however_little_its_records_hold(
     form: Format, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Absent fields and elements count: a chunk ends before it has many of them, or after the record that has them."""
-    monkeypatch.setattr(reader, "MAX_CELLS", 60)
+    monkeypatch.setattr(json_module, "MAX_CELLS", 60)
     empty, many = b'{"id": 1}', b'{"items": [' + b",".join([b"{}"] * 30) + b"]}"
     records = [empty, b"{}", many, many, *[b"{}"] * 90, many]
     content = b"\n".join(records) if form is Format.JSONL else b"[" + b",".join(records) + b"]"

@@ -10,13 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.contracts.lint.examine import read
-from lakegate.contracts.plan.plan import Shape
-from lakegate.engine.read.bounds import LONGEST_RECORD
-from lakegate.engine.read.elements import repeats, sizes
-from lakegate.engine.read.json_rows import MAX_EXTRA, OBJECT, RowReader, levels
-from lakegate.engine.read.json_text import MalformedError, NumberText, parsed
-from lakegate.engine.type.arrow import physical
+from lakegate.contract.contract_model import Shape
+from lakegate.engine.read.compression import LONGEST_RECORD
+from lakegate.engine.read.json import MAX_EXTRA, OBJECT, MalformedError, NumberText, RowReader, levels, parsed
+from lakegate.engine.read.stored_columns import repeats, sizes
+from lakegate.engine.read.stored_types import physical
+from lakegate.lints.linter import read
 from tests.reference.cases import only_plan
 from tests.reference.truths import size, unrepeated
 from tests.unit.test_nested_fields import nested_plan

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 
-from lakegate.contracts.model.storage import Format, Storage
+from lakegate.contract.file_formats import Format, Storage
 from tests.deliveries.delivery import plan_of
 from tests.deliveries.written import as_parquet
 from tests.unit.engine.read.opened import read

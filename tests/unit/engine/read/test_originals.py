@@ -6,7 +6,7 @@ import gzip
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from lakegate.contracts.model.storage import Compression, Csv, Format, Storage
+from lakegate.contract.file_formats import Compression, Csv, Format, Storage
 from tests.deliveries.delivery import plan_of
 from tests.unit.engine.read.opened import opened
 

@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 
-from lakegate.contracts.door.file_signatures import UnreadableError
-from lakegate.contracts.judge.drift import SchemaDifference, differences
-from lakegate.contracts.model.storage import Csv, Format, Storage
-from lakegate.contracts.plan.result import Columns, IncompatibleType
-from lakegate.engine.read.addressed import AddressedFile
-from lakegate.engine.read.local import LocalStore
-from lakegate.engine.read.presence import OTHER_KIND, columns_in
+from lakegate.admission.file_signatures import UnreadableError
+from lakegate.contract.file_formats import Csv, Format, Storage
+from lakegate.engine.read.data_source import AddressedFile, LocalStore
+from lakegate.features.drift.schema_drift import OTHER_KIND, SchemaDifference, columns_in, differences
+from lakegate.plan.result import Columns, IncompatibleType
 from tests.deliveries.delivery import plan_of, rule
 from tests.deliveries.written import STORAGES, written
 from tests.engine.formats import KINDS, NESTED, ROWS, nested_plan
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import BinaryIO
 
-    from lakegate.contracts.plan.plan import Plan
+    from lakegate.plan.plan import Plan
 
 TABLES = (Format.PARQUET, Format.ORC, Format.AVRO)
 JSONS = [each for each in STORAGES if each.format in {Format.JSON, Format.JSONL}]

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 
-from lakegate.contracts.door.file_signatures import UnreadableError
-from lakegate.contracts.errors import InputError
-from lakegate.contracts.model.storage import Compression, Format, Storage
-from lakegate.contracts.plan.request import StagedPart
-from lakegate.engine.read.local import LocalStore
-from lakegate.engine.read.open import open_source
+from lakegate.admission.file_signatures import UnreadableError
+from lakegate.contract.file_formats import Compression, Format, Storage
+from lakegate.engine.read.data_source import LocalStore
+from lakegate.engine.read.open_delivery import open_source
+from lakegate.errors import InputError
+from lakegate.plan.request import StagedPart
 from tests.deliveries.delivery import plan_of
 from tests.deliveries.refusal import refusal_of
 from tests.deliveries.refused import BAD, BOMBS, CODES, FIELDS, MALFORMED, MIXED, PACKED, PIECES, WRONG_CODEC
@@ -24,7 +24,7 @@ from tests.unit.engine.read.opened import opened, read
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from lakegate.contracts.plan.plan import Plan
+    from lakegate.plan.plan import Plan
 
 
 def plan(storage: Storage) -> Plan:

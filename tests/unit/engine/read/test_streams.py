@@ -14,11 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.contracts.door.file_signatures import UnreadableError
-from lakegate.contracts.model.storage import Compression
-from lakegate.engine.read import bounds
-from lakegate.engine.read.bounds import BROKEN
-from lakegate.engine.read.streams import elements, unpacked
+from lakegate.admission.file_signatures import UnreadableError
+from lakegate.contract.file_formats import Compression
+from lakegate.engine.read import compression
+from lakegate.engine.read.compression import BROKEN, elements, unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -75,7 +74,7 @@ def test_a_damaged_file_is_never_read_as_a_shorter_one(codec: Compression, flaw:
 @pytest.mark.parametrize("codec", PACKED)
 def test_a_bomb_is_noticed_in_bounded_memory(codec: Compression, monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond its bounds a file is not unpacked further, and no more than pieces of it are in memory."""
-    monkeypatch.setattr("lakegate.engine.read.streams.GRACE", 4 << 20)
+    monkeypatch.setattr("lakegate.engine.read.compression.GRACE", 4 << 20)
     bomb = PACK[codec](bytes(64 << 20))
     tracemalloc.start()
     code = broken(bomb, codec)
@@ -88,10 +87,10 @@ def test_a_bomb_is_noticed_in_bounded_memory(codec: Compression, monkeypatch: py
 
 def test_a_file_beyond_every_bound_is_refused_whatever_its_ratio(monkeypatch: pytest.MonkeyPatch) -> None:
     """There is an absolute bound too."""
-    monkeypatch.setattr("lakegate.engine.read.streams.MAX_UNPACKED", len(TEXT) - 1)
+    monkeypatch.setattr("lakegate.engine.read.compression.MAX_UNPACKED", len(TEXT) - 1)
 
     assert broken(gzip.compress(TEXT, 0), Compression.GZIP) == "bomb"
-    assert bounds.MAX_UNPACKED == 64 << 30
+    assert compression.MAX_UNPACKED == 64 << 30
 
 
 def pieces_of(content: bytes, size: int) -> Iterable[tuple[bytes, int]]:

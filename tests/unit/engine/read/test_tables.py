@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from lakegate.contracts.door.file_signatures import UnreadableError
-from lakegate.contracts.errors import SetUpError
-from lakegate.contracts.lint.examine import read as contract_of
-from lakegate.contracts.model.policy import OnReject, Policy
-from lakegate.contracts.model.storage import Format, Storage
-from lakegate.contracts.plan.result import Columns, IncompatibleType
-from lakegate.engine.read import arrow_tables, avro, avro_blocks, tables
-from lakegate.engine.read.bounds import unreadable
-from lakegate.engine.read.elements import count_inside
+from lakegate.admission.file_signatures import UnreadableError
+from lakegate.contract.delivery_policy import OnReject, Policy
+from lakegate.contract.file_formats import Format, Storage
+from lakegate.engine.read import avro, parquet_orc, stored_columns
+from lakegate.engine.read.compression import unreadable
+from lakegate.engine.read.stored_columns import count_inside
+from lakegate.errors import SetUpError
+from lakegate.lints.linter import read as contract_of
+from lakegate.plan.result import Columns, IncompatibleType
 from tests.deliveries.delivery import plan_of
 from tests.deliveries.written import as_parquet, written
 from tests.engine.formats import FIELDS, KINDS, NESTED, ROWS, TABLE, nested_plan
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from lakegate.contracts.plan.plan import Plan
+    from lakegate.plan.plan import Plan
 
 CODES_OF_NESTED = "codes: {type: array, items: {type: long, maximum: 9}}"
 FORMATS = [Format.PARQUET, Format.ORC, Format.AVRO]
@@ -148,11 +148,11 @@ def test_an_old_arrow_is_no_fault_of_the_file(tmp_path: Path, monkeypatch: pytes
         raise unreadable("inside")
         yield
 
-    monkeypatch.setattr(arrow_tables, "_bounded", refused)
-    monkeypatch.setattr(arrow_tables.pa, "__version__", "25.0.1")
+    monkeypatch.setattr(parquet_orc, "_bounded", refused)
+    monkeypatch.setattr(parquet_orc.pa, "__version__", "25.0.1")
     with pytest.raises(SetUpError, match="pyarrow 26 or newer reads lists of a fixed size"):
         read(nested_plan(Storage(Format.PARQUET)), tmp_path, as_parquet(table))
-    monkeypatch.setattr(arrow_tables.pa, "__version__", "26.0.1")
+    monkeypatch.setattr(parquet_orc.pa, "__version__", "26.0.1")
     with pytest.raises(UnreadableError):
         read(nested_plan(Storage(Format.PARQUET)), tmp_path, as_parquet(table))
 
@@ -171,7 +171,7 @@ def test_a_record_with_too_many_elements_is_malformed(
     form: Format, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Counted with its row, and its elements are not measured; those of its neighbours are, some rows at a time."""
-    monkeypatch.setattr(tables, "MAX_INSIDE", 4)
+    monkeypatch.setattr(stored_columns, "MAX_INSIDE", 4)
     codes = [[1, 2], [3, 4, 5, 6], [1, 2, 3, 4, 5], None, [], [7], [8, 9, 10], [11]]
     table = pa.table({"id": list(range(8)), "codes": pa.array(codes, pa.list_(pa.int64()))})
     found = read(nested_plan(Storage(form)), tmp_path, written(table, Storage(form)))
@@ -197,8 +197,8 @@ def test_values_inside_are_counted_at_every_level() -> None:
 @pytest.mark.parametrize("form", FORMATS)
 def test_shares_are_read_by_themselves(form: Format, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Row groups, stripes and blocks: each row once, in any process."""
-    monkeypatch.setattr(arrow_tables, "SHARE_ROWS", 70)
-    monkeypatch.setattr(avro_blocks, "SHARE_BYTES", 100)
+    monkeypatch.setattr(parquet_orc, "SHARE_ROWS", 70)
+    monkeypatch.setattr(avro, "SHARE_BYTES", 100)
     monkeypatch.setattr(avro, "ROWS", 30)
     table = pa.table({"id": list(range(200)), "name": [f"n{at}" for at in range(200)]})
     content = {
@@ -240,7 +240,7 @@ def test_all_columns_are_read_where_rows_are_written_again(tmp_path: Path) -> No
 
 def test_no_text_makes_the_memory_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A dictionary's text is written out some MiB at a time."""
-    monkeypatch.setattr(arrow_tables, "MAX_AT_ONCE", 100_000)
+    monkeypatch.setattr(parquet_orc, "MAX_AT_ONCE", 100_000)
     column = pa.array(["x" * 10_000] * 100).dictionary_encode()
     source = opened(plan(Format.PARQUET, name="string"), tmp_path, as_parquet(pa.table({"name": column})))
     sizes = [chunk.records.nbytes for share in source.shares for chunk in source.chunks(share)]

@@ -9,12 +9,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from lakegate.contracts.door.file_signatures import UnreadableError
-from lakegate.contracts.model.types import LogicalType
-from lakegate.contracts.plan.plan import PlanField, Shape
-from lakegate.engine.read.avro_blocks import blocks_of, described, header_of
-from lakegate.engine.type import arrow, avro_types
-from lakegate.engine.type.physical import Kind, Physical, holds
+from lakegate.admission.file_signatures import UnreadableError
+from lakegate.contract.contract_model import Shape
+from lakegate.contract.logical_types import LogicalType
+from lakegate.engine.read import avro, stored_types
+from lakegate.engine.read.avro import blocks_of, described, header_of
+from lakegate.engine.read.stored_types import Kind, Physical, holds
+from lakegate.plan.plan import PlanField
 from tests.deliveries.avro import SYNC, container, long, write_avro
 from tests.deliveries.refusal import refusal_of
 
@@ -61,8 +62,8 @@ DECIMALS = [
 @pytest.mark.parametrize(("kind", "expected", "type_"), ARROW, ids=str)
 def test_every_type_of_arrow_has_a_kind(kind: pa.DataType, expected: Kind, type_: pa.DataType) -> None:
     """And a canonical form of exactly one type, nulls kept."""
-    found = arrow.physical(kind)
-    array = arrow.canonical(pa.nulls(2, kind), found)
+    found = stored_types.physical(kind)
+    array = stored_types.canonical(pa.nulls(2, kind), found)
 
     assert (found.kind, array.type, array.null_count) == (expected, type_, 2)
 
@@ -74,7 +75,7 @@ def test_decimals_keep_every_digit(array: pa.Array) -> None:
 
 
 def canonical(array: pa.Array) -> list[Any]:
-    found: list[Any] = arrow.canonical(array, arrow.physical(array.type)).to_pylist()
+    found: list[Any] = stored_types.canonical(array, stored_types.physical(array.type)).to_pylist()
     return found
 
 
@@ -158,7 +159,7 @@ AVRO: list[tuple[object, Kind]] = [
 @pytest.mark.parametrize(("schema", "expected"), AVRO, ids=str)
 def test_every_type_of_avro_has_a_kind(schema: object, expected: Kind) -> None:
     """Unions with null have the type of the other member; logical types have their own kinds."""
-    assert expected is avro_types.physical(schema).kind
+    assert expected is avro.physical(schema).kind
 
 
 INNER = {"type": "record", "name": "i", "namespace": "n", "fields": [{"name": "x", "type": "int"}]}
@@ -167,7 +168,7 @@ INNER = {"type": "record", "name": "i", "namespace": "n", "fields": [{"name": "x
 def test_named_types_of_avro_are_known_below() -> None:
     """By their name, and by their whole name."""
     fields = [{"name": "a", "type": INNER}, {"name": "b", "type": "n.i"}, {"name": "c", "type": ["null", "i"]}]
-    found = avro_types.physical({"type": "record", "name": "r", "fields": fields})
+    found = avro.physical({"type": "record", "name": "r", "fields": fields})
 
     assert [part.kind for _, part in found.parts] == [Kind.RECORD] * 3
     assert [leaf.kind for leaf in found.leaves()] == [Kind.WHOLE] * 3
@@ -188,7 +189,7 @@ def test_named_types_of_avro_are_known_below() -> None:
 def test_what_is_no_schema_is_refused(schema: object) -> None:
     """Unknown names, and types that lead back to themselves."""
     with pytest.raises(UnreadableError) as caught:
-        avro_types.physical(schema)
+        avro.physical(schema)
 
     assert caught.value.finding.code == "schema"
 

@@ -9,9 +9,9 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from lakegate.contracts.model.types import GRAMMARS, LogicalType
-from lakegate.contracts.plan.plan import PlanField
-from lakegate.engine.type.values import LONGEST_PLAIN, PLAIN, typed_value
+from lakegate.contract.logical_types import GRAMMARS, LogicalType
+from lakegate.engine.evaluate.typed_values import LONGEST_PLAIN, PLAIN, typed_value
+from lakegate.plan.plan import PlanField
 
 LONGEST_OF_ALL = 5
 """Up to so many characters every text is tried, of one character for each kind of digit."""

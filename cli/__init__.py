@@ -1,1 +1,0 @@
-"""The lakegate command, a second door to the same use cases."""

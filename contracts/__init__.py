@@ -1,1 +1,0 @@
-"""The meaning of a data contract: documents in, plans and decisions out. Pure: no clock, no environment, no I/O."""

@@ -1,1 +1,0 @@
-"""Regular expressions of plans: their syntax tree, the cost of matching them, and the engine that bounds this cost."""

@@ -1,1 +1,0 @@
-"""Drafts a contract document from the profile of a delivery (decision 105)."""

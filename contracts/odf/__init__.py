@@ -1,1 +1,0 @@
-"""Open Data Fabric (ODF): its hashes and names as texts."""

@@ -1,1 +1,0 @@
-"""The report of a judged delivery: one HTML file for people who were not there."""

@@ -1,1 +1,0 @@
-"""Evaluating: predicates of a plan as SQL of DuckDB, made of generated names and literals alone."""

@@ -1,1 +1,0 @@
-"""Explaining: failing rows as samples, masked unless the field is public."""

@@ -1,1 +1,0 @@
-"""Measuring: partial aggregates of chunks, merged into the metrics of checks."""

@@ -1,1 +1,0 @@
-"""Slices of Open Data Fabric: accepted rows as Parquet, with offsets, operations and times."""

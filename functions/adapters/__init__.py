@@ -1,1 +1,0 @@
-"""The ports as AWS has them, through boto3."""

@@ -1,0 +1,83 @@
+"""The Lambda behind the HTTP API."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from aws_lambda_powertools.metrics import MetricUnit
+
+from lakegate.aws.lambda_runtime import (
+    INVOCATION,
+    HandlerError,
+    dependencies,
+    fingerprint,
+    log_failures,
+    logger,
+    metrics,
+    sanitize_errors,
+)
+from lakegate.errors import InputError, Throttled, TransactionConflict, Unanswered
+from lakegate.features.http_api.api_router import GatewayEvent, HttpProblem
+from lakegate.features.http_api.api_routes import ROUTES
+from lakegate.features.http_api.idempotency_keys import known_again
+
+if TYPE_CHECKING:
+    from aws_lambda_powertools.utilities.typing import LambdaContext
+
+    from lakegate.features.http_api.api_router import HttpAnswer, HttpRequest
+
+LOG, METRICS = logger("api"), metrics("api")
+
+
+@dataclass(frozen=True, slots=True)
+class RequestCaller:
+    """Identity: who sent the request, as API Gateway has verified it."""
+
+    name: str
+
+    def caller(self) -> str:
+        """The ARN, or issuer and subject of the token."""
+        return self.name
+
+
+@LOG.inject_lambda_context(clear_state=True)
+@METRICS.log_metrics
+def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
+    """Answer one request; a refusal is an answer, too, and no answer has the text of an unexpected error."""
+    INVOCATION.set(context)
+    received = GatewayEvent(event)
+    LOG.append_keys(request=received.id, route=event["routeKey"])
+    METRICS.add_metric("Requests", MetricUnit.Count, 1)
+    answered = _answer(received)
+    LOG.info("answered", extra={"status": answered.status})
+    return answered.for_gateway(received.id)
+
+
+def _answer(received: GatewayEvent) -> HttpAnswer:
+    try:
+        request = received.request()
+        LOG.append_keys(caller=fingerprint(request.caller))
+        answer: HttpAnswer = sanitize_errors(lambda: _tried(request), LOG, METRICS)
+    except HttpProblem as problem:
+        return problem.answer(received.id)
+    except HandlerError:
+        detail = "The request failed for a reason that is not the caller's; the log has it under this request's id."
+        return HttpProblem(500, "internal", detail).answer(received.id)
+    return answer
+
+
+def _tried(request: HttpRequest) -> HttpAnswer:
+    """What the route answers. A refusal by the use case, and a service that is busy, are answers and no defects."""
+    own = replace(dependencies(), identity=RequestCaller(request.caller))
+    try:
+        return ROUTES[request.route].answer(own, known_again(own, request))
+    except HttpProblem as problem:
+        return problem.answer(request.id)
+    except InputError as refused:
+        return HttpProblem(400, "refused", f"{refused}.").answer(request.id)
+    except (Throttled, TransactionConflict, Unanswered):
+        detail = "A service does not answer, or is asked too much at once: repeat the request."
+        return HttpProblem(503, "unavailable", detail).answer(request.id)
+    finally:
+        log_failures("StepFailures", own.taken_out(), LOG, METRICS)

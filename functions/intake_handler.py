@@ -1,0 +1,28 @@
+"""The Lambda that receives notifications of landed objects, from SQS."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from lakegate.aws.lambda_events import ObjectSeen
+from lakegate.aws.lambda_runtime import INVOCATION, batch, dependencies, logger, metrics
+from lakegate.gate.delivery.intake import intake
+from lakegate.gate.effects import run
+
+if TYPE_CHECKING:
+    from aws_lambda_powertools.utilities.typing import LambdaContext
+
+LOG, METRICS = logger("intake"), metrics("intake")
+
+
+@LOG.inject_lambda_context(clear_state=True)
+@METRICS.log_metrics
+def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
+    """Take in every object that the messages name."""
+    INVOCATION.set(context)
+    return batch(event, take, ObjectSeen, LOG, METRICS)
+
+
+def take(seen: ObjectSeen) -> None:
+    """Run the use case on one key."""
+    run(intake(dependencies(), seen.bucket, seen.key, seen.version, seen.size), dependencies().clock)

@@ -1,0 +1,32 @@
+"""The Lambda that continues interrupted work, on a schedule."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from aws_lambda_powertools.metrics import MetricUnit
+
+from lakegate.aws.lambda_runtime import INVOCATION, dependencies, log_failures, logger, metrics, sanitize_errors
+from lakegate.gate.effects import run
+from lakegate.gate.sweep import RevalidationEnd, sweep
+
+if TYPE_CHECKING:
+    from aws_lambda_powertools.utilities.typing import LambdaContext
+
+LOG, METRICS = logger("sweep"), metrics("sweep")
+
+
+@LOG.inject_lambda_context(clear_state=True)
+@METRICS.log_metrics
+def handler(_event: dict[str, Any], context: LambdaContext) -> dict[str, int]:
+    """One sweep; what it met with is logged and counted, and kept nothing else from being swept."""
+    INVOCATION.set(context)
+    swept = sanitize_errors(lambda: run(sweep(dependencies()), dependencies().clock), LOG, METRICS)
+    METRICS.add_metric("LookedAt", MetricUnit.Count, swept.looked_at)
+    METRICS.add_metric("LongPauses", MetricUnit.Count, len(swept.paused_long))
+    ends = Counter(each.end for each in swept.ends)
+    METRICS.add_metric("RevalidationsHeld", MetricUnit.Count, ends[RevalidationEnd.HELD])
+    METRICS.add_metric("RevalidationsBroken", MetricUnit.Count, ends[RevalidationEnd.BROKEN])
+    METRICS.add_metric("RevalidationsFailed", MetricUnit.Count, ends[RevalidationEnd.FAILED])
+    return {"looked_at": swept.looked_at, "failures": log_failures("StepFailures", swept.failures, LOG, METRICS)}

@@ -1,1 +1,0 @@
-"""What Lakegate runs on: set-up, packaging and the embedded AWS."""

@@ -1,0 +1,215 @@
+"""`lakegate demo`: ten deliveries through the real template on this machine, each with the verdict it deserves."""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from infra.local.local_command import interruptible, progress
+from infra.local.stack import Stack as LocalStack
+from infra.local.stack import StackOptions
+from infra.samples.demo import ANNOUNCED, CONTRACTS, PARTNER, PULLED, SOURCE, UPLOADS, summary, write_uploads
+from lakegate.aws.clients import client
+from lakegate.aws.open_stack import asked, opened
+from lakegate.cli import terminal
+from lakegate.cli.deliveries.status_command import table
+from lakegate.errors import NotFound, SetUpError
+from lakegate.features.announcements.deliver_command import announce, send
+from lakegate.features.http_api.api_client import Api, Refused
+from lakegate.features.pull.pull_task import PullOutcome, run_now
+from lakegate.gate.delivery.delivery_row import workload_id
+from lakegate.gate.delivery.find_deliveries import named
+from lakegate.gate.delivery.protocol import END_STATES
+from lakegate.gate.effects import run
+from lakegate.gate.ports import Address
+from lakegate.gate.registry.publish_contract import compile_document, publish, referred_of
+from lakegate.gate.registry.routes import add_route
+from lakegate.stack import STANDING, account
+from lakegate.text import printable as escaped
+from lakegate.transfer.upload_files import To, read
+from lakegate.transfer.upload_files import send as put_object
+
+if TYPE_CHECKING:
+    from infra.samples.demo import Upload
+    from lakegate.aws.open_stack import DeployedStack
+    from lakegate.gate.delivery.delivery_row import Workload
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.registry.contract_versions import Route
+    from lakegate.stack import Account
+
+ROWS = 2_000
+
+
+PATIENCE_SECONDS = 120.0
+
+
+PAUSE_SECONDS = 0.05
+
+
+SURPRISED = 1
+
+
+REFUSED = "refused"
+
+
+def demo(
+    rows: Annotated[int, typer.Option(min=100, help="Rows of each file.")] = ROWS,
+) -> None:
+    """Start the local stack if it is not up, publish three contracts and show what becomes of ten files.
+
+    Seven are uploaded to S3. Two are announced through the HTTP API: one is refused by its summary, one is sent. One is pulled
+    from the bucket of a partner.
+
+    Example: lakegate demo
+
+    Exit code: 0 every delivery got the verdict it deserves, 1 one did not, 2 the stack cannot be started.
+    """
+    began = time.monotonic()
+    with interruptible(), progress() as report:
+        state = LocalStack().up(StackOptions(parameters={"PullObjects": f"arn:aws:s3:::{PARTNER}/*"}), report)
+    up = time.monotonic() - began
+    with interruptible(), opened(local=True) as there, TemporaryDirectory(prefix="lakegate-demo-") as name:
+        dependencies = there.dependencies()
+        routes = _publish(dependencies)
+        write_uploads(Path(name), rows, seed=int(time.time()))
+        ended: dict[Upload, Account | None] = {
+            each: _uploaded(there, dependencies, each, Path(name, each.file)) for each in UPLOADS
+        }
+        for each in ANNOUNCED:
+            ended[each] = _announced(
+                Api(state.api), dependencies, routes[each.key].contract, each, Path(name, each.file)
+            )
+        if (pulled := _pulled(there, dependencies, routes[PULLED.key].line, Path(name, PULLED.file))) is not None:
+            ended[PULLED] = pulled
+    accounts = [one for one in ended.values() if one is not None]
+    _show(accounts)
+    terminal.errors().print(f"the stack in {up:.0f} s, all of it in {time.monotonic() - began:.0f} s", style="dim")
+    _show_commands(next(one for one in accounts if one.verdict == "rejected"))
+    surprises = [each for each, one in ended.items() if (REFUSED if one is None else one.verdict) != each.verdict]
+    for each in surprises:
+        terminal.errors().print(
+            f"{each.key} ({each.description}) should have been {each.verdict}", style="red", markup=False
+        )
+    raise typer.Exit(SURPRISED if surprises else 0)
+
+
+def _publish(dependencies: Dependencies) -> dict[str, Route]:
+    """Publish each contract with its route; the routes by prefix."""
+    routes = {}
+    for document, prefix in CONTRACTS:
+        body = document.read_bytes()
+        compiled = compile_document(body, referred_of(dependencies, body))
+        published = run(publish(dependencies, compiled), dependencies.clock)
+        dataset = published.plans[0][0]
+        route = run(add_route(dependencies, prefix, published.contract, dataset, 1), dependencies.clock)
+        _report(f"published {published.contract} {published.version}: {prefix} delivers to {route.line}")
+        routes[prefix] = route
+    return routes
+
+
+def _uploaded(there: DeployedStack, dependencies: Dependencies, upload: Upload, path: Path) -> Account:
+    """Upload one file to S3 and wait until it is finished."""
+    to, began = To(there.output("LandingBucket"), upload.key, there.account), time.monotonic()
+    version = put_object(client("s3"), read(path), to, lambda _: None)
+    return _finished(dependencies, upload, workload_id(to.bucket, to.key, version), began)
+
+
+def _announced(api: Api, dependencies: Dependencies, contract: str, upload: Upload, path: Path) -> Account | None:
+    """Announce one file with a summary of it, send it and wait until it is finished; None where the summary is refused."""
+    began = time.monotonic()
+    try:
+        announced = announce(api, contract, path, {"summary": summary(path.read_bytes())})
+    except Refused as refused:
+        _report(
+            f"{upload.key} ({upload.description}): {REFUSED} after {time.monotonic() - began:.1f} s, nothing was sent"
+        )
+        for each in refused.errors:
+            _report(f"    {each['message']}")
+        return None
+    return _finished(dependencies, upload, send(api, contract, path, announced)["workloadId"], began)
+
+
+def _pulled(there: DeployedStack, dependencies: Dependencies, line: str, path: Path) -> Account | None:
+    """Offer one file in the bucket of a partner, let the stack fetch it, and wait until it is finished; None without pulls."""
+    began, s3, function = time.monotonic(), client("s3"), f"{there.name}-pull"
+    try:
+        asked("lambda", "invoke", FunctionName=function)  # it finds the new line, which is not due yet
+    except NotFound:
+        _report(f"{PULLED.key} is left out: this stack was started without pulls (`lakegate local down` stops it)")
+        return None
+    with suppress(s3.exceptions.BucketAlreadyOwnedByYou):
+        s3.create_bucket(Bucket=PARTNER, CreateBucketConfiguration={"LocationConstraint": there.region})
+    s3.put_object(Bucket=PARTNER, Key=SOURCE, Body=path.read_bytes())
+    run(run_now(dependencies, line), dependencies.clock)
+    asked("lambda", "invoke", FunctionName=function)
+    end = next(iter(dependencies.pulls.get(line).ends), None)
+    if end is None or end.outcome is not PullOutcome.FETCHED:
+        what = f"ended as {end.outcome} ({end.reason})" if end else "has not ended"
+        raise SetUpError(f"the pull {what}: look at `lakegate pull list --local`.")
+    bucket = there.output("LandingBucket")
+    version = dependencies.objects.head(Address(bucket, end.key)).version
+    return _finished(dependencies, PULLED, workload_id(bucket, end.key, version), began)
+
+
+def _finished(dependencies: Dependencies, upload: Upload, workload: str, began: float) -> Account:
+    """What became of a delivery, when it is finished; SetUpError where that takes too long."""
+    with terminal.errors().status("") as spinner:
+        while (row := _row(dependencies, workload)) is None or row.state not in END_STATES:
+            if (spent := time.monotonic() - began) > PATIENCE_SECONDS:
+                raise SetUpError(
+                    f"no verdict after {PATIENCE_SECONDS:.0f} seconds: look at `lakegate status --local` and the logs."
+                )
+            spinner.update(f"{upload.key} ({upload.description}): {STANDING[row and row.state]} ({spent:.1f} s)")
+            time.sleep(PAUSE_SECONDS)
+    one = account(dependencies, named(dependencies, row.id, 0))
+    _report(f"{upload.key} ({upload.description}): {one.verdict} after {time.monotonic() - began:.1f} s")
+    return one
+
+
+def _row(dependencies: Dependencies, workload: str) -> Workload | None:
+    """The workload, of an announcement that of its delivery; None before there is one."""
+    try:
+        row = dependencies.workloads.get(workload)
+        return dependencies.workloads.get(row.joined) if row.joined else row
+    except NotFound:
+        return None
+
+
+def _report(text: str) -> None:
+    terminal.errors().print(escaped(text), markup=False)
+
+
+def _show(accounts: list[Account]) -> None:
+    console = terminal.wide()
+    console.print()
+    console.print(table(accounts))
+    console.print()
+
+
+def _show_commands(rejected: Account) -> None:
+    program = _program()
+    console = terminal.answers()
+    short = rejected.delivery.id[:12]
+    for words, command in (
+        ("why one was rejected:", f"reasons {short} --local"),
+        ("all deliveries:", "status --local"),
+        ("the ledger that proves them:", f"log {rejected.pin.chain if rejected.pin else ''} --local"),
+        ("your own file:", "upload FILE --to weather/ --wait --local"),
+        ("stop the stack:", "local down"),
+    ):
+        console.print(escaped(f"{words:>30} {program} {command}"), markup=False, soft_wrap=True)
+
+
+def _program() -> str:
+    """How this program was called, in words that can be typed again."""
+    called = Path(sys.argv[0])
+    try:
+        return str(called.resolve().relative_to(Path.cwd()))
+    except ValueError:
+        return called.name

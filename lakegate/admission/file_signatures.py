@@ -1,0 +1,276 @@
+"""First bytes compared with the declared format, compression, encoding."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from lakegate.contract.file_formats import COMPRESSIONS, ENCODING_TITLES, FORMATS, Compression, Format
+from lakegate.errors import LakegateError
+from lakegate.plan.result import Unreadable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from lakegate.contract.file_formats import Csv, Storage
+
+    Refusal = Callable[[bytes, Storage, Csv], "tuple[str, str] | None"]
+    """Code and message of the reason why a file with these first bytes is refused; None if it is not."""
+
+# ---- Compares the first bytes of a file with the format that the contract declares. Names are ignored --------------
+#
+# Binary formats and codecs have a signature (*magic bytes*); a file without a known one is text. Every refusal is one
+# function in
+# `SIGNATURE_REFUSALS` (of bytes as delivered) or `TEXT_REFUSALS` (of decompressed text): intake and the engine both
+# apply them.
+
+
+BOM = b"\xef\xbb\xbf"
+
+
+FOREIGN = {
+    b"\xfd7zXZ": ("xz", "xz-compressed"),
+    b"PK\x03\x04": ("zip", "a zip archive (an Excel workbook is one too)"),
+    b"PARE": ("encrypted-parquet", "an encrypted Parquet file"),
+    b"%PDF": ("pdf", "a PDF document"),
+    b"\xd0\xcf\x11\xe0": ("office", "an old Office document"),
+}
+"""Signatures of files that no contract can declare: code and description."""
+
+
+UTF_8 = "utf-8"
+"""The encoding of texts that may begin with a byte order mark, which is then no part of them."""
+
+
+WIDE = "the file is UTF-16 or UTF-32: save it as UTF-8 (in Excel: CSV UTF-8)"
+
+
+_WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")
+
+
+_JSON_SPACE = b" \t\r\n"
+
+
+class UnreadableError(LakegateError):
+    """The delivery cannot be measured; the verdict contains the reason."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(code)
+        self.finding = Unreadable(code, message)
+
+    def of_part(self, number: int) -> UnreadableError:
+        """The same of one object of the delivery."""
+        self.finding = replace(self.finding, part=number)
+        return self
+
+
+def refuse(refusals: Mapping[str, Refusal], head: bytes, storage: Storage, csv: Csv) -> None:
+    """Raise UnreadableError for the first of some refusals that applies to a file with these first bytes."""
+    for refusal in refusals.values():
+        found = refusal(head, storage, csv)
+        if found is not None:
+            raise UnreadableError(*found)
+
+
+def promised(storage: Storage) -> str:
+    """The description of the declared format: `plain CSV`, `CSV packed with gzip`, `a Parquet file`."""
+    title = storage.format.spec.title
+    if not storage.format.is_text:
+        return title
+    if storage.compression is not Compression.NONE:
+        return f"{title} packed with {storage.compression.value}"
+    return "plain CSV" if storage.format is Format.CSV else f"plain text, {title}"
+
+
+def is_wide(text: bytes) -> bool:
+    """Whether a text begins as UTF-16 or UTF-32: with a byte order mark, or with a character of ASCII beside a zero byte."""
+    return text.startswith(_WIDE_MARKS) or b"\0" in text[:2]
+
+
+def has_mark(heads: Iterable[bytes]) -> bool:
+    """Whether one of some texts begins with a byte order mark."""
+    return any(head.startswith(BOM) for head in heads)
+
+
+def settled(storage: Storage, text: bytes) -> Storage:
+    """The storage of a file with this beginning: the first character decides between JSON lines and a JSON array."""
+    if storage.format is not Format.ANY_JSON:
+        return storage
+    return replace(storage, format=Format.JSON if _first_character(text) == b"[" else Format.JSONL)
+
+
+def _unknown_format(_head: bytes, storage: Storage, _csv: Csv) -> tuple[str, str] | None:
+    if storage.format is not Format.UNKNOWN:
+        return None
+    words = "the servers of the contract name formats that differ or are not read here"
+    return "format-unknown", f"{words}: say `format` in its `lakegate` extension"
+
+
+def _empty(head: bytes, storage: Storage, csv: Csv) -> tuple[str, str] | None:
+    """Without a byte, only a text of lines has no records; whether that is allowed, the contract says (`allowEmpty`)."""
+    has_lines = storage.format in {Format.JSONL, Format.ANY_JSON} or (storage.format is Format.CSV and not csv.header)
+    if head or (has_lines and storage.compression is Compression.NONE):
+        return None
+    if storage.format is Format.CSV and csv.header:
+        return "empty", "the file is empty: it has not even a header"
+    words = (
+        "an array without elements is []" if storage.format is Format.JSON else "one without records has a signature"
+    )
+    return "empty", f"the file is empty: {words}"
+
+
+def _other_signature(head: bytes, storage: Storage, _csv: Csv) -> tuple[str, str] | None:
+    found, words = _signature(head)
+    if found in {_wanted(storage), Compression.NONE.value}:
+        return None
+    message = f"the file is {words}, although the contract promises {promised(storage)}: {_remedy(found, storage)}"
+    return found, message
+
+
+def _no_signature(head: bytes, storage: Storage, _csv: Csv) -> tuple[str, str] | None:
+    wanted = _wanted(storage)
+    if _signature(head)[0] == wanted:
+        return None
+    if storage.format.is_text:
+        words = f"the contract declares {wanted}, but the file is not compressed"
+        return "not-packed", f"{words}: pack it, or declare another compression"
+    return "other-format", f"the file does not begin as {promised(storage)} does: deliver that, or declare what it is"
+
+
+SIGNATURE_REFUSALS: dict[str, Refusal] = {
+    "unknown format": _unknown_format,
+    "empty": _empty,
+    "other signature": _other_signature,
+    "no signature": _no_signature,
+}
+
+
+def _wanted(storage: Storage) -> str:
+    return storage.compression.value if storage.format.is_text else storage.format.value
+
+
+def _signature(head: bytes) -> tuple[str, str]:
+    """Code and description of the binary format or the compression of a file with these first bytes; `none` for text."""
+    known = {spec.signature: (each.value, f"{each.value}-compressed") for each, spec in COMPRESSIONS.items()}
+    known |= {spec.signature: (each.value, spec.title) for each, spec in FORMATS.items()}
+    found = (kind for signature, kind in (FOREIGN | known).items() if signature and head.startswith(signature))
+    return next(found, (Compression.NONE.value, ""))
+
+
+def _remedy(found: str, storage: Storage) -> str:
+    if found in {each.value for each in Compression} and storage.format.is_text:
+        unpacked = "upload the CSV itself" if storage.format is Format.CSV else "unpack it"
+        return f"{unpacked}, or declare compression: {found}"
+    if found in {each.value for each in Format}:
+        return f"deliver {storage.format.spec.title}, or declare format: {found}"
+    return "upload the CSV itself" if storage.format is Format.CSV else "deliver what it promises"
+
+
+def _utf_16(head: bytes, storage: Storage, _csv: Csv) -> tuple[str, str] | None:
+    if not is_wide(head):
+        return None
+    words = (
+        WIDE
+        if storage.format is Format.CSV
+        else f"{WIDE.partition(':')[0]}: save it as UTF-8, which JSON is written in"
+    )
+    return "encoding", words
+
+
+def _byte_order_mark(head: bytes, storage: Storage, csv: Csv) -> tuple[str, str] | None:
+    """The mark of UTF-8 in a file that should be of another encoding."""
+    if not head.startswith(BOM) or storage.format is not Format.CSV or csv.encoding == UTF_8:
+        return None
+    words = f"the file begins with the byte order mark of UTF-8, although the contract declares {ENCODING_TITLES[csv.encoding]}"
+    return "bom", f"{words}: save it so, or declare csv.encoding: utf-8"
+
+
+def _array(head: bytes, storage: Storage, _csv: Csv) -> tuple[str, str] | None:
+    if storage.format is not Format.JSONL or _first_character(head) != b"[":
+        return None
+    words = "the file is one JSON array, although the contract promises a JSON object on each line"
+    how = 'write one (pandas: df.to_json(orient="records", lines=True))'
+    return "json-array", f"{words}: {how}, or declare format: json"
+
+
+def _lines(head: bytes, storage: Storage, _csv: Csv) -> tuple[str, str] | None:
+    if storage.format is not Format.JSON or _first_character(head) != b"{":
+        return None
+    words = "the file begins with a JSON object, although the contract promises one JSON array"
+    return "json-lines", f"{words}: declare format: jsonl"
+
+
+def _not_json(head: bytes, storage: Storage, _csv: Csv) -> tuple[str, str] | None:
+    starts = storage.format.spec.json_starts
+    if starts is None or _first_character(head) in starts:
+        return None
+    return "not-json", f"the file does not begin as {storage.format.spec.title} does: is this JSON?"
+
+
+TEXT_REFUSALS: dict[str, Refusal] = {
+    "encoding": _utf_16,
+    "byte order mark": _byte_order_mark,
+    "array": _array,
+    "lines": _lines,
+    "not JSON": _not_json,
+}
+
+
+def _first_character(text: bytes) -> bytes:
+    """The first character of JSON text; empty for a blank text, which has no rows."""
+    return text.removeprefix(BOM).lstrip(_JSON_SPACE)[:1]
+
+
+# ---- Decompresses the beginning of a file, given only its first bytes. The codec never depends on a file name ------
+
+
+def beginning(first: bytes, compression: Compression, limit: int) -> bytes | None:
+    """At most `limit` unpacked bytes of a file that begins with `first`; None where this takes more than is at hand.
+
+    UnreadableError where the bytes are damaged. A codec that Python's own library lacks (zstd) is left to the engine.
+    """
+    if compression is Compression.NONE:
+        return first[:limit]
+    spec = compression.spec
+    if spec.decompressor is None:
+        return None
+    unpacked, rest = b"", first
+    try:
+        while rest and len(unpacked) < limit:  # a file may consist of several members, one after the other
+            member = spec.decompressor()
+            unpacked += member.decompress(rest, limit - len(unpacked))
+            rest = member.unused_data if member.eof else b""
+    except spec.failures:
+        raise damaged(compression) from None
+    return unpacked or None
+
+
+def damaged(compression: Compression) -> UnreadableError:
+    """The error for a file that cannot be decompressed."""
+    return UnreadableError(
+        "damaged", f"the file is damaged: it cannot be unpacked with {compression.value} to its end; pack it again"
+    )
+
+
+# ---- Known faults of text files that single lines show: a repeated header, a line of only delimiters, a wrong
+# encoding
+
+
+_ENCODINGS = ("utf-8", "windows-1252", "iso-8859-1")
+
+
+_CONTROLS = {chr(code) for code in (*range(0x20), *range(0x7F, 0xA0))} - set("\t\r\n")
+"""Characters that no text contains: a decoding that yields one is wrong."""
+
+
+def readable_in(content: bytes, declared: str) -> str | None:
+    """A common encoding that decodes bytes that the declared one cannot decode; None if there is none."""
+    return next((each for each in _ENCODINGS if each != declared and _reads(content, each)), None)
+
+
+def _reads(content: bytes, encoding: str) -> bool:
+    try:
+        text = content.decode(encoding)
+    except UnicodeDecodeError:
+        return False
+    return not _CONTROLS & set(text)

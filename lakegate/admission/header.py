@@ -1,0 +1,361 @@
+"""Header line: checked and explained (separator, missing, misspelled columns)."""
+
+from __future__ import annotations
+
+import csv as stdlib_csv
+import json
+import re
+import unicodedata
+from collections.abc import Mapping
+from itertools import islice
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from lakegate.admission.file_signatures import (
+    BOM,
+    SIGNATURE_REFUSALS,
+    TEXT_REFUSALS,
+    UTF_8,
+    UnreadableError,
+    beginning,
+    readable_in,
+    refuse,
+)
+from lakegate.contract.file_formats import ENCODING_TITLES
+from lakegate.plan.result import Columns
+from lakegate.text import closest, counted, limited_hints
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from lakegate.contract.file_formats import Csv, Storage
+
+    Found = tuple[str, str, tuple[str, ...], tuple[str, ...]]
+    """Code, message, fields, ids of the outcomes it explains."""
+    Explain = Callable[["_Text"], str | None]
+
+# ---- Causes found in the columns of a file: misspelled names, missing columns, an exported index, other types ------
+
+
+MAX_NAMED = 5
+
+
+MAX_COMPARED = 200
+
+
+LONGEST_COMPARED = 100
+
+
+NO_NAMES: Mapping[str, str] = MappingProxyType({})
+
+
+INDEX = re.compile(r"|Unnamed: [0-9]+(?:_level_[0-9]+)?|__index_level_[0-9]+__|index|level_[0-9]+|X|\.\.\.1")
+"""Names that pandas and R give to a column of row numbers."""
+
+
+_INVISIBLE = re.compile(r"[\s\u00a0\u200b\u200c\u200d\ufeff]+")
+
+
+def plain(name: str) -> str:
+    """A name without spaces, case, accents, separators and quotes."""
+    letters = unicodedata.normalize("NFKD", name[:LONGEST_COMPARED]).casefold()
+    return "".join(each for each in letters if each.isalnum())[:LONGEST_COMPARED]
+
+
+def renamed(found: Iterable[str], lacking: Iterable[str], physical: Mapping[str, str] = NO_NAMES) -> dict[str, str]:
+    """The missing declared names that the file has in another spelling, or as their `physical` names, by declared name."""
+    found, lacking = tuple(islice(found, MAX_COMPARED)), tuple(islice(lacking, MAX_COMPARED))
+    there = set(found)
+    own = {name: physical[name] for name in lacking if physical.get(name) in there}
+    lacking = tuple(name for name in lacking if name not in own)
+    pairs = own | respelled(tuple(each for each in found if each not in own.values()), lacking)
+    taken = set(pairs.values())
+    left = {plain(each): each for each in found if each not in taken}
+    left.pop("", None)
+    for name in lacking:
+        near = None if name in pairs else closest(plain(name), left)
+        if near is not None:
+            pairs[name] = left.pop(near)
+    return pairs
+
+
+def respelled(found: Sequence[str], lacking: Sequence[str]) -> dict[str, str]:
+    """Those that the file has but for blanks, case, accents and separators, by declared name."""
+    left = {plain(each): each for each in reversed(found[:MAX_COMPARED])}
+    left.pop("", None)
+    return {name: left.pop(short) for name in lacking[:MAX_COMPARED] if (short := plain(name)) in left}
+
+
+def differ_in(pairs: dict[str, str], physical: Mapping[str, str] = NO_NAMES) -> str:
+    """The differences between the names of a file and the declared ones."""
+    if all(physical.get(name) == there for name, there in pairs.items()):
+        return "physical names (`physicalName`), where files have the `name`"
+    if all(_INVISIBLE.sub("", there) == _INVISIBLE.sub("", name) for name, there in pairs.items()):
+        return "blanks in the names"
+    return (
+        "another case"
+        if all(there.casefold() == name.casefold() for name, there in pairs.items())
+        else "another spelling"
+    )
+
+
+def named(names: Iterable[str]) -> str:
+    """A list of names, for messages."""
+    every = list(names)
+    more = f" and {len(every) - MAX_NAMED} more" if len(every) > MAX_NAMED else ""
+    return ", ".join(every[:MAX_NAMED]) + more
+
+
+def shown_pairs(pairs: dict[str, str]) -> str:
+    """Pairs of the file's names and the declared ones, for messages."""
+    return named(f"{there!r} should be {name}" for name, there in pairs.items())
+
+
+# ---- Explains why the first line is not the header of the dataset, and how to fix the file -------------------------
+
+
+SEPARATORS = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a vertical bar"}
+
+
+MAX_LINES = 50
+"""The number of lines that are searched for a header."""
+
+
+HEADER_BELOW = "the header stands in line {0}: remove what is above it, for the file needs a header line first"
+
+
+_VALUE = re.compile(r"[-+]?[0-9][0-9.,:/TZ -]*|(?i:true|false)")
+"""Texts that are never column names: numbers, dates, times of day."""
+
+
+_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,39}")
+
+
+class _Text:
+    """The beginning of a file."""
+
+    def __init__(
+        self, line: str, csv: Csv, declared: tuple[str, ...], head: bytes, physical: Mapping[str, str]
+    ) -> None:
+        self.line, self.csv, self.declared, self.physical = line, csv, declared, physical
+        self.below = head.decode(csv.encoding, "replace").splitlines()[1:MAX_LINES]
+
+    @property
+    def delimiter(self) -> str:
+        """The description of the contract's delimiter."""
+        return SEPARATORS.get(self.csv.delimiter, repr(self.csv.delimiter))
+
+    def cells(self, line: str, mark: str | None = None) -> tuple[str, ...]:
+        return cells(line, mark or self.csv.delimiter, self.csv.quote)
+
+
+def cells(line: str, delimiter: str, quote: str) -> tuple[str, ...]:
+    """The values of a line; the whole line if a quote is not closed."""
+    try:
+        return tuple(next(stdlib_csv.reader([line], delimiter=delimiter, quotechar=quote, strict=True)))
+    except stdlib_csv.Error:
+        return (line,)
+
+
+@limited_hints()
+def why_no_header(
+    line: str, csv: Csv, declared: tuple[str, ...], head: bytes = b"", physical: Mapping[str, str] = NO_NAMES
+) -> str:
+    """The first matching explanation; `head` is the beginning of the file, `physical` has physical names by declared ones."""
+    text = _Text(line, csv, declared, head, physical)
+    return next(filter(None, (explain(text) for explain in _EXPLANATIONS)), None) or _other_file(text)
+
+
+def other_names(found: Iterable[str], declared: Iterable[str], physical: Mapping[str, str]) -> str | None:
+    """How the names of a file differ from the declared ones; None where none of them resembles one."""
+    pairs = renamed(found, declared, physical)
+    return f"the header has {differ_in(pairs, physical)}: {shown_pairs(pairs)}" if pairs else None
+
+
+@limited_hints()
+def why_no_keys(
+    records: Sequence[Mapping[str, object]], declared: tuple[str, ...], physical: Mapping[str, str] = NO_NAMES
+) -> str:
+    """Why records have none of the declared keys."""
+    from lakegate.verdict.value_masks import mask  # noqa: PLC0415 - a feature
+
+    keys = tuple(dict.fromkeys(key for record in records for key in record))
+    if not keys:
+        return (
+            f"the records are empty objects, with none of the declared keys ({named(declared)}): deliver their values"
+        )
+    pairs = renamed(keys, declared, physical)
+    if pairs:
+        return f"the keys have {differ_in(pairs, physical)}: {shown_pairs(pairs)}"
+    for key in keys:
+        values = [record[key] for record in records if key in record]
+        inner = next((each[0] if isinstance(each, list) else each for each in values if each), None)
+        if isinstance(inner, dict) and renamed(inner, declared):
+            shown = key if _KEY.fullmatch(key) else mask(key)
+            if any(isinstance(each, list) for each in values):
+                return f"the records are a list in the key {shown!r} of one object: write each of them as a record of its own"
+            return f"each record is wrapped in the key {shown!r}: write the inner object alone"
+    return f"the records have none of the declared keys ({named(declared)}): is the file of this dataset?"
+
+
+def separator_note(line: str) -> str | None:
+    """The fault of a first line that names the delimiter for Excel; None for any other line."""
+    if re.fullmatch(r'"?sep=.?"?', line, re.IGNORECASE):
+        return "the first line is a note to Excel (`sep=`): remove it, so that the file begins with its header line"
+    return None
+
+
+def _other_delimiter(text: _Text) -> str | None:
+    for mark, words in SEPARATORS.items():
+        names = text.cells(text.line, mark)
+        if mark != text.csv.delimiter and len(names) > 1 and renamed(names, text.declared, text.physical):
+            declare = f"csv.delimiter: {json.dumps(mark)}"
+            promise = f"although the contract declares {text.delimiter}: write the file so, or declare {declare}"
+            return f"the columns are separated by {words}, {promise}"
+    return None
+
+
+def _header_below(text: _Text) -> str | None:
+    for number, line in enumerate(text.below, start=2):
+        if len(respelled(text.cells(line), text.declared)) * 2 > len(text.declared):
+            return HEADER_BELOW.format(number)
+    return None
+
+
+def _one_column(text: _Text) -> str | None:
+    """The line uses another delimiter, and its names are not those of the dataset either."""
+    for mark, words in SEPARATORS.items():
+        if (
+            len(text.declared) > 1
+            and len(text.cells(text.line)) == 1
+            and text.line.count(mark) >= len(text.declared) - 1
+        ):
+            return (
+                f"the values are separated by {words}, although the contract declares {text.delimiter}, and the first line "
+                f"names none of the declared columns ({named(text.declared)}): the file needs a header line"
+            )
+    return None
+
+
+def _data(text: _Text) -> str | None:
+    if any(_VALUE.fullmatch(each.strip()) for each in text.cells(text.line)):
+        words = "the first line holds values, and names none of the declared columns: the file needs a header line"
+        return f"{words} ({named(text.declared)}), or the contract csv.header: false"
+    return None
+
+
+def _other_file(text: _Text) -> str:
+    words = f"the first line names none of the declared columns ({named(text.declared)})"
+    if len(text.cells(text.line)) == len(text.declared):
+        return f"{words}: the file needs a header line with them, or the contract csv.header: false; or is it of another dataset?"
+    return f"{words}: the file needs a header line with them, or is it of another dataset, or checked against a wrong contract?"
+
+
+_EXPLANATIONS: tuple[Explain, ...] = (
+    lambda text: separator_note(text.line),
+    _other_delimiter,
+    lambda text: other_names(text.cells(text.line), text.declared, text.physical),
+    _header_below,
+    _one_column,
+    _data,
+)
+
+
+# ---- Checks the first bytes of a delivery: its file signature and its header ---------------------------------------
+#
+# Everything here is decided from at most `HEAD` bytes of each object: at the door, before any job, and again by the
+# engine, before
+# it reads a record.
+
+
+HEAD = 1 << 18
+"""The number of bytes read of each object; a header must end within them."""
+
+
+def text_of(first: bytes, storage: Storage, csv: Csv) -> bytes | None:
+    """The beginning of a file's text, unpacked; None where there is none to see: another format, or too few bytes.
+
+    UnreadableError where the first bytes are those of another kind of file than the contract promises.
+    """
+    refuse(SIGNATURE_REFUSALS, first, storage, csv)
+    text = beginning(first, storage.compression, HEAD) if storage.format.is_text else None
+    if text is not None:
+        refuse(TEXT_REFUSALS, text, storage, csv)
+    return text
+
+
+def header_end(text: bytes, csv: Csv) -> int:
+    """Where the first record of a text ends, after its line feed; 0 where it does not. Its quotes may hold line breaks."""
+    end = text.find(b"\n") + 1
+    if csv.multi_line:
+        quote = csv.quote.encode(csv.encoding)
+        marks = text.count(quote, 0, end)
+        while end and marks % 2:
+            begin, end = end, text.find(b"\n", end) + 1
+            marks += text.count(quote, begin, end)
+    return end
+
+
+def first_line(head: bytes, csv: Csv) -> str:
+    """The header line of a text as it begins, without its line end; UnreadableError where it is not a line of the encoding."""
+    from lakegate.verdict.value_mistakes import (  # noqa: PLC0415 - a feature
+        encoding_remedy,
+        saved_as,
+    )
+
+    text = head.removeprefix(BOM if csv.encoding == UTF_8 else b"")
+    end = header_end(text, csv)
+    if not end and len(head) >= HEAD:
+        raise UnreadableError("too-long", f"the first line does not end within {HEAD:,} bytes: is this a CSV file?")
+    line = (text[:end] if end else text).removesuffix(b"\n").removesuffix(b"\r")
+    if csv.header and (b"\r" in line.replace(b"\r\n", b"") if csv.multi_line else b"\r" in line):
+        doubled = line.rstrip(b"\r") + b"\r" == line
+        ends = "CR CR LF, as programs write that add a CR to CR LF" if doubled and end else "CR alone"
+        raise UnreadableError("line-ends", f"the lines end in {ends}: save the file with LF or CRLF line ends")
+    try:
+        return line.decode(csv.encoding)
+    except UnicodeDecodeError:
+        other = readable_in(line, csv.encoding)
+        title, also = ENCODING_TITLES[csv.encoding], encoding_remedy(other)
+        raise UnreadableError("encoding", f"the header is not valid {title}: {saved_as(csv.encoding)}{also}") from None
+
+
+def refuse_header(line: str, csv: Csv, declared: tuple[str, ...]) -> None:
+    """UnreadableError where the first record is a header, although the contract declares none."""
+    found = [plain(each) for each in cells(line, csv.delimiter, csv.quote)]
+    names = set(found)
+    if len(found) == len(names) > 1 and names <= {plain(each) for each in declared}:
+        words = "the first line names the declared columns, although the contract declares csv.header: false"
+        raise UnreadableError("header", f"{words}: remove it, or declare csv.header: true")
+
+
+def columns_of(
+    line: str, csv: Csv, declared: tuple[str, ...], head: bytes = b"", physical: Mapping[str, str] = NO_NAMES
+) -> Columns:
+    """The header's columns against the declared ones; UnreadableError where it is not a header of this dataset.
+
+    `head`: the beginning of the file, which may explain what the line is instead, as `physical` names by declared ones may.
+    """
+    found = cells(line, csv.delimiter, csv.quote)
+    if found == (line,) and csv.quote in line:
+        words = "the header has quotes that do not close: write each name plainly"
+        also = "" if csv.multi_line else " (a name with a line break needs csv.multiLine: true)"
+        raise UnreadableError("header", words + also)
+    known = [name for name in found if name in declared]
+    if not known:
+        raise UnreadableError("header", why_no_header(line, csv, declared, head, physical))
+    if len(set(found)) != len(found):
+        raise UnreadableError("header", _named_twice(found))
+    return Columns(
+        found=found,
+        absent=tuple(name for name in declared if name not in found),
+        extra=tuple(name for name in found if name not in declared),
+        reordered=known != [name for name in declared if name in found],
+    )
+
+
+def _named_twice(found: tuple[str, ...]) -> str:
+    if (empty := sum(not name.strip() for name in found)) > 1:
+        return f"the header has {counted(empty, 'column')} without a name: remove the empty columns (spreadsheets export them)"
+    twice = next(name for name in found if found.count(name) > 1)
+    return f"the header names the column {twice!r} twice: every column needs a name of its own"

@@ -1,0 +1,164 @@
+"""Table of refusals: too large, empty, other format, impossible header, ignored keys."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+from lakegate.admission.file_signatures import UnreadableError
+from lakegate.admission.header import columns_of, first_line, text_of
+from lakegate.contract.file_formats import Csv, Format, storage_of
+from lakegate.json_codec import decode
+from lakegate.text import counted
+from lakegate.verdict.verdict import LONGEST_RULE, MAX_RULES, BrokenRule
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from lakegate.plan.result import Columns
+
+# ---- Keys beside the data: what Spark, Hadoop and consoles write next to their part files, and nobody wants
+# judged
+
+
+IGNORED: Final = (
+    "_temporary",  # FileOutputCommitter: tasks that are not committed
+    "__magic*",  # the S3A committers: the same
+    ".spark-staging*",  # dynamic partition overwrite: the same
+    "_SUCCESS",
+    "_started_*",
+    "_committed_*",
+    "_spark_metadata",
+    "*.crc",  # checksums of local Hadoop file systems
+    "*._COPYING_",  # `hdfs dfs -put`, while it writes
+    "*_$folder$",  # folder markers of older connectors
+)
+"""Patterns of a folder's name or of the object's own: `*` stands for any characters. The default of a stack."""
+
+
+def is_ignored(key: str, size: int, patterns: tuple[str, ...]) -> bool:
+    """Whether an object is not a delivery: by the name of one of its folders, by its own, or as the marker of a folder.
+
+    `size`: in bytes. Consoles and connectors create an empty object whose key ends with a slash.
+    """
+    return (key.endswith("/") and size == 0) or any(_matches(name, patterns) for name in key.split("/"))
+
+
+@lru_cache(10_000)
+def _matches(name: str, patterns: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+# ---- Refuses an object before any job: it is too large, empty, of another format, or its header rejects it
+# whatever rows follow
+#
+# Each refusal is one function and its row in `REFUSALS`. Those by the first bytes alone are rows of
+# `lakegate.admission.file_signatures`, which the engine applies too.
+
+
+FIRST_BYTES: Final = 65_536
+"""How many bytes of an object are read: enough for any header and every file signature."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """An object at the door."""
+
+    plan: Mapping[str, Any]
+    """The document of the plan."""
+    size: int
+    """Bytes of the object."""
+    first: bytes
+    """Its first bytes, at most `FIRST_BYTES`."""
+
+
+def refusals(plan: bytes, size: int, first: bytes) -> tuple[str, ...]:
+    """The reasons to refuse an object of `size` bytes that begins with `first`; none if the job has to judge it.
+
+    A header that does not end within `first` is left to the job.
+    """
+    arrival = Arrival(json.loads(plan), size, first)
+    return next((reasons for refusal in REFUSALS.values() if (reasons := refusal(arrival))), ())
+
+
+def refused_by_size(plan: bytes, size: int) -> tuple[str, ...]:
+    """The reasons to refuse an object of `size` bytes unread."""
+    arrival = Arrival(json.loads(plan), size, b"")
+    return _too_large(arrival) or _empty(arrival)
+
+
+def refused_rules(plan: bytes, reasons: Sequence[str]) -> tuple[BrokenRule, ...]:
+    """The rules behind the reasons of a refusal, which are texts `<check>: <message>`; none for a code without a message.
+
+    A reason that is not a check of the plan is listed by what precedes its message: `file/size`.
+    """
+    rules = {f"{check['id']}: ": check["rule"] for check in json.loads(plan)["checks"]}
+    named = (
+        next((rule for begin, rule in rules.items() if each.startswith(begin)), code_of(each))
+        for each in reasons
+        if not is_code(each)
+    )
+    return tuple(BrokenRule(rule[:LONGEST_RULE], "fail") for rule in dict.fromkeys(named))[:MAX_RULES]
+
+
+def code_of(reason: str) -> str:
+    """What precedes the message of a reason: `file/size`, or the id of a check."""
+    return reason.partition(": ")[0]
+
+
+def is_code(reason: str) -> bool:
+    """Whether a reason is a code alone, which no rule of a contract has: `duplicate-content`, `unrouted`."""
+    return code_of(reason) == reason
+
+
+def _too_large(arrival: Arrival) -> tuple[str, ...]:
+    most = arrival.plan["policy"]["max_bytes"]
+    if most is None or arrival.size <= most:
+        return ()
+    return (f"file/size: the object has {counted(arrival.size, 'byte')}, the contract allows {most:,}",)
+
+
+def _empty(arrival: Arrival) -> tuple[str, ...]:
+    is_allowed = arrival.size > 0 or arrival.plan["policy"]["allow_empty"]
+    return () if is_allowed else ("file/rows: the object is empty",)
+
+
+def _beginning(arrival: Arrival) -> tuple[str, ...]:
+    """The first bytes are not those of the declared format, or the header rejects the object."""
+    if arrival.size == 0:
+        return ()
+    try:
+        columns = _columns(arrival.plan, arrival.size, arrival.first)
+    except UnreadableError as error:
+        return (f"file/readable: {error.finding.message}",)
+    return _early_rejections(arrival.plan, columns) if columns is not None and (columns.absent or columns.extra) else ()
+
+
+REFUSALS: dict[str, Callable[[Arrival], tuple[str, ...]]] = {
+    "size": _too_large,
+    "empty": _empty,
+    "beginning": _beginning,
+}
+"""The first one with reasons decides."""
+
+
+def _columns(plan: Mapping[str, Any], size: int, first: bytes) -> Columns | None:
+    """The header's columns; None where there is no header, or not all of it was read."""
+    csv, storage = decode(Csv, plan["csv"]), storage_of(plan)
+    text = text_of(first, storage, csv)
+    if text is None or storage.format is not Format.CSV or (b"\n" not in text and len(first) < size):
+        return None
+    line = first_line(text, csv)
+    declared = tuple(field["name"] for field in plan["fields"])
+    physical = {field["name"]: field["physical"] for field in plan["fields"] if field.get("physical")}
+    return columns_of(line, csv, declared, text, physical) if csv.header else None
+
+
+def _early_rejections(plan: object, columns: Columns) -> tuple[str, ...]:
+    from lakegate.plan.plan import Plan  # noqa: PLC0415 - likewise
+    from lakegate.verdict.verdict import early_rejections, reason_texts  # noqa: PLC0415 - only a header that differs needs the whole plan
+
+    return reason_texts(early_rejections(Plan.from_json(plan), columns))

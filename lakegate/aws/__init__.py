@@ -1,0 +1,1 @@
+"""Ports on AWS, settings, wiring, Lambda runtime."""

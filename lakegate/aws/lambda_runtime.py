@@ -1,0 +1,197 @@
+"""Shared by handlers: batch failures, metrics, logs without data."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import traceback
+from contextvars import ContextVar
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from aws_lambda_powertools import Logger, Metrics
+from aws_lambda_powertools.metrics import MetricUnit
+
+from lakegate.aws.lambda_events import Decoded, InvocationEnded, JobMoved, Nothing, ObjectSeen, Unintelligible, decode
+from lakegate.aws.settings import PREFIX, read
+from lakegate.aws.wiring import bootstrap
+from lakegate.errors import LakegateError, Unfinished
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from types import UnionType
+
+    from aws_lambda_powertools.utilities.typing import LambdaContext
+
+    from lakegate.gate.dependencies import Dependencies
+
+    Wanted = type[Decoded] | UnionType
+    """The kinds of hints that a function acts on."""
+
+# ---- What a log line may contain of a producer's text, and of an error ---------------------------------------------
+#
+# Keys are the producer's text: they can hold line breaks, escape sequences, and names of people. A log line carries
+# their
+# shape and a fingerprint, by which an operator who knows a key finds its lines. Of an error it carries the words only
+# if
+# they are ours; of any other its type and place, because its message may repeat what the producer wrote.
+
+
+LONGEST: Final = 120
+"""Characters of a shape; an object key has up to 1,024 bytes."""
+
+
+FINGERPRINT: Final = 16
+
+
+KEPT: Final = frozenset("/.-_=")
+
+
+def shape(text: str) -> str:
+    """Letters become `a` or `A`, digits `9`, a few signs stay, all else is `?`: one line of ASCII, of bounded length."""
+    masked = "".join(map(_masked, text[:LONGEST]))
+    return masked if len(text) <= LONGEST else masked + "+"
+
+
+def fingerprint(text: str) -> str:
+    """The first digits of the SHA-256 of the text."""
+    return hashlib.sha256(text.encode()).hexdigest()[:FINGERPRINT]
+
+
+def of_key(key: str) -> Mapping[str, str]:
+    """The fields of a log line for an object key."""
+    return {"key_shape": shape(key), "key_fingerprint": fingerprint(key)}
+
+
+def of_error(error: BaseException) -> Mapping[str, str]:
+    """The fields of a log line for an error."""
+    frame = traceback.extract_tb(error.__traceback__)[-1:]
+    place = [f"{Path(each.filename).name}:{each.lineno}" for each in frame]
+    text = str(error) if isinstance(error, LakegateError) else ""
+    return {"error": type(error).__name__, "place": "".join(place), "detail": text}
+
+
+def logger(function: str) -> Logger:
+    """The logger of one function: one JSON object a line, in ASCII."""
+    return Logger(service=function, json_serializer=json.dumps, use_rfc3339=True, utc=True)
+
+
+def _masked(character: str) -> str:
+    if character in KEPT:
+        return character
+    if character.isalpha():
+        return "A" if character.isupper() else "a"
+    return "9" if character.isdecimal() else "?"
+
+
+# ---- What the handlers share: one gate for the life of a Lambda, and partial batch failures ------------------------
+#
+# A message fails alone: SQS delivers it again, and after as many times as its queue allows moves it to the dead-
+# letter
+# queue. Its log line holds why it failed, under `reason` (a document that cannot be understood) or `error`, with the
+# message's id; the metrics `Unintelligible` and `Errors` count them. A message of several records fails after all
+# of them were processed, so that one bad record does not block the others.
+
+
+NAMESPACE: Final = "Lakegate"
+
+
+STACK: Final = f"{PREFIX}STACK"
+"""Read before the settings are, because a handler counts from its first line on."""
+
+
+INVOCATION: Final[ContextVar[LambdaContext | None]] = ContextVar("invocation", default=None)
+"""The invocation under way: every handler sets it."""
+
+
+def remaining() -> float:
+    """How many seconds the invocation under way has left; infinitely many without one."""
+    context = INVOCATION.get()
+    return context.get_remaining_time_in_millis() / 1000 if context else float("inf")
+
+
+class HandlerError(Exception):
+    """What leaves a handler: the name of what went wrong, and none of its text."""
+
+
+@cache
+def dependencies() -> Dependencies:
+    """The adapters of this Lambda, made at its first invocation."""
+    return bootstrap(read(os.environ), remaining)
+
+
+def metrics(function: str) -> Metrics:
+    """The metrics of one function: counted by stack and service, never by key."""
+    made = Metrics(namespace=NAMESPACE, service=function)
+    made.set_default_dimensions(stack=os.environ.get(STACK, NAMESPACE))
+    return made
+
+
+def batch(
+    event: Mapping[str, Any], act: Callable[[Any], object], wanted: Wanted, log: Logger, count: Metrics
+) -> dict[str, Any]:
+    """Process a batch of SQS: `act` on every hint of the wanted kind. Returns the ids of the messages to deliver again."""
+    failed = [record["messageId"] for record in event["Records"] if not _done(record, act, wanted, log, count)]
+    count.add_metric("Messages", MetricUnit.Count, len(event["Records"]))
+    count.add_metric("Failed", MetricUnit.Count, len(failed))
+    return {"batchItemFailures": [{"itemIdentifier": message} for message in failed]}
+
+
+def sanitize_errors(act: Callable[[], Any], log: Logger, count: Metrics) -> Any:  # noqa: ANN401 - as the act
+    """The result of an act. Any error is logged without its text, and raised as a HandlerError.
+
+    Unfinished is not an error: the copy continues in the next invocation, and the message is delivered again.
+    """
+    try:
+        return act()
+    except Unfinished:
+        log.info("unfinished")
+        count.add_metric("Unfinished", MetricUnit.Count, 1)
+        raise
+    except Exception as error:  # noqa: BLE001 - the runtime would log it whole, with what producers wrote
+        log.error("failed", extra=of_error(error))  # noqa: TRY400 - its traceback repeats that text
+        count.add_metric("Errors", MetricUnit.Count, 1)
+        raise HandlerError(type(error).__name__) from None
+
+
+def log_failures(what: str, failures: Sequence[BaseException], log: Logger, count: Metrics) -> int:
+    """Log and count the errors that a use case collected without stopping."""
+    for failure in failures:
+        log.error(what, extra=of_error(failure))
+    count.add_metric(what, MetricUnit.Count, len(failures))
+    return len(failures)
+
+
+def _done(record: Mapping[str, Any], act: Callable[[Any], object], wanted: Wanted, log: Logger, count: Metrics) -> bool:
+    log.append_keys(message_id=record["messageId"])
+    try:
+        taken = [_taken(hint, act, wanted, log, count) for hint in decode(record["body"])]
+        return all(taken)
+    finally:
+        log.remove_keys(["message_id"])
+
+
+def _taken(hint: Decoded, act: Callable[[Any], object], wanted: Wanted, log: Logger, count: Metrics) -> bool:
+    if isinstance(hint, Nothing):
+        return True
+    if not isinstance(hint, wanted):
+        reason = hint.reason if isinstance(hint, Unintelligible) else "misrouted"
+        log.error("unintelligible", extra={"reason": str(reason), "at": getattr(hint, "path", "$")})
+        count.add_metric("Unintelligible", MetricUnit.Count, 1)
+        return False
+    try:
+        sanitize_errors(lambda: act(hint), log, count)
+    except (HandlerError, Unfinished):
+        return False
+    log.info("taken", extra=_log_fields(hint))
+    return True
+
+
+def _log_fields(hint: object) -> Mapping[str, str]:
+    if isinstance(hint, ObjectSeen):
+        return of_key(hint.key)
+    if isinstance(hint, InvocationEnded):
+        return {"workload": hint.workload, "invocation": "failed" if hint.failed else "answered"}
+    return {"run": hint.job_run, "run_state": hint.state} if isinstance(hint, JobMoved) else {}

@@ -1,0 +1,510 @@
+"""A deployed or local stack: found, opened, paused, deleted, messages redriven."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections import Counter
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from lakegate.aws.clients import client, port_errors
+from lakegate.aws.lambda_events import JobMoved, Unintelligible, decode
+from lakegate.aws.settings import DEFAULTS, Settings, read
+from lakegate.aws.wiring import bootstrap
+from lakegate.errors import InputError, NotFound, PortError, SetUpError, Throttled, Unanswered, UnreadableItem
+from lakegate.extension_points import ROOT
+from lakegate.text import printable as escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, MutableMapping
+
+    from lakegate.gate.dependencies import Dependencies
+
+# ---- Options of several commands: which stack, and the form of the answer ------------------------------------------
+
+
+DEFAULT_STACK = "lakegate"
+
+
+# ---- A stack, opened: what it is made of, by the outputs it declares, and the same use cases over the same
+# adapters
+#
+# Without `--local` everything is boto3's own: profiles, regions, roles and endpoints, as they are for every other
+# tool.
+# With it this process sees the embedded AWS alone; nothing of a person's own AWS is in reach.
+
+
+NOBODY_ASKS: Final = "none"
+"""A placeholder for settings that only the start of a job needs: the CLI reads them from the functions when it starts one."""
+
+
+SENTENCES: Final[Mapping[str, str]] = {
+    "NoCredentialsError": "no AWS credentials were found: set AWS_PROFILE, or sign in (`aws sso login`)",
+    "PartialCredentialsError": "the AWS credentials are not whole: both key and secret are needed",
+    "NoRegionError": "no AWS region is set: set AWS_REGION, or name one in the profile",
+    "ProfileNotFound": "the AWS profile does not exist: `aws configure list-profiles` lists those that do",
+    "TokenRetrievalError": "the AWS sign-in has ended: sign in again (`aws sso login`)",
+    "SSOTokenLoadError": "the AWS sign-in has ended: sign in again (`aws sso login`)",
+    "UnauthorizedSSOTokenError": "the AWS sign-in has ended: sign in again (`aws sso login`)",
+    "ExpiredToken": "the AWS sign-in has ended: sign in again",
+    "ExpiredTokenException": "the AWS sign-in has ended: sign in again",
+    "InvalidClientTokenId": "AWS does not know these credentials",
+    "UnrecognizedClientException": "AWS does not know these credentials",
+    "AccessDenied": "these credentials may not do that; docs/producer.md and docs/operator.md list what a person needs",
+    "AccessDeniedException": "these credentials may not do that; docs/producer.md and docs/operator.md list what a person needs",
+    "NoSuchBucket": "the bucket is not there any more: is the stack being deleted?",
+    "EntityTooLarge": "S3 refuses so large an object",
+    "BadDigest": "the file changed while it was on its way: upload it again",
+    "XAmzContentSHA256Mismatch": "the file changed while it was on its way: upload it again",
+}
+"""By the last word of a port error: the code of AWS, or the name of what botocore raised."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeployedStack:
+    """One deployed Lakegate."""
+
+    name: str
+    account: str
+    region: str
+    outputs: Mapping[str, str]
+    opened: list[Dependencies] = field(default_factory=list, repr=False, compare=False)
+    """What this command has made of the stack."""
+
+    def output(self, name: str) -> str:
+        """One output. Raises SetUpError where the stack has none of that name: it is older, or something else."""
+        try:
+            return self.outputs[name]
+        except KeyError:
+            raise SetUpError(f"the stack {self.name} has no output {name}: is it a Lakegate of this version?") from None
+
+    @property
+    def requires_approval(self) -> bool:
+        """Whether a contract version becomes valid only when a second person approves it."""
+        return self.outputs.get("RequireApproval") == "yes"
+
+    def resource(self, logical: str) -> str:
+        """The physical name of a resource; of a queue its address."""
+        answer = asked("cloudformation", "describe_stack_resources", StackName=self.name, LogicalResourceId=logical)
+        return str(answer["StackResources"][0]["PhysicalResourceId"])
+
+    def dependencies(self) -> Dependencies:
+        """The gate for everything that starts no job: the registry, the ledger, the rows."""
+        return self._opened(
+            Settings(
+                stack=self.name,
+                account=self.account,
+                landing=self.output("LandingBucket"),
+                lake=self.output("LakeBucket"),
+                registry_table=self.output("RegistryTable"),
+                workloads_table=self.output("WorkloadsTable"),
+                ledger_table=self.output("LedgerTable"),
+                application=self.output("ApplicationId"),
+                job_role=NOBODY_ASKS,
+                entry_point=NOBODY_ASKS,
+                job_parameters=NOBODY_ASKS,
+                job_minutes=1,
+                max_vcpu=4,
+                max_runs=1,
+                prices="",
+                judge="",
+                small_file_bytes=0,
+                batch_files=1,
+                batch_bytes=1,
+                batch_seconds=1,
+                pull_hosts="",
+                pull_secrets="",
+                validator_hosts="",
+                validator_secrets="",
+                landed_queue="",
+                bus=self.output("EventBusName"),
+                unrouted="quarantine",
+                approval="yes" if self.requires_approval else "no",
+                signing_key="",
+                replaced_signing_key="",
+                anchors=self.outputs.get("AnchorBucket", ""),
+                anchor_days=0,
+                ignored=self.outputs.get("IgnoredKeys", DEFAULTS["ignored"]),
+            )
+        )
+
+    def working_dependencies(self) -> Dependencies:
+        """The gate as the intake function itself has it, job included: its settings are read from its configuration."""
+        answer = asked("lambda", "get_function_configuration", FunctionName=self.output("IntakeFunction"))
+        return self._opened(read(answer.get("Environment", {}).get("Variables", {})))
+
+    def _opened(self, settings: Settings) -> Dependencies:
+        self.opened.append(bootstrap(settings))
+        return self.opened[-1]
+
+
+@contextmanager
+def opened(name: str = DEFAULT_STACK, *, local: bool = False) -> Iterator[DeployedStack]:
+    """The stack of a name. What AWS refuses inside becomes one sentence: SetUpError or InputError."""
+    name = entered(name, local=local)
+    with readable_errors():
+        stack = _described(name)
+        yield stack
+    for dependencies in stack.opened:
+        for each in dependencies.taken_out():
+            sys.stderr.write(f"lakegate: left out: {escaped(str(each))}; lakegate doctor has the remedy\n")
+
+
+def entered(name: str, *, local: bool) -> str:
+    """The name of the stack. With `local`, this process knows the embedded AWS from here on, and no other."""
+    return _into_the_local_stack(name) if local else name
+
+
+@contextmanager
+def readable_errors() -> Iterator[None]:
+    """Turn errors of AWS raised inside into a sentence that explains what to do."""
+    try:
+        yield
+    except PortError as error:
+        raise SetUpError(_sentence(error)) from None
+
+
+def _into_the_local_stack(name: str) -> str:
+
+    state = LocalState.read()
+    for variable in [each for each in os.environ if each.startswith("AWS_")]:
+        del os.environ[variable]
+    os.environ |= {"AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull, **state.environment()}
+    return state.stack if name == DEFAULT_STACK else name
+
+
+def find_stack(name: str, asked: Callable[..., Any]) -> DeployedStack | None:
+    """The stack of a name, None where there is none; `asked` reads AWS as the function of that name does. Raises PortError."""
+    try:
+        stack = asked("cloudformation", "describe_stacks", StackName=name)["Stacks"][0]
+    except NotFound:
+        return None
+    except PortError as error:
+        if not str(error).endswith("ValidationError"):
+            raise
+        return None
+    _arn, _aws, _service, region, account, _ = stack["StackId"].split(":", 5)
+    outputs = {each["OutputKey"]: each["OutputValue"] for each in stack.get("Outputs", ())}
+    return DeployedStack(name, account, region, outputs)
+
+
+def _described(name: str) -> DeployedStack:
+    stack = find_stack(name, asked)
+    if stack is None:
+        raise InputError(
+            f"there is no stack {name} in {client('cloudformation').meta.region_name}: "
+            "name another with --stack or another region with AWS_REGION, or deploy one (docs/deploy.md)"
+        )
+    return stack
+
+
+def asked(service: str, operation: str, **request: object) -> Any:  # noqa: ANN401 - as boto3 has it
+    """One read of AWS that no port has."""
+    with port_errors():
+        return getattr(client(service), operation)(**request)
+
+
+def _sentence(error: PortError) -> str:
+    text = str(error)
+    if isinstance(error, UnreadableItem):
+        return f"{text}; `lakegate doctor` has the remedy"
+    code = text.rpartition(": ")[2]
+    if code in SENTENCES:
+        return SENTENCES[code]
+    if isinstance(error, Unanswered):
+        endpoint = os.environ.get("AWS_ENDPOINT_URL")
+        where = f" at {endpoint}: is it running? `lakegate local status`" if endpoint else ": is there a network?"
+        return f"AWS does not answer{where}"
+    if isinstance(error, Throttled):
+        return "AWS is asked too much at once: try again in a minute"
+    return f"AWS refused: {text or type(error).__name__}"
+
+
+# ---- `lakegate redrive`: give messages of the dead-letter queue back to the functions that could not handle them ----
+
+
+BATCH: Final = 10
+
+
+HIDDEN_SECONDS: Final = 120
+"""How long a message that was received is hidden: it is moved within seconds, or is visible again after an interruption."""
+
+
+EMPTY_ANSWERS: Final = 3
+"""A queue whose answer is empty so often is empty: SQS asks a part of its servers only."""
+
+
+OTHER_SENDER = 3
+
+
+@dataclass(slots=True)
+class Redriven:
+    """What became of the messages."""
+
+    moved: Counter[str] = field(default_factory=Counter)
+    """By the queue that they were sent to."""
+    kept: Counter[str] = field(default_factory=Counter)
+    """By the reason why they are no event of this stack."""
+
+
+def _redriven(there: DeployedStack, limit: int, *, dry_run: bool) -> Redriven:
+    dead = there.output("DeadLetterQueueUrl")
+    result, kept, queues = Redriven(), [], dict[str, str]()
+    for message in _messages(dead, limit):
+        reason, queue = _destination(message["Body"])
+        if reason:
+            result.kept[reason] += 1
+        else:
+            result.moved[queue] += 1
+        if reason or dry_run:
+            kept.append(message["ReceiptHandle"])
+            continue
+        address = queues.setdefault(queue, there.resource(queue))
+        with port_errors():
+            client("sqs").send_message(QueueUrl=address, MessageBody=message["Body"])
+            client("sqs").delete_message(QueueUrl=dead, ReceiptHandle=message["ReceiptHandle"])
+    for handle in kept:
+        with port_errors():
+            client("sqs").change_message_visibility(QueueUrl=dead, ReceiptHandle=handle, VisibilityTimeout=0)
+    return result
+
+
+def _messages(queue: str, limit: int) -> Iterator[dict[str, Any]]:
+    """Messages of a queue, each once, until none is visible."""
+    count = empty = 0
+    while count < limit and empty < EMPTY_ANSWERS:
+        with port_errors():
+            answer = client("sqs").receive_message(
+                QueueUrl=queue, MaxNumberOfMessages=min(BATCH, limit - count), VisibilityTimeout=HIDDEN_SECONDS
+            )
+        found = answer.get("Messages", [])
+        empty = 0 if found else empty + 1
+        count += len(found)
+        yield from found
+
+
+def _destination(body: str) -> tuple[str, str]:
+    """Why a message goes nowhere, and the logical name of the queue that it goes to."""
+    hints = decode(body)
+    for hint in hints:
+        if isinstance(hint, Unintelligible):
+            return str(hint.reason), ""
+    return "", "MovedQueue" if any(isinstance(hint, JobMoved) for hint in hints) else "LandedQueue"
+
+
+# ---- The region of every client of this process, resolved in one place ---------------------------------------------
+
+
+def settle_region(environment: MutableMapping[str, str] = os.environ) -> None:
+    """Let `AWS_REGION` win over `AWS_DEFAULT_REGION` and the profile, as in the AWS command line and other SDKs.
+
+    boto3 does not read it
+    (https://boto3.amazonaws.com/v1/documentation/api/latest/guide/configuration.html#using-environment-variables).
+    """
+    if environment.get("AWS_REGION"):
+        environment["AWS_DEFAULT_REGION"] = environment["AWS_REGION"]
+
+
+# ---- `lakegate stack`: pause a deployed stack before it is changed, resume it, delete it ---------------------------
+#
+# CloudFormation changes and deletes an EMR Serverless application only while that is stopped, and a stopped one
+# starts itself with
+# the next job run. So everything that submits runs is paused first: the queues keep their events for 14 days, sweep
+# is disabled.
+# `resume` continues all of it.
+
+
+QUEUED: Final = ("IntakeFunction", "CompletionFunction")
+
+
+OPEN_RUNS: Final = ["SUBMITTED", "QUEUED", "PENDING", "SCHEDULED", "RUNNING", "CANCELLING"]
+
+
+IDLE: Final = frozenset({"CREATED", "STOPPED", "TERMINATED"})
+
+
+LONGEST_WAIT: Final = 3600
+"""Seconds: the time limit of a job run."""
+
+
+TICK_SECONDS: Final = 1.0
+
+
+TABLES: Final = ("RegistryTable", "WorkloadsTable", "LedgerTable")
+
+
+BUCKETS: Final = {"LandingBucket": "ExistingLandingBucket", "LakeBucket": "ExistingLakeBucket"}
+"""Buckets by output, and the parameter that names one which the stack did not make."""
+
+
+def _pause(there: DeployedStack, timeout: float) -> None:
+    """Of what a deletion that failed has left, too: what is gone needs no pause."""
+    for mapping in _mappings(there):
+        asked("lambda", "update_event_source_mapping", UUID=mapping["UUID"], Enabled=False)
+    with suppress(NotFound):
+        sweep = there.output("SweepFunction")
+        asked("lambda", "put_function_concurrency", FunctionName=sweep, ReservedConcurrentExecutions=0)
+    _until(lambda: _is_at_rest(there), timeout, "job runs have not ended")
+
+
+def _is_at_rest(there: DeployedStack) -> bool:
+    """Whether nothing submits runs any more, none is open, and the application is stopped; stops it where it can be."""
+    application = {"applicationId": there.output("ApplicationId")}
+    if any(mapping.get("State", "Disabled") != "Disabled" for mapping in _mappings(there)):
+        return False
+    if asked("emr-serverless", "list_job_runs", **application, states=OPEN_RUNS)["jobRuns"]:
+        return False
+    state = asked("emr-serverless", "get_application", **application)["application"]["state"]
+    if state == "STARTED":
+        asked("emr-serverless", "stop_application", **application)
+    return state in IDLE
+
+
+def _delete(there: DeployedStack, timeout: float) -> None:
+    identity = asked("cloudformation", "describe_stacks", StackName=there.name)["Stacks"][0]["StackId"]
+    asked("cloudformation", "delete_stack", StackName=identity)
+
+    def gone() -> bool:
+        status = asked("cloudformation", "describe_stacks", StackName=identity)["Stacks"][0]["StackStatus"]
+        if status == "DELETE_FAILED":
+            raise SetUpError(f"{_named(there)} could not be deleted: {'; '.join(_reasons(identity))}")
+        return bool(status == "DELETE_COMPLETE")
+
+    _until(gone, timeout, "it is still being deleted")
+
+
+def _reasons(identity: str) -> list[str]:
+    events = asked("cloudformation", "describe_stack_events", StackName=identity)["StackEvents"]
+    failed = [each for each in events if each["ResourceStatus"] == "DELETE_FAILED" and "ResourceStatusReason" in each]
+    return [f"{each['LogicalResourceId']}: {each['ResourceStatusReason']}" for each in failed]
+
+
+def _delete_bucket(bucket: str) -> None:
+    while found := asked("s3", "list_object_versions", Bucket=bucket):
+        versions = [*found.get("Versions", ()), *found.get("DeleteMarkers", ())]
+        if not versions:
+            break
+        keys = [{"Key": each["Key"], "VersionId": each["VersionId"]} for each in versions]
+        asked("s3", "delete_objects", Bucket=bucket, Delete={"Objects": keys, "Quiet": True})
+    asked("s3", "delete_bucket", Bucket=bucket)
+
+
+def _mappings(there: DeployedStack) -> Iterator[dict[str, Any]]:
+    for output in QUEUED:
+        yield from asked("lambda", "list_event_source_mappings", FunctionName=there.output(output))[
+            "EventSourceMappings"
+        ]
+
+
+def _parameters(there: DeployedStack) -> dict[str, str]:
+    found = asked("cloudformation", "describe_stacks", StackName=there.name)["Stacks"][0].get("Parameters", ())
+    return {each["ParameterKey"]: each["ParameterValue"] for each in found}
+
+
+def _until(holds: Callable[[], bool], timeout: float, otherwise: str) -> None:
+    limit = time.monotonic() + timeout
+    while not holds():
+        if time.monotonic() > limit:
+            raise SetUpError(f"{otherwise} within {timeout:.0f} seconds: run the command again, it continues")
+        time.sleep(TICK_SECONDS)
+
+
+def _named(there: DeployedStack) -> str:
+    return f"the stack {there.name} in {there.region}"
+
+
+# ---- Where the local stack is: one small file that `lakegate local up` writes last and `down` removes first --------
+
+
+VARIABLE: Final = "LAKEGATE_LOCAL_STATE"
+
+
+DEFAULT: Final = ROOT / ".lakegate" / "local.json"
+
+
+VERSION: Final = 1
+
+
+REGION: Final = "eu-west-1"
+
+
+ACCOUNT: Final = "000000000000"
+
+
+@dataclass(frozen=True, slots=True)
+class LocalState:
+    """A stack that is up."""
+
+    endpoint: str
+    """Of every AWS service but EMR Serverless."""
+    emr_endpoint: str
+    stack: str
+    region: str = REGION
+    account: str = ACCOUNT
+    access_key: str = ACCOUNT
+    """The embedded AWS takes an access key of twelve digits for the account."""
+    secret_key: str = ""
+    """Random for each start: both programs serve only requests that are signed by it."""
+    pids: Mapping[str, int] = field(default_factory=dict)
+    """By name of the process: `aws`, `emr`."""
+    api: str = ""
+    """Address of the stack's HTTP API; empty before it is deployed."""
+    version: int = VERSION
+
+    @staticmethod
+    def read(path: Path | None = None) -> LocalState:
+        """The state in a file; SetUpError where no stack is up, or one of another version of this program is."""
+        where = path or state_path()
+        try:
+            document = json.loads(where.read_text())
+            state = LocalState(**document)
+        except FileNotFoundError:
+            raise SetUpError("the local stack is not up: run `lakegate local up`.") from None
+        except (ValueError, TypeError, OSError):
+            state = None
+        if state is None or state.version != VERSION:
+            raise SetUpError(f"{where} cannot be read: run `lakegate local down`, then `lakegate local up`.")
+        return state
+
+    def write(self, path: Path) -> None:
+        """Write the file, whole or not at all."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        aside = path.with_suffix(".aside")
+        aside.unlink(missing_ok=True)
+        aside.touch(mode=0o600)  # the secret is nobody else's
+        aside.write_text(json.dumps(asdict(self), indent=2) + "\n")
+        aside.replace(path)
+
+    def session(self) -> dict[str, str]:
+        """The arguments of `boto3.Session`."""
+        return {
+            "aws_access_key_id": self.access_key,
+            "aws_secret_access_key": self.secret_key,
+            "region_name": self.region,
+        }
+
+    def endpoint_of(self, service: str) -> str:
+        """Where a service, by boto3's name of it, listens."""
+        return self.emr_endpoint if service == "emr-serverless" else self.endpoint
+
+    def environment(self) -> dict[str, str]:
+        """Environment variables with which the AWS command line, SAM and every SDK use this stack."""
+        return {
+            "AWS_ACCESS_KEY_ID": self.access_key,
+            "AWS_SECRET_ACCESS_KEY": self.secret_key,
+            "AWS_REGION": self.region,
+            "AWS_DEFAULT_REGION": self.region,
+            "AWS_ENDPOINT_URL": self.endpoint,
+            "AWS_ENDPOINT_URL_EMR_SERVERLESS": self.emr_endpoint,
+        }
+
+
+def state_path(environment: Mapping[str, str] = os.environ) -> Path:
+    """The file of this clone's stack, or of the one that the environment names."""
+    named = environment.get(VARIABLE)
+    return Path(named).resolve() if named else DEFAULT

@@ -1,0 +1,344 @@
+"""Objects on S3: copies, checksums, multipart uploads resumed."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from lakegate.aws.clients import port_errors
+from lakegate.aws.dynamodb_table import decoded, text
+from lakegate.errors import ConditionFailed, NotFound, PortError, TransactionConflict, Unfinished
+from lakegate.gate.ports import Address, ObjectVersion, VersionPage, agree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from mypy_boto3_s3 import S3Client
+
+    from lakegate.aws.dynamodb_table import DynamoTable
+
+# ---- The checksums of S3: what it answers of an object, and which algorithm a copy gets ----------------------------
+#
+# S3 knows CRCs of a whole object that came in parts, but SHA-256 and SHA-1 only of each part ("Checking object
+# integrity
+# in Amazon S3"). 32 bits do not identify content: of 10,000 objects of one size, two share a CRC-32 with a
+# probability of 1 %.
+
+
+OF_COPIES: Final = "CRC64NVME"
+"""Where the source's own algorithm is not kept. S3 computes it itself; 64 bits identify content."""
+
+
+KEPT: Final = (OF_COPIES, "SHA256", "SHA1")
+"""By a copy in one piece, so that both checksums can be compared. A copy in parts can only keep the first one."""
+
+
+KNOWN: Final = (*KEPT, "CRC32", "CRC32C")
+
+
+def checksum_of(answer: Mapping[str, Any]) -> str:
+    """`<algorithm>:<value>` of the whole object that S3 describes; empty where it only knows checksums of parts."""
+    if answer.get("ChecksumType") == "COMPOSITE":
+        return ""
+    return next((f"{name.lower()}:{value}" for name, value in _checksums(answer).items()), "")
+
+
+def part_of(answer: Mapping[str, Any], number: int) -> dict[str, Any]:
+    """A part that S3 describes, in the form in which CompleteMultipartUpload lists it."""
+    checksums = {f"Checksum{name}": value for name, value in _checksums(answer).items()}
+    return {"PartNumber": number, "ETag": answer["ETag"]} | checksums
+
+
+def arrived_parts(client: Any, at: Mapping[str, Any]) -> Iterator[Any]:  # noqa: ANN401 - a client of boto3
+    """The parts that an upload has, as S3 describes them."""
+    for page in client.get_paginator("list_parts").paginate(**at):
+        yield from page.get("Parts", ())
+
+
+def kept_algorithm(original: ObjectVersion) -> Any:  # noqa: ANN401 - the stubs ask for a literal type of their own
+    """The algorithm of a copy in one piece."""
+    name = original.checksum.partition(":")[0].upper()
+    return name if name in KEPT else OF_COPIES
+
+
+def _checksums(answer: Mapping[str, Any]) -> dict[str, str]:
+    found = {name: answer.get(f"Checksum{name}", "") for name in KNOWN}
+    return {name: value for name, value in found.items() if value and "-" not in value}
+
+
+# ---- The object store, on S3. Every call names the expected owner of the bucket; every copy is of one version
+# with one ETag
+#
+# A large copy goes in parts and survives the function that began it:
+#
+# 1. look for a note of an upload to this destination; without one, begin an upload and write the note, if still
+# absent
+#    (a crash in between leaves an upload without parts, which the bucket's lifecycle ends);
+# 2. ask S3 which parts have arrived, copy those that have not, and stop when time is short: Unfinished;
+# 3. complete, drop the note.
+#
+# Two workers on one destination share the noted upload and write the same bytes; the slower finds it completed.
+
+
+COPY_PART_BYTES: Final = 128 * 1024 * 1024
+
+
+MAX_PARTS: Final = 10_000
+
+
+WHOLE_COPY_LIMIT: Final = 512 * 1024 * 1024
+"""CopyObject takes up to 5 GB, but cannot continue after a timeout: larger copies use parts."""
+
+
+HAND_OVER: Final = 60.0
+"""Seconds: with less than this left no further part is begun."""
+
+
+BEHIND_THE_END: Final = frozenset({"InvalidRange", "416"})
+
+
+@dataclass(frozen=True, slots=True)
+class S3Store:
+    """ObjectStore. `remaining` returns how many seconds this invocation has left."""
+
+    client: S3Client
+    owner: str
+    """The account that both buckets must belong to."""
+    uploads: Uploads
+    remaining: Callable[[], float] = lambda: float("inf")
+    limit: int = WHOLE_COPY_LIMIT
+    part: int = COPY_PART_BYTES
+
+    def head(self, address: Address) -> ObjectVersion:
+        """HeadObject."""
+        with port_errors():
+            answer = self.client.head_object(ChecksumMode="ENABLED", **self._at(address))
+        return ObjectVersion(
+            bucket=address.bucket,
+            key=address.key,
+            version=answer.get("VersionId", "null"),
+            etag=answer["ETag"],
+            size=answer["ContentLength"],
+            checksum=checksum_of(answer),
+            modified=answer["LastModified"],
+            current=address.version is None,
+        )
+
+    def read(self, address: Address, start: int = 0, length: int | None = None) -> bytes:
+        """GetObject with a range; behind the end there is nothing to read."""
+        if length == 0:
+            self.head(address)
+            return b""
+        from botocore.exceptions import ClientError  # noqa: PLC0415 - loaded with the first client
+
+        last = "" if length is None else start + length - 1
+        with port_errors():
+            try:
+                return self.client.get_object(Range=f"bytes={start}-{last}", **self._at(address))["Body"].read()
+            except ClientError as error:
+                if error.response["Error"]["Code"] not in BEHIND_THE_END:
+                    raise
+                return b""
+
+    def versions(self, bucket: str, prefix: str, after: str | None = None, limit: int = 1000) -> VersionPage:
+        """ListObjectVersions; `after` holds both of its markers."""
+        markers = _markers(after or "{}")
+        with port_errors():
+            answer = self.client.list_object_versions(
+                Bucket=bucket, Prefix=prefix, MaxKeys=limit, ExpectedBucketOwner=self.owner, **markers
+            )
+        more = {"KeyMarker": answer.get("NextKeyMarker", ""), "VersionIdMarker": answer.get("NextVersionIdMarker", "")}
+        return VersionPage(
+            versions=tuple(_listed(bucket, each) for each in answer.get("Versions", ())),
+            after=json.dumps({name: marker for name, marker in more.items() if marker})
+            if answer["IsTruncated"]
+            else None,
+        )
+
+    def put(  # noqa: PLR0913 - as the port
+        self,
+        to: Address,
+        body: bytes,
+        *,
+        absent: bool = False,
+        etag: str | None = None,
+        tag: str = "",
+        content_type: str = "",
+    ) -> ObjectVersion:
+        """PutObject with the checksum of what we meant to write."""
+        options: dict[str, Any] = ({"IfNoneMatch": "*"} if absent else {}) | ({"IfMatch": etag} if etag else {})
+        options |= _tagging(tag) | ({"ContentType": content_type} if content_type else {})
+        reason = "etag" if etag else "absent"
+        checksum = base64.b64encode(hashlib.sha256(body).digest()).decode()
+        try:
+            with port_errors(reason):
+                answer = self.client.put_object(
+                    Body=body, ChecksumAlgorithm="SHA256", ChecksumSHA256=checksum, **options, **self._at(to)
+                )
+        except NotFound:
+            raise ConditionFailed(reason) from None
+        return self.head(to._replace(version=answer.get("VersionId")))
+
+    def copy(self, source: Address, etag: str, to: Address, *, absent: bool = False, tag: str = "") -> ObjectVersion:
+        """CopyObject, or parts above the limit; what arrived is compared with what was meant."""
+        original = self.head(source)
+        if original.etag != etag:
+            raise ConditionFailed("etag")
+        copy = self._copy_whole if original.size <= self.limit else self._copy_in_parts
+        arrived = copy(original, source, to, {"IfNoneMatch": "*"} if absent else {}, tag)
+        if arrived.size != original.size or not agree(original.checksum, arrived.checksum):
+            raise PortError("CopyObject: the copy differs from its source")
+        return arrived
+
+    def delete(self, address: Address) -> None:
+        """DeleteObject."""
+        with port_errors():
+            self.client.delete_object(**self._at(address))
+
+    def _copy_whole(
+        self, original: ObjectVersion, source: Address, to: Address, condition: Mapping[str, Any], tag: str
+    ) -> ObjectVersion:
+        with port_errors("absent"):
+            answer = self.client.copy_object(
+                MetadataDirective="REPLACE",  # what a producer wrote beside the data does not enter the lake
+                TaggingDirective="REPLACE",
+                ChecksumAlgorithm=kept_algorithm(original),
+                **condition,
+                **_tagging(tag),
+                **self._from(original, source),
+                **self._at(to),
+            )
+        return self.head(to._replace(version=answer.get("VersionId")))
+
+    def _copy_in_parts(
+        self, original: ObjectVersion, source: Address, to: Address, condition: Mapping[str, Any], tag: str
+    ) -> ObjectVersion:
+        upload = self.uploads.get(to) or self._begin(to, tag)
+        at = {"UploadId": upload, **self._at(to)}
+        try:
+            with port_errors("absent"):
+                parts = list(self._parts(original, source, at))
+                answer = self.client.complete_multipart_upload(MultipartUpload={"Parts": parts}, **condition, **at)
+        except (ConditionFailed, TransactionConflict):  # a conflict ends the upload, too: S3 wants another one
+            self._abandon(at, to)
+            raise
+        except NotFound:
+            self.uploads.drop(to)
+            return self._finished_by_another(source, to)
+        self.uploads.drop(to)
+        return self.head(to._replace(version=answer.get("VersionId")))
+
+    def _finished_by_another(self, source: Address, to: Address) -> ObjectVersion:
+        """The upload or the source is gone. NotFound may only mean the source: it makes a workload GONE."""
+        try:
+            return self.head(to)
+        except NotFound:
+            self.head(source)
+            raise TransactionConflict("CompleteMultipartUpload: the upload was ended") from None
+
+    def _abandon(self, at: Mapping[str, Any], to: Address) -> None:
+        self.uploads.drop(to)
+        with suppress(NotFound), port_errors():  # another worker may have completed or ended it
+            self.client.abort_multipart_upload(**at)
+
+    def _begin(self, to: Address, tag: str) -> str:
+        with port_errors():
+            upload = self.client.create_multipart_upload(
+                ChecksumAlgorithm=OF_COPIES, ChecksumType="FULL_OBJECT", **_tagging(tag), **self._at(to)
+            )["UploadId"]
+        noted = self.uploads.note(to, upload)
+        if noted != upload:
+            with port_errors():
+                self.client.abort_multipart_upload(UploadId=upload, **self._at(to))
+        return noted
+
+    def _parts(self, original: ObjectVersion, source: Address, at: Mapping[str, Any]) -> Iterator[Any]:
+        arrived = {each["PartNumber"]: part_of(each, each["PartNumber"]) for each in arrived_parts(self.client, at)}
+        for number, first in enumerate(range(0, original.size, self._part_size(original)), 1):
+            yield arrived.get(number) or self._copy_part(original, source, at, number, first)
+
+    def _copy_part(
+        self, original: ObjectVersion, source: Address, at: Mapping[str, Any], number: int, first: int
+    ) -> dict[str, Any]:
+        if self.remaining() < HAND_OVER:
+            raise Unfinished(f"part {number}")
+        last = min(first + self._part_size(original), original.size) - 1
+        answer = self.client.upload_part_copy(
+            PartNumber=number, CopySourceRange=f"bytes={first}-{last}", **self._from(original, source), **at
+        )
+        return part_of(answer["CopyPartResult"], number)
+
+    def _part_size(self, original: ObjectVersion) -> int:
+        return max(self.part, -(-original.size // MAX_PARTS))
+
+    def _at(self, address: Address) -> dict[str, Any]:
+        version = {"VersionId": address.version} if address.version else {}
+        return {"Bucket": address.bucket, "Key": address.key, "ExpectedBucketOwner": self.owner} | version
+
+    def _from(self, original: ObjectVersion, source: Address) -> dict[str, Any]:
+        return {
+            "CopySource": {"Bucket": source.bucket, "Key": source.key, "VersionId": original.version},
+            "CopySourceIfMatch": original.etag,
+            "ExpectedSourceBucketOwner": self.owner,
+        }
+
+
+def _markers(after: str) -> dict[str, Any]:
+    """Where a page begins; at the beginning, where this release cannot read what another one has kept."""
+    with suppress(ValueError, RecursionError):
+        found = json.loads(after)
+        if isinstance(found, dict) and found.keys() <= {"KeyMarker", "VersionIdMarker"}:
+            return {name: str(marker) for name, marker in found.items()}
+    return {}
+
+
+def _tagging(tag: str) -> dict[str, Any]:
+    return {"Tagging": f"lakegate={tag}"} if tag else {}
+
+
+def _listed(bucket: str, listed: Mapping[str, Any]) -> ObjectVersion:
+    return ObjectVersion(
+        bucket=bucket,
+        key=listed["Key"],
+        version=listed["VersionId"],
+        etag=listed["ETag"],
+        size=listed["Size"],
+        checksum="",
+        modified=listed["LastModified"],
+        current=listed["IsLatest"],
+    )
+
+
+# ---- Notes of multipart uploads in progress, so that the next worker continues the same one ------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Uploads:
+    """At most one note for each destination, in the table `workloads`."""
+
+    table: DynamoTable
+
+    def get(self, to: Address) -> str | None:
+        """The upload under way to this destination."""
+        item = self.table.get(_key(to))
+        return decoded(item, lambda each: str(each["upload"]["S"])) if item else None
+
+    def note(self, to: Address, upload: str) -> str:
+        """Note an upload that was just begun. Returns the noted one: another worker may have been first."""
+        try:
+            self.table.put({**_key(to), "upload": text(upload)}, ConditionExpression="attribute_not_exists(id)")
+        except ConditionFailed:
+            return self.get(to) or upload
+        return upload
+
+    def drop(self, to: Address) -> None:
+        """Forget the upload; absent is done."""
+        self.table.delete(_key(to))
+
+
+def _key(to: Address) -> dict[str, dict[str, str]]:
+    return {"id": text("upload#" + hashlib.sha256(f"{to.bucket}\0{to.key}".encode()).hexdigest())}

@@ -1,0 +1,209 @@
+"""Composition root: each port with its adapter; event bus, caller, clock."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from lakegate.aws.clients import BY_CODE, client, port_errors, signed, signer
+from lakegate.aws.dataset_tables import DynamoLines, promises, pulls, revalidations
+from lakegate.aws.delivery_tables import DynamoAgenda, DynamoBatches, DynamoOutbox, DynamoPauses, DynamoWorkloads
+from lakegate.aws.dynamodb_table import DynamoTable
+from lakegate.aws.emr_serverless import EmrServerless, JudgeFunction, Runners
+from lakegate.aws.kms_signing import kms_keys
+from lakegate.aws.ledger_table import DynamoHistory, DynamoLedger
+from lakegate.aws.registry_table import DynamoRegistry
+from lakegate.aws.s3_objects import S3Store, Uploads
+from lakegate.aws.secrets import Secrets
+from lakegate.errors import PortError, UnreadableItem
+from lakegate.gate.delivery.delivery_terms import BatchLimits
+from lakegate.gate.dependencies import Dependencies, JobSettings, Places
+from lakegate.https_client import Web
+from lakegate.plan.billed_cost import Prices
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mypy_boto3_events import EventBridgeClient
+
+    from lakegate.aws.settings import Settings
+    from lakegate.features.external_validators.validator_client import HttpsValidators
+    from lakegate.gate.ports import Message
+
+# ---- The clock of the machine --------------------------------------------------------------------------------------
+
+
+class SystemClock:
+    """Clock."""
+
+    def now(self) -> datetime:
+        """Aware, UTC."""
+        return datetime.now(UTC)
+
+    def sleep(self, seconds: float) -> None:
+        """Wait."""
+        time.sleep(seconds)
+
+
+# ---- The notifier, on EventBridge: from there rules carry a message to topics, queues and webhooks -----------------
+
+
+SOURCE: Final = "lakegate"
+
+
+def detail_type(message: Message) -> str:
+    """What rules choose events by."""
+    return f"{'line' if message.line else 'workload'} {message.kind}"
+
+
+def detail(message: Message) -> dict[str, object]:
+    """The detail of the event; its JSON Schema is lakegate/schemas/event.json, about a line line-event.json."""
+    about = {"line": message.line} if message.line else {"workload": message.workload}
+    return {"id": message.id, **about, "kind": message.kind, "body": json.loads(message.body)}
+
+
+@dataclass(frozen=True, slots=True)
+class EventBridgeNotifier:
+    """Notifier."""
+
+    client: EventBridgeClient
+    bus: str
+
+    def send(self, message: Message) -> None:
+        """PutEvents of one entry. The status is 200 also for a refused entry: the count of failures decides."""
+        with port_errors():
+            answer = self.client.put_events(
+                Entries=[
+                    {
+                        "Source": SOURCE,
+                        "DetailType": detail_type(message),
+                        "Detail": json.dumps(detail(message), separators=(",", ":")),
+                        "EventBusName": self.bus,
+                        "Time": message.at,
+                    }
+                ]
+            )
+        if answer["FailedEntryCount"]:
+            code = answer["Entries"][0].get("ErrorCode", "")
+            raise BY_CODE.get(code, PortError)(f"PutEvents: {code}")
+
+
+# ---- The caller's identity, by STS ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class StsIdentity:
+    """Identity: GetCallerIdentity, which needs no permission and cannot be denied by a policy.
+
+    https://docs.aws.amazon.com/STS/latest/APIReference/API_GetCallerIdentity.html
+    """
+
+    client: Any
+    _known: list[str] = field(default_factory=list, repr=False, compare=False)
+
+    def caller(self) -> str:
+        """Asked once; the credentials of a command do not change."""
+        if not self._known:
+            with port_errors():
+                self._known.append(self.client.get_caller_identity()["Arn"])
+        return self._known[0]
+
+
+# ---- The composition root: every port with its adapter in AWS; `dataclasses.replace` exchanges one -----------------
+
+
+DRIVER_VCPU, EXECUTOR_VCPU = 2, 2
+"""As template.yaml sizes workers."""
+
+
+def bootstrap(settings: Settings, remaining: Callable[[], float] = lambda: float("inf")) -> Dependencies:
+    """The adapters of a stack. `remaining`: seconds this invocation has left. No call to AWS is made here."""
+    from lakegate.features.announcements.announced_delivery import (  # noqa: PLC0415 - a feature
+        DynamoAnnouncements,
+        PresignedUploads,
+    )
+    from lakegate.features.http_api.idempotency_keys import DynamoRequestKeys  # noqa: PLC0415 - a feature
+    from lakegate.features.notifications.channels import channels  # noqa: PLC0415 - a feature
+    from lakegate.features.notifications.notices import DynamoNotices  # noqa: PLC0415 - a feature
+    from lakegate.features.validator_api.validation_run import DynamoValidations  # noqa: PLC0415 - a feature
+    from lakegate.features.workflows.callbacks import DynamoCallbacks  # noqa: PLC0415 - a feature
+
+    dynamodb, left_out = client("dynamodb"), list[UnreadableItem]()
+    workloads, ledger, registry = (
+        DynamoTable(dynamodb, name, left_out)
+        for name in (settings.workloads_table, settings.ledger_table, settings.registry_table)
+    )
+    signing = kms_keys(client("kms"), settings.signing_key, settings.replaced_signing_key)
+    return Dependencies(
+        objects=S3Store(client("s3"), settings.account, Uploads(workloads), remaining),
+        registry=DynamoRegistry(registry, settings.landing, ledger),
+        workloads=DynamoWorkloads(workloads),
+        agenda=DynamoAgenda(workloads),
+        outbox=DynamoOutbox(workloads),
+        ledger=DynamoLedger(ledger, workloads, signing),
+        history=DynamoHistory(ledger),
+        pauses=DynamoPauses(workloads),
+        batches=DynamoBatches(workloads),
+        jobs=Runners(EmrServerless(client("emr-serverless"), settings.application), JudgeFunction(client("lambda"))),
+        notifier=EventBridgeNotifier(client("events"), settings.bus),
+        clock=SystemClock(),
+        identity=StsIdentity(client("sts")),
+        lines=DynamoLines(workloads, ledger),
+        notices=DynamoNotices(workloads),
+        promises=promises(workloads),
+        pulls=pulls(workloads),
+        revalidations=revalidations(workloads),
+        channels=channels(client("secretsmanager"), client("sns")),
+        announcements=DynamoAnnouncements(workloads),
+        uploads=PresignedUploads(signer(), client("sqs"), settings.landing, settings.landed_queue),
+        requests=DynamoRequestKeys(workloads),
+        validations=DynamoValidations(workloads),
+        callbacks=DynamoCallbacks(workloads),
+        validators=_validators(settings),
+        places=_places(settings),
+        signing=signing,
+        remaining=remaining,
+        left_out=left_out,
+    )
+
+
+def _validators(settings: Settings) -> HttpsValidators:
+    """Services that measure rules, on the hosts that the stack's operator lists."""
+    from lakegate.features.external_validators.validator_client import HttpsValidators  # noqa: PLC0415 - a feature
+
+    secrets, hosts = Secrets(client("secretsmanager")), frozenset(settings.validator_hosts.lower().split(",")) - {""}
+    web = Web(is_local=secrets.are_local)
+    return HttpsValidators(web, secrets, hosts, settings.validator_secrets, signer(), signed)
+
+
+def most_executors(vcpu: int, runs: int) -> int:
+    """How many executors a run may have, so that so many runs at once use no more vCPUs than the application may."""
+    return max(1, (vcpu // runs - DRIVER_VCPU) // EXECUTOR_VCPU)
+
+
+def _places(settings: Settings) -> Places:
+    job = JobSettings(
+        settings.application,
+        settings.job_role,
+        settings.entry_point,
+        settings.job_parameters,
+        settings.job_minutes,
+        most_executors(settings.max_vcpu, settings.max_runs),
+        settings.judge,
+        settings.small_file_bytes,
+        BatchLimits(settings.batch_files, settings.batch_bytes, settings.batch_seconds),
+    )
+    return Places(
+        settings.landing,
+        settings.lake,
+        job,
+        Prices.read(settings.prices),
+        ignore_unrouted=settings.unrouted == "ignore",
+        needs_approval=settings.approval == "yes",
+        ignored=tuple(settings.ignored.split(",")),
+        anchors=settings.anchors,
+        anchor_days=settings.anchor_days,
+    )

@@ -1,0 +1,1 @@
+"""The `lakegate` command: options and output, nothing else."""

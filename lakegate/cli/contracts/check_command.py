@@ -1,0 +1,228 @@
+"""lakegate check."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from enum import IntEnum, StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from lakegate.aws.open_stack import DEFAULT_STACK
+from lakegate.cli import terminal
+from lakegate.cli.command_runner import Local, StackName, write_text
+from lakegate.contract_files import ParentPaths, ParentPlaces, load, plan_of
+from lakegate.errors import LakegateError
+from lakegate.local_check import check_result
+from lakegate.local_check.check_data import EngineName, LocalDelivery, interruptible_folder, judge_delivery
+from lakegate.local_check.check_result import as_document, earlier, lines
+from lakegate.local_check.data_files import DataFile, by_dataset, files_of
+from lakegate.report import failing_rows_file
+from lakegate.report.delivery_report import Report, progress
+from lakegate.report.github_output import github, summary
+from lakegate.report.junit import junit
+from lakegate.report.sarif import sarif
+from lakegate.report.verdict_text import WORDS, CheckAnswer, print_wrapped, show
+from lakegate.text import counted, listed
+from lakegate.text import printable as escaped
+from lakegate.verdict.verdict import Verdict, worst
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+# ---- The answer of `check` for other programs: JUnit XML, SARIF, annotations of GitHub, a summary in Markdown ------
+
+
+class CheckFormat(StrEnum):
+    """The form of the answer."""
+
+    TEXT = "text"
+    JSON = "json"
+    JUNIT = "junit"
+    SARIF = "sarif"
+    GITHUB = "github"
+    MARKDOWN = "markdown"
+
+
+WRITERS: Final[dict[CheckFormat, Callable[[Sequence[CheckAnswer]], Iterable[str]]]] = {
+    CheckFormat.JUNIT: junit,
+    CheckFormat.SARIF: sarif,
+    CheckFormat.GITHUB: github,
+    CheckFormat.MARKDOWN: summary,
+}
+
+
+def write(form: CheckFormat, answers: Sequence[CheckAnswer]) -> None:
+    """Write the answers, one for each table, to standard output."""
+    sys.stdout.writelines(f"{line}\n" for line in WRITERS[form](answers))
+
+
+# ---- `lakegate check`: local files measured as the gate's job measures them, and the verdict the gate would give ----
+
+
+REFERENCE = (
+    "What was accepted of a dataset that rules refer to: DATASET=FILE or CONTRACT/DATASET=FILE, once for each file."
+)
+
+
+DATA = "The files of one delivery: files, folders and patterns such as 'part-*.csv', also as s3://BUCKET/KEY."
+
+
+ENGINE = "native runs in this process; spark runs the gate's own job, with Spark and Deequ. The results are the same."
+
+
+REPORT = "Write an HTML report into a file, to pass on: the verdict, what to change first, every check, failing rows."
+
+
+FORMATS = "text for people; json; junit, sarif, github and markdown for continuous integration."
+
+
+AGAINST = (
+    "What the files improve on an earlier result: a workload of the stack (its id or landing key), or a .json file that"
+    " `check --json` or `reasons --json` wrote."
+)
+
+
+VALUES = (
+    "Show failing values, or their shapes. On a terminal values of local files are shown, unless a report or failing rows are"
+    " written; everywhere else shapes."
+)
+
+
+FAILURES = "Write failing rows into a file, .csv or .json; their values are shapes unless --show-values is given."
+
+
+class CheckExit(IntEnum):
+    """The meaning of the command's exit code."""
+
+    ACCEPTED = 0
+    REJECTED = 1
+    UNDECIDED = 3
+
+
+def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
+    data: Annotated[list[str], typer.Argument(help=DATA, show_default=False)],
+    contract: Annotated[Path, typer.Option(help="The contract document (ODCS, DCS or DCM).", show_default=False)],
+    reference: Annotated[list[str] | None, typer.Option(help=REFERENCE)] = None,
+    reference_contract: Annotated[
+        list[Path] | None, typer.Option(help="The document of another contract that a --reference belongs to.")
+    ] = None,
+    parents: ParentPaths = None,
+    dataset: Annotated[str | None, typer.Option(help="Which dataset, where the contract has several.")] = None,
+    failing: Annotated[Path | None, typer.Option("--failures", help=FAILURES, show_default=False)] = None,
+    page: Annotated[Path | None, typer.Option("--report", help=REPORT, show_default=False)] = None,
+    show_values: Annotated[bool | None, typer.Option("--show-values/--mask", help=VALUES, show_default=False)] = None,
+    show_all: Annotated[bool, typer.Option("--all", help="Show every check, not only failures.")] = False,
+    against: Annotated[str | None, typer.Option("--against", help=AGAINST, show_default=False)] = None,
+    stack: StackName = DEFAULT_STACK,
+    local: Local = False,
+    measured_by: Annotated[EngineName, typer.Option("--engine", help=ENGINE)] = EngineName.NATIVE,
+    form: Annotated[CheckFormat, typer.Option("--format", help=FORMATS)] = CheckFormat.TEXT,
+    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+) -> None:
+    """Say what the gate would say about files.
+
+    Example: lakegate check --contract contracts/examples/weather.dcm.yaml samples/weather-clean.csv
+
+    A file belongs to the dataset that it is named after (orders.csv, orders-2026.csv, orders/1.csv, or as {model} in the path of
+    a server), unless --dataset chooses one. Rules that refer to another dataset of the contract use its files.
+
+    Exit codes: 0 accepted, with or without warnings; 1 rejected; 2 the contract, a file or this machine cannot be used;
+    3 undecided, because a check could not be measured; 130 interrupted by Ctrl-C.
+    """
+    form = CheckFormat.JSON if as_json else form
+    inputs = check_result.Inputs(contract, [DataFile(each) for each in data], reference or [])
+    try:
+        files = files_of(data)
+        before = earlier(against, stack, local=local) if against is not None else None
+        inputs = check_result.Inputs(contract, files, reference or [])
+        passed_on = form is not CheckFormat.TEXT or failing is not None or page is not None
+        own = terminal.is_read_by_a_person() and not passed_on and all(each.pin is None for each in files)
+        delivery = LocalDelivery(
+            contract,
+            dataset,
+            files,
+            reference or [],
+            reference_contract or [],
+            failing,
+            own if show_values is None else show_values,
+            measured_by,
+            page,
+            ParentPlaces.of(parents, stack, local=local),
+        )
+        with interruptible_folder() as folder:
+            judged = judge_tables(delivery, folder)
+            written = list(_written(delivery, [report for report, _ in judged]))
+    except LakegateError as error:
+        if form is CheckFormat.JSON:
+            terminal.print_json(check_result.refused(inputs, error))
+        elif form is not CheckFormat.TEXT:
+            write(form, [CheckAnswer(tuple(data), error=error)])
+        raise
+    outcomes = [outcome for report, _ in judged for outcome in report.judgement.outcomes]
+    found = progress(before.findings, outcomes) if before is not None else None
+    reports = [report for report, _ in judged]
+    if form is CheckFormat.TEXT:
+        for at, (report, advice) in enumerate(judged):
+            if at:
+                terminal.answers().print()
+            show(terminal.answers(), report, show_all=show_all, advice=advice)
+        if len(reports) > 1:
+            terminal.answers().print()
+            terminal.answers().print(escaped(_overview(reports)), markup=False, soft_wrap=True)
+        for line in (*written, *(lines(before, found) if before and found else ())):
+            print_wrapped(terminal.answers(), line)
+    elif form is CheckFormat.JSON:
+        more = {"against": as_document(before, found)} if before and found else {}
+        terminal.print_json(check_result.judged_tables(inputs, reports) | more)
+    else:
+        write(form, [CheckAnswer(each.files, each) for each in reports])
+    codes = {Verdict.REJECTED: CheckExit.REJECTED, Verdict.UNDECIDED: CheckExit.UNDECIDED}
+    raise typer.Exit(codes.get(worst(each.judgement.verdict for each in reports), CheckExit.ACCEPTED))
+
+
+def _overview(reports: list[Report]) -> str:
+    """The verdict on several tables, and which have it."""
+    verdict = worst(each.judgement.verdict for each in reports)
+    names = [each.plan.dataset for each in reports if each.judgement.verdict is verdict]
+    return f"{WORDS[verdict][1]}: {len(names)} of {counted(len(reports), 'table')} ({listed(names)})"
+
+
+def judge_tables(delivery: LocalDelivery, folder: Path) -> list[tuple[Report, tuple[str, ...]]]:
+    """Each dataset that has files, judged, in the order of the contract; one alone where it is named, or the only one.
+
+    Raises InputError for a file that belongs to no dataset.
+    """
+    document = load(delivery.contract, delivery.parents)
+    if delivery.dataset is not None or len(document.datasets) == 1:
+        return [judge_delivery(delivery, document, plan_of(document, delivery.dataset), folder)]
+    tables = by_dataset(document, delivery.files)
+    given = {each.partition("=")[0] for each in delivery.references}
+    found: list[tuple[Report, tuple[str, ...]]] = []
+    for name, files in tables.items():
+        others = [
+            f"{other}={each.name}"
+            for other, its in tables.items()
+            if other not in {name, *given}
+            for each in its
+            if each.pin is None
+        ]
+        place = folder / f"table-{len(found)}"
+        place.mkdir()
+        table = replace(delivery, dataset=name, files=files, references=[*delivery.references, *others])
+        found.append(judge_delivery(table, document, plan_of(document, name), place))
+    return found
+
+
+def _written(delivery: LocalDelivery, reports: list[Report]) -> Iterator[str]:
+    """Write the files that options name; yields what was written, in words."""
+    if delivery.failures is not None:
+        yield failing_rows_file.write("--failures", delivery.failures, reports)
+    if delivery.report is not None:
+        from lakegate.report.delivery_report import render, render_tables  # noqa: PLC0415 - jinja2, for this option alone
+
+        page = render(reports[0]) if len(reports) == 1 else render_tables(reports)
+        write_text("--report", delivery.report, page)
+        yield f"{delivery.report}: report written"

@@ -1,0 +1,114 @@
+"""`lakegate diff`: what changes between two versions of a contract, and which version number the changes need."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lakegate.aws.open_stack import DEFAULT_STACK
+from lakegate.cli import terminal
+from lakegate.cli.command_runner import AsJson, Local, StackName
+from lakegate.contract_files import named_version
+from lakegate.diff.diff_contracts import compare
+from lakegate.text import markdown
+from lakegate.text import printable as escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from lakegate.diff.change_kinds import Change, VersionComparison
+
+REFUSED = 1
+
+
+COLOURS = {"major": "red", "minor": "yellow", "patch": "green"}
+
+
+LONGEST_CELL = 200
+"""The most characters of a value in a table."""
+
+
+class DiffFormat(StrEnum):
+    """The form of the answer."""
+
+    TEXT = "text"
+    MARKDOWN = "markdown"
+
+
+def diff(  # noqa: PLR0913 - a command has these options
+    old: Annotated[
+        str,
+        typer.Argument(help="A file, CONTRACT@VERSION (or @latest), or REVISION:PATH of git.", show_default=False),
+    ],
+    new: Annotated[str, typer.Argument(help="The same, or - for standard input.", show_default=False)],
+    *,
+    stack: StackName = DEFAULT_STACK,
+    local: Local = False,
+    form: Annotated[
+        DiffFormat, typer.Option("--format", help="For a terminal, or for a comment on a pull request.")
+    ] = DiffFormat.TEXT,
+    enforce: Annotated[
+        bool, typer.Option("--enforce", help="Exit with 1 if the new version number is too low for the changes.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Compare two versions of a contract: every change, who is affected, and the version number that it needs.
+
+    Example: lakegate diff HEAD~1:orders.yaml orders.yaml --enforce
+
+    Exit code: 0 compared, 1 the new number is too low (with --enforce), 2 a version cannot be read.
+    """
+    comparison = compare(*(named_version(name, stack, local=local) for name in (old, new)))
+    if as_json:
+        terminal.print_json(comparison.to_json())
+    else:
+        print_comparison(comparison, form)
+    if enforce and not comparison.ok:
+        raise typer.Exit(REFUSED)
+
+
+def print_comparison(comparison: VersionComparison, form: DiffFormat = DiffFormat.TEXT) -> None:
+    """Print the changes and the verdict on the number."""
+    lines = _markdown(comparison) if form is DiffFormat.MARKDOWN else _blocks(comparison.changes)
+    console = terminal.answers()
+    for line, style in lines:
+        console.print(line, style=style, markup=False, soft_wrap=True)
+    if form is DiffFormat.TEXT:
+        console.print(escaped(verdict(comparison)), markup=False, soft_wrap=True)
+
+
+def verdict(comparison: VersionComparison) -> str:
+    """Whether the number is high enough, and which one would be, as a sentence."""
+    needed, numbers = comparison.bump.value.upper(), f"{comparison.old} → {comparison.new}"
+    if not comparison.changes:
+        return f"No change ({numbers})."
+    if comparison.ok:
+        return f"The changes need {needed}, and {numbers} is enough."
+    return f"The changes need {needed}, and {numbers} is not: use {comparison.sufficient} or higher."
+
+
+def _blocks(changes: Iterable[Change]) -> Iterator[tuple[str, str | None]]:
+    """Two lines for each change: what changes, and who is affected why."""
+    for each in changes:
+        line = f"{each.bump.value:<5}  {each.path}  {each.kind}: {_cut(each.before)} → {_cut(each.after)}"
+        yield escaped(line), COLOURS[each.bump.value]
+        yield escaped(f"       affects {each.affected.value}. {each.effect.because}"), None
+
+
+def _markdown(comparison: VersionComparison) -> Iterator[tuple[str, str | None]]:
+    """A table for a pull request. Text of a contract is escaped: it forms no link, no mention and no HTML."""
+    yield f"**{markdown(verdict(comparison))}**", None
+    if comparison.changes:
+        yield "", None
+        yield "| needs | path | change | before | after | affects | because |", None
+        yield "| --- | --- | --- | --- | --- | --- | --- |", None
+    for each in comparison.changes:
+        texts = (each.bump.value, each.path, each.kind, _cut(each.before), _cut(each.after), each.affected.value)
+        yield f"| {' | '.join(map(markdown, (*texts, each.effect.because)))} |", None
+
+
+def _cut(value: str | None) -> str:
+    text = "none" if value is None else value
+    return text if len(text) <= LONGEST_CELL else f"{text[:LONGEST_CELL]}…"

@@ -1,0 +1,267 @@
+"""`lakegate explain`: a code of lint, a kind of rule, a setting or a term of contracts, with an example, or a reason."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from importlib.resources import files
+from typing import Annotated, Any, Final, TypeAlias
+
+import typer
+
+from lakegate.cli import terminal
+from lakegate.cli.command_runner import AsJson
+from lakegate.errors import InputError
+from lakegate.json_codec import load
+from lakegate.lints.lint_codes import CODES
+from lakegate.text import did_you_mean, shown
+from lakegate.text import printable as escaped
+from lakegate.verdict.value_mistakes import MISTAKES
+
+FOLDER = "lakegate.cli.contracts.explanations"
+
+
+RANGES: Final = {
+    "boolean": "`true`, `false`",
+    "number": "0 to 1",
+    "integer": "a whole number from 1",
+    "array": "a list of texts, each in quotes",
+    "object": "a mapping",
+}
+"""The values of a setting, by its type in the schema."""
+
+
+BLANKS = {" ": "a blank", "\u00a0": "a non-breaking blank (U+00A0)", "\u202f": "a narrow one (U+202F)"}
+"""Values that nobody would see."""
+
+
+SAMPLES: Final = {"integer": "100", "array": '["n/a"]', "object": "{source: https://example.com/orders.csv}"}
+"""Examples of values of settings that have no default, by type."""
+
+
+@dataclass(frozen=True, slots=True)
+class CodeExplanation:
+    """A code of `lakegate lint`."""
+
+    code: str
+    level: str
+    words: str
+    """What a document must be."""
+    bad: str
+    """Parts of a document that the code is reported for."""
+    message: str
+    """What lint reports for them."""
+    good: str
+    page: str = "docs/codes.md"
+
+
+@dataclass(frozen=True, slots=True)
+class RuleExplanation:
+    """A kind of rule."""
+
+    rule: str
+    words: str
+    """What it requires of a delivery."""
+    format: str
+    """The format of the example's document: `odcs`, `dcs` or `dcm`."""
+    example: str
+    page: str = "docs/rules.md"
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeExplanation:
+    """What a result finds about a file, a merge, or several rules at once."""
+
+    outcome: str
+    words: str
+    """What it means, and what to do."""
+    page: str
+
+
+@dataclass(frozen=True, slots=True)
+class SettingExplanation:
+    """A key of the `lakegate` extension."""
+
+    setting: str
+    """`onReject`, `csv.delimiter`."""
+    words: str
+    values: str
+    default: str
+    """As JSON; empty where there is none."""
+    odcs: str
+    """Where a document of each format has it."""
+    dcs: str
+    dcm: str
+    page: str = "docs/contracts.md"
+
+
+@dataclass(frozen=True, slots=True)
+class TermExplanation:
+    """A word of documents that is no kind of rule."""
+
+    term: str
+    words: str
+    format: str
+    """The format of the example's document: `odcs`, `dcs` or `dcm`."""
+    example: str
+    page: str
+
+
+Explanation: TypeAlias = CodeExplanation | RuleExplanation | OutcomeExplanation | SettingExplanation | TermExplanation
+
+
+def explain(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            help="A code of lint, a kind of rule, a key of the extension such as csv.delimiter, a term, or the id of a reason;"
+            " without it all are listed.",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Explain a code of `lint`, a kind of rule, a key of the extension, a term, or a reason of a rejection, as they are printed.
+
+    Example: lakegate explain duplicate-field
+    """
+    every: list[Explanation] = [*codes(), *rules(), *settings(), *terms(), *outcomes()]
+    known: dict[str, list[Explanation]] = {}
+    for each in every:
+        known.setdefault(_name(each), []).append(each)
+    found = every
+    if name is not None:
+        key = name if name in known else _kind(name)
+        if key not in known:
+            raise InputError(
+                f"{shown(name)} is no code of lint, no kind of rule, no key of the extension, no term and no reason."
+                f"{did_you_mean(name, known)} `lakegate explain` lists all."
+            )
+        found = known[key]
+    if as_json:
+        terminal.print_json([asdict(each) for each in found])
+        return
+    console = terminal.answers()
+    for line in map(_line, found) if name is None else (line for each in found for line in _paragraphs(each)):
+        console.print(escaped(line), markup=False, soft_wrap=True)
+
+
+def codes() -> list[CodeExplanation]:
+    """Every code of lint, in the order of docs/codes.md."""
+    examples = json.loads((files(FOLDER) / "codes.json").read_text(encoding="utf-8"))
+    return [CodeExplanation(code, each.level.value, each.words, **examples[code]) for code, each in CODES.items()]
+
+
+def rules() -> list[RuleExplanation]:
+    """Every kind of rule, in the order of docs/rules.md."""
+    written = _written("rules.yaml")
+    return [RuleExplanation(kind, each["words"], each["in"], each["example"]) for kind, each in written.items()]
+
+
+def settings() -> list[SettingExplanation]:
+    """Every key of the extension, in the order of docs/contracts.md."""
+    schema: dict[str, Any] = dict(load("lakegate-extension"))
+    parts = schema["definitions"]
+    keys = {key: schema for key, schema in parts["extension"]["properties"].items() if key != "csv"}
+    keys |= {f"csv.{key}": schema for key, schema in parts["csv"]["properties"].items()}
+    return [_setting(key, schema) for key, schema in keys.items()]
+
+
+def _setting(key: str, schema: dict[str, Any]) -> SettingExplanation:
+    listed = schema.get("enum", schema.get("examples", [schema["const"]] if "const" in schema else []))
+    default = json.dumps(schema["default"]) if "default" in schema else ""
+    sample = default or (_sample(listed[0]) if listed else SAMPLES.get(_type(schema), '";"'))
+    inner = f"{{{key}: {sample}}}" if "." not in key else f"{{csv: {{{key.removeprefix('csv.')}: {sample}}}}}"
+    values = ", ".join(BLANKS.get(each, f"`{each}`") for each in listed) or _range(schema)
+    return SettingExplanation(
+        key,
+        str(schema.get("description", "Its encoding, in any case.")),
+        values,
+        default,
+        f"customProperties: [{{property: lakegate, value: {inner}}}]",
+        f"config: {{lakegate: {inner}}}",
+        f"specific: {{lakegate: {inner}}}",
+    )
+
+
+def _sample(value: object) -> str:
+    """A value in a document; the schema has those of lists and mappings as texts."""
+    return value if isinstance(value, str) and value[:1] in {"[", "{"} else json.dumps(value)
+
+
+def _range(schema: dict[str, Any]) -> str:
+    if "maximum" in schema and schema["type"] == "integer":
+        return f"a whole number from {schema['minimum']} to {schema['maximum']}"
+    return RANGES.get(_type(schema), "one character, in quotes")
+
+
+def _type(schema: dict[str, Any]) -> str:
+    """The type of a value, the first where null is one, too."""
+    types = schema.get("type")
+    return str(types[0] if isinstance(types, list) else types)
+
+
+def terms() -> list[TermExplanation]:
+    """Every term, in the order of explanations/terms.yaml."""
+    return [
+        TermExplanation(term, each["words"], each["in"], each["example"], each["page"])
+        for term, each in _written("terms.yaml").items()
+    ]
+
+
+def outcomes() -> list[OutcomeExplanation]:
+    """Every outcome that is not one of a rule of the contract."""
+    mistakes = {f"cause/{code}": f"Values are {each.words}." for code, each in MISTAKES.items()}
+    return [
+        OutcomeExplanation(each, words, _page(each)) for each, words in (_written("outcomes.yaml") | mistakes).items()
+    ]
+
+
+def _written(name: str) -> dict[str, Any]:
+    import yaml  # noqa: PLC0415 - for this command alone
+
+    written: dict[str, Any] = yaml.safe_load((files(FOLDER) / name).read_text(encoding="utf-8"))
+    return written
+
+
+def _page(outcome: str) -> str:
+    if outcome in {"file/parts", "file/manifest"}:
+        return "docs/producer.md"
+    return "docs/odf.md" if outcome.startswith("merge/") or outcome == "file/late-events" else "docs/data.md"
+
+
+def _name(each: Explanation) -> str:
+    match each:
+        case CodeExplanation():
+            return each.code
+        case RuleExplanation():
+            return each.rule
+        case OutcomeExplanation():
+            return each.outcome
+        case SettingExplanation():
+            return each.setting
+        case TermExplanation():
+            return each.term
+
+
+def _kind(rule: str) -> str:
+    """The kind of a rule without an id of its own, as reasons name it: `required` of `order_id:required:1`."""
+    return rule.partition("/")[0].rsplit(":", 2)[-2 if rule.count(":") > 1 else 0]
+
+
+def _line(each: Explanation) -> str:
+    return f"{_name(each)}: {each.words}"
+
+
+def _paragraphs(each: Explanation) -> list[str]:
+    pairs: list[tuple[str, str]] = []
+    head = _line(each)
+    if isinstance(each, CodeExplanation):
+        pairs = [("refused", each.bad), ("message", each.message), ("valid", each.good)]
+        head = f"{each.code} ({each.level}): {each.words}"
+    elif isinstance(each, SettingExplanation):
+        pairs = [("values", each.values), *([("default", each.default)] if each.default else [])]
+        pairs += [("ODCS", each.odcs), ("DCS", each.dcs), ("DCM", each.dcm)]
+    elif isinstance(each, RuleExplanation | TermExplanation):
+        pairs = [(each.format.upper(), each.example)]
+    return [head, *(f"    {label:<9}{text}" for label, text in pairs), f"More: {each.page}"]

@@ -1,0 +1,50 @@
+"""`lakegate schema`: one JSON Schema of contract documents for editors, official and extension together."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lakegate.cli import terminal
+from lakegate.cli.command_runner import (
+    AsJson,
+    usable,
+    write_text,
+)
+from lakegate.errors import InputError
+from lakegate.json_codec import EDITOR, for_editors
+from lakegate.text import listed
+
+FORMAT = "The format of the documents, by default that of drafts: odcs-3.1.0."
+
+
+OUTPUT = "The file to write, which ends in .json; one that exists is replaced. By default standard output."
+
+
+def schema(
+    form: Annotated[str, typer.Argument(metavar="[FORMAT]", help=FORMAT, show_default=False)] = "odcs-3.1.0",
+    output: Annotated[Path | None, typer.Option("--output", "-o", help=OUTPUT, show_default=False)] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write the JSON Schema by which an editor completes and checks contracts: the official one with the `lakegate` extension.
+
+    The first lines of a draft name its file, and the command that writes it. No network is needed.
+
+    Example: lakegate schema odcs-3.1.0 --output lakegate-odcs-3.1.0.schema.json
+    """
+    if form not in EDITOR:
+        raise InputError(f"{form} is no format with a schema: name {listed(EDITOR)}")
+    if output is not None:
+        usable("--output", output, (".json",), ())
+    found = for_editors(form)
+    text = json.dumps(found, indent=2, ensure_ascii=False) + "\n"
+    if output is not None:
+        write_text("--output", output, text)
+    if as_json:
+        name, whole = (None, found) if output is None else (str(output), None)
+        terminal.print_json({"format": form, "file": name, "schema": whole})
+    elif output is None:
+        typer.echo(text, nl=False)

@@ -1,0 +1,214 @@
+"""`lakegate deprecate`, `sunset`, `retire` and `reactivate`: the lifecycle of a dataset line."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lakegate import timestamps
+from lakegate.aws.open_stack import DEFAULT_STACK, opened
+from lakegate.cli import terminal
+from lakegate.cli.command_runner import AsJson, Line, Local, StackName, Yes, confirm
+from lakegate.errors import InputError
+from lakegate.gate.datasets import lifecycle
+from lakegate.gate.datasets.dataset_names import line_named
+from lakegate.gate.datasets.lifecycle import _effects, change
+from lakegate.gate.effects import run
+from lakegate.gate.registry.publish_contract import reactivate_line
+from lakegate.text import printable as escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lakegate.gate.dependencies import Dependencies
+
+DEPRECATED, SUNSET = lifecycle.MIN_DEPRECATED.days, lifecycle.MIN_SUNSET.days
+
+
+ON = "From this day on (UTC, YYYY-MM-DD); by default from now on."
+
+
+On = Annotated[str | None, typer.Option("--on", help=ON)]
+
+
+SunsetOn = Annotated[str | None, typer.Option("--on", help=f"{ON} At least {DEPRECATED} days after the deprecation.")]
+
+
+RetireOn = Annotated[str | None, typer.Option("--on", help=f"{ON} At least {SUNSET} days after the sunset.")]
+
+
+def deprecate(  # noqa: PLR0913 - a command has these options
+    line: Line,
+    *,
+    reason: Annotated[str, typer.Option(help="Why the line ends.")] = "",
+    replacement: Annotated[str, typer.Option(help="The line or contract to use instead.")] = "",
+    guide: Annotated[str, typer.Option(help="The address of a migration guide.")] = "",
+    on: On = None,
+    sunset_on: Annotated[
+        str | None,
+        typer.Option(
+            "--sunset",
+            help=f"The day of the sunset: {DEPRECATED} days after the deprecation by default, and at least.",
+        ),
+    ] = None,
+    retire_on: Annotated[
+        str | None,
+        typer.Option(
+            "--retire", help=f"The day of the retirement: {SUNSET} days after the sunset by default, and at least."
+        ),
+    ] = None,
+    stack: StackName = DEFAULT_STACK,
+    local: Local = False,
+    as_json: AsJson = False,
+) -> None:
+    """Announce the end of a line: it is deprecated, later sunset, and after that retired.
+
+    Example: lakegate deprecate orders_v1 --replacement shop/orders_v2 --reason "one row per order" --sunset 2027-02-01
+
+    Deliveries are accepted with a warning, and subscribers are notified. The sunset and the retirement follow by their dates.
+    Given again, the command replaces what has not begun.
+
+    Exit code: 0 done (twice is once), 2 it is not allowed, or was not confirmed.
+    """
+    ending = lifecycle.Ending(*map(_text, (reason, replacement, guide)))
+    with opened(stack, local=local) as there:
+        dependencies = there.dependencies()
+        days = partial(lifecycle.deprecate, on=day_of(on), sunset=day_of(sunset_on), retire=day_of(retire_on))
+        decide = partial(days, ending=ending)
+        after = run(change(dependencies, named_line(dependencies, line), "deprecate", decide), dependencies.clock)
+    answer(after, _now(dependencies), as_json=as_json)
+
+
+def sunset(  # noqa: PLR0913 - a command has these options
+    line: Line,
+    *,
+    on: SunsetOn = None,
+    stack: StackName = DEFAULT_STACK,
+    local: Local = False,
+    yes: Yes = False,
+    as_json: AsJson = False,
+) -> None:
+    """Let a deprecated line accept known producers only, with a warning: at once, or move the day of its sunset.
+
+    Example: lakegate sunset orders_v1 --on 2027-03-01
+
+    A producer is known once a delivery below the prefix of its route was accepted.
+
+    Exit code: 0 done (twice is once), 2 it is not allowed, or was not confirmed.
+    """
+    decide = partial(lifecycle.sunset, on=day_of(on))
+    after, now = _confirmed(line, "sunset", decide, stack, local=local, yes=yes)
+    answer(after, now, as_json=as_json)
+
+
+def retire(  # noqa: PLR0913 - a command has these options
+    line: Line,
+    *,
+    on: RetireOn = None,
+    stack: StackName = DEFAULT_STACK,
+    local: Local = False,
+    yes: Yes = False,
+    as_json: AsJson = False,
+) -> None:
+    """Refuse every delivery to a line in sunset: at once, or move the day of its retirement. Its data stays.
+
+    Example: lakegate retire orders_v1
+
+    Exit code: 0 done (twice is once), 2 it is not allowed, or was not confirmed.
+    """
+    decide = partial(lifecycle.retire, on=day_of(on))
+    after, now = _confirmed(line, "retire", decide, stack, local=local, yes=yes)
+    answer(after, now, as_json=as_json)
+
+
+def reactivate(line: Line, stack: StackName = DEFAULT_STACK, local: Local = False, as_json: AsJson = False) -> None:
+    """Make a draft, or a line that was deprecated, sunset or retired, active again; what is planned is dropped.
+
+    Example: lakegate reactivate orders_v1
+
+    A draft of a new major version waits for the notice period if the line before has subscribers.
+
+    Exit code: 0 done (twice is once), 2 it is not allowed.
+    """
+    with opened(stack, local=local) as there:
+        dependencies = there.dependencies()
+        after = run(reactivate_line(dependencies, named_line(dependencies, line)), dependencies.clock)
+    answer(after, _now(dependencies), as_json=as_json)
+
+
+def named_line(dependencies: Dependencies, name: str) -> str:
+    """The line that a person means. Raises InputError for a chain that is no line of a contract."""
+    found = line_named(dependencies, name)
+    if found.startswith("_"):
+        raise InputError(f"{found} is no line of a contract")
+    return found
+
+
+def as_document(line: lifecycle.Line, now: str) -> dict[str, object]:
+    """The lifecycle of a line for machines."""
+    status = line.status_at(now)
+    return {
+        "line": line.name,
+        "status": status.value,
+        "since": line.since(now) or None,
+        "planned": [{"status": each.status.value, "at": each.at} for each in line.planned(now)],
+        "reason": line.ending.reason,
+        "replacement": line.ending.replacement,
+        "guide": line.ending.guide,
+    }
+
+
+def answer(line: lifecycle.Line, now: str, *, as_json: bool) -> None:
+    """Print the lifecycle of a line."""
+    if as_json:
+        terminal.print_json(as_document(line, now))
+        return
+    since = line.since(now)
+    terminal.answers().print(
+        escaped(f"{line.name} is {line.status_at(now)}{f' since {_utc(since)}' if since else ''}."),
+        markup=False,
+        soft_wrap=True,
+    )
+    for each in line.planned(now):
+        terminal.answers().print(escaped(f"  {each.status} from {_utc(each.at)}"), markup=False, soft_wrap=True)
+
+
+def _confirmed(  # noqa: PLR0913 - what two commands share
+    name: str,
+    act: str,
+    decide: Callable[[lifecycle.Line, str], lifecycle.Line],
+    stack: str,
+    *,
+    local: bool,
+    yes: bool,
+) -> tuple[lifecycle.Line, str]:
+    with opened(stack, local=local) as there:
+        dependencies = there.dependencies()
+        line = named_line(dependencies, name)
+        before, now = dependencies.lines.get(line), _now(dependencies)
+        confirm(_effects(dependencies, before, decide(before, now), now), yes=yes)
+        return run(change(dependencies, line, act, decide), dependencies.clock), now
+
+
+def _now(dependencies: Dependencies) -> str:
+    return timestamps.moment(dependencies.clock.now())
+
+
+def _utc(at: str) -> str:
+    return f"{at[:10]} {at[11:16]} UTC"
+
+
+def day_of(written: str | None) -> str:
+    """The beginning of a day; empty for none, and for today, which means now."""
+    return "" if written is None else timestamps.beginning_of(written, datetime.now(UTC))
+
+
+def _text(written: str) -> str:
+    if not written.isprintable() or len(written) > lifecycle.LONGEST_TEXT:
+        raise InputError(
+            f"reason, replacement and guide are each one line of at most {lifecycle.LONGEST_TEXT} characters"
+        )
+    return written.strip()

@@ -1,0 +1,89 @@
+"""`lakegate restore`: the bytes of a lost accepted object are put back, and recorded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lakegate.aws.clients import client
+from lakegate.aws.open_stack import DEFAULT_STACK, opened
+from lakegate.cli import terminal
+from lakegate.cli.command_runner import AsJson, Local, StackName
+from lakegate.errors import InputError
+from lakegate.gate.effects import run
+from lakegate.gate.ledger.restore_object import lost_object, record_restored
+from lakegate.text import counted
+from lakegate.text import printable as escaped
+from lakegate.transfer.download_files import File, is_as_listed
+from lakegate.transfer.upload_files import To, read, send
+
+if TYPE_CHECKING:
+    from lakegate.gate.ledger.restore_object import LostObject
+
+
+def restore(
+    key: Annotated[
+        str,
+        typer.Argument(
+            metavar="OBJECT",
+            help="As `lakegate verify --objects` names it: a key of the lake, or s3://…",
+            show_default=False,
+        ),
+    ],
+    file: Annotated[Path, typer.Argument(help="A file with the same bytes.", show_default=False)],
+    *,
+    stack: StackName = DEFAULT_STACK,
+    local: Local = False,
+    as_json: AsJson = False,
+) -> None:
+    """Put a lost object of an accepted delivery back. Its bytes are those that the ledger states, or nothing is changed.
+
+    Example: lakegate restore accepted/shop/orders_v1/ingest_date=2026-11-21/workload=613d/part-00000.csv day.csv
+
+    Size and checksum of the file are compared with the block of the delivery. The object gets a new version, which the ledger
+    records, and which the readers' manifest lists. It needs ErasurePolicy and OperatorPolicy.
+
+    Exit code: 0 put back, 2 the file has other bytes, or the object is not lost.
+    """
+    with opened(stack, local=local) as there:
+        dependencies = there.dependencies()
+        name = key.removeprefix(f"s3://{dependencies.places.lake}/")
+        lost = lost_object(dependencies, name)
+        _refuse_other(file, lost)
+        version = _there_already(file, lost)
+        if not version:
+            source = read(file)
+            with terminal.bytes_arriving(name, source.size) as arrived:
+                to = To(dependencies.places.lake, name, there.account)
+                version = send(client("s3"), source, to, arrived)
+        run(record_restored(dependencies, lost, version), dependencies.clock)
+    if as_json:
+        names = {"line": lost.chain, "workload": lost.workload, "key": name}
+        terminal.print_json({**names, "lost": lost.stated.version, "version": version})
+        return
+    text = f"Restored: {name}, version {version}. The manifest of {lost.chain} lists it."
+    terminal.answers().print(escaped(text), markup=False, soft_wrap=True)
+
+
+def _refuse_other(file: Path, lost: LostObject) -> None:
+    """Raise InputError for a file that does not have the bytes that the ledger states."""
+    found, stated = read(file), lost.stated
+    if found.size != stated.size:
+        raise InputError(
+            f"{file} has {counted(found.size, 'byte')}, the lost object had {stated.size:,}: it is not the same"
+        )
+    if not is_as_listed(file, File(stated.key, stated.version, stated.size, stated.checksum, "")):
+        raise InputError(
+            f"{file} has another {stated.checksum.partition(':')[0]} than the lost object: it is not the same"
+        )
+
+
+def _there_already(file: Path, lost: LostObject) -> str:
+    """The version that somebody put back by hand, if it has these bytes; else empty."""
+    current = lost.current
+    if current is None or not current.checksum:
+        return ""
+    same = is_as_listed(file, File(current.key, current.version, current.size, current.checksum, ""))
+    return current.version if same else ""

@@ -1,0 +1,178 @@
+"""`lakegate subscribe`, `unsubscribe`, `subscribers` and `acknowledge`: who reads a line and is notified of its changes."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lakegate.aws.open_stack import DEFAULT_STACK, opened
+from lakegate.cli import terminal
+from lakegate.cli.command_runner import AsJson, Line, Local, StackName
+from lakegate.cli.datasets import lifecycle_command
+from lakegate.contract.contract_model import line_of, parts_of
+from lakegate.contract.semantic_versions import major
+from lakegate.errors import InputError
+from lakegate.gate.datasets.lifecycle import LineStatus, change, warning
+from lakegate.gate.datasets.lifecycle import acknowledge as acknowledge_version
+from lakegate.gate.datasets.subscriptions import subscribed, unsubscribed
+from lakegate.gate.effects import run
+from lakegate.gate.registry.parent_contracts import still_weaker
+from lakegate.text import printable as escaped
+from lakegate.timestamps import moment
+
+if TYPE_CHECKING:
+    from lakegate.gate.datasets import lifecycle
+
+Team = Annotated[str, typer.Option("--as", help="The team that is notified.", show_default=False)]
+
+
+Audience = Annotated[str, typer.Option(help="consumer, producer or operator.")]
+
+
+def subscribe(  # noqa: PLR0913 - a command has these options
+    line: Line,
+    *,
+    team: Team,
+    audience: Audience = "consumer",
+    on: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Also: accepted, rejected, warned, failed, awaiting, late, drift, pull; with commas or repeated. "
+            "Deprecations and breaking versions are always included."
+        ),
+    ] = None,
+    to: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A channel, repeated for several: slack:, teams:, pagerduty:, webhook:SECRET, openlineage:SECRET or sns:ARN."
+        ),
+    ] = None,
+    quiet: Annotated[str, typer.Option(help="Hours, UTC, in which nothing is sent to the channels: 22:00-06:00.")] = "",
+    digest: Annotated[int, typer.Option(help="Hours between messages about the same cause.")] = 24,
+    stack: StackName = DEFAULT_STACK,
+    local: Local = False,
+    as_json: AsJson = False,
+) -> None:
+    """Subscribe a team to a line: it is notified of its end and of breaking versions, and on request of deliveries and drift.
+
+    Example: lakegate subscribe orders_v1 --as finance --on rejected,warned --to slack:lakegate-channel-finance
+
+    The command states the whole subscription: it replaces an earlier one of the team and audience. A secret has the address
+    or key of a channel (docs/notifications.md); without a channel, the events on the event bus name the team.
+
+    A deprecated line answers with a warning; a line in sunset takes no new subscribers.
+
+    Exit code: 0 subscribed (twice is once), 2 it is not possible.
+    """
+    with opened(stack, local=local) as there:
+        dependencies = there.dependencies()
+        name = lifecycle_command.named_line(dependencies, line)
+        kinds = [kind.strip() for each in on or () for kind in each.split(",")]
+        given = {"team": team, "on": kinds, "audience": audience, "to": to or (), "quiet": quiet, "digest": digest}
+        after = run(change(dependencies, name, "", partial(subscribed, **given)), dependencies.clock)  # type: ignore[arg-type]
+        now = moment(dependencies.clock.now())
+    status = after.status_at(now)
+    if status is LineStatus.DEPRECATED:
+        terminal.errors().print(escaped(f"lakegate: warning: {warning(after, status)}"), markup=False, soft_wrap=True)
+    _answer(after, now, as_json=as_json)
+
+
+def unsubscribe(  # noqa: PLR0913 - a command has these options
+    line: Line,
+    *,
+    team: Team,
+    audience: Audience = "consumer",
+    stack: StackName = DEFAULT_STACK,
+    local: Local = False,
+    as_json: AsJson = False,
+) -> None:
+    """End the subscription of a team.
+
+    Example: lakegate unsubscribe orders_v1 --as finance
+
+    Exit code: 0 it is no subscriber (any more).
+    """
+    with opened(stack, local=local) as there:
+        dependencies = there.dependencies()
+        name = lifecycle_command.named_line(dependencies, line)
+        steps = change(dependencies, name, "", lambda each, _now: unsubscribed(each, team, audience))
+        after = run(steps, dependencies.clock)
+        now = moment(dependencies.clock.now())
+    _answer(after, now, as_json=as_json)
+
+
+def subscribers(line: Line, stack: StackName = DEFAULT_STACK, local: Local = False, as_json: AsJson = False) -> None:
+    """List the subscribers of a line, its status, and what is planned.
+
+    Example: lakegate subscribers orders_v1
+    """
+    with opened(stack, local=local) as there:
+        dependencies = there.dependencies()
+        found = dependencies.lines.get(lifecycle_command.named_line(dependencies, line))
+        found = replace(found, parents=still_weaker(dependencies, found))
+        now = moment(dependencies.clock.now())
+    _answer(found, now, as_json=as_json)
+
+
+def acknowledge(
+    version: Annotated[
+        str, typer.Argument(metavar="LINE@VERSION", help="The line that is read, and the version.", show_default=False)
+    ],
+    *,
+    team: Team,
+    stack: StackName = DEFAULT_STACK,
+    local: Local = False,
+    as_json: AsJson = False,
+) -> None:
+    """Acknowledge a breaking version as a subscriber: it takes effect at once when every subscriber has acknowledged it.
+
+    Example: lakegate acknowledge orders_v1@2.0.0 --as finance
+
+    Exit code: 0 acknowledged (twice is once), 2 there is no such version that waits, or the team is no subscriber.
+    """
+    line, separator, number = version.rpartition("@")
+    if not separator:
+        raise InputError("write the line and the version, such as orders_v1@2.0.0")
+    with opened(stack, local=local) as there:
+        dependencies = there.dependencies()
+        contract, dataset, _ = parts_of(lifecycle_command.named_line(dependencies, line))
+        name = line_of(contract, dataset, major(number))
+        after = run(acknowledge_version(dependencies, name, number, team), dependencies.clock)
+        now = moment(dependencies.clock.now())
+    _answer(after, now, as_json=as_json)
+
+
+def _answer(line: lifecycle.Line, now: str, *, as_json: bool) -> None:
+    if as_json:
+        entries = [
+            {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(each).items()}
+            for each in line.subscriptions
+        ]
+        notice = line.notice and {
+            "version": line.notice.version,
+            "follows": line.notice.follows,
+            "teams": list(line.notice.teams),
+            "acknowledged": list(line.notice.acknowledged),
+        }
+        parents = [asdict(each) for each in line.parents]
+        terminal.print_json(
+            {**lifecycle_command.as_document(line, now), "subscribers": entries, "notice": notice, "parents": parents}
+        )
+        return
+    lifecycle_command.answer(line, now, as_json=False)
+    for each in line.subscriptions:
+        text = f"  {each.team}{'' if each.audience == 'consumer' else f' ({each.audience})'}: {', '.join(each.on)}"
+        text += f" to {', '.join(each.to)}" if each.to else ""
+        terminal.answers().print(escaped(text), markup=False, soft_wrap=True)
+    for parent in line.parents:
+        owner = f" (owner: {parent.owner})" if parent.owner else ""
+        text = f"  weaker than {parent.version}{owner}, which is inherited from {parent.inherited_from[:10]} on"
+        terminal.answers().print(escaped(text), markup=False, soft_wrap=True)
+    if line.notice is not None:
+        waiting = sorted(set(line.notice.teams) - set(line.notice.acknowledged))
+        text = f"  {line.notice.version} is acknowledged by {', '.join(line.notice.acknowledged) or 'nobody'}"
+        text += f", not by {', '.join(waiting)}" if waiting else ""
+        terminal.answers().print(escaped(text), markup=False, soft_wrap=True)

@@ -1,0 +1,323 @@
+"""lakegate approve, decline, waive: every registered decision."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from lakegate.aws.open_stack import DEFAULT_STACK, opened
+from lakegate.cli import terminal
+from lakegate.cli.command_runner import ApiContract, ApiUrl, AsJson, Delivery, Local, StackName, Yes, confirm
+from lakegate.cli.contracts.diff_command import print_comparison
+from lakegate.cli.contracts.publish_command import (
+    compiled_document,
+    print_published,
+    print_warnings,
+    print_weaker,
+    print_without_notice,
+    refuse_number,
+)
+from lakegate.cli.contracts.withdraw_command import print_withdrawal
+from lakegate.cli.deliveries.replay_command import TIMES
+from lakegate.cli.deliveries.wait_for_verdict import WaitExit
+from lakegate.errors import InputError
+from lakegate.gate.delivery.delivery_objects import row_of
+from lakegate.gate.delivery.delivery_row import replay_id
+from lakegate.gate.delivery.find_deliveries import named
+from lakegate.gate.effects import run
+from lakegate.gate.ports import Address
+from lakegate.gate.registry.contract_versions import WITHDRAWN
+from lakegate.gate.registry.publish_contract import IncompatibleVersion, drafts_of, effects_of, planned, referred_of
+from lakegate.gate.registry.withdraw_version import withdraw as withdrawn
+from lakegate.stack import LATEST, SHORT_ID, STANDING, in_utc
+from lakegate.text import printable as escaped
+from lakegate.text import shown
+from lakegate.timestamps import instant_of, moment
+from lakegate.verdict.verdict import ACCEPTING
+
+if TYPE_CHECKING:
+    from lakegate.features.proposals.proposal import Proposal
+    from lakegate.gate.delivery.delivery_row import Workload
+    from lakegate.gate.dependencies import Dependencies
+
+# ---- `lakegate decline`, and `lakegate approve` for deliveries: the answer that a judged delivery waits for --------
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the options of both commands say."""
+
+    workload: str
+    contract: str | None
+    stack: str
+    local: bool
+    api: str | None
+    as_json: bool
+
+    def answer(self, declined: str | None = None) -> None:
+        """Approve, or decline for a reason, and show what came of it; ends the command with its exit code."""
+        from lakegate.features.http_api.api_client import (  # noqa: PLC0415 - a feature
+            Api,
+            refuse_contract,
+            refuse_options,
+            send_transition,
+        )
+        from lakegate.features.workflows.approvals import (  # noqa: PLC0415 - a feature
+            approve as approve_delivery,
+        )
+        from lakegate.features.workflows.approvals import (  # noqa: PLC0415 - a feature
+            decline as decline_delivery,
+        )
+
+        if self.api:
+            refuse_options(local=self.local)
+            body = {"transition": "approve"} if declined is None else {"transition": "decline", "reason": declined}
+            send_transition(Api(self.api), self.workload, self.contract or "", body, as_json=self.as_json)
+            return
+        refuse_contract(self.contract)
+        with opened(self.stack, local=self.local) as there:
+            dependencies = there.working_dependencies()
+            identity = named(dependencies, self.workload, LATEST).id
+            steps = (
+                approve_delivery(dependencies, identity)
+                if declined is None
+                else decline_delivery(dependencies, identity, declined.strip())
+            )
+            row = dependencies.workloads.get(run(steps, dependencies.clock))
+        self._print(row)
+        raise typer.Exit(_approval_exit(row))
+
+    def _print(self, row: Workload) -> None:
+        assert row.answer is not None
+        verdict, reasons = (row.decision.verdict, row.decision.reasons) if row.decision else (None, ())
+        if self.as_json:
+            document = {"workload": row.id, "state": row.state, "verdict": verdict, "answer": asdict(row.answer)}
+            terminal.print_json(document | {"reasons": list(reasons)})
+            return
+        did = "approved" if row.answer.approved else "declined"
+        lines = (
+            f"{row.id} is {did} by {row.answer.actor}: {STANDING[row.state]}.",
+            f"lakegate status {row.id[:SHORT_ID]}",
+        )
+        for line in lines:
+            terminal.answers().print(escaped(line), markup=False, soft_wrap=True)
+
+
+def _approval_exit(row: Workload) -> WaitExit:
+    """0: it became what was answered."""
+    if row.decision is None:
+        return WaitExit.NO_VERDICT
+    is_same = row.answer is not None and row.answer.approved is (row.decision.verdict in ACCEPTING)
+    return WaitExit.ACCEPTED if is_same else WaitExit.REJECTED
+
+
+def decline(  # noqa: PLR0913 - a command has these options
+    workload: Delivery,
+    *,
+    reason: Annotated[str, typer.Option(help="Why; it is a reason of the rejection.", show_default=False)],
+    contract: ApiContract = None,
+    stack: StackName = DEFAULT_STACK,
+    local: Local = False,
+    api: ApiUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Reject a judged delivery that waits for approval or for its date. It is idempotent.
+
+    The delivery goes into quarantine, with your ARN and the reason before what its judgement says. To let it be published:
+    lakegate approve. With --api it takes a workload's whole id, and the next sweep moves the delivery.
+
+    Example: lakegate decline orders/day.csv --reason "the totals are those of last month"
+
+    Exit code: 0 rejected, 2 it does not wait for an answer, 3 declined, and not yet moved.
+    """
+    Asked(workload, contract, stack, local, api, as_json).answer(reason)
+
+
+# ---- `lakegate approve`: a second person makes a proposed contract version valid, or lets a judged delivery be
+# published
+
+
+VERSION: Final = re.compile(r"@[0-9]+\.[0-9]+\.[0-9]+$", re.ASCII)
+"""How the name of a contract version ends; what is named otherwise is a delivery."""
+
+
+def approve(  # noqa: PLR0913 - a command has these options
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="DELIVERY|CONTRACT@VERSION",
+            help="A workload's id, the beginning of one, or a landing key; or the proposed version.",
+            show_default=False,
+        ),
+    ],
+    *,
+    proposal: Annotated[
+        str | None,
+        typer.Option(help="The proposal that was reviewed, as `lakegate proposals` shows it; no other is approved."),
+    ] = None,
+    contract: Annotated[
+        str | None,
+        typer.Option(help="With --api: the delivery's contract, for callers with rights to that.", show_default=False),
+    ] = None,
+    stack: StackName = DEFAULT_STACK,
+    local: Local = False,
+    api: ApiUrl = None,
+    yes: Yes = False,
+    as_json: AsJson = False,
+) -> None:
+    """Let a judged delivery be published that waits for approval, or make a proposed contract version valid, or withdraw one.
+
+    Example: lakegate approve orders/day.csv
+    Example: lakegate approve brazil-se-weather@1.1.0 --proposal 1f0c8a528f2e
+
+    A delivery waits where the workflow of its contract says so. Your ARN is in the ledger; to reject it: lakegate decline. With
+    --api it takes a workload's whole id, and the next sweep publishes the delivery.
+
+    Nobody can approve a proposal of their own.
+
+    The proposed document is compiled again and compared with the version that it follows; then version, routes, and a record
+    of both people are written in one transaction. An expired proposal, one that was changed since it was read, and one whose
+    contract was changed since it was proposed are refused.
+
+    Exit code: 0 published, 1 the document is refused, or the content was accepted meanwhile, 2 it cannot be approved, or was not
+    confirmed, 3 approved, and not yet published.
+    """
+    from lakegate.features.proposals.proposal import approve as make_valid  # noqa: PLC0415 - a feature
+
+    if not VERSION.search(name):
+        if proposal is not None or yes:
+            raise InputError(f"--proposal and --yes are for contract versions, and {shown(name)} is none")
+        Asked(name, contract, stack, local, api, as_json).answer()
+        return
+    if api or contract is not None:
+        raise InputError(
+            "--api and --contract are for deliveries: a contract version is approved with rights in the account"
+        )
+    with opened(stack, local=local) as there:
+        dependencies = there.dependencies()
+        found = _proposed(dependencies, name, proposal)
+        if found.publication.status == WITHDRAWN:
+            confirm((f"{found.proposer} proposed to withdraw {shown(name)}",), yes=yes)
+            steps = withdrawn(dependencies, found.publication.contract, found.publication.version, found)
+            print_withdrawal(run(steps, dependencies.clock), as_json=as_json)
+            return
+        body = dependencies.objects.read(Address(dependencies.places.lake, found.publication.document))
+        allowed = found.publication.unmeasured_rules > 0
+        referred = referred_of(dependencies, body, found.publication.own)
+        compiled = compiled_document(name, body, referred, allow_unmeasured=allowed, as_json=as_json)
+        compiled = replace(compiled, inherited_from=found.publication.inherited_from)
+        try:
+            change = planned(dependencies, compiled)
+            if change.comparison is not None and not as_json:
+                print_comparison(change.comparison)
+            if not yes:
+                print_weaker(change.announced)
+            confirm((f"{found.proposer} proposed {shown(name)}", *effects_of(compiled, change)), yes=yes)
+            published = run(make_valid(dependencies, compiled, found), dependencies.clock)
+        except IncompatibleVersion as refused:
+            refuse_number(refused, as_json=as_json)
+        print_without_notice(dependencies, published, change.announced)
+        routes = list(dependencies.registry.contract(compiled.contract).routes)
+        drafts = drafts_of(dependencies, published)
+    print_published(published, routes, drafts, change.warnings, as_json=as_json)
+    print_warnings(name, compiled, change.warnings, as_json=as_json)
+
+
+def _proposed(dependencies: Dependencies, name: str, digest: str | None) -> Proposal:
+    """The proposal of CONTRACT@VERSION, of this digest or the beginning of it. Raises InputError where there is none."""
+    contract, _, version = name.rpartition("@")
+    found = dependencies.registry.proposal(contract, version)
+    if found is None:
+        is_published = any(each.version == version for each in dependencies.registry.contract(contract).versions)
+        also = ": that version is published" if is_published else ""
+        raise InputError(f"no proposal of {shown(name)} waits for approval{also} (`lakegate proposals`)")
+    if digest is not None and (not digest or not found.digest.startswith(digest)):
+        raise InputError(f"the proposal of {shown(name)} is {found.digest[:12]} now: read it before you approve it")
+    return found
+
+
+# ---- `lakegate waive`: let a rejected delivery through -------------------------------------------------------------
+
+
+def waive(  # noqa: PLR0913 - a command has these options
+    workload: Delivery,
+    *,
+    reason: Annotated[str, typer.Option(help="Why; every consumer can read it.", show_default=False)],
+    expires: Annotated[
+        datetime,
+        typer.Option(formats=TIMES, help="When the exception ends (UTC), within 366 days.", show_default=False),
+    ],
+    contract: ApiContract = None,
+    stack: StackName = DEFAULT_STACK,
+    local: Local = False,
+    api: ApiUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Accept a quarantined delivery as it is, on your own account. It is idempotent.
+
+    The delivery is accepted with warnings. Your ARN, the reason and the end of the waiver are in the ledger, in the readers'
+    manifest and in the event of the delivery. From its end on, the waiver cannot be used, and the delivery is marked as expired.
+    With --api it takes a workload's whole id, and the next sweep accepts the delivery.
+
+    Example: lakegate waive orders/day.csv --reason "the supplier corrects it on Monday" --expires 2027-01-31
+
+    Exit code: 0 accepted, 1 rejected again (see its reasons), 2 it cannot be waived, 3 its line is paused.
+    """
+    from lakegate.features.http_api.api_client import (  # noqa: PLC0415 - a feature
+        Api,
+        refuse_contract,
+        refuse_options,
+        send_transition,
+    )
+    from lakegate.features.waivers.waiver import waive as let_through  # noqa: PLC0415 - a feature
+
+    ends = moment(expires.replace(tzinfo=UTC))
+    if api:
+        refuse_options(local=local)
+        body = {"transition": "waive", "reason": reason, "expires": ends}
+        send_transition(Api(api), workload, contract or "", body, as_json=as_json)
+        return
+    refuse_contract(contract)
+    with opened(stack, local=local) as there:
+        dependencies = there.working_dependencies()
+        before = named(dependencies, workload, LATEST)
+        already = row_of(dependencies, replay_id(before.id))
+        steps = let_through(dependencies, before.id, reason.strip(), ends)
+        row = dependencies.workloads.get(run(steps, dependencies.clock))
+    assert row.waiver is not None
+    verdict = row.decision.verdict if row.decision else None
+    if as_json:
+        terminal.print_json(
+            {
+                "workload": row.id,
+                "state": row.state,
+                "verdict": verdict,
+                "waiver": asdict(row.waiver),
+                "started": already is None,
+            }
+        )
+    else:
+        for line in _in_words(row, started=already is None):
+            terminal.answers().print(escaped(line), markup=False, soft_wrap=True)
+    raise typer.Exit(_waiver_exit(verdict))
+
+
+def _waiver_exit(verdict: str | None) -> WaitExit:
+    if verdict is None:
+        return WaitExit.NO_VERDICT
+    return WaitExit.ACCEPTED if verdict in ACCEPTING else WaitExit.REJECTED
+
+
+def _in_words(row: Workload, *, started: bool) -> tuple[str, ...]:
+    waiver = row.waiver
+    assert waiver is not None
+    did = "is waived" if started else "was waived before; nothing was started"
+    return (
+        f"{waiver.rejected} {did}: {STANDING[row.state]}, as {row.id}.",
+        f"{waiver.reason} (until {in_utc(instant_of(waiver.expires))}, by {waiver.actor})",
+        f"lakegate status {row.id[:SHORT_ID]}",
+    )

@@ -1,0 +1,135 @@
+"""Waiting until deliveries are finished, with `--wait`."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+from lakegate.cli import terminal
+from lakegate.cli.deliveries.status_command import print_account
+from lakegate.gate.delivery.delivery_objects import row_of
+from lakegate.gate.delivery.find_deliveries import Delivery, named
+from lakegate.gate.delivery.protocol import END_STATES, PASSIVE_STATES, State
+from lakegate.stack import account, standing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.stack import Account
+
+Wait: TypeAlias = Annotated[bool, typer.Option("--wait", help="Wait until every delivery is finished.")]
+
+
+Timeout: TypeAlias = Annotated[int, typer.Option("--timeout", min=1, help="Seconds to wait at most.")]
+
+
+LONGEST_WAIT = 900
+
+
+FIRST_LOOK, LONGEST_PAUSE, SLOWER = 0.1, 2.0, 1.3
+"""Seconds between two looks, and the factor by which they grow: a refusal is quick, a job may take minutes."""
+
+
+DECIDED = frozenset({State.DECIDED, State.PUBLISHED, State.QUARANTINED})
+
+
+class WaitExit(IntEnum):
+    """Exit codes with `--wait`."""
+
+    ACCEPTED = 0
+    REJECTED = 1
+    NO_VERDICT = 3
+
+
+@dataclass(slots=True)
+class Waited:
+    """One delivery that is waited for; seconds are counted from `began`, on the monotonic clock."""
+
+    workload: str
+    key: str
+    size: int
+    began: float
+    state: State | None = None
+    standing: str = ""
+    verdict: float | None = None
+    finished: float | None = None
+
+    def look(self, dependencies: Dependencies) -> None:
+        """Read the state as it is now."""
+        row = row_of(dependencies, self.workload)
+        self.state, self.standing = row.state if row else None, standing(row)
+        spent = time.monotonic() - self.began
+        if self.verdict is None and self.state in DECIDED:
+            self.verdict = spent
+        if self.state in END_STATES:
+            self.finished = spent
+
+    def account(self, dependencies: Dependencies) -> Account:
+        """Everything about it, as it is now."""
+        if row_of(dependencies, self.workload) is None:
+            return account(dependencies, Delivery(self.workload, self.key, self.size, None))
+        return account(dependencies, named(dependencies, self.workload, 0))
+
+    @property
+    def exit_code(self) -> WaitExit:
+        """Of this one delivery."""
+        if self.finished is None or self.state not in {State.PUBLISHED, State.QUARANTINED}:
+            return WaitExit.NO_VERDICT
+        return WaitExit.ACCEPTED if self.state is State.PUBLISHED else WaitExit.REJECTED
+
+    def as_document(self) -> dict[str, float | None]:
+        """Seconds, for machines."""
+        return {name: each if each is None else round(each, 3) for name, each in self._seconds()}
+
+    def _seconds(self) -> tuple[tuple[str, float | None], ...]:
+        return ("verdict", self.verdict), ("completion", self.finished)
+
+
+def pauses() -> Iterator[float]:
+    """Seconds between two looks, without an end."""
+    pause = FIRST_LOOK
+    while True:
+        yield pause
+        pause = min(pause * SLOWER, LONGEST_PAUSE)
+
+
+def wait(dependencies: Dependencies, deliveries: Sequence[Waited], timeout: int) -> None:
+    """Look until all of them are finished, wait for a person or a date, or the time is up."""
+    began, seconds = time.monotonic(), pauses()
+    with terminal.working(standing(None)) as progress:
+        while (spent := time.monotonic() - began) < timeout:
+            for each in deliveries:
+                if each.finished is None:
+                    each.look(dependencies)
+            left = [each for each in deliveries if each.finished is None and each.state not in PASSIVE_STATES]
+            if not left:
+                return
+            count = f"{len(deliveries) - len(left)} of {len(deliveries)} finished; " if len(deliveries) > 1 else ""
+            progress(f"{count}{left[0].key}: {left[0].standing} ({spent:.0f} s)")
+            dependencies.clock.sleep(next(seconds))
+
+
+def print_end(one: Account, waited: Waited, since: str) -> None:
+    """What came of it, for people."""
+    print_account(one)
+    if waited.state is State.SCHEDULED:
+        terminal.errors().print("It is published at its time. To withdraw it: `lakegate decline`.", style="yellow")
+    elif waited.state is State.AWAITING:
+        terminal.errors().print("It waits for a person: `lakegate approve`, or `lakegate decline`.", style="yellow")
+    elif waited.finished is None:
+        terminal.errors().print("The time is up; it goes on without you: `lakegate status`.", style="yellow")
+    elif waited.verdict is not None:
+        terminal.answers().print(
+            f"{waited.verdict:.1f} s from {since} to verdict, {waited.finished:.1f} s to completion"
+        )
+
+
+def exit_code(deliveries: Sequence[Waited]) -> WaitExit:
+    """Of several deliveries: one that was rejected counts first, then one without a verdict."""
+    codes = {each.exit_code for each in deliveries}
+    return next((code for code in (WaitExit.REJECTED, WaitExit.NO_VERDICT) if code in codes), WaitExit.ACCEPTED)

@@ -1,0 +1,227 @@
+"""The `lakegate` command. A command is a function, or a `typer.Typer`, of a module of this folder, and a line of `GROUPS`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
+
+import typer
+from typer._click.shell_completion import CompletionItem
+from typer.core import TyperGroup
+
+from lakegate.aws.open_stack import settle_region
+from lakegate.cli import terminal
+from lakegate.errors import ContractError, LakegateError
+from lakegate.extension_points import advice
+from lakegate.text import printable as escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from typer._click import Context  # what the method of typer takes
+
+GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
+    "Write contracts": {
+        "new": "lakegate.features.draft.init_command:new",
+        "init": "lakegate.features.draft.init_command:init",
+        "convert": "lakegate.features.convert.convert_command:convert",
+        "schema": "lakegate.cli.contracts.schema_command:schema",
+        "publish": "lakegate.cli.contracts.publish_command:publish",
+        "withdraw": "lakegate.cli.contracts.withdraw_command:withdraw",
+        "proposals": "lakegate.cli.contracts.publish_command:proposals",
+        "approve": "lakegate.cli.deliveries.decide_command:approve",
+        "contracts": "lakegate.cli.contracts.contracts_command:contracts",
+        "show": "lakegate.cli.contracts.contracts_command:show",
+        "deprecate": "lakegate.cli.datasets.lifecycle_command:deprecate",
+        "sunset": "lakegate.cli.datasets.lifecycle_command:sunset",
+        "retire": "lakegate.cli.datasets.lifecycle_command:retire",
+        "reactivate": "lakegate.cli.datasets.lifecycle_command:reactivate",
+    },
+    "Check": {
+        "check": "lakegate.cli.contracts.check_command:check",
+        "lint": "lakegate.cli.contracts.lint_command:lint",
+        "plan": "lakegate.cli.contracts.plan_command:plan",
+        "explain": "lakegate.cli.contracts.explain_command:explain",
+        "diff": "lakegate.cli.contracts.diff_command:diff",
+    },
+    "Deliver": {
+        "upload": "lakegate.cli.deliveries.upload_command:upload",
+        "deliver": "lakegate.features.announcements.deliver_command:deliver",
+        "status": "lakegate.cli.deliveries.status_command:status",
+        "reasons": "lakegate.cli.deliveries.status_command:reasons",
+        "history": "lakegate.cli.datasets.history_command:history",
+        "pull": "lakegate.features.pull.pull_command:app",
+    },
+    "Operate": {
+        "doctor": "lakegate.features.doctor.doctor_command:doctor",
+        "route": "lakegate.cli.contracts.route_command:app",
+        "replay": "lakegate.cli.deliveries.replay_command:replay",
+        "waive": "lakegate.cli.deliveries.decide_command:waive",
+        "decline": "lakegate.cli.deliveries.decide_command:decline",
+        "pause": "lakegate.cli.datasets.pause_command:pause",
+        "resume": "lakegate.cli.datasets.pause_command:resume",
+        "redrive": "lakegate.cli.stack.stack_command:redrive",
+        "workflow": "lakegate.features.workflows.workflow_command:app",
+        "validator": "lakegate.features.external_validators.validator_command:app",
+        "notify": "lakegate.features.notifications.notify_command:app",
+        "report": "lakegate.cli.datasets.report_command:report",
+        "observe": "lakegate.cli.datasets.report_command:app",
+        "cost": "lakegate.features.cost.cost_command:cost",
+        "drift": "lakegate.features.drift.drift_command:drift",
+        "stack": "lakegate.cli.stack.stack_command:app",
+    },
+    "Ledger and data": {
+        "get": "lakegate.cli.datasets.get_command:get",
+        "subscribe": "lakegate.cli.datasets.subscribe_command:subscribe",
+        "unsubscribe": "lakegate.cli.datasets.subscribe_command:unsubscribe",
+        "subscribers": "lakegate.cli.datasets.subscribe_command:subscribers",
+        "acknowledge": "lakegate.cli.datasets.subscribe_command:acknowledge",
+        "dataset": "lakegate.features.odf.dataset_command:app",
+        "log": "lakegate.cli.datasets.log_command:log",
+        "verify": "lakegate.cli.datasets.verify_command:verify",
+        "erase": "lakegate.features.erasure.erase_command:erase",
+        "restore": "lakegate.cli.datasets.restore_command:restore",
+        "verify-release": "lakegate.features.release_check.verify_release_command:verify_release",
+    },
+    "This machine": {
+        "local": "infra.local.local_command:app",
+        "demo": "infra.local.demo_command:demo",
+    },
+}
+"""The groups of `lakegate --help`, in its order: by name of a command the module and its function or `typer.Typer`."""
+
+
+COMMANDS: Final[Mapping[str, str]] = {name: place for group in GROUPS.values() for name, place in group.items()}
+
+
+UNUSABLE = 2
+
+
+CLOSED_PIPE = 141
+"""128 and the number of SIGPIPE: what a shell reports of a program that writes to a closed pipe."""
+
+
+class _Modules(Mapping[str, Any]):
+    """Commands by name. A module is imported when its command is used: no command waits for the imports of another."""
+
+    def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - typer's own class is private
+        return _command(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
+class _Group(TyperGroup):
+    """All commands."""
+
+    def __init__(self, **settings: Any) -> None:  # noqa: ANN401 - as typer passes them
+        super().__init__(**settings)
+        self.commands = _Modules()  # type: ignore[assignment]  # nobody adds commands later
+
+    def shell_complete(self, ctx: Context, incomplete: str) -> list[CompletionItem]:
+        """Options, and the names of commands without their descriptions: those would import all modules at each Tab."""
+        names = [CompletionItem(name) for name in COMMANDS if name.startswith(incomplete)]
+        return names + super(TyperGroup, self).shell_complete(ctx, incomplete)
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - likewise
+        settle_region()
+        return super().invoke(ctx)
+
+
+@cache
+def _command(name: str) -> Any:  # noqa: ANN401 - likewise
+    module, _, attribute = COMMANDS[name].partition(":")
+    found = getattr(import_module(module), attribute)
+    if not isinstance(found, typer.Typer):
+        alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+        alone.command(name)(found)
+        found = alone
+    command = typer.main.get_command(found)
+    command.name = name
+    command.rich_help_panel = next(title for title, group in GROUPS.items() if name in group)  # type: ignore[attr-defined]  # typer reads it
+    return command
+
+
+app = typer.Typer(
+    name="lakegate",
+    cls=_Group,
+    help="Data contracts enforced at the door of a data lake.",
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def main() -> None:
+    """Run the command; what a user can cause ends in one sentence on standard error, never in a traceback."""
+    try:
+        app()
+    except ContractError as error:
+        terminal.say_refused(error)
+        sys.exit(UNUSABLE)
+    except LakegateError as error:
+        sys.stderr.write(f"lakegate: {escaped(str(error))}\n")
+        sys.exit(UNUSABLE)
+    except ModuleNotFoundError as error:
+        lacking = advice(error)
+        if lacking is None:
+            raise
+        sys.stderr.write(f"lakegate: {lacking}\n")
+        sys.exit(UNUSABLE)
+    except KeyboardInterrupt:
+        _interrupted()
+    except (SystemExit, BrokenPipeError) as ended:
+        if isinstance(ended, SystemExit) and ended.code == terminal.INTERRUPTED:
+            _interrupted()
+        if _is_read(ended):
+            raise
+        # end as every program does whose reader has gone, such as `head`: the code of the verdict was not seen
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(CLOSED_PIPE)
+
+
+def _is_read(ended: BaseException) -> bool:
+    """Whether standard output took all that was written; typer ends with 1 where a pipe was closed, which is "rejected" here."""
+    if isinstance(ended, BrokenPipeError) or isinstance(ended.__context__, BrokenPipeError):
+        return False
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return False
+    return True
+
+
+def _interrupted() -> NoReturn:
+    terminal.say_interrupted()
+    sys.exit(terminal.INTERRUPTED)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version  # noqa: PLC0415 -- only this option needs it
+
+        typer.echo(f"lakegate {version('lakegate')}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+) -> None:
+    """Data contracts enforced at the door of a data lake."""
+    del version
+
+
+if __name__ == "__main__":
+    main()

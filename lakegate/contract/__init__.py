@@ -1,0 +1,1 @@
+"""What a contract says: its model, whatever the document format."""

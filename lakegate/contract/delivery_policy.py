@@ -1,0 +1,160 @@
+"""The policy of a dataset: what becomes of a delivery that breaks rules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import Enum
+
+MAX_BATCH_FILES = 250
+"""Members of a batch: its item in DynamoDB stays below 30 KB, and is written with each of them."""
+
+
+MAX_BATCH_BYTES = 1 << 30
+"""One process judges them, one after the other."""
+
+
+MAX_BATCH_SECONDS = 3_600
+
+
+MAX_WATERMARK_MINUTES = 366 * 24 * 60
+
+
+QUARANTINE_DAYS = (7, 30, 90, 365)
+"""How long quarantined data may be kept: a lifecycle rule of the lake bucket for each."""
+
+
+WORKFLOW = r"push|(?!push@)[a-z][a-z0-9-]{0,62}@(0|[1-9][0-9]{0,8})"
+"""The name of a workflow in a contract: that of every delivery, or name and major number of a published one."""
+
+
+class Additional(Enum):
+    """The treatment of a file with columns that its contract does not declare."""
+
+    ALLOW = "allow"
+    WARN = "warn"
+    FORBID = "forbid"
+
+
+class Mode(Enum):
+    """Whether a bad delivery is rejected or only reported."""
+
+    ENFORCE = "enforce"
+    OBSERVE = "observe"
+
+
+class OnReject(Enum):
+    """The unit of rejection: the whole file, or the rows that break a rule."""
+
+    FILE = "file"
+    ROWS = "rows"
+
+
+class Duplicates(Enum):
+    """The treatment of a delivery whose content was accepted before."""
+
+    REFUSE = "refuse"
+    ACCEPT = "accept"
+
+
+class PublishAs(Enum):
+    """What becomes of accepted rows."""
+
+    ORIGINAL = "original"
+    """Files as they arrived."""
+    PARQUET = "parquet"
+    """Slices of Open Data Fabric."""
+
+
+class MergeStrategy(Enum):
+    """Which accepted rows become slices."""
+
+    APPEND = "append"
+    """All."""
+    LEDGER = "ledger"
+    """Those whose primary key is new to the line."""
+    SNAPSHOT = "snapshot"
+    """What differs from the delivery before: each delivery has all current rows."""
+
+
+class Treatment(Enum):
+    """The outcome of a delivery with rows that are late, changed or missing."""
+
+    ACCEPT = "accept"
+    WARN = "warn"
+    REJECT = "reject"
+
+
+class DeliveryUnit(Enum):
+    """What one delivery consists of, and what completes it."""
+
+    OBJECT = "object"
+    """One object."""
+    SUCCESS = "success"
+    """The objects of a folder, when its `_SUCCESS` is written, as Spark and Hadoop do."""
+    MANIFEST = "manifest"
+    """The objects that a `_delivery.json` in their folder lists."""
+    QUIET = "quiet"
+    """The objects of a folder, when no further one has arrived for a while."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pull:
+    """Where the data of a dataset is fetched from, and when."""
+
+    source: str
+    """`https://…`, `sftp://…` or `s3://…`."""
+    schedule: str = ""
+    """`rate(…)` or `cron(…)`, in UTC; empty: as often as the contract's service level `frequency`."""
+    secret: str = ""
+    """Name of the secret with the credentials, without the stack's prefix; empty: none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The policy for deliveries of a dataset: the `lakegate` extension of a document."""
+
+    mode: Mode = Mode.ENFORCE
+    on_reject: OnReject = OnReject.FILE
+    max_rejected_share: Decimal = Decimal(1)
+    additional_fields: Additional = Additional.ALLOW
+    allow_empty: bool = False
+    duplicates: Duplicates = Duplicates.REFUSE
+    samples: bool = True
+    max_bytes: int | None = None
+    """A larger delivery is refused at the door, in every mode."""
+    delivery: DeliveryUnit = DeliveryUnit.OBJECT
+    quiet_minutes: int = 10
+    """With `delivery: quiet`: how long no part may arrive before the delivery is complete."""
+    parts_within_minutes: int = 1440
+    """How long parts wait for what completes their delivery, and a manifest for the parts that it lists."""
+    batch_files: int | None = None
+    """Deliveries that one job run judges, at most; 1: each alone. None, here and below: the stack's setting."""
+    batch_bytes: int | None = None
+    """A batch of so many bytes is closed; a delivery of so many is judged alone."""
+    batch_seconds: int | None = None
+    """A batch is closed so long after its first delivery."""
+    quarantine_days: int | None = None
+    """One of `QUARANTINE_DAYS`; then quarantined data is deleted. None: it is kept."""
+    notify_producers: bool = False
+    """Whether subscribers of the audience `producer` are notified of deliveries, not of the line's lifecycle alone."""
+    publish_as: PublishAs = PublishAs.ORIGINAL
+    event_time: str | None = None
+    """With `publishAs: parquet`, the column with the time of each event; None: the judging time."""
+    watermark_minutes: int | None = None
+    """How far the watermark is behind the latest event time; None: deliveries do not move the watermark of their line."""
+    late_events: Treatment = Treatment.ACCEPT
+    """Of rows whose event time is before the watermark of the line."""
+    merge_strategy: MergeStrategy = MergeStrategy.APPEND
+    merge_key: tuple[str, ...] = ()
+    """The columns of the primary key, if the strategy needs it."""
+    changed_rows: Treatment = Treatment.WARN
+    """Of rows whose key is known with another content."""
+    vanished_rows: Treatment = Treatment.ACCEPT
+    """Of known keys that a delivery does not have; unless it is accepted, every delivery is to have all keys."""
+    snapshot_time: str | None = None
+    """With the strategy `snapshot`, where a name has the time (`lakegate.contract.name_times`); None: not there."""
+    workflow: str = "push"
+    """The workflow of its deliveries: `push`, or name and major number of a published one, e.g. `strict@1`."""
+    pull: Pull | None = None
+    """None: deliveries are brought."""

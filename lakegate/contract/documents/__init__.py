@@ -1,0 +1,1 @@
+"""Contract documents read into one ODCS tree with positions."""

@@ -1,0 +1,183 @@
+"""Contracts found by file name, or generated from product ports."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+import yaml
+
+from lakegate.contract.documents.dcs import TYPES
+from lakegate.contract.documents.read_document import parse
+from lakegate.contract.logical_types import LogicalType
+from lakegate.contract.physical_types import PHYSICAL
+from lakegate.errors import ContractError, Problem
+from lakegate.text import did_you_mean, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lakegate.contract.documents.document_tree import Place
+
+# ---- Finds contracts by file name (ADR-0029): `datacontract.yaml` beside a product, else the product's ports -------
+
+
+CONTRACT = re.compile(r"(?:.*[-.])?datacontract\.ya?ml|datacontract-.*\.ya?ml")
+
+
+CONTRACT_FOLDERS = ("datacontract", "datacontracts")
+
+
+PRODUCT = re.compile(r"floe\.ya?ml")
+
+
+class ContractOrigin(Enum):
+    """The origin of a contract."""
+
+    DOCUMENT = "document"
+    PORTS = "ports"
+    """A product declares ports and has no contract: one is generated."""
+
+
+@dataclass(frozen=True, slots=True)
+class Discovered:
+    """A file that contains a contract, or ports to generate one from."""
+
+    name: str
+    source: ContractOrigin
+
+
+def discover(names: Iterable[str]) -> tuple[Discovered, ...]:
+    """The contracts among file names (with `/` between folders), sorted.
+
+    A document has a name that the specifications recommend, or is in a folder `datacontracts`. The ports of a product are used
+    only if its folder has no contract document.
+    """
+    paths = sorted({PurePosixPath(name) for name in names})
+    documents = [path for path in paths if _is_document(path)]
+    with_document = {path.parent for path in documents}
+    products = [path for path in paths if PRODUCT.fullmatch(path.name) and path.parent not in with_document]
+    found = [Discovered(str(path), ContractOrigin.DOCUMENT) for path in documents]
+    return (*found, *(Discovered(str(path), ContractOrigin.PORTS) for path in products))
+
+
+def _is_document(path: PurePosixPath) -> bool:
+    in_folder = path.parent.name in CONTRACT_FOLDERS and path.suffix in {".yaml", ".yml"}
+    return in_folder or CONTRACT.fullmatch(path.name) is not None
+
+
+# ---- Generates a contract from the ports of a data product that has none (ADR-0029) --------------------------------
+#
+# ::
+#
+#     metadata: {name: customer-360, version: 1.2.0, owner: sales-data, domain: sales, description: …}
+#     output_ports:
+#       - name: customers
+#         description: One row per customer.
+#         columns:
+#           - {name: id, type: bigint, required: true, primary_key: true, description: …, classification: internal,
+#           pii: false}
+#
+# becomes an ODCS 3.1 document with status `draft`: it is a proposal until its owner activates it. `outputPorts` and
+# `primaryKey`
+# are accepted too, and `schema` or `fields` for `columns`.
+
+
+PORTS = ("output_ports", "outputPorts")
+
+
+COLUMNS = ("columns", "schema", "fields")
+
+
+KEYS = ("primary_key", "primaryKey")
+
+
+FIRST_VERSION = "0.1.0"
+
+
+LOGICAL = {**PHYSICAL, **TYPES}
+
+
+_WRITTEN = {LogicalType.DECIMAL: LogicalType.NUMBER, LogicalType.BINARY: LogicalType.STRING}
+"""Types for which ODCS has no logical type; the physical type distinguishes them."""
+
+
+def generated(text: bytes) -> bytes:
+    """The contract of a product's document, as YAML; ContractError with all problems of the ports."""
+    top, problems = parse(text).top, list[Problem]()
+    metadata, ports = top["metadata"], _first(top, PORTS)
+    name = metadata["name"].text or top["name"].text
+    if not name:
+        problems.append(_problem("missing-key", metadata, "The product has no name: add `metadata.name`."))
+    if not ports.items:
+        problems.append(_problem("no-dataset", ports, "The product declares no port: add `output_ports`."))
+    objects = [_object(port, problems) for port in ports.items]
+    if problems:
+        raise ContractError(tuple(problems))
+    contract: dict[str, object] = {
+        "apiVersion": "v3.1.0",
+        "kind": "DataContract",
+        "id": name,
+        "name": name,
+        "version": metadata["version"].written or FIRST_VERSION,
+        "status": "draft",
+        "domain": metadata["domain"].text,
+        "description": {"purpose": metadata["description"].text} if metadata["description"].text else None,
+        "team": {"name": metadata["owner"].text} if metadata["owner"].text else None,
+        "schema": objects,
+    }
+    return yaml.safe_dump(_present(contract), sort_keys=False, allow_unicode=True, width=120).encode()
+
+
+def _object(port: Place, problems: list[Problem]) -> dict[str, object]:
+    if not port["name"].text:
+        problems.append(_problem("missing-key", port, "The port has no name: add `name`."))
+    columns = _first(port, COLUMNS)
+    if not columns.items:
+        problems.append(_problem("no-field", port, "The port names no columns: add `columns`."))
+    return _present(
+        {
+            "name": port["name"].text,
+            "description": port["description"].text,
+            "properties": [_property(column, problems) for column in columns.items],
+        }
+    )
+
+
+def _property(column: Place, problems: list[Problem]) -> dict[str, object]:
+    declared = column["type"].text or ""
+    logical = LOGICAL.get(declared.partition("(")[0].strip().lower())
+    if not column["name"].text:
+        problems.append(_problem("missing-key", column, "The column has no name: add `name`."))
+    if logical is None:
+        hint = did_you_mean(declared, LOGICAL)
+        problems.append(_problem("unknown-type", column["type"], f"{shown(declared)} is not a known type.{hint}"))
+    written = _WRITTEN.get(logical, logical) if logical else None
+    return _present(
+        {
+            "name": column["name"].text,
+            "logicalType": written.value if written else None,
+            "physicalType": declared if declared.lower() != (written.value if written else "") else None,
+            "description": column["description"].text,
+            "required": column["required"].flag or None,
+            "unique": column["unique"].flag or None,
+            "primaryKey": _first(column, KEYS).flag or None,
+            "classification": column["classification"].text,
+            "customProperties": [{"property": "pii", "value": True}] if column["pii"].flag else None,
+        }
+    )
+
+
+def _first(place: Place, keys: tuple[str, ...]) -> Place:
+    return next((place[key] for key in keys if place[key].present), place[keys[0]])
+
+
+def _present(document: dict[str, object]) -> dict[str, object]:
+    return {key: value for key, value in document.items() if value is not None}
+
+
+def _problem(code: str, place: Place, message: str) -> Problem:
+    return Problem(code, place.path, place.mark.line, message)

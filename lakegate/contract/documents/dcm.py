@@ -1,0 +1,231 @@
+"""Reads DCM 0.1.3, the format of the DCM thesis. Its Appendix A (tables A.1 to A.5) is normative.
+
+A violation of Appendix B alone is a warning, because the thesis's own contract violates it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from lakegate.contract.contract_model import NESTED_KIND, About, Contract, Dataset, Field, Rule, Tolerance, separated
+from lakegate.contract.documents.document_tree import exact, rule_id, texts
+from lakegate.contract.documents.extension_settings import EXTENSION, Extension, inheritance
+from lakegate.contract.documents.odcs import about
+from lakegate.contract.documents.odcs_quality import key_rules, schedule_of
+from lakegate.contract.documents.ref_definitions import expanded
+from lakegate.contract.documents.schema_validation import schema_problems
+from lakegate.contract.documents.unknown_keys import warn_unknown_keys
+from lakegate.contract.logical_types import LogicalType
+from lakegate.errors import Problem
+from lakegate.text import did_you_mean, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from lakegate.contract.documents.document_tree import Document, Notes, Place
+
+VERSIONS = ("0.1.3",)
+
+
+TYPES = {
+    **dict.fromkeys(("tinyint", "smallint", "int", "integer", "bigint", "byteint"), LogicalType.INTEGER),
+    **dict.fromkeys(("number", "float", "double"), LogicalType.NUMBER),
+    **dict.fromkeys(("decimal", "numeric"), LogicalType.DECIMAL),
+    **dict.fromkeys(("boolean", "bool"), LogicalType.BOOLEAN),
+    **dict.fromkeys(("timestamp", "datetime"), LogicalType.TIMESTAMP),
+    "date": LogicalType.DATE,
+    "time": LogicalType.TIME,
+    **dict.fromkeys(
+        ("string", "mediumtext", "text", "char", "varchar", "enum", "json", "interval"), LogicalType.STRING
+    ),
+    **dict.fromkeys(("bytes", "binary", "varbinary"), LogicalType.BINARY),
+}
+"""The types of Appendix B, and two names of YAML for them; case does not matter."""
+
+
+SIZED = ("char", "varchar")
+
+
+KINDS = {"unique": "distinct"}
+"""Rule types that have another meaning in other formats."""
+
+
+CONSTRAINTS = {"NOT_NULL": "required", "UNIQUE": "unique", "FOREIGN_KEY": "foreignKey"}
+
+
+PRIMARY_KEY = "PRIMARY_KEY"
+
+
+INNER_CONSTRAINTS = {**CONSTRAINTS, PRIMARY_KEY: "primaryKey"}
+
+
+NESTED = ("array", "map", "struct", "union")
+"""Types with nested fields: `children`, or items of the `arrayDataType`."""
+
+
+READ_KEYS = ("specVersion", "id", "name", "kind", "version", "dataset", "quality", "serviceLevelAgreements")
+
+
+def read(document: Document, notes: Notes, variables: Mapping[str, str]) -> Contract:
+    """The contract of a document, as far as it can be read; problems are added to `notes`. DCM has no variables."""
+    del variables
+    document = expanded(document, notes)
+    top = document.top
+    notes.errors.extend(schema_problems(document, "dcm-0.1.3"))
+    warn_unknown_keys(document, "dcm-0.1.3", notes)
+    strict = schema_problems(document, "dcm-0.1.3-appendix-b")
+    blamed = {problem.path for problem in notes.errors}
+    notes.warnings.extend(_as_warning(problem) for problem in strict if problem.path not in blamed)
+    datasets, common = separated([_dataset(top, notes)])
+    return Contract(
+        id=top["id"].text or "",
+        version=top["version"].text or "",
+        format="DCM 0.1.3",
+        datasets=datasets,
+        name=top["name"].text,
+        about=_about(top, notes),
+        common=common,
+        **inheritance([_extension(top)], notes),
+    )
+
+
+def _about(top: Place, notes: Notes) -> About:
+    """Purpose, usage and limitations are in `dataSharingAgreements`; the owner is `ownerGroup`, else the producer."""
+    agreements = top["dataSharingAgreements"]
+    return about(
+        top,
+        notes,
+        READ_KEYS,
+        description=top["description"].text,
+        owner=top["ownerGroup"].text or top["producer"]["name"].text,
+        purpose=agreements["purpose"].text,
+        usage=agreements["intendedUsage"].text,
+        limitations=agreements["limitations"].text,
+    )
+
+
+def _as_warning(problem: Problem) -> Problem:
+    return Problem(
+        "appendix-b", problem.path, problem.line, f"Appendix B of DCM does not allow this: {problem.message}"
+    )
+
+
+def _dataset(top: Place, notes: Notes) -> Dataset:
+    place, extension = top["dataset"], Extension([_extension(top)], notes)
+    columns = place["schema"].items
+    rules = [*_column_rules(columns), *(_quality_rule(each) for each in top["quality"].items)]
+    rules += key_rules(top["serviceLevelAgreements"])
+    return Dataset(
+        name=place["name"].text or "",
+        fields=tuple(_field(column, notes) for column in columns),
+        rules=extension.graded(rules),
+        origin=place.origin,
+        policy=extension.policy,
+        notice_days=extension.notice_days,
+        csv=extension.csv,
+        storage=extension.storage,
+        declared=extension.declared,
+    )
+
+
+def _extension(top: Place) -> Place:
+    return top["specific"][EXTENSION]
+
+
+def _field(column: Place, notes: Notes, around: str = "") -> Field:
+    """A column or nested field."""
+    declared, path = column["dataType"].text, around + (column["name"].text or "")
+    if declared is not None and declared.lower() not in {*TYPES, *NESTED}:
+        message = f"{shown(declared)} is not a data type of DCM.{did_you_mean(declared, (*TYPES, *NESTED))}"
+        notes.error("unknown-type", column["dataType"], message)
+    items = column["arrayDataType"]
+    children = [_field(each, notes, f"{path}.") for each in column["children"].items]
+    if items.text:
+        logical = TYPES.get(items.text.lower(), LogicalType.STRING)
+        children.append(Field(f"{path}[]", logical, items.origin, declared=items.text))
+    return Field(
+        name=path,
+        type=TYPES.get(_declared(column), LogicalType.STRING),
+        origin=column.origin,
+        description=column["description"].text,
+        declared=declared,
+        parts=tuple(children),
+    )
+
+
+def _declared(column: Place) -> str:
+    return (column["dataType"].text or "").lower()
+
+
+def _column_rules(columns: list[Place]) -> Iterator[Rule]:
+    """The type rules of all columns, the primary key as one rule, then the other rules of each column."""
+    ordinals: Counter[str] = Counter()
+    for column in columns:
+        yield from _type_rules(column, column["name"].text or "", ordinals)
+    key = [column for column in columns if _constraint(column) == PRIMARY_KEY]
+    if key:
+        names = tuple(column["name"].text or "" for column in key)
+        yield Rule(rule_id(ordinals, ",".join(names), "primaryKey"), "primaryKey", key[0]["constraint"].origin, names)
+    for column in columns:
+        yield from _own_rules(column, column["name"].text or "", ordinals, CONSTRAINTS)
+
+
+def _type_rules(column: Place, path: str, ordinals: Counter[str]) -> Iterator[Rule]:
+    """The type rule of a column, and all rules of its nested fields."""
+    yield _rule(column["dataType"], path, _kind(column["dataType"]), ordinals)
+    for child in column["children"].items:
+        inner = f"{path}.{child['name'].text or ''}"
+        yield from _type_rules(child, inner, ordinals)
+        yield from _own_rules(child, inner, ordinals, INNER_CONSTRAINTS)
+    if column["arrayDataType"].present:
+        yield _rule(column["arrayDataType"], f"{path}[]", _kind(column["arrayDataType"]), ordinals)
+
+
+def _kind(declared: Place) -> str:
+    return NESTED_KIND if (declared.text or "").lower() in NESTED else "type"
+
+
+def _own_rules(column: Place, path: str, ordinals: Counter[str], constraints: Mapping[str, str]) -> Iterator[Rule]:
+    kind = constraints.get(_constraint(column))
+    if kind is not None:
+        yield _rule(column["constraint"], path, kind, ordinals)
+    if _declared(column) in SIZED and column["dataLength"].number is not None:
+        yield _rule(column["dataLength"], path, "maxLength", ordinals, value=column["dataLength"].number)
+
+
+def _constraint(column: Place) -> str:
+    return (column["constraint"].text or "").upper()
+
+
+def _rule(at: Place, path: str, kind: str, ordinals: Counter[str], **arguments: object) -> Rule:
+    return Rule(rule_id(ordinals, path, kind), kind, at.origin, (path,), arguments)
+
+
+def _quality_rule(place: Place) -> Rule:
+    rule_type = place["type"].text or ""
+    severity = place["severity"]
+    return Rule(
+        id=place["id"].text or "",
+        kind=KINDS.get(rule_type, rule_type),
+        origin=place.origin,
+        fields=tuple(each.text or "" for each in place["columns"].items),
+        arguments=_arguments(rule_type, place),
+        tolerance=Tolerance(severity["warn"]["tolerance"].number, severity["fail"]["tolerance"].number),
+        name=place["name"].text,
+        dimension=place["dimension"].text,
+        schedule=schedule_of(place),
+    )
+
+
+def _arguments(rule_type: str, place: Place) -> dict[str, object]:
+    match rule_type:
+        case "custom":
+            engine, call = place["technology"].text or "", place["call"].text or place["id"].text or ""
+            return {"engine": engine, "call": call, "args": exact(place["args"]) or {}}
+        case "allowedValues":
+            return {"parameter": texts(place["parameter"])}
+        case "unique":
+            return {}
+        case _:
+            return {"parameter": exact(place["parameter"])}

@@ -1,0 +1,471 @@
+"""Data Contract Specification rewritten into the ODCS tree."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from decimal import Decimal
+from functools import partial
+from typing import TYPE_CHECKING
+
+from lakegate.contract.contract_model import (
+    NESTED_KIND,
+    Contract,
+    Dataset,
+    Field,
+    FieldSource,
+    Rule,
+    Transformation,
+    separated,
+)
+from lakegate.contract.delivery_policy import Additional, Policy
+from lakegate.contract.documents.document_tree import exact, examples, rule_id, texts
+from lakegate.contract.documents.extension_settings import EXTENSION, Extension, inheritance
+from lakegate.contract.documents.odcs import about, delimiter_of, served
+from lakegate.contract.documents.odcs_fields import RANGES, UNMEASURED_DATE
+from lakegate.contract.documents.odcs_quality import (
+    CHECKS_FOR,
+    Owner,
+    _element_fields,
+    implementation_of,
+    level_of,
+    notice_of,
+    quality_rules,
+)
+from lakegate.contract.documents.read_document import parse
+from lakegate.contract.documents.ref_definitions import Definitions
+from lakegate.contract.documents.schema_validation import schema_problems
+from lakegate.contract.documents.unknown_keys import advised, merge_by_owner, warn_unknown_keys
+from lakegate.contract.logical_types import LogicalType
+from lakegate.contract.service_levels import KIND
+from lakegate.errors import ContractError
+from lakegate.text import did_you_mean, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Mapping
+
+    from lakegate.contract.documents.document_tree import Document, Notes, Place
+    from lakegate.contract.documents.odcs_fields import KindAndArguments
+    from lakegate.contract.documents.ref_definitions import Layers
+    from lakegate.errors import Problem
+
+# ---- Reads fields of DCS. Each key that constrains values is one row of a table ------------------------------------
+
+
+TYPES = {
+    **dict.fromkeys(("string", "text", "varchar"), LogicalType.STRING),
+    **dict.fromkeys(("int", "integer", "long", "bigint"), LogicalType.INTEGER),
+    **dict.fromkeys(("number", "float", "double"), LogicalType.NUMBER),
+    **dict.fromkeys(("decimal", "numeric"), LogicalType.DECIMAL),
+    "boolean": LogicalType.BOOLEAN,
+    **dict.fromkeys(("timestamp", "timestamp_tz", "timestamp_ntz"), LogicalType.TIMESTAMP),
+    "date": LogicalType.DATE,
+    "time": LogicalType.TIME,
+    "bytes": LogicalType.BINARY,
+}
+
+
+NESTED = ("array", "map", "object", "record", "struct", "variant", "json")
+"""Types with nested fields."""
+
+
+WIDTHS = {"int": "i32", "integer": "i32", "float": "f32"}
+"""The types that the specification defines with 32 bits."""
+
+
+NULL = "null"
+
+
+MAX_WHOLE, MAX_SCALE = 19, 18
+"""The most digits before and after the point that bounds are made of; a wider precision has no effect."""
+
+
+MAX_DIGITS = 20
+"""The most digits before the point of a decimal (docs/types.md)."""
+
+
+FORMATTED = (LogicalType.DATE, LogicalType.TIME, LogicalType.TIMESTAMP)
+
+
+def read_field(layers: Layers, path: str, definitions: Definitions, ordinals: Counter[str]) -> tuple[Field, list[Rule]]:
+    """A field with all its rules, including those of nested fields."""
+    notes = definitions.notes
+    inner = [read_field(each, name, definitions, ordinals) for name, each in _inner(layers, path, definitions)]
+    nested = [rule for _, rules in inner for rule in rules]
+    logical = _logical(layers)
+    _warn(layers, logical, notes)
+    field = Field(
+        name=path,
+        type=logical or LogicalType.STRING,
+        origin=layers.own.origin,
+        description=layers["description"].text,
+        classification=layers["classification"].text,
+        personal=layers["pii"].flag,
+        declared=layers["type"].text,
+        parts=tuple(each for each, _ in inner),
+        examples=examples(layers["examples"], layers["example"]),
+        sources=tuple(_sources(layers["lineage"]["inputFields"])),
+    )
+    return field, [*_rules(layers, path, logical, ordinals, notes), *nested]
+
+
+def _sources(inputs: Place) -> Iterator[FieldSource]:
+    for each in inputs.items:
+        steps = (
+            Transformation(
+                step["type"].text or "", step["subtype"].text, step["description"].text, step["masking"].flag
+            )
+            for step in each["transformations"].items
+        )
+        yield FieldSource(each["namespace"].text or "", each["name"].text or "", each["field"].text or "", tuple(steps))
+
+
+def _logical(layers: Layers) -> LogicalType | None:
+    """The logical type of the values; a number with a precision or a scale is a decimal."""
+    logical = TYPES.get(layers["type"].text or "")
+    is_exact = layers["precision"].present or layers["scale"].present
+    return LogicalType.DECIMAL if logical is LogicalType.NUMBER and is_exact else logical
+
+
+def _rules(
+    layers: Layers, path: str, logical: LogicalType | None, ordinals: Counter[str], notes: Notes
+) -> Iterator[Rule]:
+    for at, (kind, arguments) in _declared_rules(layers, logical):
+        yield Rule(rule_id(ordinals, path, kind), kind, at.origin, (path,), arguments)
+    for place in layers.places:
+        yield from quality_rules(Owner(place, path, path, graded=False), ordinals, notes)
+
+
+def _declared_rules(layers: Layers, logical: LogicalType | None) -> Iterator[tuple[Place, KindAndArguments]]:
+    yield from ((layers["type"], rule) for rule in _type(layers, logical))
+    for key in ("required", "unique"):
+        if layers[key].flag:
+            yield layers[key], (key, {})
+    for key, rule_of in CONSTRAINTS.items():
+        if layers[key].present:
+            yield layers[key], rule_of(layers[key])
+    if layers["format"].present:
+        yield layers["format"], _format(layers["format"], logical)
+    if logical is LogicalType.DECIMAL:
+        yield from _digits(layers["precision"], layers["scale"])
+    if logical is LogicalType.INTEGER:
+        yield from _bounds(layers["precision"], Decimal(0), most=MAX_WHOLE - 1)
+
+
+def _type(layers: Layers, logical: LogicalType | None) -> Iterator[KindAndArguments]:
+    declared = layers["type"].text or ""
+    if logical is not None:
+        yield "type", {}
+    if declared in WIDTHS:
+        low, high = RANGES[WIDTHS[declared]]
+        yield "minimum", {"value": low, "exclusive": False}
+        yield "maximum", {"value": high, "exclusive": False}
+    if declared == NULL:
+        yield "custom", {"engine": "great-expectations", "call": "expect_column_values_to_be_null", "args": {}}
+    if declared in NESTED:
+        yield NESTED_KIND, {}
+
+
+def _format(place: Place, logical: LogicalType | None) -> KindAndArguments:
+    """The `format` of texts. The specification defines none for dates and times."""
+    if logical in FORMATTED:
+        return UNMEASURED_DATE, {"option": "format", "value": place.written}
+    return "format", {"value": place.written}
+
+
+def _digits(precision: Place, scale: Place) -> Iterator[tuple[Place, KindAndArguments]]:
+    """The bounds that precision and scale set; the scale is 0 if only the precision is given."""
+    after = scale.number if scale.present else Decimal(0)
+    is_given = scale.present or precision.present
+    if not is_given or after is None or not 0 <= after <= MAX_SCALE:
+        return
+    step = Decimal(1).scaleb(-int(after))
+    yield scale if scale.present else precision, ("multipleOf", {"value": step})
+    yield from _bounds(precision, after, most=after + MAX_WHOLE)
+
+
+def _bounds(precision: Place, after: Decimal, most: Decimal | int) -> Iterator[tuple[Place, KindAndArguments]]:
+    """The largest number of so many digits, `after` of which follow the point."""
+    digits = precision.number
+    if digits is not None and 0 < digits <= most:
+        bound = Decimal(10) ** int(digits - after) - Decimal(1).scaleb(-int(after))
+        yield precision, ("minimum", {"value": -bound, "exclusive": False})
+        yield precision, ("maximum", {"value": bound, "exclusive": False})
+
+
+def _value(kind: str, *, exclusive: bool | None = None) -> Callable[[Place], KindAndArguments]:
+    opened = {} if exclusive is None else {"exclusive": exclusive}
+    return lambda place: (kind, {"value": exact(place), **opened})
+
+
+CONSTRAINTS: dict[str, Callable[[Place], KindAndArguments]] = {
+    "minLength": _value("minLength"),
+    "maxLength": _value("maxLength"),
+    "pattern": lambda place: ("pattern", {"pattern": place.text or ""}),
+    "minimum": _value("minimum", exclusive=False),
+    "maximum": _value("maximum", exclusive=False),
+    "exclusiveMinimum": _value("minimum", exclusive=True),
+    "exclusiveMaximum": _value("maximum", exclusive=True),
+    "enum": lambda place: ("enum", {"values": texts(place)}),
+    "references": lambda place: ("foreignKey", {"to": place.text or ""}),
+}
+
+
+def _inner(layers: Layers, path: str, definitions: Definitions) -> Iterator[tuple[str, Layers]]:
+    """The nested fields: of a record, of an array's items, of a map's keys and values."""
+    parts = [(f"{path}.{name}", each) for name, each in layers["fields"].entries.items()]
+    for suffix, key in (("[]", "items"), (".key", "keys"), (".value", "values")):
+        if layers[key].entries:
+            parts.append((path + suffix, layers[key]))
+    for name, place in parts:
+        inner = definitions.layers(place, layers)
+        if inner is not None:
+            yield name, inner
+
+
+def _warn(layers: Layers, logical: LogicalType | None, notes: Notes) -> None:
+    declared = layers["type"].text
+    if declared is None:
+        notes.warning("no-type", layers.own, "The field has no type: add `type`.")
+    precision, scale = layers["precision"].number, layers["scale"].number
+    whole = (precision or Decimal(0)) - (scale or Decimal(0))
+    if logical is LogicalType.DECIMAL and (whole > MAX_DIGITS or (scale or Decimal(0)) > MAX_SCALE):
+        place = layers["precision"] if whole > MAX_DIGITS else layers["scale"]
+        message = (
+            f"Numbers of more than {MAX_DIGITS} digits before the point, or {MAX_SCALE} after it, are not read as decimals, "
+            "so that they are rejected: declare fewer digits, or the type `string` with a `pattern`."
+        )
+        notes.warning("too-many-digits", place, message)
+    if logical in FORMATTED and layers["format"].present:
+        message = "Dates and times are read as ISO 8601 alone: remove the `format`, or declare the type `string`."
+        notes.warning("date-format", layers["format"], message)
+
+
+# ---- Reads the `quality` block at the root of DCS before 1.1.0: checks of one engine, sorted by model --------------
+#
+# ::
+#
+#     quality:
+#       type: SodaCL                                   quality:
+#       specification:                                   type: great-expectations
+#         checks for orders:                             specification:
+#           - row_count > 5                                orders: '[{"expectation_type": …, "kwargs": …}]'
+
+
+ENGINES = {"sodacl": "soda", "soda": "soda", "great-expectations": "great-expectations"}
+
+
+EVERY_MODEL = ""
+
+
+def older_quality(place: Place, models: Place, notes: Notes) -> dict[str, list[Rule]]:
+    """The rules of each model."""
+    rules: dict[str, list[Rule]] = {name: [] for name in models.entries}
+    if not place.present:
+        return rules
+    declared, ordinals = place["type"].text or "", Counter[str]()
+    engine = ENGINES.get(declared.casefold(), declared)
+    for name, check, arguments in _checks(place["specification"], engine, notes):
+        if name not in {*rules, EVERY_MODEL}:
+            hint = did_you_mean(name, rules)
+            notes.warning("unknown-model", check, f"{shown(name)} is not a model of this contract.{hint}")
+            arguments |= {"call": ""}
+        for model in rules.keys() & {name} or rules:
+            rule = Rule(rule_id(ordinals, model, "custom"), "custom", check.origin, (), arguments)
+            rules[model].append(rule)
+    return rules
+
+
+def _checks(specification: Place, engine: str, notes: Notes) -> Iterator[tuple[str, Place, dict[str, object]]]:
+    """Each check with its model, its place in the document and its arguments."""
+    inner = _read(specification, notes)
+    if not inner.entries:
+        yield EVERY_MODEL, specification, {"engine": engine, "call": "", "args": {}}
+    for name, place in inner.entries.items():
+        checks = _read(place, notes)
+        for each in checks.items or [checks]:
+            at = each if specification.text is None and place.text is None else specification
+            yield name.removeprefix(CHECKS_FOR), at, implementation_of(engine, each)
+
+
+def _read(place: Place, notes: Notes) -> Place:
+    """The value of a place; a text is parsed as YAML or JSON."""
+    if place.text is None:
+        return place
+    try:
+        return parse(place.text.encode()).top
+    except ContractError as error:
+        notes.warning("unread-checks", place, f"The checks in this text cannot be read: {error.problems[0].message}")
+        return place
+
+
+# ---- Reads service levels. Those with a timestamp field can be measured on a delivery; the checks of all others
+# are skipped
+
+
+MAIN = {
+    "availability": ("percentage",),
+    "retention": ("period", "unlimited"),
+    "latency": ("threshold",),
+    "freshness": ("threshold",),
+    "frequency": ("interval", "cron"),
+    "support": ("responseTime", "time"),
+    "backup": ("interval", "cron"),
+}
+"""The keys of DCS with the value of a service level; the first that is present is used."""
+
+
+TIMESTAMPS = ("timestampField", "sourceTimestampField", "processedTimestampField")
+
+
+def named_rules(levels: Place, dataset: str, known: Collection[str]) -> Iterator[Rule]:
+    """The service levels of DCS that refer to a dataset (`timestampField: orders.placed_at`), or to none that is `known`."""
+    for written, place in levels.entries.items():
+        name = level_of(written)
+        timestamps = {key: text for key in TIMESTAMPS if (text := place[key].text)}
+        tables = {each.partition(".")[0] for each in timestamps.values()}
+        if dataset in tables or tables.isdisjoint(known):
+            main = next((place[key] for key in MAIN.get(name, ()) if place[key].present), place)
+            main = place["unlimited"] if name == "retention" and place["unlimited"].flag else main
+            arguments = {"property": name, "value": exact(main), "unit": None}
+            fields = _element_fields(timestamps.values(), dataset)
+            yield Rule(f"{name}:{KIND}:1", KIND, place.origin, fields, arguments | timestamps, name=name)
+
+
+# ---- Reads DCS, the Data Contract Specification. Each document is validated with the official schema of its
+# version
+
+
+SCHEMAS = {
+    "0.9.3": "official/dcs-1.1.0",
+    "1.1.0": "official/dcs-1.1.0",
+    "1.2.0": "official/dcs-1.2.1",
+    "1.2.1": "official/dcs-1.2.1",
+}
+
+
+VERSIONS = tuple(SCHEMAS)
+
+
+AS_PUBLISHED = {"1.2.0": "official/dcs-1.2.0"}
+"""Versions whose published schema has keys that the next version renamed: a document that matches it is valid too."""
+
+
+READ_KEYS = ("dataContractSpecification", "id", "models", "definitions", "servicelevels", "quality")
+
+
+KEYS = ("primaryKey", "primary")
+"""The primary key flag of a field, and its name before 1.1.0."""
+
+
+UNTYPED = "The key `type` is missing: write text, library, sql or custom."
+
+
+def read(document: Document, notes: Notes, variables: Mapping[str, str]) -> Contract:
+    """The contract of a document, as far as it can be read; problems are added to `notes`. DCS has no variables."""
+    del variables
+    top, info, terms = document.top, document.top["info"], document.top["terms"]
+    version = top["dataContractSpecification"].written
+    schema, problems = _judged(document, version)
+    merged = merge_by_owner(problems, partial(_untyped_rule, document), lambda _: UNTYPED)
+    notes.errors.extend(advised(merged, document))
+    warn_unknown_keys(document, schema, notes)
+    definitions = Definitions(document, notes)
+    older = older_quality(top["quality"], top["models"], notes)
+    datasets = [_dataset(name, place, definitions, older) for name, place in top["models"].entries.items()]
+    _warn_unused(definitions)
+    concrete, common = separated(datasets)
+    return Contract(
+        id=top["id"].text or "",
+        version=info["version"].text or "",
+        format=f"DCS {version}",
+        datasets=concrete,
+        name=info["title"].text,
+        status=info["status"].text,
+        about=about(
+            top,
+            notes,
+            READ_KEYS,
+            description=info["description"].text,
+            owner=info["owner"].text,
+            usage=terms["usage"].text,
+            limitations=terms["limitations"].text,
+        ),
+        common=common,
+        **inheritance([top["config"][EXTENSION]], notes),
+    )
+
+
+def _judged(document: Document, version: str) -> tuple[str, list[Problem]]:
+    """The schema that a document is validated with, and the problems it reports."""
+    problems, published = schema_problems(document, SCHEMAS[version]), AS_PUBLISHED.get(version)
+    if problems and published and not schema_problems(document, published):
+        return published, []
+    return SCHEMAS[version], problems
+
+
+def _untyped_rule(document: Document, problem: Problem) -> Place | None:
+    """A quality rule without `type`, which causes problems for every type at once."""
+    place = document.at(problem.path)
+    is_untyped = place.steps[-2:-1] == ("quality",) and not place["type"].present
+    return place if is_untyped and problem.code == "missing-key" else None
+
+
+def _dataset(name: str, place: Place, definitions: Definitions, older: Mapping[str, list[Rule]]) -> Dataset:
+    ordinals = Counter[str]()
+    top = definitions.top
+    places = [top["config"][EXTENSION], place["config"][EXTENSION]]
+    extension = Extension(places, definitions.notes, served(top["servers"]), delimiter_of(top["servers"]))
+    promised = None if "notice_days" in extension.declared else notice_of(top["terms"]["noticePeriod"])
+    layered = {path: definitions.layers(each) for path, each in place["fields"].entries.items()}
+    found = {path: layers for path, layers in layered.items() if layers is not None}
+    fields = [read_field(layers, path, definitions, ordinals) for path, layers in found.items()]
+    rules = [
+        *(rule for _, field_rules in fields for rule in field_rules),
+        *_primary_key(place["primaryKey"], found, ordinals, definitions.notes),
+        *quality_rules(Owner(place, name, graded=False), ordinals, definitions.notes),
+        *older.get(name, ()),
+        *named_rules(top["servicelevels"], name, top["models"].entries),
+    ]
+    return Dataset(
+        name=name,
+        fields=tuple(field for field, _ in fields),
+        rules=extension.graded(rules),
+        origin=place.origin,
+        policy=_policy(place["additionalFields"], extension),
+        notice_days=extension.notice_days if promised is None else promised,
+        csv=extension.csv,
+        storage=extension.storage,
+        declared=extension.declared
+        | (set() if place["additionalFields"].flag is None else {"additional_fields"})
+        | (set() if promised is None else {"notice_days"}),
+    )
+
+
+def _primary_key(declared: Place, fields: Mapping[str, Layers], ordinals: Counter[str], notes: Notes) -> Iterator[Rule]:
+    """One rule for the whole key: the model's `primaryKey`, else the flagged fields in document order."""
+    flagged = {name: key for name, layers in fields.items() if (key := _flagged(layers)) is not None}
+    names = texts(declared) or tuple(flagged)
+    if declared.items and flagged and set(flagged) != set(names):
+        message = f"The fields declare another primary key ({', '.join(flagged)}): keep one of the two."
+        notes.error("two-primary-keys", declared, message)
+    if names:
+        origin = declared.origin if declared.items else flagged[names[0]].origin
+        yield Rule(rule_id(ordinals, ",".join(names), "primaryKey"), "primaryKey", origin, names)
+
+
+def _flagged(layers: Layers) -> Place | None:
+    return next((layers[key] for key in KEYS if layers[key].flag), None)
+
+
+def _policy(declared: Place, extension: Extension) -> Policy:
+    """The policy with the model's `additionalFields`, unless the extension sets it. The default of the schema is ignored."""
+    if declared.flag is None or "additional_fields" in extension.declared:
+        return extension.policy
+    return replace(extension.policy, additional_fields=Additional.ALLOW if declared.flag else Additional.FORBID)
+
+
+def _warn_unused(definitions: Definitions) -> None:
+    for place in definitions.top["definitions"].entries.values():
+        if place.path not in definitions.used:
+            definitions.notes.warning("unused-definition", place, "No field refers to this definition.")

@@ -1,0 +1,406 @@
+"""`lakegate` extension: each setting with form and default."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from lakegate.contract.contract_model import NOTICE_DAYS, ParentReference, Severity
+from lakegate.contract.delivery_policy import (
+    MAX_BATCH_BYTES,
+    MAX_BATCH_FILES,
+    MAX_BATCH_SECONDS,
+    MAX_WATERMARK_MINUTES,
+    QUARANTINE_DAYS,
+    WORKFLOW,
+    Additional,
+    DeliveryUnit,
+    Duplicates,
+    MergeStrategy,
+    Mode,
+    OnReject,
+    Policy,
+    PublishAs,
+    Pull,
+    Treatment,
+)
+from lakegate.contract.file_formats import (
+    DECIMAL_SEPARATORS,
+    ENCODINGS,
+    THOUSANDS_SEPARATORS,
+    Compression,
+    Csv,
+    Format,
+    NullWords,
+    Storage,
+)
+from lakegate.contract.name_times import WRITTEN, pattern_of
+from lakegate.text import did_you_mean, listed, shown
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+    from enum import Enum
+
+    from lakegate.contract.contract_model import Rule
+    from lakegate.contract.documents.document_tree import Notes, Place
+
+# ---- Values of the `lakegate` extension: one function for each form, which raises with the values that are
+# possible
+
+
+REQUIREMENTS = ("owner", "classified-personal-data")
+"""What a contract may require of itself and of those that inherit from it (`lakegate.lints.metadata_lints`)."""
+
+
+_ADDRESS = (
+    r"https://[A-Za-z0-9.-]{1,253}(:[0-9]{1,5})?/[!$-~]{0,2000}|"
+    r"sftp://[A-Za-z0-9.-]{1,253}(:[0-9]{1,5})?/[!$->@-~]{1,1024}|"
+    r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]/[!-~]{1,1024}"
+)
+
+
+PULL = {
+    "source": (
+        _ADDRESS,
+        "`https://HOST/PATH` or `sftp://HOST/PATH` without user and password, or `s3://BUCKET/KEY`, in ASCII",
+    ),
+    "schedule": (r"(rate|cron)\([ -~]{1,200}\)", "`rate(1 hour)` or `cron(0 6 * * ? *)`"),
+    "secret": (
+        r"[A-Za-z0-9_-]{1,64}",
+        "the name of a secret behind the stack's prefix: 1 to 64 letters, digits, `-` and `_`",
+    ),
+}
+"""The keys of `pull`, each with its pattern and its description."""
+
+
+class InvalidValueError(Exception):
+    """The key does not accept the value; the message names the values it accepts."""
+
+    def __init__(self, expected: str, at: Place | None = None) -> None:
+        super().__init__(expected)
+        self.at = at
+        """Where the value is, if it is a part of the key's."""
+
+
+Parser = Callable[["Place"], Any]
+
+
+def one_of(enum: type[Enum], *hidden: Enum) -> Parser:
+    """A value of an enumeration, but the hidden ones."""
+
+    def parse(place: Place) -> Enum:
+        known = [str(each.value) for each in enum if each not in hidden]
+        if place.text not in known:
+            raise InvalidValueError(f"one of {listed(known)}")
+        return enum(place.text)
+
+    return parse
+
+
+def flag(place: Place) -> bool:
+    """`true` or `false`."""
+    if place.flag is None:
+        raise InvalidValueError("`true` or `false`")
+    return place.flag
+
+
+def share(place: Place) -> Decimal:
+    """From 0 to 1."""
+    if place.number is None or not 0 <= place.number <= 1:
+        raise InvalidValueError("a number from 0 to 1")
+    return place.number
+
+
+def count(place: Place) -> int:
+    """A whole number from 1."""
+    if place.number is None or place.number < 1 or place.number % 1:
+        raise InvalidValueError("a whole number from 1")
+    return int(place.number)
+
+
+def count_to(most: int, unit: str = "", least: int = 1) -> Parser:
+    """A whole number from a least one to a largest one."""
+
+    def parse(place: Place) -> int:
+        if place.number is None or not least <= place.number <= most or place.number % 1:
+            raise InvalidValueError(f"a whole number{unit} from {least} to {most:,}")
+        return int(place.number)
+
+    return parse
+
+
+def days(place: Place) -> int:
+    """Days of quarantine."""
+    if place.number not in QUARANTINE_DAYS:
+        raise InvalidValueError(f"one of {listed(map(str, QUARANTINE_DAYS))}, in days")
+    return int(place.number)
+
+
+def character(place: Place) -> str:
+    """One character."""
+    if place.text is None or len(place.text) != 1 or place.text in "\r\n\0":
+        raise InvalidValueError("one character, in quotes")
+    return place.text
+
+
+def encoding(place: Place) -> str:
+    """The encoding of text files."""
+    known = ENCODINGS.get((place.text or "").lower().replace("_", "-"))
+    if known is None:
+        raise InvalidValueError(f"one of {listed(ENCODINGS)}")
+    return known
+
+
+def texts(place: Place) -> tuple[str, ...]:
+    """A list of texts."""
+    items = tuple(each.text for each in place.items if each.text is not None)
+    if not items or len(items) < len(place.items):
+        raise InvalidValueError("a list of texts, each in quotes")
+    return items
+
+
+def texts_by_column(place: Place) -> tuple[NullWords, ...]:
+    """A list of texts for each of some columns; an empty one for no text."""
+    found = []
+    for name, each in place.entries.items():
+        items = tuple(item.text for item in each.items if item.text is not None)
+        if not each.is_list or len(items) < len(each.items):
+            raise InvalidValueError("a list of texts for each column, each in quotes", each)
+        found.append(NullWords(name, items))
+    if not found:
+        raise InvalidValueError('a list of texts for each column: `{COLUMN: ["NA"]}`')
+    return tuple(sorted(found, key=lambda each: each.column))
+
+
+def one_character_of(*known: str) -> Parser:
+    """One of some characters."""
+
+    def parse(place: Place) -> str:
+        if place.text not in known:
+            raise InvalidValueError(f"one of {listed(known)}, in quotes")
+        return str(place.text)
+
+    return parse
+
+
+def time_in_name(place: Place) -> str:
+    """Where the name of an object has a time."""
+    if place.text is None or pattern_of(place.text) is None:
+        raise InvalidValueError(WRITTEN)
+    return place.text
+
+
+def parent(place: Place) -> ParentReference:
+    """A contract with its major number."""
+    contract, _, major = (place.text or "").rpartition("@")
+    if not contract or not re.fullmatch(r"0|[1-9][0-9]{0,8}", major):
+        raise InvalidValueError("the id of a contract and a major number: `acme-policies@1`")
+    return ParentReference(contract, int(major), place.origin)
+
+
+def column(place: Place) -> str:
+    """The name of a column."""
+    if not place.text:
+        raise InvalidValueError("the name of a column")
+    return str(place.text)
+
+
+def workflow(place: Place) -> str:
+    """The name of a workflow."""
+    if not re.fullmatch(WORKFLOW, place.text or ""):
+        raise InvalidValueError("`push`, or the name and the major number of a published workflow: `strict@1`")
+    return str(place.text)
+
+
+def requirements(place: Place) -> tuple[str, ...]:
+    """What a contract requires of those that inherit from it."""
+    names = texts(place)
+    if not set(names) <= set(REQUIREMENTS):
+        raise InvalidValueError(f"a list of {listed(REQUIREMENTS)}")
+    return names
+
+
+def shared_with(place: Place) -> tuple[str, ...]:
+    """Contracts of other owners, by patterns of their ids."""
+    names = texts(place)
+    if not all(re.fullmatch(r"[^*/\r\n]+\*?|\*", each) for each in names):
+        raise InvalidValueError(
+            'a list of ids of contracts, or of the beginning of ids and a star: `["sales.*", "hr.people"]`'
+        )
+    return names
+
+
+def only(value: str) -> Parser:
+    """Accepts only one value."""
+
+    def parse(place: Place) -> None:
+        if place.text != value:
+            raise InvalidValueError(f"{shown(value)} (this version supports no other)")
+
+    return parse
+
+
+def pull(place: Place) -> Pull | None:
+    """Where data is fetched from, and when."""
+    if not place.entries:
+        if place.node is None or place.node.content is None:
+            return None
+        raise InvalidValueError("a mapping with `source`")
+    parts: dict[str, str] = {}
+    for key, value in place.entries.items():
+        if key not in PULL:
+            raise InvalidValueError(
+                f"no key {shown(key)}, only {listed(PULL)}.{did_you_mean(key, PULL)}".rstrip("."), value
+            )
+        pattern, expected = PULL[key]
+        if not re.fullmatch(pattern, value.text or ""):
+            raise InvalidValueError(f"as `{key}` {expected}", value)
+        parts[key] = str(value.text)
+    if "source" not in parts:
+        raise InvalidValueError("a mapping with `source`")
+    if parts["source"].startswith("sftp:") and "secret" not in parts:
+        raise InvalidValueError("with a source over SFTP a `secret`: user, password or key, and the server's key")
+    return Pull(**parts)
+
+
+# ---- Reads the `lakegate` extension of a document: the policy for deliveries, the file format and the CSV dialect ----
+#
+# Each key is one row of a table. An unknown key or an unsupported value is an error: no setting is ignored silently.
+
+
+EXTENSION = "lakegate"
+"""The key of the extension in documents."""
+
+
+POLICY: dict[str, tuple[str, Parser]] = {
+    "mode": ("mode", one_of(Mode)),
+    "onReject": ("on_reject", one_of(OnReject)),
+    "maxRejectedShare": ("max_rejected_share", share),
+    "additionalFields": ("additional_fields", one_of(Additional)),
+    "allowEmpty": ("allow_empty", flag),
+    "duplicates": ("duplicates", one_of(Duplicates)),
+    "samples": ("samples", flag),
+    "maxBytes": ("max_bytes", count),
+    "delivery": ("delivery", one_of(DeliveryUnit)),
+    "quietMinutes": ("quiet_minutes", count_to(24 * 60, " of minutes")),
+    "partsWithinMinutes": ("parts_within_minutes", count_to(7 * 24 * 60, " of minutes")),
+    "batchFiles": ("batch_files", count_to(MAX_BATCH_FILES)),
+    "batchBytes": ("batch_bytes", count_to(MAX_BATCH_BYTES)),
+    "batchSeconds": ("batch_seconds", count_to(MAX_BATCH_SECONDS)),
+    "quarantineDays": ("quarantine_days", days),
+    "notifyProducers": ("notify_producers", flag),
+    "publishAs": ("publish_as", one_of(PublishAs)),
+    "eventTime": ("event_time", column),
+    "watermarkMinutes": ("watermark_minutes", count_to(MAX_WATERMARK_MINUTES, " of minutes", least=0)),
+    "lateEvents": ("late_events", one_of(Treatment)),
+    "mergeStrategy": ("merge_strategy", one_of(MergeStrategy)),
+    "changedRows": ("changed_rows", one_of(Treatment)),
+    "vanishedRows": ("vanished_rows", one_of(Treatment)),
+    "snapshotTime": ("snapshot_time", time_in_name),
+    "workflow": ("workflow", workflow),
+    "pull": ("pull", pull),
+}
+
+
+STORAGE: dict[str, tuple[str, Parser]] = {
+    "format": ("format", one_of(Format, Format.UNKNOWN)),
+    "compression": ("compression", one_of(Compression)),
+}
+
+
+OTHER: dict[str, tuple[str, Parser]] = {
+    "critical": ("critical", flag),
+    "noticePeriod": ("notice_days", count),
+}
+
+
+OF_CONTRACTS: dict[str, tuple[str, Parser]] = {
+    "inherits": ("inherits", parent),
+    "require": ("require", requirements),
+    "sharedWith": ("shared_with", shared_with),
+}
+"""The keys of a whole contract."""
+
+
+OF_DATASETS = ("schema", "models")
+"""The keys of the root below which the extension belongs to one dataset."""
+
+
+CSV: dict[str, tuple[str, Parser]] = {
+    "delimiter": ("delimiter", character),
+    "quote": ("quote", character),
+    "escape": ("", only('"')),
+    "header": ("header", flag),
+    "encoding": ("encoding", encoding),
+    "nullValues": ("null_values", texts),
+    "nullValuesByColumn": ("null_values_by_column", texts_by_column),
+    "multiLine": ("multi_line", flag),
+    "decimalSeparator": ("decimal_separator", one_character_of(*DECIMAL_SEPARATORS)),
+    "thousandsSeparator": ("thousands_separator", one_character_of(*THOUSANDS_SEPARATORS)),
+}
+
+
+class Extension:
+    """The extension of a dataset: later places override earlier ones (the dataset's override the contract's).
+
+    `served` and `delimiter` are those of the document's servers; the extension overrides them.
+    """
+
+    def __init__(
+        self, places: list[Place], notes: Notes, served: Format | None = None, delimiter: str | None = None
+    ) -> None:
+        settings: dict[str, Any] = {}
+        csv: dict[str, Any] = {} if delimiter is None else {"delimiter": delimiter}
+        for place in places:
+            settings |= _read(place, POLICY | STORAGE | OTHER, notes, other_keys=("csv", *_of_contracts(place)))
+            csv |= _read(place["csv"], CSV, notes)
+        self.declared = frozenset(settings) | frozenset(csv)
+        """The settings that the document sets."""
+        storage = {name: settings.pop(name) for name in tuple(STORAGE) if name in settings}
+        self.critical = bool(settings.pop("critical", True))
+        """Whether a broken rule may reject a delivery."""
+        self.notice_days = settings.pop("notice_days", NOTICE_DAYS)
+        """How long subscribers have before a new major version takes effect."""
+        self.policy = Policy(**settings)
+        self.csv = Csv(**csv)
+        is_csv = served is None or (served is Format.UNKNOWN and bool(csv))
+        self.storage = Storage(**({"format": Format.CSV if is_csv else served} | storage))
+
+    def graded(self, rules: Iterable[Rule]) -> tuple[Rule, ...]:
+        """The rules of the dataset; all are warnings if the dataset is not critical."""
+        return tuple(rules if self.critical else (replace(rule, severity=Severity.WARN) for rule in rules))
+
+
+def inheritance(places: Iterable[Place], notes: Notes) -> dict[str, Any]:
+    """The fields `inherits`, `require` and `shared_with` of `Contract`, from the extension of the whole contract."""
+    found: dict[str, Any] = {}
+    for place in places:
+        found |= _read(place, OF_CONTRACTS, notes, other_keys=(*POLICY, *STORAGE, *OTHER, "csv"))
+    return found
+
+
+def _of_contracts(place: Place) -> Iterable[str]:
+    return () if place.steps[0] in OF_DATASETS else OF_CONTRACTS
+
+
+def _read(
+    place: Place, table: dict[str, tuple[str, Parser]], notes: Notes, other_keys: Collection[str] = ()
+) -> dict[str, Any]:
+    settings: dict[str, Any] = {}
+    if place.node is not None and place.node.content is not None and not isinstance(place.node.content, Mapping):
+        notes.error("extension-value", place, "Write a mapping of keys here.")
+    for key, value in place.entries.items():
+        if key in table:
+            name, parse = table[key]
+            try:
+                settings[name] = parse(value)
+            except InvalidValueError as wrong:
+                notes.error("extension-value", wrong.at or value, f"`{key}` takes {wrong}.")
+        elif key not in other_keys:
+            known = [*table, *other_keys]
+            hint = did_you_mean(key, known) or f" Known are {listed(known)}."
+            notes.error("extension-key", value, f"The key {shown(key)} is unknown in the extension.{hint}")
+    settings.pop("", None)
+    return settings

@@ -1,0 +1,357 @@
+"""ODCS root: datasets, servers, deprecation, variables."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from lakegate.contract.contract_model import (
+    PLACEHOLDERS,
+    VARIABLE,
+    About,
+    Contract,
+    Dataset,
+    Deprecation,
+    Rule,
+    Server,
+    separated,
+)
+from lakegate.contract.documents.document_tree import Document, exact, rule_id, texts
+from lakegate.contract.documents.extension_settings import EXTENSION, Extension, inheritance
+from lakegate.contract.documents.odcs_fields import DATES, Property, is_column, read_property, read_relationship
+from lakegate.contract.documents.odcs_quality import Owner, element_rules, quality_rules
+from lakegate.contract.documents.ref_definitions import expanded
+from lakegate.contract.documents.schema_validation import schema_problems
+from lakegate.contract.documents.unknown_keys import (
+    COMMON_KEYS,
+    DEPRECATION,
+    DEPRECATION_KEYS,
+    advised,
+    merge_by_owner,
+    warn_unknown_keys,
+)
+from lakegate.contract.documents.yaml_parser import MOST_CHARACTERS, too_long
+from lakegate.contract.file_formats import FORMATS, Format
+from lakegate.errors import ContractError, Problem
+from lakegate.text import did_you_mean, listed, shown
+
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Collection, Iterator
+
+    from lakegate.contract.documents.document_tree import Node, Notes, Place
+
+# ---- Reads the root of a document except its datasets: servers, deprecation (ADR-0029) and all other keys ----------
+
+
+def about(top: Place, notes: Notes, read_keys: Collection[str], **fields: str | None) -> About:
+    """The contents of the root; a tag is a text or, in DCM, a mapping with the key `tagFQN`.
+
+    `read_keys` are the keys that the format's reader has read, `fields` their contents.
+    """
+    sections = {key: exact(place) for key, place in top.entries.items() if key not in {*read_keys, *COMMON_KEYS}}
+    return About(
+        **fields,
+        tags=(*texts(top["tags"]), *(tag for each in top["tags"].items if (tag := each["tagFQN"].text))),
+        servers=tuple(_servers(top["servers"])),
+        deprecation=_deprecation(top[DEPRECATION], notes),
+        sections=sections,
+    )
+
+
+def _servers(place: Place) -> Iterator[Server]:
+    """The servers of a list (ODCS) or of a mapping by name (DCS)."""
+    for each in place.items:
+        yield _server(each, each["server"].text or "")
+    for name, each in place.entries.items():
+        yield _server(each, name)
+
+
+def _server(place: Place, name: str) -> Server:
+    settings = {key: exact(each) for key, each in place.entries.items() if key not in {"server", "type"}}
+    return Server(name, place["type"].text or "", settings, place.origin)
+
+
+def _deprecation(place: Place, notes: Notes) -> Deprecation | None:
+    """The `deprecation` block of ADR-0029. ODCS has no schema for it, so its keys are checked here."""
+    if not place.present:
+        return None
+    for key, each in place.entries.items():
+        if key not in DEPRECATION_KEYS:
+            hint = did_you_mean(key, DEPRECATION_KEYS) or f" Known are {listed(DEPRECATION_KEYS)}."
+            notes.error("deprecation-key", each, f"The key {shown(key)} is unknown in `deprecation`.{hint}")
+        elif each.text is None:
+            notes.error("deprecation-value", each, f"`{key}` is a text: write it in quotes.")
+    if not place.entries:
+        notes.error("deprecation-value", place, f"Write a mapping here, of {listed(DEPRECATION_KEYS)}.")
+    return Deprecation(place.origin, **{key: place[key].text for key in DEPRECATION_KEYS})
+
+
+# ---- References of ODCS from one field to another: those by ids (`schema/orders_id/properties/customer_id`) as
+# names with dots
+
+
+ANCHOR = "#"
+
+
+def qualified(top: Place, text: str) -> str:
+    """The target of a reference as `dataset.field`; empty if a step has no target."""
+    names: list[str] = []
+    place, steps = top, text.lstrip(ANCHOR).strip("/").split("/")
+    for key, wanted in zip(steps[::2], steps[1::2], strict=False):
+        found = next((each for each in place[key].items if wanted in {each["id"].text, each["name"].text}), None)
+        if found is None:
+            return ""
+        place = found
+        names.append(found["name"].text or "")
+    return ".".join(names)
+
+
+def by_names(top: Place, to: str) -> str:
+    """The targets of a reference, each by names; unresolved or external targets stay as written."""
+    return ",".join(_target_by_names(top, each) for each in to.split(","))
+
+
+def _target_by_names(top: Place, to: str) -> str:
+    return (qualified(top, to) or to) if "/" in to and "://" not in to else to
+
+
+# ---- The file format in the servers of a document: the default, which the `lakegate` extension overrides -----------
+#
+# A server describes the data that consumers read. Accepted data is published unchanged, so that a format on which all
+# servers agree
+# is that of the deliveries too. A format is never replaced by another one (decision 2).
+
+
+_CHARACTERS = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "pipe": "|"}
+"""Delimiters by their names."""
+
+
+_JSON = {"new_line": Format.JSONL, "newline": Format.JSONL, "array": Format.JSON}
+"""The JSON format by the `delimiter` of a server; without one the first character of a file decides."""
+
+
+def served(servers: Place) -> Format | None:
+    """The format that all servers declare; UNKNOWN if two differ or one is not supported; None if none declares one."""
+    places = (*servers.items, *servers.entries.values())
+    named = {_format(each) for each in places if each["format"].present}
+    return named.pop() if len(named) == 1 else Format.UNKNOWN if named else None
+
+
+def delimiter_of(servers: Place) -> str | None:
+    """The delimiter that all servers of CSV declare; None if two differ, or one declares none of a single character."""
+    places = [each for each in (*servers.items, *servers.entries.values()) if _format(each) is Format.CSV]
+    named = {_CHARACTERS.get(word.lower(), word) for each in places if (word := each["delimiter"].text)}
+    (only,) = named if len(named) == 1 else ("",)
+    return only if len(only) == 1 and only.isprintable() | (only == "\t") else None
+
+
+def _format(server: Place) -> Format:
+    word = (server["format"].text or "").strip().lower()
+    if word == Format.JSON.value:
+        return _JSON.get((server["delimiter"].text or "").strip().lower(), Format.ANY_JSON)
+    found = (each for each, spec in FORMATS.items() if word in {each.value, *spec.aliases})
+    return next(found, Format.UNKNOWN)
+
+
+# ---- Variables of ODCS 3.2: `${NAME}` and `${NAME:-default}` in any text are replaced before the document is
+# validated
+#
+# A variable with neither a value nor a default is an error; in parts that do not describe the data it is kept. The
+# placeholders
+# of queries (`${table}`, `${column}`, …) are not variables and are kept. The result is always a text, and is not
+# searched for
+# variables again.
+
+
+CONSUMER_KEYS = ("servers", "support", "roles", "team", "price", "authoritativeDefinitions")
+"""Parts of a document that do not describe the data: their consumers resolve the variables."""
+
+
+def resolved(document: Document, values: Mapping[str, str], notes: Notes) -> Document:
+    """The document with all variables replaced; a variable without a value is a problem in `notes`.
+
+    ContractError where the texts become too long.
+    """
+    return replace(document, root=_Resolution(values, notes).of(document.top, document.root))
+
+
+@dataclass(slots=True)
+class _Resolution:
+    """The replacement of the variables of one document."""
+
+    values: Mapping[str, str]
+    notes: Notes
+    characters: int = 0
+    """Characters of the texts in which variables were replaced."""
+
+    def of(self, place: Place, node: Node) -> Node:
+        """A node with the variables of its texts replaced."""
+        match node.content:
+            case tuple(items):
+                return replace(node, content=tuple(self.of(place[index], each) for index, each in enumerate(items)))
+            case Mapping() as entries:
+                return replace(node, content={key: self.of(place[key], each) for key, each in entries.items()})
+            case str() as text if "${" in text:
+                replaced = VARIABLE.sub(lambda found: _value(found, place, self.values, self.notes), text)
+                self.characters += len(replaced)
+                if self.characters > MOST_CHARACTERS:
+                    mark = place.mark
+                    problem = Problem("document-too-large", place.path, mark.line, too_long("variables"), mark.column)
+                    raise ContractError((problem,))
+                return replace(node, content=replaced, written=replaced)
+            case _:
+                return node
+
+
+def _value(found: re.Match[str], place: Place, values: Mapping[str, str], notes: Notes) -> str:
+    name, default = found["name"], found["default"]
+    if name in PLACEHOLDERS:
+        return found[0]
+    if name not in values and default is None:
+        form = f"write `${{{name}:-default}}`, or give it one"
+        if place.steps[0] in CONSUMER_KEYS:
+            notes.warning(
+                "variable-kept", place, f"The variable {shown(name)} is left for the consumer to resolve: {form}."
+            )
+        else:
+            notes.error(
+                "unresolved-variable", place, f"The variable {shown(name)} has no value and no default: {form}."
+            )
+        return found[0]
+    return values.get(name, default or "")
+
+
+# ---- Reads ODCS, the Open Data Contract Standard. Each document is validated with the official schema of its
+# version
+
+
+SCHEMAS = {
+    "v3.0.0": "official/odcs-3.0.2",
+    "v3.0.1": "official/odcs-3.0.2",
+    "v3.0.2": "official/odcs-3.0.2",
+    "v3.1.0": "official/odcs-3.1.0",
+    "v3.2.0": "official/odcs-3.2.0",
+}
+
+
+WITHOUT_MOMENTS = ("v3.0.0", "v3.0.1", "v3.0.2")
+"""The versions without logical types for moments and times of day."""
+
+
+WITH_VARIABLES = ("v3.2.0",)
+"""The versions whose documents have variables: in all others the linter warns of them."""
+
+
+VERSIONS = tuple(SCHEMAS)
+
+
+UNTYPED = "The key `logicalType` is missing: options have no meaning without it, so add it."
+
+
+READ_KEYS = ("apiVersion", "kind", "id", "version", "name", "status", "schema", "slaProperties")
+
+
+def read(document: Document, notes: Notes, variables: Mapping[str, str]) -> Contract:
+    """The contract of a document, as far as it can be read; problems are added to `notes`."""
+    version = document.top["apiVersion"].written
+    if version in WITH_VARIABLES:
+        document = resolved(document, variables, notes)
+    document = expanded(document, notes)
+    top = document.top
+    problems = schema_problems(document.without(DEPRECATION), SCHEMAS[version])
+    merged = merge_by_owner(problems, partial(_untyped, document), lambda _: UNTYPED)
+    notes.errors.extend(advised(merged, document))
+    warn_unknown_keys(document, SCHEMAS[version], notes)
+    datasets, common = separated(_dataset(each, top, notes) for each in top["schema"].items)
+    return Contract(
+        id=top["id"].text or "",
+        version=top["version"].text or "",
+        format=f"ODCS {version}",
+        datasets=datasets,
+        name=top["name"].text,
+        status=top["status"].text,
+        about=_about(top, notes),
+        common=common,
+        **inheritance(_extensions(top), notes),
+    )
+
+
+def _untyped(document: Document, problem: Problem) -> Place | None:
+    """A property with options but without a type, which causes problems for every type at once."""
+    owner, found, _ = problem.path.rpartition(".logicalTypeOptions")
+    return None if not found or document.at(owner)["logicalType"].present else document.at(owner)
+
+
+def _about(top: Place, notes: Notes) -> About:
+    """The descriptions of a contract; the owner is the team's name."""
+    description = top["description"]
+    return about(
+        top,
+        notes,
+        READ_KEYS,
+        description=description.text,
+        owner=top["team"]["name"].text,
+        **{key: description[key].text for key in ("purpose", "usage", "limitations")},
+    )
+
+
+def _dataset(place: Place, top: Place, notes: Notes) -> Dataset:
+    name, ordinals = place["name"].text or "", Counter[str]()
+    extension = Extension(
+        [*_extensions(top), *_extensions(place)], notes, served(top["servers"]), delimiter_of(top["servers"])
+    )
+    columns = [each for each in place["properties"].items if is_column(each, notes)]
+    dates = DATES if (top["apiVersion"].text or "") in WITHOUT_MOMENTS else frozenset()
+    properties = [read_property(each, ordinals, notes, dates) for each in columns]
+    rules = [
+        *(rule for each in properties for rule in each.rules),
+        *_primary_key(properties, ordinals),
+        *quality_rules(Owner(place, name), ordinals, notes),
+        *(read_relationship(each, ordinals, place["properties"], notes) for each in place["relationships"].items),
+        *element_rules(
+            top["slaProperties"],
+            top["slaDefaultElement"],
+            name,
+            [each["name"].text or "" for each in top["schema"].items],
+        ),
+    ]
+    rules = [_by_names(rule, top) for rule in rules]
+    return Dataset(
+        name=name,
+        fields=tuple(each.field for each in properties),
+        rules=extension.graded(rules),
+        origin=place.origin,
+        policy=extension.policy,
+        notice_days=extension.notice_days,
+        csv=extension.csv,
+        storage=extension.storage,
+        physical=place["physicalName"].text,
+        declared=extension.declared,
+    )
+
+
+def _by_names(rule: Rule, top: Place) -> Rule:
+    """The rule with the ids in its reference replaced by names."""
+    if rule.kind != "foreignKey":
+        return rule
+    return replace(rule, arguments={**rule.arguments, "to": by_names(top, str(rule.arguments["to"]))})
+
+
+def _extensions(owner: Place) -> Iterator[Place]:
+    for each in owner["customProperties"].items:
+        if each["property"].text == EXTENSION:
+            yield each["value"]
+
+
+def _primary_key(properties: list[Property], ordinals: Counter[str]) -> Iterator[Rule]:
+    """One rule for the whole key, its fields ordered by `primaryKeyPosition`; fields without a position are last."""
+    key = sorted(
+        (each for each in properties if each.key_position is not None), key=lambda each: each.key_position or 0
+    )
+    if key:
+        names = tuple(each.field.name for each in key)
+        yield Rule(rule_id(ordinals, ",".join(names), "primaryKey"), "primaryKey", key[0].key_origin, names)

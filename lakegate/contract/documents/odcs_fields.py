@@ -1,0 +1,385 @@
+"""ODCS properties: types, logicalTypeOptions, relationships, constraints."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from lakegate.contract.contract_model import NESTED_KIND, Field, Origin, Rule
+from lakegate.contract.documents.document_tree import exact, examples, rule_id, texts
+from lakegate.contract.documents.odcs_quality import Owner, quality_rules
+from lakegate.contract.logical_types import LogicalType
+from lakegate.contract.physical_types import EXACT, PHYSICAL, type_word
+from lakegate.patterns.date_formats import compile_java_format
+from lakegate.text import did_you_mean, shown
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Callable, Iterator
+
+    from lakegate.contract.documents.document_tree import Notes, Place
+
+# ---- Reads `logicalTypeOptions` of ODCS. Each option is one row of a table of functions that yield rules -----------
+
+
+KindAndArguments = tuple[str, dict[str, object]]
+"""The kind of a rule and its arguments."""
+
+
+DATE_FORMATS = {
+    **dict.fromkeys(("yyyy-MM-dd", "uuuu-MM-dd"), LogicalType.DATE),
+    **dict.fromkeys(("HH:mm", "HH:mm:ss", "HH:mm:ss.SSS", "HH:mm:ss.SSSSSS"), LogicalType.TIME),
+    **{
+        f"{year}-MM-dd{between}HH:mm{seconds}{zone}": LogicalType.TIMESTAMP
+        for year in ("yyyy", "uuuu")
+        for between in (" ", "'T'")
+        for seconds in ("", ":ss", ":ss.SSS", ":ss.SSSSSS")
+        for zone in ("", "X", "XXX", "'Z'")
+    },
+}
+"""Patterns of Java's DateTimeFormatter whose texts are values of a logical type."""
+
+
+UNMEASURED_DATE = "dateFormat"
+"""The kind of rules about dates in any other format: their checks are skipped."""
+
+
+WIDTHS = (8, 16, 32, 64)
+
+
+LARGEST_FLOAT = Decimal("3.4028235e38")
+
+
+RANGES = {
+    **{f"i{width}": (Decimal(-(2 ** (width - 1))), Decimal(2 ** (width - 1) - 1)) for width in WIDTHS},
+    **{f"u{width}": (Decimal(0), Decimal(2**width - 1)) for width in WIDTHS},
+    "f32": (-LARGEST_FLOAT, LARGEST_FLOAT),
+}
+"""The smallest and largest number of a format. `f64`, `i128` and `u128` contain all numbers that can be read."""
+
+
+def option_rules(options: Place, logical: LogicalType | str) -> Iterator[tuple[Place, KindAndArguments]]:
+    """The rule of each option with its place. `logical` is a rule kind if values of the type are not measured."""
+    for name, place in options.entries.items():
+        if logical == NESTED_KIND and name in NESTED_OPTIONS:
+            yield from ((place, rule) for rule in NESTED_OPTIONS[name](place, options))
+        elif isinstance(logical, str):
+            yield place, (logical, {"option": name, "value": exact(place)})
+        else:
+            yield from ((place, rule) for rule in _option_rules(name, place, options, logical))
+
+
+def _option_rules(name: str, place: Place, options: Place, logical: LogicalType) -> Iterator[KindAndArguments]:
+    if name == "format":
+        yield from _format(place, logical)
+    elif name in OPTIONS:
+        yield from OPTIONS[name](place, options)
+
+
+def _format(place: Place, logical: LogicalType) -> Iterator[KindAndArguments]:
+    declared = place.text or ""
+    if logical is LogicalType.STRING:
+        yield "format", {"value": declared}
+    elif logical in {LogicalType.INTEGER, LogicalType.NUMBER} and declared in RANGES:
+        low, high = RANGES[declared]
+        yield "minimum", {"value": low, "exclusive": False}
+        yield "maximum", {"value": high, "exclusive": False}
+
+
+def _value(kind: str) -> Callable[[Place, Place], Iterator[KindAndArguments]]:
+    def rules(place: Place, _options: Place) -> Iterator[KindAndArguments]:
+        yield kind, {"value": exact(place)}
+
+    return rules
+
+
+def _bound(kind: str, modifier: str) -> Callable[[Place, Place], Iterator[KindAndArguments]]:
+    """`minimum` or `maximum`; in ODCS 3.0 a sibling `exclusiveMinimum: true` makes it exclusive."""
+
+    def rules(place: Place, options: Place) -> Iterator[KindAndArguments]:
+        yield kind, {"value": exact(place), "exclusive": options[modifier].flag is True}
+
+    return rules
+
+
+def _open_bound(kind: str) -> Callable[[Place, Place], Iterator[KindAndArguments]]:
+    def rules(place: Place, _options: Place) -> Iterator[KindAndArguments]:
+        if place.flag is None:
+            yield kind, {"value": exact(place), "exclusive": True}
+
+    return rules
+
+
+def _zoned(place: Place, _options: Place) -> Iterator[KindAndArguments]:
+    if place.flag:
+        yield "timezone", {}
+
+
+def _pattern(place: Place, _options: Place) -> Iterator[KindAndArguments]:
+    yield "pattern", {"pattern": place.text or ""}
+
+
+OPTIONS: dict[str, Callable[[Place, Place], Iterator[KindAndArguments]]] = {
+    "minLength": _value("minLength"),
+    "maxLength": _value("maxLength"),
+    "pattern": _pattern,
+    "minimum": _bound("minimum", "exclusiveMinimum"),
+    "maximum": _bound("maximum", "exclusiveMaximum"),
+    "exclusiveMinimum": _open_bound("minimum"),
+    "exclusiveMaximum": _open_bound("maximum"),
+    "multipleOf": _value("multipleOf"),
+    "timezone": _zoned,
+}
+
+
+def _exactly(place: Place, _options: Place) -> Iterator[KindAndArguments]:
+    yield from ((kind, {"value": exact(place)}) for kind in ("minItems", "maxItems"))
+
+
+def _flag(kind: str) -> Callable[[Place, Place], Iterator[KindAndArguments]]:
+    def rules(place: Place, _options: Place) -> Iterator[KindAndArguments]:
+        if place.flag is not False:
+            yield kind, {}
+
+    return rules
+
+
+def _members(place: Place, _options: Place) -> Iterator[KindAndArguments]:
+    for name in texts(place):
+        yield "requiredMember", {"member": name}
+
+
+NESTED_OPTIONS: dict[str, Callable[[Place, Place], Iterator[KindAndArguments]]] = {
+    **{name: _value(name) for name in ("minItems", "maxItems", "minProperties", "maxProperties")},
+    "dimensions": _exactly,
+    "uniqueItems": _flag("uniqueItems"),
+    "required": _members,
+}
+"""Options of lists, vectors, maps and objects."""
+
+
+# ---- Reads a property of ODCS: its field and its rules -------------------------------------------------------------
+
+
+TYPES = {each.value: each for each in LogicalType if each not in {LogicalType.DECIMAL, LogicalType.BINARY}}
+
+
+NESTED = ("object", "array", "map", "vector")
+
+
+BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
+
+
+TEXTS = (LogicalType.STRING, LogicalType.BINARY)
+
+
+FORMATTED = (LogicalType.DATE, LogicalType.TIME, LogicalType.TIMESTAMP)
+
+
+Dates = frozenset[LogicalType]
+
+
+_AS_DECLARED: Dates = frozenset()
+
+
+DATES: Dates = frozenset({LogicalType.TIMESTAMP, LogicalType.TIME})
+"""The types that a `date` is by its physical type in ODCS 3.0, which has no logical type for moments and times of day."""
+
+
+COLUMN = "column"
+
+
+PERSONAL = "pii"
+
+
+LAST = 1 << 30
+
+
+UTC = ("UTC", "Etc/UTC", "Z", "GMT", "Etc/GMT")
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """A property after reading."""
+
+    field: Field
+    rules: tuple[Rule, ...]
+    key_position: int | None
+    """Its position in the primary key; None if it is not part of the key."""
+    key_origin: Origin
+
+
+def is_column(place: Place, notes: Notes) -> bool:
+    """Whether a property is delivered; measures and dimensions (ODCS 3.2) are computed by consumers."""
+    role = place["semanticType"].text or COLUMN
+    if role != COLUMN:
+        notes.warning(
+            "not-a-column", place["semanticType"], f"A {role} is computed, not delivered: it is not measured."
+        )
+    return role == COLUMN
+
+
+def read_property(place: Place, ordinals: Counter[str], notes: Notes, dates: Dates = _AS_DECLARED) -> Property:
+    """A property of an object with all its rules, including those of nested properties.
+
+    `dates` are the types that a `date` may be by its physical type (`DATES`).
+    """
+    name, position = place["name"].text or "", place["primaryKeyPosition"].number
+    return Property(
+        field=_field(place, name, dates),
+        rules=tuple(_rules(place, name, dates, ordinals, notes)),
+        key_position=(int(position) if position and position > 0 else LAST) if place["primaryKey"].flag else None,
+        key_origin=place["primaryKey"].origin,
+    )
+
+
+def _field(place: Place, path: str, dates: Dates) -> Field:
+    return Field(
+        name=path,
+        type=_logical(place, dates) or LogicalType.STRING,
+        origin=place.origin,
+        description=place["description"].text,
+        classification=place["classification"].text,
+        personal=_personal(place),
+        declared=place["logicalType"].text or place["physicalType"].text,
+        parts=tuple(_field(each, inner, dates) for inner, each in _inner(place, path)),
+        examples=examples(place["examples"]),
+        physical=place["physicalName"].text,
+    )
+
+
+def _personal(place: Place) -> bool | None:
+    """Whether a custom property or tag `pii` marks personal data; None without either. ODCS has no key for it."""
+    flags = [each["value"].flag for each in place["customProperties"].items if each["property"].text == PERSONAL]
+    tagged = PERSONAL in {each.casefold() for each in texts(place["tags"])}
+    return flags[0] if flags else tagged or None
+
+
+def _logical(place: Place, dates: Dates) -> LogicalType | None:
+    """The logical type of the values; None if there is none that a text can be checked against."""
+    declared, physical = place["logicalType"].text, type_word(place["physicalType"].text)
+    form = place["logicalTypeOptions"]["format"]
+    logical: LogicalType | None = TYPES.get(declared or "")
+    if logical is LogicalType.DATE and PHYSICAL.get(physical) in dates:
+        logical = PHYSICAL[physical]
+    if logical in FORMATTED and form.present:
+        return DATE_FORMATS.get(form.text or "")
+    if logical is LogicalType.NUMBER and physical in EXACT:
+        return LogicalType.DECIMAL
+    if logical is LogicalType.STRING and (PHYSICAL.get(physical) is LogicalType.BINARY or form.text == "binary"):
+        return LogicalType.BINARY
+    return PHYSICAL.get(physical) if declared is None else logical
+
+
+def _rules(place: Place, path: str, dates: Dates, ordinals: Counter[str], notes: Notes) -> Iterator[Rule]:
+    declared, options, logical = place["logicalType"], place["logicalTypeOptions"], _logical(place, dates)
+
+    def rule(kind: str, at: Place, arguments: dict[str, object]) -> Rule:
+        return Rule(rule_id(ordinals, path, kind), kind, at.origin, (path,), arguments)
+
+    if logical is not None:
+        yield rule("type", declared if declared.present else place["physicalType"], {})
+    for kind in ("required", "unique"):
+        if place[kind].flag:
+            yield rule(kind, place[kind], {})
+    for at, (kind, arguments) in option_rules(options, _options_type(place, logical)):
+        yield rule(kind, at, arguments)
+    if place["enum"].items:
+        values = tuple(each["value"].written for each in place["enum"].items if each["value"].present)
+        yield rule("enum", place["enum"], {"values": values})
+    for each in place["relationships"].items:
+        yield rule("foreignKey", each, {"to": each["to"].text or ""})
+    yield from quality_rules(Owner(place, path, path), ordinals, notes)
+    yield from _nested(place, path, dates, ordinals, notes)
+    _warn(place, logical, dates, notes)
+
+
+def _options_type(place: Place, logical: LogicalType | None) -> LogicalType | str:
+    """The type that options apply to, or the kind of rules that are not measured."""
+    if not _readable(place, logical):
+        return UNMEASURED_DATE
+    return NESTED_KIND if place["logicalType"].text in NESTED else logical or LogicalType.STRING
+
+
+def _readable(place: Place, logical: LogicalType | None) -> bool:
+    return logical is not None or TYPES.get(place["logicalType"].text or "") not in FORMATTED
+
+
+def _nested(place: Place, path: str, dates: Dates, ordinals: Counter[str], notes: Notes) -> Iterator[Rule]:
+    """The rules of nested values and of each nested property."""
+    if place["logicalType"].text in NESTED:
+        yield Rule(rule_id(ordinals, path, NESTED_KIND), NESTED_KIND, place["logicalType"].origin, (path,))
+    for inner, each in _inner(place, path):
+        yield from _rules(each, inner, dates, ordinals, notes)
+
+
+def _inner(place: Place, path: str) -> Iterator[tuple[str, Place]]:
+    """The nested properties: of a record, of an array's items, of a map's keys and values."""
+    for each in place["properties"].items:
+        yield f"{path}.{each['name'].text or ''}", each
+    for suffix, each in (("[]", place["items"]), (".key", place["map"]["key"]), (".value", place["map"]["value"])):
+        if each.entries:
+            yield f"{path}{suffix}", each
+
+
+def _warn(place: Place, logical: LogicalType | None, dates: Dates, notes: Notes) -> None:
+    zone = place["logicalTypeOptions"]["defaultTimezone"]
+    if not _readable(place, logical):
+        _warn_of_format(place, notes)
+    elif logical is None and not place["logicalType"].present:
+        notes.warning("no-type", place, "The property has no known type: add `logicalType`.")
+    declared, physical = TYPES.get(place["logicalType"].text or ""), PHYSICAL.get(type_word(place["physicalType"].text))
+    is_dated = declared is LogicalType.DATE and physical in dates
+    if declared and physical and physical not in TEXTS and not is_dated and _family(declared) != _family(physical):
+        message = f"A {declared.value} does not fit into the physical type {shown(place['physicalType'].text)}."
+        if declared in FORMATTED and physical in FORMATTED:
+            message += f" Days, moments and times of day are types of their own: write `logicalType: {physical.value}`."
+        notes.warning("physical-type", place["physicalType"], message)
+    if zone.text is not None and zone.text not in UTC:
+        notes.warning("timezone", zone, "Timestamps without an offset are read as UTC: write offsets in the data.")
+
+
+def _warn_of_format(place: Place, notes: Notes) -> None:
+    """Dates in another format are texts: only the format is checked, if it is supported."""
+    options = place["logicalTypeOptions"]
+    date_format = options["format"]
+    try:
+        compile_java_format(date_format.text or "")
+    except ValueError:
+        message = (
+            f"Dates written as {shown(date_format.written)} are not measured: write them as ISO 8601 (`yyyy-MM-dd`)."
+        )
+        notes.warning("date-format", date_format, message)
+    for bound in (options[name] for name in BOUNDS if options[name].present):
+        message = (
+            f"Dates written as {shown(date_format.written)} are not compared: write them as ISO 8601 (`yyyy-MM-dd`)."
+        )
+        notes.warning("date-format", bound, message)
+
+
+def _family(logical: LogicalType) -> str:
+    """The family of a type: numbers, or the type itself."""
+    return "number" if logical.numeric else logical.value
+
+
+def read_relationship(place: Place, ordinals: Counter[str], properties: Place, notes: Notes) -> Rule:
+    """A relationship of an object; its `from` contains names or ids of properties of the object."""
+    sources = place["from"].items or [place["from"]]
+    targets = place["to"].items or [place["to"]]
+    found = [_resolved(each, properties, notes) for each in sources if each.text]
+    fields = tuple(name for name in found if name is not None) if None not in found else ()
+    arguments = {"to": ",".join(each.text or "" for each in targets)}
+    return Rule(rule_id(ordinals, ",".join(fields), "foreignKey"), "foreignKey", place.origin, fields, arguments)
+
+
+def _resolved(place: Place, properties: Place, notes: Notes) -> str | None:
+    last = re.split(r"[./]", place.text or "")[-1]
+    for each in properties.items:
+        if last in {each["name"].text, each["id"].text}:
+            return each["name"].text
+    known = [name for each in properties.items if (name := each["name"].text)]
+    message = f"{shown(place.text)} names no property of this object.{did_you_mean(last, known)}"
+    notes.warning("dangling-relationship", place, message)
+    return None

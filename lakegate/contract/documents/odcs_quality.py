@@ -1,0 +1,377 @@
+"""ODCS quality rules with their schedules; `slaProperties`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from math import ceil
+from typing import TYPE_CHECKING, Final
+
+from lakegate.contract.contract_model import Comparison, Rule, Severity
+from lakegate.contract.documents.document_tree import exact, rule_id, texts
+from lakegate.contract.documents.read_document import parse
+from lakegate.contract.schedules import ScheduleError, of_cron, of_quartz, schedule
+from lakegate.contract.service_levels import KIND, duration
+from lakegate.errors import ContractError
+from lakegate.plan.check import Interval
+from lakegate.text import did_you_mean, listed, shown
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+
+    from lakegate.contract.documents.document_tree import Notes, Place
+
+# ---- The library metrics of ODCS: a number of rows, or a percentage of them, compared by one operator --------------
+#
+# The bounds of `mustBeBetween` are inclusive. Percentages are of all rows; those of an empty dataset are 0.
+
+
+OPERATORS: dict[str, Callable[..., Interval]] = {
+    "mustBe": lambda x: Interval(x, x),
+    "mustNotBe": lambda x: Interval(x, x, outside=True),
+    "mustBeGreaterThan": lambda x: Interval(low=x, low_open=True),
+    "mustBeGreaterOrEqualTo": lambda x: Interval(low=x),
+    "mustBeLessThan": lambda x: Interval(high=x, high_open=True),
+    "mustBeLessOrEqualTo": lambda x: Interval(high=x),
+    "mustBeBetween": Interval,
+    "mustNotBeBetween": lambda low, high: Interval(low, high, outside=True),
+}
+
+
+BETWEEN = {"mustBeBetween", "mustNotBeBetween"}
+
+
+# ---- The schedule of a quality rule: cron with five fields in ODCS (`scheduler: cron`), Quartz in DCM, as one
+# form
+
+
+QUARTZ: Final = "scheduleCronExpression"
+"""The key of DCM."""
+
+
+LONGEST: Final = 200
+"""Characters of a schedule: the row of a line holds those of all its rules."""
+
+
+def schedule_of(place: Place) -> str:
+    """The schedule that a rule is measured by, as EventBridge writes it; empty: there is none, or none that is followed."""
+    try:
+        return _read(place)
+    except ScheduleError:
+        return ""
+
+
+def problem_of(place: Place) -> str:
+    """Why the schedule of a rule is not followed; empty if it is."""
+    try:
+        _read(place)
+    except ScheduleError as wrong:
+        return str(wrong)
+    return ""
+
+
+def _read(place: Place) -> str:
+    """Raises ScheduleError."""
+    if place[QUARTZ].text:
+        return _checked(of_quartz(place[QUARTZ].text or ""))
+    text = (place["schedule"].text or "").strip()
+    if not text:
+        return ""
+    scheduler = place["scheduler"].text or ""
+    if scheduler.casefold() != "cron":
+        raise ScheduleError(f"only `scheduler: cron` is followed, not {shown(scheduler)}")
+    return _checked(of_cron(text))
+
+
+def _checked(text: str) -> str:
+    if len(text) > LONGEST:
+        raise ScheduleError(f"write at most {LONGEST} characters, not {len(text):,}")
+    schedule(text)
+    return text
+
+
+# ---- Reads quality rules of ODCS and DCS: library metrics, SQL, custom engines and text, of a dataset or a field ----
+
+
+SPELLINGS = {
+    **{name: name for name in OPERATORS},
+    "mustBeGreaterThanOrEqualTo": "mustBeGreaterOrEqualTo",
+    "mustBeLessThanOrEqualTo": "mustBeLessOrEqualTo",
+}
+"""The operators by spelling; DCS before 1.2.1 spells two of them differently."""
+
+
+UNITS = {"rows": False, "row": False, "percent": True, "%": True}
+"""Units; the value is whether the unit is a share of the rows."""
+
+
+WARNING = ("info", "warning", "low", "minor")
+
+
+FAILING = ("error", "critical", "high", "major", "medium", "blocker", "fatal", "severe")
+
+
+OLDER = {
+    **dict.fromkeys(("duplicateCount", "duplicatePercent", "uniqueCheck"), "duplicateValues"),
+    **dict.fromkeys(("nullCheck", "nullCount", "nullPercent"), "nullValues"),
+    "countCheck": "rowCount",
+    "validValues": "invalidValues",
+}
+"""Metric names of ODCS 3.0 and DCS 1.1, with the current metric."""
+
+
+NONE_ALLOWED = ("uniqueCheck", "nullCheck", "validValues")
+"""The metrics of `OLDER` that allow no bad row if they have no operator."""
+
+
+LISTS = ("validValues", "missingValues")
+
+
+UNMEASURED = ("sql", "custom", "text")
+"""Kinds without a metric of the library."""
+
+
+NO_ROW = Comparison("mustBe", (Decimal(0),))
+
+
+CHECKS_FOR = "checks for "
+"""The prefix of a key with a list of checks."""
+
+
+NOT_ARGUMENTS = ("type", "expectation_type", "expectation", "meta", "notes", "name")
+"""Keys of an implementation that are not arguments of its check."""
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The dataset or field whose quality rules are read."""
+
+    place: Place
+    subject: str
+    """The prefix of generated rule ids."""
+    field: str | None = None
+    """The path of the field; None for rules of the dataset."""
+    graded: bool = True
+    """Whether the format has `severity`."""
+
+
+def quality_rules(owner: Owner, ordinals: Counter[str], notes: Notes) -> Iterator[Rule]:
+    """The quality rules of a dataset or field, in order; each operator of a rule (DCS allows several) becomes its own rule."""
+    for place in owner.place["quality"].items:
+        kind = _kind(place)
+        for ordinal, (arguments, comparison) in enumerate(_asked(kind, place, notes), start=1):
+            own = place["id"].text
+            yield Rule(
+                id=(own if ordinal == 1 else f"{own}:{ordinal}") if own else rule_id(ordinals, owner.subject, kind),
+                kind=kind,
+                origin=place.origin,
+                fields=_fields(kind, place, owner.field),
+                arguments=arguments,
+                comparison=comparison,
+                severity=_severity(place["severity"], notes) if owner.graded else Severity.FAIL,
+                name=place["name"].text or place["description"].text,
+                dimension=place["dimension"].text,
+                schedule=schedule_of(place),
+            )
+
+
+def operators(place: Place) -> list[str]:
+    """The operators of a rule, in its spelling."""
+    return [key for key in SPELLINGS if place[key].present]
+
+
+def implementations(place: Place) -> list[Place]:
+    """The checks of an implementation: one, or a list; a text is parsed as YAML."""
+    if place.text is not None:
+        try:
+            place = parse(place.text.encode()).top
+        except ContractError:
+            return []
+    checks = next((each for name, each in place.entries.items() if name.startswith(CHECKS_FOR)), place)
+    return checks.items or [checks]
+
+
+def implementation_of(engine: str, place: Place) -> dict[str, object]:
+    """The engine, name and arguments of a check. A check of Soda is a text, or a key with its arguments."""
+    if place.text is not None:
+        return {"engine": engine, "call": place.text, "args": {}}
+    call = place["type"].text or place["expectation_type"].text or place["expectation"].text or ""
+    entries = list(place.entries.items())
+    if not call and len(entries) == 1:
+        name, arguments = entries[0]
+        return {"engine": engine, "call": name, "args": {key: exact(each) for key, each in arguments.entries.items()}}
+    return {"engine": engine, "call": call, "args": _foreign_arguments(place)}
+
+
+def _foreign_arguments(place: Place) -> Mapping[str, object]:
+    """The arguments are below `kwargs` in Great Expectations, beside the check's name in Soda."""
+    if place["kwargs"].present:
+        return {key: exact(each) for key, each in place["kwargs"].entries.items()}
+    return {key: exact(each) for key, each in place.entries.items() if key not in NOT_ARGUMENTS}
+
+
+def _kind(place: Place) -> str:
+    """The `type` of SQL, custom and text rules, else the name of the metric, else `text`."""
+    rule_type = place["type"].text
+    if rule_type in UNMEASURED:
+        return rule_type
+    metric = _metric(place)
+    return OLDER.get(metric, metric) if metric else "text"
+
+
+def _metric(place: Place) -> str | None:
+    return place["metric"].text or place["rule"].text
+
+
+def _fields(kind: str, place: Place, field: str | None) -> tuple[str, ...]:
+    named = texts(place["arguments"]["properties"])
+    if kind == "rowCount":
+        return ()
+    return named or (() if field is None else (field,))
+
+
+def _asked(kind: str, place: Place, notes: Notes) -> Iterator[tuple[dict[str, object], Comparison | None]]:
+    """The arguments of a rule, with the comparison of each of its operators."""
+    if kind == "custom":
+        engine, parts = place["engine"].text or "", implementations(place["implementation"])
+        unread: dict[str, object] = {"engine": engine, "call": "", "args": {}}
+        yield from ((each, None) for each in [implementation_of(engine, part) for part in parts] or [unread])
+    elif kind == "sql":
+        comparisons = {SPELLINGS[key]: exact(place[key]) for key in operators(place)}
+        dialect = {"dialect": place["dialect"].text} if place["dialect"].text else {}
+        percent = {"percent": True} if UNITS.get((place["unit"].text or "").lower()) else {}
+        yield {"query": place["query"].text or "", **comparisons, **dialect, **percent}, None
+    else:
+        arguments = _arguments(place)
+        spelled = operators(place) if kind != "text" else []
+        yield from ((arguments, _comparison(place, key, notes)) for key in spelled)
+        if not spelled:
+            yield arguments, NO_ROW if _metric(place) in NONE_ALLOWED else None
+
+
+def _arguments(place: Place) -> dict[str, object]:
+    """The arguments except `properties`; ODCS 3.0 has lists of values beside the rule's name."""
+    arguments = {key: exact(each) for key, each in place["arguments"].entries.items() if key != "properties"}
+    lists = {key: place["arguments"][key] if key in arguments else place[key] for key in LISTS}
+    return arguments | {key: _values(each) for key, each in lists.items() if each.present}
+
+
+def _values(place: Place) -> tuple[str | None, ...]:
+    """The texts of the items; null is None."""
+    return tuple(None if each.scalar is None else each.written for each in place.items)
+
+
+def _comparison(place: Place, spelled: str, notes: Notes) -> Comparison | None:
+    operator, operand = SPELLINGS[spelled], place[spelled]
+    values = operand.items if operator in BETWEEN else [operand]
+    operands = tuple(each.number for each in values if each.number is not None)
+    if len(operands) < len(values):
+        if not notes.blames(operand):
+            percent = operand.written.strip().endswith("%")
+            form = f"`{operand.written.strip(' %')}`, and `unit: percent` beside it" if percent else "one"
+            notes.error("operand", operand, f"`{spelled}` compares a number: write {form}.")
+        return None
+    return Comparison(operator, operands, _is_percent(place["unit"], notes))
+
+
+def _is_percent(place: Place, notes: Notes) -> bool:
+    unit = place.text
+    if unit is None:
+        return False
+    if unit.lower() not in UNITS:
+        message = (
+            f"{shown(unit)} is not a unit of rows: write {listed(('rows', 'percent'))}.{did_you_mean(unit, UNITS)}"
+        )
+        notes.error("unknown-unit", place, message)
+    return UNITS.get(unit.lower(), False)
+
+
+def _severity(place: Place, notes: Notes) -> Severity:
+    declared = (place.text or FAILING[0]).lower()
+    if declared not in WARNING + FAILING:
+        hint = did_you_mean(declared, WARNING + FAILING)
+        notes.warning(
+            "unknown-severity", place, f"{shown(declared)} is not a usual severity and counts as error.{hint}"
+        )
+    return Severity.WARN if declared in WARNING else Severity.FAIL
+
+
+# ---- Reads service levels. Those with a timestamp field can be measured on a delivery; the checks of all others
+# are skipped
+
+
+KNOWN = {
+    "availability": "av",
+    "throughput": "th",
+    "errorRate": "er",
+    "generalAvailability": "ga",
+    "endOfSupport": "es",
+    "endOfLife": "el",
+    "retention": "re",
+    "frequency": "fy",
+    "latency": "ly",
+    "freshness": "fr",
+    "timeToDetect": "td",
+    "timeToNotify": "tn",
+    "timeToRepair": "tr",
+}
+"""The service levels of ODCS with their abbreviations; and `freshness`, which is common."""
+
+
+_STANDARD = {each.casefold(): each for names in KNOWN.items() for each in names}
+
+
+DAY = 86400
+
+
+MOST_DAYS = 3660
+"""The longest period of notice."""
+
+
+def level_of(written: str) -> str:
+    """The name of a service level in the case of the standard: ODCS does not distinguish it."""
+    return _STANDARD.get(written.casefold(), written)
+
+
+def element_rules(levels: Place, default: Place, dataset: str, known: Collection[str]) -> Iterator[Rule]:
+    """The service levels of a list that refer to a dataset (`element: orders.placed_at`), or to none that is `known`.
+
+    `default` is the element of levels that name none. Of an only dataset, fields need no dataset before them.
+    """
+    for ordinal, place in enumerate(levels.items, start=1):
+        written = (place["element"].text or default.text or "").split(",")
+        elements = [qualified_element(each.strip(), known) for each in written]
+        tables = {each.partition(".")[0] for each in elements}
+        if dataset in tables or tables.isdisjoint(known):
+            name = level_of(place["property"].text or "")
+            arguments = {"property": name, "value": exact(place["value"]), "unit": place["unit"].text}
+            fields = _element_fields(elements, dataset)
+            yield Rule(f"{name}:{KIND}:{ordinal}", KIND, place.origin, fields, arguments, name=name)
+
+
+def qualified_element(element: str, datasets: Collection[str]) -> str:
+    """An element with its dataset, which may be left out where there is only one."""
+    first, *others = datasets or ("",)
+    is_field = element and not others and element.partition(".")[0] != first
+    return f"{first}.{element}" if is_field else element
+
+
+def _element_fields(elements: Iterable[str], dataset: str) -> tuple[str, ...]:
+    """The fields of a dataset among the elements, in order: `placed_at` for `orders.placed_at`."""
+    parts = (each.partition(".") for each in elements)
+    return tuple(dict.fromkeys(field for table, _, field in parts if table == dataset and field))
+
+
+def notice_of(period: Place) -> int | None:
+    """The days of a period of notice (`P3M`); None where there is none, or none that is a duration."""
+    seconds = None if period.text is None else duration(period.text, None)
+    return None if seconds is None or seconds > MOST_DAYS * DAY else ceil(seconds / DAY)
+
+
+def key_rules(levels: Place) -> Iterator[Rule]:
+    """The service levels of a mapping: one per key."""
+    for written, place in levels.entries.items():
+        name = level_of(written)
+        arguments = {"property": name, "value": exact(place), "unit": None}
+        yield Rule(f"{name}:{KIND}:1", KIND, place.origin, (), arguments, name=name)

@@ -1,0 +1,495 @@
+"""`$ref` to definitions, in the document and in other files, expanded as nodes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from lakegate.contract.documents.document_tree import Document, Mark, Node, Place
+from lakegate.contract.documents.read_document import parse
+from lakegate.contract.documents.yaml_parser import DEEPEST_LEVEL, MAX_NODES, MOST_CHARACTERS, sized, too_long
+from lakegate.errors import ContractError, InputError, Problem
+from lakegate.text import did_you_mean, shown
+
+if TYPE_CHECKING:
+    from lakegate.contract.documents.document_tree import Notes
+
+# ---- Definitions in files beside a document: `$ref: 'common.yaml#/definitions/email'` ------------------------------
+#
+# ::
+#
+#     bundled(text, read)    the document with the definitions that it uses, in the key `definitionFiles` at its end
+#     embedded(document)     the document in which these are definitions of its own
+#
+# A bundled document needs no file: it is what is published, and its digest pins what its references mean. Its text
+# before the key
+# is unchanged, so that every line keeps its number. Each file has its SHA-256. A definition that cannot be read has
+# the reason in
+# its place, which becomes an error at each reference to it.
+
+
+FileReader: TypeAlias = Callable[[str], bytes]
+"""The bytes of a file by its path below the folder of the document. Raises InputError with the reason."""
+
+
+FILES, DEFINITIONS, REFERENCE = "definitionFiles", "definitions", "$ref"
+
+
+POINTER = f"#/{DEFINITIONS}/"
+
+
+MAX_FILES = 16
+
+
+_FOLDERS = r"(?:\w[\w.-]{0,99}/){0,8}"
+
+
+_OUTSIDE = re.compile(
+    rf"(?P<file>{_FOLDERS}\w[\w.-]{{0,99}}\.(?:ya?ml|json)){POINTER}(?P<name>[A-Za-z0-9/_-]{{1,256}})"
+)
+
+
+_ESCAPED = re.compile("[\x7f-\uffff]")
+
+
+def bundled(text: bytes, read: FileReader) -> bytes:
+    """The document with the definitions of files that it uses; unchanged if it uses none, has them already, or is no document."""
+    if REFERENCE.encode() not in text:
+        return text
+    try:
+        document = parse(text)
+    except ContractError:
+        return text
+    if not isinstance(document.root.content, dict) or FILES in document.root.content:
+        return text
+    bundle = UsedDefinitions(read)
+    bundle.follow(document.root)
+    return _appended(document, bundle) if bundle.found else text
+
+
+@dataclass(slots=True)
+class UsedDefinitions:
+    """The definitions of files that a document uses, and those that they use."""
+
+    read: FileReader
+    found: dict[str, dict[str, Node | str]] = field(default_factory=dict)
+    """By file and name; a text is the reason why there is none."""
+    digests: dict[str, str] = field(default_factory=dict)
+    size: int = 0
+    _tops: dict[str, Place | str] = field(default_factory=dict)
+
+    def follow(self, root: Node) -> None:
+        """Find all definitions that lead from a node; each is read once, so that circles end."""
+        waiting = [("", each) for each in _references(root)]
+        while waiting:
+            file, text = waiting.pop()
+            outside = _OUTSIDE.fullmatch(_absolute(file, text))
+            if outside is None or outside["name"] in self.found.setdefault(outside["file"], {}):
+                continue
+            found = self._definition(outside["file"], outside["name"])
+            self.found[outside["file"]][outside["name"]] = found
+            if isinstance(found, Node):
+                waiting += [(outside["file"], each) for each in _references(found)]
+
+    def entry(self, file: str) -> str:
+        """A file with its digest and definitions, in the form of JSON."""
+        named = [f"{_quoted(name)}: {_written(each, file)}" for name, each in sorted(self.found[file].items())]
+        digest = f'"sha256": "{self.digests[file]}", ' if file in self.digests else ""
+        return f'{_quoted(file)}: {{{digest}"{DEFINITIONS}": {{{", ".join(named)}}}}}'
+
+    def refused(self, reason: str) -> UsedDefinitions:
+        """The same with a reason instead of each definition."""
+        return replace(self, found={file: dict.fromkeys(names, reason) for file, names in self.found.items()})
+
+    def _definition(self, file: str, name: str) -> Node | str:
+        if file not in self._tops:
+            self._tops[file] = self._top(file)
+        top = self._tops[file]
+        if isinstance(top, str):
+            return top
+        place = top[DEFINITIONS][name]
+        if not place.entries:
+            return f"the file has no such definition.{did_you_mean(name, top[DEFINITIONS].entries)}"
+        assert place.node is not None
+        self.size += place.node.size
+        return place.node if self.size <= MAX_NODES else f"definitions of files have more than {MAX_NODES:,} values"
+
+    def _top(self, file: str) -> Place | str:
+        if len(self._tops) >= MAX_FILES:
+            return f"a document uses at most {MAX_FILES} files"
+        try:
+            text = self.read(file)
+            top = parse(text).top
+        except InputError as error:
+            return str(error)
+        except ContractError as error:
+            return f"line {error.problems[0].line} of the file: {error.problems[0].message}"
+        self.digests[file] = hashlib.sha256(text).hexdigest()
+        return top
+
+
+def outside(reference: Place, document: Document) -> str:
+    """The message about a reference that leads out of the document."""
+    reason = document.unread.get(reference.text or "")
+    if reason is not None:
+        return f"{shown(reference.text)} cannot be used: {reason.rstrip('.')}."
+    return (
+        f"{shown(reference.written)} is outside of the document. A definition of it is `{POINTER}NAME`; one of a file beside it"
+        f" or below is `FILE.yaml{POINTER}NAME`, and is read where the document itself is read from a folder: else copy it in."
+    )
+
+
+def embedded(document: Document) -> Document:
+    """The document without `definitionFiles`; their definitions are its own, at the line of the first reference to a file."""
+    files, own = document.top[FILES], document.top[DEFINITIONS]
+    content = document.root.content
+    if not files.present or not isinstance(content, dict):
+        return document
+    names: dict[str, str] = {}
+    nodes: dict[str, Node] = {}
+    unread: dict[str, str] = {}
+    for number, (file, place) in enumerate(files.entries.items()):
+        for name, each in place[DEFINITIONS].entries.items():
+            if each.entries and each.node is not None:
+                key = f"{FILES}/{number}/{name}"
+                names[f"{file}{POINTER}{name}"], nodes[key] = POINTER + key, each.node
+            else:
+                unread[f"{file}{POINTER}{name}"] = each.text or "it is no definition"
+    mark = next((each.mark for each in document.named(REFERENCE) if each.text in names), files.mark)
+    kept = {key: _renamed(node, names) for key, node in content.items() if key != FILES}
+    inner = own.node if own.node is not None else Node(mark, {}, {})
+    if isinstance(inner.content, dict):
+        found = {key: _renamed(node, names, mark) for key, node in nodes.items()}
+        renamed = {key: _renamed(node, names) for key, node in inner.content.items()}
+        marks = {**inner.keys, **dict.fromkeys(found, mark)}
+        inner = replace(inner, content={**renamed, **found}, keys=marks)
+    root = replace(
+        document.root, content={**kept, DEFINITIONS: inner}, keys={**document.root.keys, DEFINITIONS: inner.mark}
+    )
+    return replace(document, root=root, unread=unread)
+
+
+def _appended(document: Document, bundle: UsedDefinitions) -> bytes:
+    """The text with the bundle at its end; with the reason instead of definitions where that is no document any more."""
+    try:
+        return _joined(document, bundle)
+    except ContractError as error:
+        reason = f"with the definitions of files, the document cannot be read: {error.problems[0].message}"
+    try:
+        return _joined(document, bundle.refused(reason))
+    except ContractError:
+        return document.text
+
+
+def _joined(document: Document, bundle: UsedDefinitions) -> bytes:
+    """Raises ContractError for a text that is no document."""
+    entries = [bundle.entry(file) for file in sorted(bundle.found)]
+    text = document.text.decode()
+    if text.lstrip("\ufeff \t\r\n").startswith("{"):
+        before, brace, after = text.rpartition("}")
+        made = f'{before.rstrip()}, "{FILES}": {{{", ".join(entries)}}}{brace}{after}'
+    else:
+        made = "\n".join([text.removesuffix("\n"), f"{FILES}:", *(f"  {each}" for each in entries), ""])
+    again = parse(made.encode())
+    if not again.top[FILES].present or again.without(FILES).plain() != document.plain():
+        reason = "it does not end with its root, to which they are added: remove what follows"
+        raise ContractError((Problem("syntax", "$", None, reason),))
+    return made.encode()
+
+
+def _references(node: Node) -> Iterator[str]:
+    if isinstance(node.content, tuple):
+        for each in node.content:
+            yield from _references(each)
+    elif isinstance(node.content, Mapping):
+        for key, each in node.content.items():
+            if key == REFERENCE and isinstance(each.content, str):
+                yield each.content
+            yield from _references(each)
+
+
+def _absolute(file: str, text: str) -> str:
+    """A reference of a file as the document would write it; there is no way upwards, so it stays below the folder."""
+    if not file:
+        return text
+    return file + text if text.startswith("#") else file[: file.rfind("/") + 1] + text
+
+
+def _written(each: Node | str, file: str) -> str:
+    """A definition in the form of JSON; numbers as the file has them, references as the document would write them."""
+    content = each if isinstance(each, str) else each.content
+    if isinstance(content, str):
+        return _quoted(content)
+    assert isinstance(each, Node)
+    if isinstance(content, tuple):
+        return f"[{', '.join(_written(item, file) for item in content)}]"
+    if isinstance(content, dict):
+        parts = (
+            f"{_quoted(key)}: "
+            + (
+                _quoted(_absolute(file, part.content))
+                if key == REFERENCE and isinstance(part.content, str)
+                else _written(part, file)
+            )
+            for key, part in content.items()
+        )
+        return f"{{{', '.join(parts)}}}"
+    return json.dumps(content) if content is None or isinstance(content, bool) else each.written
+
+
+def _quoted(text: str) -> str:
+    """A text that YAML and JSON read alike."""
+    return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(text, ensure_ascii=False))
+
+
+def _renamed(node: Node, names: Mapping[str, str], mark: Mark | None = None) -> Node:
+    """The node with the references to these names; all of it at a mark, if one is given."""
+    node = node if mark is None else replace(node, mark=mark)
+    if isinstance(node.content, tuple):
+        return replace(node, content=tuple(_renamed(each, names, mark) for each in node.content))
+    if not isinstance(node.content, dict):
+        return node
+    parts = {key: _renamed(each, names, mark) for key, each in node.content.items()}
+    reference = parts.get(REFERENCE)
+    if reference is not None and reference.content in names:
+        name = names[str(reference.content)]
+        parts[REFERENCE] = replace(reference, content=name, written=name)
+    return replace(node, content=parts, keys=node.keys if mark is None else dict.fromkeys(parts, mark))
+
+
+# ---- Fields of DCS and the definitions they refer to (`$ref: '#/definitions/order_id'`): the first layer with a
+# key wins
+#
+# Nothing is copied, so that problems of a definition are reported at the definition. The number of fields and levels
+# reached
+# through references is limited, because definitions that refer to each other can grow exponentially. In ODCS and DCM
+# the document
+# is expanded before it is read (`lakegate.contract.documents.ref_definitions`).
+
+
+REFERENCE = "$ref"
+
+
+INSIDE_DOCUMENT = "#/"
+
+
+DCS_DEFINITIONS = "#/definitions/"
+
+
+MAX_FIELDS = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Layers:
+    """A field, followed by the definitions it refers to."""
+
+    places: tuple[Place, ...]
+    trail: tuple[str, ...] = ()
+    """The paths of the definitions that led here, including those of the enclosing fields."""
+    level: int = 0
+    """The number of enclosing fields."""
+
+    def __getitem__(self, key: str) -> Place:
+        """The value of a key in the first layer that has it."""
+        for each in self.places:
+            found = each[key]
+            if found.present:
+                return found
+        return self.places[0][key]
+
+    @property
+    def own(self) -> Place:
+        """The field itself."""
+        return self.places[0]
+
+
+@dataclass(slots=True)
+class Definitions:
+    """The definitions of a document, and counts of what was read through them."""
+
+    document: Document
+    notes: Notes
+    used: set[str] = field(default_factory=set)
+    read: int = 0
+    """Fields reached through references."""
+    nodes: int = 0
+    """Nodes of the definitions that references lead to, each as often as one leads there."""
+    characters: int = 0
+    """The characters of their texts."""
+
+    @property
+    def top(self) -> Place:
+        """The root of the document."""
+        return self.document.top
+
+    def layers(self, place: Place, around: Layers | None = None) -> Layers | None:
+        """A field with its definitions; None, with an error noted, if a limit is exceeded."""
+        level = around.level + 1 if around is not None else 0
+        self.read += around is not None and bool(around.trail)
+        if self.read > MAX_FIELDS or level > DEEPEST_LEVEL:
+            self._refuse_more(place, f"{MAX_FIELDS:,} fields or {DEEPEST_LEVEL} levels of them")
+            return None
+        places, trail = [place], list(around.trail if around is not None else ())
+        while (reference := places[-1][REFERENCE]).present:
+            found = self._found(reference)
+            if found is None:
+                break
+            if found.path in trail:
+                self.notes.error("circular-reference", reference, f"{shown(reference.text)} leads back to itself.")
+                break
+            places.append(found)
+            trail.append(found.path)
+            self.nodes += found.node.size if found.node else 0
+            self.characters += found.node.characters if found.node else 0
+            if self.nodes > MAX_NODES or self.characters > MOST_CHARACTERS or len(places) > DEEPEST_LEVEL:
+                most = (
+                    f"{MAX_NODES:,} values, {MOST_CHARACTERS:,} characters or {DEEPEST_LEVEL} definitions of one field"
+                )
+                self._refuse_more(place, most)
+                return None
+        return Layers(tuple(places), tuple(trail), level)
+
+    def _refuse_more(self, place: Place, most: str) -> None:
+        if all(problem.code != "too-many-fields" for problem in self.notes.errors):
+            self.notes.error("too-many-fields", place, f"References lead to more than {most}: flatten them.")
+
+    def _found(self, reference: Place) -> Place | None:
+        """The definition a reference points to: by its whole name (which may contain `/`), else step by step."""
+        text = reference.text or ""
+        if not text.startswith(INSIDE_DOCUMENT):
+            self.notes.error("external-reference", reference, outside(reference, self.document))
+            return None
+        found = self.top["definitions"][text.removeprefix(DCS_DEFINITIONS)]
+        if not found.present:
+            found = _followed(self.top, text)
+        if not found.entries:
+            self.notes.error(
+                "dangling-reference", reference, f"{shown(text)} names no definition here.{self._hint(text)}"
+            )
+            return None
+        self.used.add(found.path)
+        return found
+
+    def _hint(self, text: str) -> str:
+        """A hint at a similar name."""
+        return did_you_mean(text, [DCS_DEFINITIONS + each for each in self.top["definitions"].entries])
+
+
+def _followed(top: Place, pointer: str) -> Place:
+    place = top
+    for step in pointer.removeprefix(INSIDE_DOCUMENT).split("/"):
+        place = place[step.replace("~1", "/").replace("~0", "~")]
+    return place
+
+
+# ---- Expands `$ref` of documents in ODCS and DCM: `definitions` of the root are used by `$ref:
+# '#/definitions/<name>'`
+#
+# A mapping with `$ref` has the keys of the definition, and its own keys override them. Nothing outside the document
+# is read, no
+# file and no network: definitions of files are part of it before (`lakegate.contract.documents.ref_definitions`).
+# The expanded document keeps the limits of a document, so that definitions that use each other cannot grow
+# without bound. DCS has references of its own (`lakegate.contract.documents.ref_definitions`).
+
+
+REFERENCE, DEFINITIONS = "$ref", "definitions"
+
+
+INSIDE = f"#/{DEFINITIONS}/"
+
+
+def expanded(document: Document, notes: Notes) -> Document:
+    """The document without `definitions`, and with each `$ref` replaced by what it refers to.
+
+    ContractError where it exceeds a limit: what is left of such a document takes seconds to judge, and means nothing.
+    """
+    top = document.top
+    if not top[DEFINITIONS].present and not document.named(REFERENCE):
+        return document
+    expansion = Expansion(document, notes)
+    root = expansion.of(replace(top, node=document.without(DEFINITIONS).root), (), 0)
+    if expansion.exceeded is not None:
+        raise ContractError((expansion.exceeded,))
+    for name, each in top[DEFINITIONS].entries.items():
+        if name not in expansion.used:
+            notes.warning("unused-definition", each, "No reference leads to this definition.")
+    return replace(document, root=root)
+
+
+@dataclass(slots=True)
+class Expansion:
+    """The definitions of a document, and what was built from them."""
+
+    document: Document
+    notes: Notes
+    used: set[str] = field(default_factory=set)
+    built: int = 0
+    """Nodes of the expanded document."""
+    characters: int = 0
+    """Characters of its texts."""
+    exceeded: Problem | None = None
+    """The limit that was exceeded: then nothing more is expanded."""
+
+    @property
+    def definitions(self) -> Place:
+        """The definitions of the document."""
+        return self.document.top[DEFINITIONS]
+
+    def of(self, place: Place, trail: tuple[str, ...], level: int) -> Node:
+        """The expanded node of a place; `trail` are the definitions that led here, `level` the mappings and lists around it."""
+        node = place.node
+        assert node is not None
+        self.built += 1
+        if self.exceeded is not None or self._exceeds(place, level, len(trail)):
+            return node
+        if isinstance(node.content, tuple):
+            items = tuple(self.of(each, trail, level + 1) for each in place.items)
+            return sized(replace(node, content=items), items)
+        if not isinstance(node.content, dict):
+            self.characters += node.characters
+            return node
+        own = {key: self.of(each, trail, level + 1) for key, each in place.entries.items() if key != REFERENCE}
+        merged = replace(node, content=own, keys={key: node.keys[key] for key in own})
+        if REFERENCE in node.content:
+            base = self._base(place[REFERENCE], trail, level)
+            if base is not None and isinstance(base.content, dict):
+                merged = replace(node, content={**base.content, **own}, keys={**base.keys, **merged.keys})
+        return sized(merged, tuple(merged.content.values()))  # type: ignore[union-attr]  # a mapping
+
+    def _base(self, reference: Place, trail: tuple[str, ...], level: int) -> Node | None:
+        """The expanded definition that a reference leads to; None, with an error, if there is none."""
+        text = reference.text or ""
+        if not text.startswith(INSIDE):
+            self.notes.error("external-reference", reference, outside(reference, self.document))
+            return None
+        name = text.removeprefix(INSIDE).replace("~1", "/").replace("~0", "~")
+        found = self.definitions[name]
+        if not found.entries:
+            self.notes.error("dangling-reference", reference, f"{shown(text)} is not a definition.{self._hint(name)}")
+            return None
+        self.used.add(name)
+        if name in trail:
+            self.notes.error("circular-reference", reference, f"{shown(text)} leads back to itself.")
+            return None
+        return self.of(found, (*trail, name), level)
+
+    def _exceeds(self, place: Place, level: int, steps: int) -> bool:
+        """Whether a limit was exceeded, which ends the expansion."""
+        if self.built > MAX_NODES:
+            code, message = "too-many-nodes", f"References lead to more than {MAX_NODES:,} values: use fewer."
+        elif self.characters > MOST_CHARACTERS:
+            code, message = "document-too-large", too_long("references")
+        elif level > DEEPEST_LEVEL or steps > DEEPEST_LEVEL:
+            code, message = "too-deep", f"References lead to more than {DEEPEST_LEVEL} levels: flatten them."
+        else:
+            return False
+        self.exceeded = Problem(code, place.path, place.mark.line, message, place.mark.column)
+        return True
+
+    def _hint(self, name: str) -> str:
+        """A hint at a similar name."""
+        return did_you_mean(name, self.definitions.entries)

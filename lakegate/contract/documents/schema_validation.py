@@ -1,0 +1,402 @@
+"""Official JSON Schemas: each violation as a message with its line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from decimal import Decimal
+from fractions import Fraction
+from functools import cache, partial
+from importlib.resources import files
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Protocol
+
+from lakegate.contract.documents.document_tree import Step, address
+from lakegate.errors import Problem, SetUpError
+from lakegate.text import counted, did_you_mean, listed, shown
+
+if TYPE_CHECKING:
+    from jsonschema.protocols import Validator
+
+    from lakegate.contract.documents.document_tree import Document
+
+    Schema = dict[str, Any]
+
+# ---- Messages for violations of the JSON Schema of a document. `KEYWORDS` has one function for each keyword --------
+#
+# The messages of jsonschema repeat whole parts of the document; these name the key and how to fix it.
+
+
+class SchemaError(Protocol):
+    """The part of jsonschema's errors that is used."""
+
+    validator: Any
+    """The keyword, e.g. `required`."""
+    validator_value: Any
+    instance: Any
+    schema: Any
+    path: Any
+    """Steps from the parent error."""
+    context: Any
+    """The errors of each alternative."""
+
+    @property
+    def absolute_schema_path(self) -> Iterable[Step]:
+        """Steps from the root of the schema."""
+        ...
+
+    @property
+    def absolute_path(self) -> Iterable[Step]:
+        """Steps from the root of the document."""
+        ...
+
+
+Message = tuple[str, tuple[Step, ...], str]
+"""Code, steps to the place, message."""
+
+
+NAMES = {"string": "text", "object": "mapping", "array": "list", "boolean": "true or false", "integer": "whole number"}
+
+
+PYTHON_NAMES = {str: "text", list: "list", dict: "mapping", bool: "true or false"}
+
+
+def messages(error: SchemaError, root: Mapping[str, Any]) -> Iterator[Message]:
+    """The messages for one error of jsonschema; `root` is the schema that its references point into."""
+    yield from KEYWORDS.get(str(error.validator), _other)(error, root)
+
+
+def _at(error: SchemaError) -> tuple[Step, ...]:
+    return tuple(error.absolute_path)
+
+
+def _required(error: SchemaError, _root: Mapping[str, Any]) -> Iterator[Message]:
+    for key in error.validator_value:
+        if key not in error.instance:
+            yield "missing-key", _at(error), f"The key `{key}` is missing: add it."
+
+
+def _unknown(error: SchemaError, root: Mapping[str, Any]) -> Iterator[Message]:
+    """A key that the schema does not contain is unknown; else it belongs to another form (`mustBe` in a rule of type text)."""
+    known = set(_named(error.schema, root, DEEP))
+    unknown = [key for key in error.instance if key not in known]
+    for key in unknown:
+        hint = did_you_mean(key, sorted(known)) or f" Known are {listed(sorted(known))}."
+        yield "unknown-key", (*_at(error), key), f"The key {shown(key)} is not known here.{hint}"
+    always = set(_named(error.schema, root, ALWAYS))
+    for key in () if unknown else [key for key in error.instance if key not in always]:
+        yield NOT_FITTING, (*_at(error), key), f"The key {shown(key)} does not fit what stands beside it: remove it."
+
+
+def _named(schema: Any, root: Mapping[str, Any], keywords: tuple[str, ...]) -> Iterator[str]:  # noqa: ANN401 -- JSON
+    """The keys that a schema, and the schemas below these keywords, give a meaning to."""
+    yield from schema.get("properties", ())
+    for keyword in keywords:
+        part = schema.get(keyword, ())
+        if isinstance(part, str):
+            yield from _named(resolve_reference(root, part), root, keywords)
+        for each in (part,) if isinstance(part, Mapping) else () if isinstance(part, str) else part:
+            yield from _named(each, root, keywords)
+
+
+def resolve_reference(root: Mapping[str, Any], reference: str) -> Any:  # noqa: ANN401 -- JSON
+    """The schema that a reference such as `#/$defs/ServerSource/S3Server` points to."""
+    found: Any = root
+    for step in reference.removeprefix("#/").split("/"):
+        found = found[step]
+    return found
+
+
+def _type(error: SchemaError, _root: Mapping[str, Any]) -> Iterator[Message]:
+    wanted = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
+    words = " or ".join(NAMES.get(str(each), str(each)) for each in wanted)
+    scalar = not isinstance(error.instance, str | list | dict)
+    fix = ": put it in quotes" if scalar and "string" in wanted else ""
+    if "boolean" in wanted and str(error.instance).lower() in TRUTHS:
+        fix = f": write `{TRUTHS[str(error.instance).lower()]}`, without quotes"
+    yield "wrong-type", _at(error), f"Write a {words} here, not a {_named_type(error.instance)}{fix}."
+
+
+def _named_type(value: object) -> str:
+    if value is None:
+        return "null"
+    return PYTHON_NAMES.get(type(value), "number")
+
+
+def _enum(error: SchemaError, _root: Mapping[str, Any]) -> Iterator[Message]:
+    known = [str(each) for each in (error.validator_value if error.validator == "enum" else [error.validator_value])]
+    hint = _type_hint(str(error.instance), known) or did_you_mean(str(error.instance), known)
+    yield "not-allowed", _at(error), f"{shown(error.instance)} is not one of {listed(known)}.{hint}"
+
+
+def _type_hint(word: str, known: list[str]) -> str:
+    """A hint for a type name of databases or programming languages: the name that the format uses."""
+    found = next((each for each in TYPE_WORDS.get(word.strip().lower(), ()) if each in known), None)
+    exact = " For exact numbers add `physicalType: decimal(18,2)`." if found == "number" and word in EXACT else ""
+    return f" Did you mean `{found}`?{exact}" if found else ""
+
+
+def _pattern(error: SchemaError, _root: Mapping[str, Any]) -> Iterator[Message]:
+    """A value, or a key (`propertyNames`), that does not match the pattern; `x-form` of our schemas has the pattern in words."""
+    key = (error.instance,) if "propertyNames" in error.absolute_schema_path else ()
+    words = error.schema.get("x-form")
+    wanted = f"must be {words}" if words else f"does not match the pattern {shown(error.validator_value)}"
+    yield "wrong-form", (*_at(error), *key), f"{shown(error.instance)} {wanted}."
+
+
+def _bound(error: SchemaError, _root: Mapping[str, Any]) -> Iterator[Message]:
+    words = BOUNDS[str(error.validator)]
+    yield "out-of-range", _at(error), f"{shown(error.instance)} must be {words} {error.validator_value}."
+
+
+def _count(error: SchemaError, _root: Mapping[str, Any]) -> Iterator[Message]:
+    words = COUNTS[str(error.validator)]
+    yield "wrong-length", _at(error), f"This must have {words} {error.validator_value}, and has {len(error.instance)}."
+
+
+def _distinct(error: SchemaError, _root: Mapping[str, Any]) -> Iterator[Message]:
+    yield "repeated-item", _at(error), "No two items may be equal: remove the repeated one."
+
+
+def _alternatives(error: SchemaError, root: Mapping[str, Any]) -> Iterator[Message]:
+    """The errors of the alternative that matched deepest; if several match, the mutually exclusive keys."""
+    if not error.context:
+        yield from _exclusive_keys(error, root)
+        return
+    missing = {key for each in error.context if each.validator == "required" for key in each.validator_value}
+    deepest = max(len(each.path) for each in error.context)
+    if missing and not deepest:
+        yield "no-form", _at(error), f"Exactly one of {listed(sorted(missing))} is needed: add it."
+        return
+    for each in error.context:
+        if deepest == len(each.path):
+            yield from messages(each, root)
+
+
+def _exclusive_keys(error: SchemaError, root: Mapping[str, Any]) -> Iterator[Message]:
+    known = set(_named(error.schema, root, DEEP))
+    several = [key for key in error.instance if key in known] if isinstance(error.instance, dict) else []
+    if len(several) > 1:
+        yield "several-forms", _at(error), f"Keep only one of {listed(several)}."
+    else:
+        yield from _other(error, root)
+
+
+def _other(error: SchemaError, _root: Mapping[str, Any]) -> Iterator[Message]:
+    yield "does-not-fit", _at(error), f"What stands here breaks the rule `{error.validator}` of the format's schema."
+
+
+EXACT = ("decimal", "numeric")
+
+
+TYPE_WORDS = {
+    **dict.fromkeys(("datetime", "timestamptz", "timestamp_tz", "timestamp_ntz", "datetime64"), ("timestamp", "date")),
+    **dict.fromkeys(("int", "bigint", "smallint", "tinyint", "long", "short", "int32", "int64"), ("integer",)),
+    **dict.fromkeys((*EXACT, "float", "double", "real", "money", "float64"), ("number",)),
+    **dict.fromkeys(("str", "text", "varchar", "char", "nvarchar", "uuid", "clob"), ("string",)),
+    "bool": ("boolean",),
+    **dict.fromkeys(("struct", "record", "dict", "json"), ("object", "record")),
+    **dict.fromkeys(("list", "repeated"), ("array",)),
+}
+"""Common type names, each with the names that formats use for it."""
+
+
+TRUTHS = {
+    **dict.fromkeys(("yes", "on", "true", "y"), "true"),
+    **dict.fromkeys(("no", "off", "false", "n"), "false"),
+}
+
+
+ALWAYS = ("$ref", "allOf")
+
+
+DEEP = (*ALWAYS, "anyOf", "oneOf", "then", "else")
+
+
+NOT_FITTING = "key-does-not-fit"
+
+
+BOUNDS = {"minimum": "at least", "maximum": "at most", "exclusiveMinimum": "more than", "exclusiveMaximum": "less than"}
+
+
+COUNTS = {
+    "minItems": "at least this many items:",
+    "maxItems": "at most this many items:",
+    "minProperties": "at least this many keys:",
+    "minLength": "at least this many characters:",
+    "maxLength": "at most this many characters:",
+}
+
+
+KEYWORDS: dict[str, Callable[[SchemaError, Mapping[str, Any]], Iterator[Message]]] = {
+    "required": _required,
+    "additionalProperties": _unknown,
+    "unevaluatedProperties": _unknown,
+    "type": _type,
+    "enum": _enum,
+    "const": _enum,
+    "pattern": _pattern,
+    "uniqueItems": _distinct,
+    "oneOf": _alternatives,
+    "anyOf": _alternatives,
+    **dict.fromkeys(BOUNDS, _bound),
+    **dict.fromkeys(COUNTS, _count),
+}
+
+
+# ---- Validates a document with a JSON Schema and reports each violation with a message and a line ------------------
+#
+# The schemas of DCM are in `lakegate/schemas`. Set-up downloads the official ones to `lakegate/schemas/official`
+# and checks
+# their SHA-256. jsonschema is imported only here, and only when a document is validated.
+
+
+MAX_PROBLEMS = 500
+"""The most problems of one document: each may search for a similar name."""
+
+
+def schema_problems(document: Document, schema: str) -> list[Problem]:
+    """All violations of the schema of that name (e.g. `official/odcs-3.1.0`) in a document, in order of lines."""
+    root = load(schema)
+    plain: Any = document.plain()
+    all_messages = (each for error in _validator(schema).iter_errors(plain) for each in messages(error, root))
+    found = list(islice(all_messages, MAX_PROBLEMS))
+    blamed = {steps[:-1] for code, steps, _ in found if code != NOT_FITTING} | {steps for _, steps, _ in found}
+    kept = dict.fromkeys(each for each in found if each[0] != NOT_FITTING or each[1][:-1] not in blamed)
+    problems = [_located(document, *each) for each in kept]
+    return sorted(problems, key=lambda problem: problem.line or 0)
+
+
+def _located(document: Document, code: str, steps: tuple[Step, ...], message: str) -> Problem:
+    path = address(steps)
+    return Problem(code, path, document.line(path), message)
+
+
+@cache
+def _validator(name: str) -> Validator:
+    from jsonschema.validators import extend, validator_for  # noqa: PLC0415 -- takes longer than most commands
+
+    schema = load(name)
+    base = validator_for(schema)
+    checker = base.TYPE_CHECKER.redefine("integer", _is_integer)
+    keywords = {
+        "$ref": partial(_referred, schema),
+        "uniqueItems": _unique,
+        "unevaluatedProperties": partial(_unevaluated, schema),
+        "if": _if,
+    }
+    judge: type[Validator] = extend(base, keywords, type_checker=checker)  # type: ignore[no-untyped-call]  # as shipped
+    judge.evolve = _kept(judge.evolve)  # type: ignore[method-assign]  # of our own class
+    return judge(schema)
+
+
+def _kept(evolve: Callable[..., Validator]) -> Callable[..., Validator]:
+    """`evolve` that makes the validator of a part of a schema once; jsonschema makes one for each value."""
+    made: dict[int, Validator] = {}
+
+    def kept(validator: Validator, **changes: Any) -> Validator:  # noqa: ANN401 -- JSON, and as shipped
+        part = changes["schema"]
+        if id(part) not in made:
+            made[id(part)] = evolve(validator, **changes)  # it keeps the part, so that no other one gets its id
+        return made[id(part)]
+
+    return kept
+
+
+@cache
+def load(name: str) -> dict[str, Any]:
+    """The schema of that name; SetUpError if set-up has not downloaded it.
+
+    The schema of ODCS 3.2.0 requires a `map` of every property without a `logicalType`; this mistake is corrected here.
+    """
+    file = files("lakegate").joinpath("schemas", f"{name}.json")
+    if not file.is_file():
+        raise SetUpError(f"The JSON Schema {name} is missing: run make setup.")
+    schema: dict[str, Any] = json.loads(file.read_bytes())
+    for part in schema.get("$defs", {}).get("SchemaBaseProperty", {}).get("allOf", ()):
+        if part.get("then", {}).get("required") == ["map"]:
+            part["if"]["required"] = ["logicalType"]
+    return schema
+
+
+def _referred(root: Schema, validator: Any, reference: str, instance: object, _schema: object) -> Iterator[Any]:  # noqa: ANN401 -- as shipped
+    """`$ref` into the same file, without the registry of other files."""
+    yield from validator.descend(instance, resolve_reference(root, reference))
+
+
+def _is_integer(_checker: object, instance: object) -> bool:
+    """Any number without a fraction is an integer, including `5.0`, as in JSON Schema."""
+    if isinstance(instance, Decimal):
+        return instance == instance.to_integral_value()
+    return isinstance(instance, int) and not isinstance(instance, bool)
+
+
+def _unique(_validator: object, wanted: object, instance: object, _schema: object) -> Iterator[Any]:
+    """`uniqueItems` in linear time; jsonschema compares all pairs of items that it cannot sort."""
+    from jsonschema.exceptions import ValidationError  # noqa: PLC0415 -- as above
+
+    items = instance if wanted and isinstance(instance, list) else []
+    if len({json.dumps(item, sort_keys=True, default=_exactly) for item in items}) < len(items):
+        yield ValidationError(f"{counted(len(items), 'item')}, some equal")
+
+
+def _exactly(number: Decimal) -> int | str:
+    """A canonical form of a number."""
+    return int(number) if number == number.to_integral_value() else str(Fraction(number))
+
+
+def _unevaluated(
+    root: Schema, validator: Validator, _wanted: object, instance: object, schema: Schema
+) -> Iterator[Any]:
+    """`unevaluatedProperties: false` in linear time; jsonschema validates nested values again at each level.
+
+    The keys of `allOf` count as evaluated even if it does not hold, because the document is then refused anyway.
+    """
+    from jsonschema.exceptions import ValidationError  # noqa: PLC0415 -- as above
+
+    keys = set(instance) if isinstance(instance, dict) else set()
+    unnamed = keys - set(_evaluated(root, schema, lambda _: False))
+    if unnamed and unnamed - set(_evaluated(root, schema, partial(_holds, validator, instance))):
+        yield ValidationError("unevaluated keys")
+
+
+def _evaluated(root: Schema, schema: Schema, holds: Callable[[Schema], bool]) -> Iterator[str]:
+    """The keys that a schema evaluates, including those of alternatives and conditions that hold."""
+    yield from schema.get("properties", ())
+    parts = [*schema.get("allOf", ()), *(each for each in _choices(schema) if holds(each))]
+    if "$ref" in schema:
+        parts.append(resolve_reference(root, schema["$ref"]))
+    if "if" in schema and holds(schema["if"]):
+        parts += [schema["if"], schema.get("then", {})]
+    for part in parts:
+        yield from _evaluated(root, part, holds)
+
+
+def _choices(schema: Schema) -> list[Schema]:
+    return [*schema.get("anyOf", ()), *schema.get("oneOf", ())]
+
+
+def _if(validator: Any, wanted: Schema, instance: Any, schema: Schema) -> Iterator[Any]:  # noqa: ANN401 -- as shipped, and JSON
+    """`if`, `then` and `else`; most conditions are evaluated without creating a validator."""
+    branch = "then" if _holds(validator, instance, wanted) else "else"
+    if branch in schema:
+        yield from validator.descend(instance, schema[branch], schema_path=branch)
+
+
+def _holds(validator: Validator, instance: Any, schema: Schema) -> bool:  # noqa: ANN401 -- JSON
+    constants = _constants(schema)
+    if constants is not None and isinstance(instance, dict):
+        required = all(key in instance for key in schema.get("required", ()))
+        return required and all(key not in instance or instance[key] == text for key, text in constants.items())
+    return validator.evolve(schema=schema).is_valid(instance)
+
+
+def _constants(schema: Schema) -> dict[str, str] | None:
+    """The constant texts that a schema requires of keys; None if it has any other requirement."""
+    properties = schema.get("properties", {})
+    if not schema.keys() <= {"properties", "required"} or not all(
+        each.keys() == {"const"} for each in properties.values()
+    ):
+        return None
+    constants = {key: each["const"] for key, each in properties.items()}
+    return constants if all(isinstance(text, str) for text in constants.values()) else None

@@ -1,0 +1,231 @@
+"""File formats, compressions, encodings, CSV dialect settings: one table."""
+
+from __future__ import annotations
+
+import bz2
+import zlib
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+# ---- File formats and compressions: what a contract may declare, and what is known of each -------------------------
+#
+# `FORMATS` and `COMPRESSIONS` are the only tables of their properties. Documents, the door and file names read them;
+# `lakegate.engine.read.open_delivery` adds the reader of each format. Neither is ever derived from a file's name.
+
+
+ENCODINGS = {
+    "utf-8": "utf-8",
+    "utf-8-sig": "utf-8",
+    "us-ascii": "us-ascii",
+    "iso-8859-1": "iso-8859-1",
+    "latin-1": "iso-8859-1",
+    "windows-1252": "windows-1252",
+}
+"""The encodings of text files: by the name that a contract may use, the one of the plan. UTF-8 may have a byte order mark."""
+
+
+ENCODING_TITLES = {
+    "utf-8": "UTF-8",
+    "us-ascii": "US-ASCII",
+    "iso-8859-1": "ISO-8859-1",
+    "windows-1252": "Windows-1252",
+}
+"""Their names in sentences."""
+
+
+DECIMAL_SEPARATORS = (".", ",")
+
+
+THOUSANDS_SEPARATORS = (",", ".", "'", "\u2019", " ", "\u00a0", "\u202f", "_")
+"""Characters that may stand between groups of three digits: two apostrophes, and three blanks, are among them."""
+
+
+class Format(Enum):
+    """The file format of a dataset."""
+
+    CSV = "csv"
+    JSONL = "jsonl"
+    """One JSON object per line."""
+    JSON = "json"
+    """One JSON array of objects."""
+    ANY_JSON = "any-json"
+    """JSON lines or a JSON array: the first character of a file decides."""
+    PARQUET = "parquet"
+    ORC = "orc"
+    AVRO = "avro"
+    UNKNOWN = "unknown"
+    """The servers of the document have different or unsupported formats: files of the dataset are refused."""
+
+    @property
+    def spec(self) -> FormatSpec:
+        """What is known of the format."""
+        return FORMATS[self]
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the file is text; binary formats contain a schema and are compressed internally."""
+        return self.spec.is_text
+
+    @property
+    def is_json(self) -> bool:
+        """Whether the file is JSON lines or a JSON array."""
+        return self.spec.json_starts is not None
+
+
+@dataclass(frozen=True, slots=True)
+class FormatSpec:
+    """The properties of a file format."""
+
+    title: str
+    """Its name in a sentence: `a Parquet file`."""
+    suffix: str
+    """The suffix of generated keys; empty if the format is unknown."""
+    signature: bytes = b""
+    """The first bytes of every file of a binary format; text has none."""
+    is_text: bool = False
+    json_starts: frozenset[bytes] | None = None
+    """Of JSON, the characters with which a text may begin; the empty one stands for a blank text, which has no rows."""
+    splits_rows: bool = True
+    """Whether accepted and rejected rows can be written as files of the format."""
+    aliases: tuple[str, ...] = ()
+    """Other names in the servers of documents."""
+
+
+FORMATS: dict[Format, FormatSpec] = {
+    Format.CSV: FormatSpec("CSV", ".csv", is_text=True),
+    Format.JSONL: FormatSpec(
+        "JSON lines",
+        ".jsonl",
+        is_text=True,
+        json_starts=frozenset({b"", b"{"}),
+        aliases=("ndjson", "json-lines", "jsonlines", "json_lines"),
+    ),
+    Format.JSON: FormatSpec(
+        "a JSON array", ".json", is_text=True, json_starts=frozenset({b"", b"["}), splits_rows=False
+    ),
+    Format.ANY_JSON: FormatSpec(
+        "JSON lines or a JSON array",
+        ".json",
+        is_text=True,
+        json_starts=frozenset({b"", b"{", b"["}),
+        splits_rows=False,
+    ),
+    Format.PARQUET: FormatSpec("a Parquet file", ".parquet", b"PAR1"),
+    Format.ORC: FormatSpec("an ORC file", ".orc", b"ORC"),
+    Format.AVRO: FormatSpec("an Avro file", ".avro", b"Obj\x01"),
+    Format.UNKNOWN: FormatSpec("", ""),
+}
+
+
+class Compression(Enum):
+    """The compression of a whole text file."""
+
+    NONE = "none"
+    GZIP = "gzip"
+    BZIP2 = "bzip2"
+    ZSTD = "zstd"
+
+    @property
+    def spec(self) -> CompressionSpec:
+        """What is known of the compression."""
+        return COMPRESSIONS[self]
+
+
+@dataclass(frozen=True, slots=True)
+class CompressionSpec:
+    """The properties of a compression."""
+
+    suffix: str
+    """Follows the suffix of the format in generated keys."""
+    signature: bytes = b""
+    """The first bytes of every file."""
+    decompressor: Callable[[], Any] | None = None
+    """A new decompressor of one member (`bz2.BZ2Decompressor`); None where Python 3.11 has none: then the door sees no text."""
+    failures: tuple[type[Exception], ...] = ()
+    """What the decompressor raises for damaged bytes."""
+    splits_rows: bool = True
+    """Whether accepted and rejected rows can be written with it."""
+
+
+_GZIP_WINDOW = 31
+
+
+COMPRESSIONS: dict[Compression, CompressionSpec] = {
+    Compression.NONE: CompressionSpec(""),
+    Compression.GZIP: CompressionSpec(
+        ".gz", b"\x1f\x8b", lambda: zlib.decompressobj(_GZIP_WINDOW), failures=(zlib.error,)
+    ),
+    Compression.BZIP2: CompressionSpec(".bz2", b"BZh", bz2.BZ2Decompressor, failures=(OSError,)),
+    Compression.ZSTD: CompressionSpec(".zst", b"\x28\xb5\x2f\xfd", splits_rows=False),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """Format and compression of a file, as the contract declares them."""
+
+    format: Format = Format.CSV
+    compression: Compression = Compression.NONE
+
+    @property
+    def suffix(self) -> str:
+        """The suffix of generated keys: `.csv`, `.jsonl.gz`, `.parquet`; empty if the format is unknown."""
+        return self.format.spec.suffix + self.compression.spec.suffix
+
+    @property
+    def splits_rows(self) -> bool:
+        """Whether accepted and rejected rows can be written apart."""
+        return self.format.spec.splits_rows and self.compression.spec.splits_rows
+
+
+@dataclass(frozen=True, slots=True)
+class NullWords:
+    """The texts that mean null in one column."""
+
+    column: str
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Csv:
+    """The CSV dialect of a dataset."""
+
+    delimiter: str = ","
+    quote: str = '"'
+    header: bool = True
+    encoding: str = "utf-8"
+    null_values: tuple[str, ...] = ()
+    """Texts that mean null, in addition to the empty unquoted value."""
+    multi_line: bool = False
+    """Whether a quoted value may contain line breaks."""
+    null_values_by_column: tuple[NullWords, ...] = ()
+    """Those of single columns, in the order of their names, instead of `null_values`."""
+    decimal_separator: str = "."
+    thousands_separator: str = ""
+    """What may stand between groups of three digits of a number; empty for nothing."""
+
+    @property
+    def has_plain_numbers(self) -> bool:
+        """Whether numbers are written as the grammars of types have them (docs/types.md)."""
+        return self.decimal_separator == "." and not self.thousands_separator
+
+    def null_words(self, column: str) -> tuple[str, ...]:
+        """The texts that mean null in a column."""
+        own = (each.words for each in self.null_values_by_column if each.column == column)
+        return next(own, self.null_values)
+
+
+# ---- What the control plane needs to know of a plan, read from its JSON --------------------------------------------
+#
+# A plan was validated when it was published, and its address is the digest of its bytes: its schema is not needed
+# again.
+
+
+def storage_of(plan: Mapping[str, Any]) -> Storage:
+    """The declared format and compression; plain CSV in plans that do not contain them."""
+    storage = plan.get("storage", {})
+    return Storage(Format(storage.get("format", "csv")), Compression(storage.get("compression", "none")))

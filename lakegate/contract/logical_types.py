@@ -1,0 +1,222 @@
+"""Logical types, the grammar of their values, constants in canonical form."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# ---- The grammar of the texts of each logical type (docs/types.md) -------------------------------------------------
+#
+# A value is checked as text before any cast, so that the result does not depend on a lenient cast (` 1`, `1d`, `2019`
+# as a date,
+# `NaN`). The pattern checks characters and structure, the cast checks range and calendar: a value is of its type if
+# the whole text
+# matches and the cast succeeds.
+
+
+class LogicalType(Enum):
+    """The logical types of fields, common to all document formats."""
+
+    STRING = "string"
+    INTEGER = "integer"
+    NUMBER = "number"
+    DECIMAL = "decimal"
+    BOOLEAN = "boolean"
+    DATE = "date"
+    TIME = "time"
+    TIMESTAMP = "timestamp"
+    BINARY = "binary"
+
+    @property
+    def numeric(self) -> bool:
+        """Whether values are compared as numbers."""
+        return self in {LogicalType.INTEGER, LogicalType.NUMBER, LogicalType.DECIMAL}
+
+    @property
+    def ordered(self) -> bool:
+        """Whether values are ordered, so that bounds apply."""
+        return self not in {LogicalType.STRING, LogicalType.BOOLEAN, LogicalType.BINARY}
+
+
+class Cast(Enum):
+    """The types that text is cast to."""
+
+    TEXT = "text"
+    LONG = "long"
+    DOUBLE = "double"
+    DECIMAL = "decimal"
+    BOOLEAN = "boolean"
+    DATE = "date"
+    TIMESTAMP = "timestamp"
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """The grammar of a type's values."""
+
+    pattern: str | None
+    """Regular expression that the whole text matches; None if any text is a value."""
+    cast: Cast
+    words: str
+    """The description of the grammar, for reasons and docs/types.md."""
+
+
+_MINUTE = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]"
+
+
+_SECOND = r":[0-5][0-9](?:\.[0-9]{1,9})?"
+
+
+_OFFSET = r"(?:Z|[+-](?:0[0-9]|1[0-8]):[0-5][0-9])"
+
+
+GRAMMARS = {
+    LogicalType.STRING: Grammar(None, Cast.TEXT, "any text"),
+    LogicalType.INTEGER: Grammar(r"[-+0-9]+", Cast.LONG, "a whole number such as 1234, within 64 bits"),
+    LogicalType.NUMBER: Grammar(
+        r"[-+.0-9]{1,200}(?:[eE][-+]?[0-9]{1,2})?",
+        Cast.DOUBLE,
+        "a decimal number such as 1234.50",
+    ),
+    LogicalType.DECIMAL: Grammar(
+        r"[-+]?(?:[0-9]{1,20}(?:\.[0-9]{0,18})?|\.[0-9]{1,18})",
+        Cast.DECIMAL,
+        "a decimal number of at most 20 digits before and 18 after the point",
+    ),
+    LogicalType.BOOLEAN: Grammar(r"true|false|TRUE|FALSE|True|False", Cast.BOOLEAN, "true or false"),
+    LogicalType.DATE: Grammar(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", Cast.DATE, "a calendar date as YYYY-MM-DD"),
+    LogicalType.TIME: Grammar(
+        f"{_MINUTE}(?:{_SECOND})?", Cast.TEXT, "a time of day as HH:MM, HH:MM:SS or with a fraction"
+    ),
+    LogicalType.TIMESTAMP: Grammar(
+        rf"[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}[T ]{_MINUTE}(?:{_SECOND}{_OFFSET}?)?",
+        Cast.TIMESTAMP,
+        "a date and a time of day such as 2026-01-31T09:30:00Z; without an offset it is in UTC",
+    ),
+    LogicalType.BINARY: Grammar(None, Cast.TEXT, "any bytes; in CSV and JSON any text"),
+}
+
+
+# ---- Values of a contract in the canonical form of plans -----------------------------------------------------------
+#
+# Literals are checked when the contract is compiled, so that engines never see a bound or a listed value that is not
+# of its field's
+# type.
+
+
+_NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?")
+
+
+_MIDNIGHT = "00:00:00.000000000"
+
+
+_MAX_OFFSET = "18:00"
+
+
+LONGEST_NUMBER = 400
+"""The most characters of a number without exponent: more than any finite float needs before its point."""
+
+
+DIGITS_BEFORE, DIGITS_AFTER = 20, 18
+"""The most digits before and after the point of a decimal: 38 together, as in the engines."""
+
+
+def text_of(value: object) -> str:
+    """A scalar of a document as text: booleans as JSON writes them, decimals without an exponent."""
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case Decimal():
+            return format(value, "f") if value.is_finite() else str(value)
+        case _:
+            return str(value)
+
+
+def number_of(value: object) -> Decimal | None:
+    """A scalar of a document as a finite number of limited length, or None; booleans are not numbers."""
+    text = text_of(value)
+    if not _NUMBER.fullmatch(text):
+        return None
+    number = Decimal(text)
+    return number if len(format(number, "f")) <= LONGEST_NUMBER else None
+
+
+def literal(logical: LogicalType, value: object) -> str | None:
+    """The text of a value of this type in plans; None if it is not of the type.
+
+    Numbers are written without an exponent, times of day with nine digits of fraction, dates beside timestamps as their midnight.
+    """
+    return _LITERALS[logical](text_of(value))
+
+
+def _numeric(text: str) -> str | None:
+    number = number_of(text)
+    return None if number is None else format(number, "f")
+
+
+def _float(text: str) -> str | None:
+    written = _numeric(text)
+    return written if written is not None and math.isfinite(float(written)) else None
+
+
+def _exact(text: str) -> str | None:
+    written = _numeric(text)
+    if written is None:
+        return None
+    shortest = written.rstrip("0").rstrip(".") if "." in written else written
+    before, _, after = shortest.lstrip("-").partition(".")
+    return shortest if len(before.lstrip("0")) <= DIGITS_BEFORE and len(after) <= DIGITS_AFTER else None
+
+
+def _boolean(text: str) -> str | None:
+    return text.lower() if text.lower() in {"true", "false"} else None
+
+
+def _date(text: str) -> str | None:
+    if not _of_grammar(LogicalType.DATE, text):
+        return None
+    try:
+        return date.fromisoformat(text).isoformat()
+    except ValueError:
+        return None
+
+
+def _time(text: str) -> str | None:
+    return text + _MIDNIGHT[len(text) :] if _of_grammar(LogicalType.TIME, text) else None
+
+
+def _timestamp(text: str) -> str | None:
+    day, clock = text[:10], text[11:]
+    if _date(day) is None:
+        return None
+    if text == day:
+        return f"{day}T00:00:00Z"
+    offset = re.search(r"[-+](\d\d:\d\d)$", clock)
+    too_far = offset is not None and offset[1] > _MAX_OFFSET
+    return text if _of_grammar(LogicalType.TIMESTAMP, text) and not too_far else None
+
+
+def _of_grammar(logical: LogicalType, text: str) -> bool:
+    pattern = GRAMMARS[logical].pattern
+    return pattern is not None and re.fullmatch(pattern, text) is not None
+
+
+_LITERALS: dict[LogicalType, Callable[[str], str | None]] = {
+    LogicalType.STRING: str,
+    LogicalType.INTEGER: _exact,
+    LogicalType.NUMBER: _float,
+    LogicalType.DECIMAL: _exact,
+    LogicalType.BOOLEAN: _boolean,
+    LogicalType.DATE: _date,
+    LogicalType.TIME: _time,
+    LogicalType.TIMESTAMP: _timestamp,
+    LogicalType.BINARY: str,
+}

@@ -1,0 +1,57 @@
+"""Times in names of objects: `customers_%Y-%m-%d` finds the day in `in/customers_2026-11-24.csv`."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import Final
+
+WRITTEN: Final = (
+    "text with `%Y`, `%m`, `%d` and, if the name has them, `%H`, `%M`, `%S`, each once, such as `day_%Y-%m-%d`"
+)
+"""What is possible, in words."""
+
+
+LONGEST: Final = 200
+
+
+_DIGITS: Final = {"Y": 4, "m": 2, "d": 2, "H": 2, "M": 2, "S": 2}
+
+
+_FINER: Final = ("H", "M", "S")
+
+
+_PART: Final = re.compile(r"%(.?)", re.DOTALL)
+
+
+_HASHES: Final = re.compile(r"(?<![^/])[0-9a-f]{64}/|(?<=[0-9]{6}Z-)[0-9a-f]{12}-")
+"""In keys that Lakegate made: the folder of an announced upload, and behind the time of a schedule what is pulled."""
+
+
+def pattern_of(written: str) -> re.Pattern[str] | None:
+    """The pattern of a time in a name; None where the text is none. Its groups are named after the parts of the time."""
+    parts = _PART.findall(written)
+    own = [each for each in parts if each != "%"]
+    finer = [each in own for each in _FINER]
+    if len(written) > LONGEST or not set("Ymd") <= set(own) <= set(_DIGITS) or len(set(own)) != len(own):
+        return None
+    if finer != sorted(finer, reverse=True):  # minutes without hours are no time
+        return None
+    pieces = _PART.split(written)
+    found = [re.escape(each) if at % 2 == 0 else _group(each) for at, each in enumerate(pieces)]
+    return re.compile("".join(found), re.ASCII)
+
+
+def _group(letter: str) -> str:
+    return "%" if letter == "%" else f"(?P<{letter}>[0-9]{{{_DIGITS[letter]}}})"
+
+
+def time_in(written: str, name: str) -> datetime | None:
+    """The last time in a name, in UTC; None where it has none. Eight digits of a hash are often a day: hashes are left out."""
+    pattern = pattern_of(written)
+    for found in reversed(list(pattern.finditer(_HASHES.sub("", name))) if pattern else []):
+        try:
+            return datetime(*(int(found[each]) for each in _DIGITS if each in found.groupdict()), tzinfo=UTC)  # type: ignore[misc, arg-type]  # six numbers at most
+        except ValueError:
+            continue
+    return None

@@ -1,0 +1,61 @@
+"""Type names of databases and engines (BIT, NUMBER) as logical types."""
+
+from __future__ import annotations
+
+import re
+
+from lakegate.contract.logical_types import LogicalType
+
+# ---- Type names of other engines, with the logical type of each ----------------------------------------------------
+
+
+_ENGINE_NAMES = {
+    LogicalType.STRING: "str string text varchar char nvarchar stringtype object_",
+    LogicalType.INTEGER: "int integer bigint smallint tinyint long int8 int16 int32 int64 integertype longtype shorttype "
+    "bytetype",
+    LogicalType.NUMBER: "float double float32 float64 real double_precision floattype doubletype number",
+    LogicalType.DECIMAL: "decimal numeric decimaltype",
+    LogicalType.BOOLEAN: "bool boolean booleantype bool_",
+    LogicalType.DATE: "date datetype",
+    LogicalType.TIME: "time",
+    LogicalType.TIMESTAMP: "timestamp datetime datetime64 datetime64[ns] timestamptype timestamp_tz timestamp_ntz timestamptz",
+    LogicalType.BINARY: "binary varbinary bytes bytea binarytype",
+}
+
+
+TYPE_NAMES = {name: logical for logical, names in _ENGINE_NAMES.items() for name in names.split()}
+"""By the name in lower case."""
+
+
+# ---- Logical types by physical type: the type names of databases and file formats, for documents without a
+# logical type
+
+
+EXACT = ("decimal", "numeric", "number", "dec", "bignumeric", "bigdecimal", "money", "smallmoney")
+
+
+_NAMES = {
+    LogicalType.INTEGER: "int integer bigint smallint tinyint mediumint hugeint byteint long short byte uint serial bigserial "
+    "smallserial",
+    LogicalType.NUMBER: "float double real",
+    LogicalType.DECIMAL: " ".join(EXACT),
+    LogicalType.BOOLEAN: "bool boolean",
+    LogicalType.STRING: "varchar char character text string nvarchar nchar clob nclob ntext tinytext mediumtext longtext "
+    "citext bpchar uuid uniqueidentifier xml",
+    LogicalType.BINARY: "binary varbinary bytes bytea blob tinyblob mediumblob longblob image raw long_raw byte_array "
+    "fixed_len_byte_array binary_large_object binary_varying",
+    LogicalType.DATE: "date",
+    LogicalType.TIME: "time timetz",
+    LogicalType.TIMESTAMP: "timestamp timestamptz timestampntz timestampltz datetime datetimeoffset smalldatetime",
+}
+
+
+PHYSICAL = {name: logical for logical, names in _NAMES.items() for name in names.split()}
+"""By the name in lower case, with `_` for spaces."""
+
+
+def type_word(text: str | None) -> str:
+    """The name in a physical type: `decimal` of `DECIMAL(10, 2)`, `timestamp` of `TIMESTAMP_NTZ`, `long_raw` of `LONG RAW`."""
+    whole = re.match(r"[a-z]+(?:[ _][a-z]+)*", (text or "").strip().lower())
+    name = whole[0].replace(" ", "_") if whole else ""
+    return name if name in PHYSICAL else name.partition("_")[0]

@@ -1,0 +1,185 @@
+"""Service levels: names, units, intervals (`quarterly`), durations, strictness."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from lakegate.contract.logical_types import LogicalType, number_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lakegate.contract.contract_model import Rule
+
+# ---- Compares service levels: by name in any format, by seconds and shares, whatever unit they are written in ------
+
+
+NAMES = {
+    **dict.fromkeys(("av", "upTime"), "availability"),
+    **dict.fromkeys(("ly", "timeliness"), "latency"),
+    **dict.fromkeys(("fy", "intervalOfChange"), "frequency"),
+    "th": "throughput",
+    "er": "errorRate",
+    "ga": "generalAvailability",
+    "es": "endOfSupport",
+    "el": "endOfLife",
+    "re": "retention",
+    "td": "timeToDetect",
+    "tn": "timeToNotify",
+    "tr": "timeToRepair",
+    "fr": "freshness",
+}
+"""The abbreviations of ODCS and the names of DCM, with the names of ODCS (formats of documents agree on no other)."""
+
+
+LESS_IS_STRICTER = ("freshness", "latency", "frequency", "errorRate", "timeToDetect", "timeToNotify", "timeToRepair")
+
+
+MORE_IS_STRICTER = ("availability", "throughput", "retention", "endOfSupport", "endOfLife")
+
+
+SHARES = ("availability", "errorRate")
+
+
+_SHARE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*%\s*")
+
+
+_DAY_TEXT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}.*", re.DOTALL)
+
+
+def _share(value: object, unit: object) -> Decimal | None:
+    """A percentage or a share as a share from 0 to 1."""
+    percent = _SHARE.fullmatch(str(value))
+    number = Decimal(percent[1]) if percent else number_of(value)
+    if number is None:
+        return None
+    return number / 100 if percent or unit in {"%", "percent"} or number > 1 else number
+
+
+def level_name(rule: Rule) -> str:
+    """The name of a service level in ODCS, whatever the document format."""
+    written = str(rule.arguments.get("property") or "")
+    return NAMES.get(written, written)
+
+
+# ---- A promise of a contract about time, as a plan has it. The gate reads promises without the module of plans -----
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """A service level of the contract: how long it takes at most until a delivery is accepted."""
+
+    name: str
+    """`frequency` or `freshness`: after an accepted delivery; `latency`: after what is delivered was taken in."""
+    seconds: int
+
+
+# ---- Service levels that can be measured on a delivery: the age of its rows, and their latency ---------------------
+#
+# Ages are relative to the judging time of the request; the job never reads the clock. A month has 31 days and a year
+# 366, so that a
+# service level is never stricter than the calendar.
+
+
+MOMENTS = (LogicalType.DATE, LogicalType.TIMESTAMP)
+
+
+_MINUTE, _HOUR, _DAY = 60, 3600, 86400
+
+
+_UNITS = {
+    1: "s sec second seconds",
+    _MINUTE: "m min minute minutes",
+    _HOUR: "h hr hour hours",
+    _DAY: "d day days",
+    7 * _DAY: "w wk week weeks",
+    31 * _DAY: "mo month months",
+    366 * _DAY: "y yr year years",
+}
+
+
+SECONDS = {name: seconds for seconds, names in _UNITS.items() for name in names.split()}
+"""Seconds per unit of time."""
+
+
+_SIMPLE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]+)\s*")
+
+
+_ISO = re.compile(
+    r"P(?=[0-9T])(?:([0-9]+)Y)?(?:([0-9]+)M)?(?:([0-9]+)W)?(?:([0-9]+)D)?"
+    r"(?:T(?=[0-9])(?:([0-9]+)H)?(?:([0-9]+)M)?(?:([0-9]+(?:\.[0-9]+)?)S)?)?"
+)
+
+
+_ISO_UNITS = (366 * _DAY, 31 * _DAY, 7 * _DAY, _DAY, _HOUR, _MINUTE, 1)
+
+
+def duration(value: object, unit: object) -> Decimal | None:
+    """A duration in seconds: a number and its unit, `25h`, `30 days` or `P1Y`; None for any other value."""
+    number = number_of(value)
+    if number is not None:
+        seconds = SECONDS.get(str(unit).casefold())
+        return None if seconds is None else number * seconds
+    simple, iso = _SIMPLE.fullmatch(str(value)), _ISO.fullmatch(str(value))
+    if simple and simple[2].casefold() in SECONDS:
+        return Decimal(simple[1]) * SECONDS[simple[2].casefold()]
+    if iso is None:
+        return None
+    return sum((Decimal(part or 0) * size for part, size in zip(iso.groups(), _ISO_UNITS, strict=True)), Decimal(0))
+
+
+_PROMISES = {
+    **dict.fromkeys(("frequency", "fy"), "frequency"),
+    **dict.fromkeys(("freshness", "fr"), "freshness"),
+    **dict.fromkeys(("latency", "ly"), "latency"),
+}
+
+
+_INTERVALS = {"hourly": _HOUR, "daily": _DAY, "weekly": 7 * _DAY, "monthly": 31 * _DAY, "yearly": 366 * _DAY}
+
+
+_SHORTEST, _LONGEST = _MINUTE, 10 * 366 * _DAY
+
+
+def promises_of(rules: Iterable[Rule]) -> tuple[Promise, ...]:
+    """The shortest promise of each name: a frequency is the time from one delivery to the next, a freshness the age of the data,
+    a latency the time from a row's moment until it is accepted.
+
+    An interval that is no length of time, such as a cron expression, is no promise that can be watched.
+    """
+    found: dict[str, int] = {}
+    for rule in rules:
+        name = _PROMISES.get(str(rule.arguments.get("property"))) if rule.kind == "serviceLevel" else None
+        value = rule.arguments.get("value")
+        seconds = _INTERVALS.get(str(value).casefold()) or duration(value, rule.arguments.get("unit"))
+        if name and seconds is not None and _SHORTEST <= seconds <= _LONGEST:
+            found[name] = min(int(seconds), found.get(name, _LONGEST))
+    return tuple(Promise(name, found[name]) for name in sorted(found))
+
+
+# ---- Reads service levels. Those with a timestamp field can be measured on a delivery; the checks of all others
+# are skipped
+
+
+KIND = "serviceLevel"
+
+
+# ---- Service levels: unknown names, units that are not units of time, percentages above 100, unreadable durations ----
+
+
+KNOWN_TO_DCS = ("availability", "retention", "latency", "freshness", "frequency", "support", "backup")
+
+
+LASTING = ("retention", "frequency", "latency", "freshness", "timeToDetect", "timeToNotify", "timeToRepair")
+
+
+HUNDRED = Decimal(100)
+
+
+DURATION_KEYS = ("threshold", "period", "recoveryTime", "recoveryPoint", "responseTime")
+
+
+PERCENTAGE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*%?\s*")

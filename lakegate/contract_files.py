@@ -1,0 +1,447 @@
+"""Contract documents on disk, in git, in a registry; parents beside them."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, BinaryIO, TypeAlias
+
+import typer
+
+from lakegate.aws.open_stack import opened
+from lakegate.contract.semantic_versions import is_release, major, precedence
+from lakegate.diff.metadata_changes import read_version
+from lakegate.errors import ContractError, InputError, LakegateError
+from lakegate.extension_points import advice
+from lakegate.gate.registry.contract_versions import WITHDRAWN
+from lakegate.gate.registry.parent_contracts import document_of
+from lakegate.gate.registry.publish_contract import ReferredDocuments, referred_of
+from lakegate.inheritance import ParentDocument, Resolver, identity_of, resolve
+from lakegate.rules.compile_plan import compile_plan
+from lakegate.text import did_you_mean, printable, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from lakegate.contract.contract_model import Contract, Dataset
+    from lakegate.diff.metadata_changes import ContractVersion
+    from lakegate.gate.registry.contract_versions import Publication, Registry, RegistrySnapshot
+    from lakegate.inheritance import Parents
+    from lakegate.plan.external_rule import AnsweredTechnology
+    from lakegate.plan.plan import Plan
+    from lakegate.plan.planned_workflow import PlannedWorkflow
+
+# ---- Contract documents as a person names them: files, folders, or `-` for standard input --------------------------
+
+
+STANDARD_INPUT = "-"
+
+
+SUFFIXES = (".yaml", ".yml", ".json")
+
+
+MAX_BYTES = (1 << 20) + 1
+"""One more than any contract may have: enough to refuse it."""
+
+
+@dataclass(frozen=True, slots=True)
+class InputDocument:
+    """A document to read."""
+
+    name: str
+    found: bool = False
+    """Whether a folder held it; then it may be no contract at all."""
+
+    def read(self) -> bytes:
+        """Its first bytes, enough to judge it; InputError where it cannot be read."""
+        if self.name == STANDARD_INPUT:
+            return _beginning(sys.stdin.buffer)
+        try:
+            with Path(self.name).open("rb") as file:
+                return with_definitions(_beginning(file), below(Path(self.name).parent))
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "the name holds a NUL character"
+            raise InputError(f"{self.name} cannot be read: {reason}.") from error
+
+
+def sources(names: list[str]) -> Iterator[InputDocument]:
+    """The documents that files, folders and `-` name; InputError for a folder that holds none."""
+    for name in names:
+        if name != STANDARD_INPUT and _is_folder(name):
+            yield from _inside(Path(name))
+        else:
+            yield InputDocument(name)
+
+
+def _is_folder(name: str) -> bool:
+    try:
+        return bool(name) and Path(name).is_dir()
+    except (OSError, ValueError):
+        return False
+
+
+def _inside(folder: Path) -> Iterator[InputDocument]:
+    """The files of a folder and of those below it, hidden ones (`.git`, `.venv`) left out."""
+    found = False
+    for path, folders, files in os.walk(folder):
+        folders[:] = sorted(each for each in folders if not each.startswith("."))
+        for each in sorted(each for each in files if each.endswith(SUFFIXES) and not each.startswith(".")):
+            found = True
+            name = os.path.join(path, each)  # noqa: PTH118 -- keeps the name as the person wrote it
+            if not Path(name).is_file():
+                sys.stderr.write(f"lakegate: {printable(name)} is no file, passed over\n")
+            elif not Path(name).resolve().is_relative_to(folder.resolve()):
+                sys.stderr.write(f"lakegate: {printable(name)} is a link that leaves the folder, passed over\n")
+            else:
+                yield InputDocument(name, found=True)
+    if not found:
+        raise InputError(f"{folder} holds no {', '.join(SUFFIXES)} file.")
+
+
+def with_definitions(text: bytes, read: Callable[[str], bytes]) -> bytes:
+    """A contract document with the definitions of files that it uses (`lakegate.contract.documents.ref_definitions`)."""
+    if b"$ref" not in text:
+        return text
+    from lakegate.contract.documents.document_formats import declares_format  # noqa: PLC0415 -- likewise
+    from lakegate.contract.documents.ref_definitions import bundled  # noqa: PLC0415 -- yaml, for such documents alone
+
+    return bundled(text, read) if declares_format(text) else text
+
+
+def below(folder: Path) -> Callable[[str], bytes]:
+    """Reads files below a folder, and nothing that a link leads to outside of it."""
+
+    def read(name: str) -> bytes:
+        try:
+            path = (folder / name).resolve(strict=True)
+            if not path.is_relative_to(folder.resolve()):
+                raise InputError("the file is a link that leaves the folder of the document")
+            if not path.is_file():
+                raise InputError("this is no file")
+            with path.open("rb") as file:
+                return _beginning(file)
+        except (OSError, RuntimeError) as error:  # a circle of links
+            reason = getattr(error, "strerror", None) or "the links lead in a circle"
+            raise InputError(f"the file cannot be read: {reason}") from None
+
+    return read
+
+
+def _beginning(file: BinaryIO) -> bytes:
+    return file.read(MAX_BYTES)
+
+
+# ---- The contracts that documents of this machine inherit from: files beside them, given files and folders, and
+# the registry
+
+
+ParentPaths: TypeAlias = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--parents",
+        help="A file or folder with contracts to inherit from; by default the folder of the document, then the registry.",
+        show_default=False,
+    ),
+]
+
+
+@dataclass(slots=True)
+class StackRegistry:
+    """The registry of a stack, which is opened for the first parent that no file has."""
+
+    stack: str
+    local: bool
+    _fault: str = field(default="", init=False)
+    """Why it cannot be read: it is not asked again."""
+
+    def parents(self, text: bytes) -> Parents:
+        """Finds the parents of a document as `lakegate publish` does. InputError where the registry cannot be read."""
+
+        def find(contract: str, line: int) -> ParentDocument | None:
+            try:
+                if not self._fault:
+                    # boto3 is another extra, and takes longer to import than a document to lint
+
+                    return registry_documents(self.stack, text, local=self.local).parents(contract, line)
+            except LakegateError as error:
+                self._fault = str(error)
+            except ModuleNotFoundError as error:
+                self._fault = advice(error) or ""
+                if not self._fault:
+                    raise
+            raise InputError(
+                f"no file has it, and the registry of the stack {self.stack} cannot be read ({self._fault}):"
+                " give its file with --parents, or name another stack with --stack"
+            )
+
+        return find
+
+
+@dataclass(frozen=True, slots=True)
+class ParentPlaces:
+    """Where parents are searched, beside the folder of the document."""
+
+    paths: tuple[Path, ...] = ()
+    """Files and folders; if there are any, the folder of the document is not searched."""
+    registry: StackRegistry | None = None
+    """Where a parent is searched that no file has."""
+
+    @staticmethod
+    def of(paths: list[Path] | None, stack: str, *, local: bool) -> ParentPlaces:
+        """The places of a command's options."""
+        return ParentPlaces(tuple(paths or ()), StackRegistry(stack, local))
+
+    def parents(self, document: str, text: bytes) -> Parents:
+        """Finds the highest release of a major number, first in the files; they are read when a document inherits."""
+        folder = Path() if document == STANDARD_INPUT else Path(document).parent
+        paths = [str(each) for each in self.paths]
+        published = None if self.registry is None else self.registry.parents(text)
+
+        def find(contract: str, line: int) -> ParentDocument | None:
+            found = {
+                version: body
+                for (name, version), body in _identified(sources(paths) if paths else _beside(folder))
+                if name == contract and is_release(version) and major(version) == line
+            }
+            newest = max(found, key=precedence, default=None)
+            if newest is not None:
+                return ParentDocument(found[newest], find)
+            return None if published is None else published(contract, line)
+
+        return find
+
+
+def _beside(folder: Path) -> Iterator[InputDocument]:
+    files = folder.iterdir() if folder.is_dir() else ()
+    names = sorted(str(each) for each in files if each.suffix in SUFFIXES and each.is_file())
+    return (InputDocument(each, found=True) for each in names)
+
+
+def _identified(documents: Iterable[InputDocument]) -> Iterator[tuple[tuple[str, str], bytes]]:
+    """The contracts of documents, with id and version; what is not a contract is left out."""
+    for each in documents:
+        text = each.read()
+        try:
+            identity = identity_of(text)
+            precedence(identity[1])
+        except (ContractError, InputError):
+            continue
+        yield identity, text
+
+
+# ---- Contracts on this machine's disk: from a file's name to a compiled plan ---------------------------------------
+
+
+ALONE = ParentPlaces()
+"""Parents are files beside the document."""
+
+
+def load(path: Path, places: ParentPlaces = ALONE) -> Contract:
+    """The contract in a file, with what it inherits; ContractError or InputError where it cannot be used."""
+    text = read_text(path)
+    examined = resolve(text, places.parents(str(path), text)).examined
+    if examined.contract is None or examined.errors:
+        raise ContractError(examined.errors)
+    return examined.contract
+
+
+def read_text(path: Path) -> bytes:
+    """The document in a file; InputError where it cannot be read."""
+    try:
+        return with_definitions(path.read_bytes(), below(path.parent))
+    except OSError as error:
+        raise InputError(f"the contract {path} cannot be read: {error.strerror}") from error
+
+
+def plan_of(contract: Contract, dataset: str | None) -> Plan:
+    """The plan of a dataset; where the contract has only one, its name may be left out."""
+    return compile_plan(contract, _chosen(contract, dataset))
+
+
+def _chosen(contract: Contract, name: str | None) -> Dataset:
+    names = ", ".join(each.name for each in contract.datasets)
+    if name is None and len(contract.datasets) == 1:
+        return contract.datasets[0]
+    found = contract.dataset(name) if name is not None else None
+    if found is None:
+        problem = f"has no dataset {name}" if name is not None else "has several datasets"
+        raise InputError(
+            f"the contract {problem}: choose one with --dataset, in Python dataset= ({names or 'it has none'})"
+        )
+    return found
+
+
+# ---- Files of new contracts: named after their dataset, never written over another file ----------------------------
+
+
+SUFFIX = ".odcs.yaml"
+
+
+STANDARD_OUTPUT = "-"
+
+
+def writable(target: str) -> None:
+    """InputError where the file exists, or cannot be written."""
+    if target == STANDARD_OUTPUT:
+        return
+    path = Path(target)
+    if path.exists():
+        raise InputError(f"{target} exists and is not overwritten: name another file with --output")
+    if not path.parent.is_dir():
+        raise InputError(f"{target}: the folder {path.parent} does not exist")
+
+
+def write_draft(target: str, text: str, *, as_json: bool) -> None:
+    """Write a new file, or to standard output unless that has a JSON document; InputError where it cannot be written."""
+    if target != STANDARD_OUTPUT:
+        try:
+            with Path(target).open("x", encoding="utf-8") as file:
+                file.write(text)
+        except OSError as error:
+            raise InputError(f"{target} cannot be written: {error.strerror}") from error
+    elif not as_json:
+        typer.echo(text, nl=False)
+
+
+# ---- Parents and workflows of contracts in the registry, and the children that are weaker than a new version of
+# their parent
+
+
+def registry_documents(stack: str, body: bytes, *, local: bool) -> ReferredDocuments:
+    """Finds in the registry what a document refers to; the stack is opened only for a document that refers to something."""
+
+    def parent(contract: str, line: int) -> ParentDocument | None:
+        with opened(stack, local=local) as there:
+            return referred_of(there.dependencies(), body).parents(contract, line)
+
+    def workflow(dataset: str, name: str) -> PlannedWorkflow | None:
+        with opened(stack, local=local) as there:
+            return referred_of(there.dependencies(), body).workflows(dataset, name)
+
+    def answered(dataset: str) -> Mapping[str, AnsweredTechnology]:
+        with opened(stack, local=local) as there:
+            return referred_of(there.dependencies(), body).validators(dataset)
+
+    return ReferredDocuments(parent, workflow, answered)
+
+
+# ---- `lakegate contracts` and `show`: what is published ------------------------------------------------------------
+
+
+def snapshot_of(registry: Registry, contract: str) -> RegistrySnapshot:
+    """The contract with this id; else the whole registry, because the text may be the beginning of an id."""
+    found = registry.contract(contract)
+    return found if found.versions else registry.snapshot()
+
+
+def chosen(snapshot: RegistrySnapshot, contract: str, version: str | None = None) -> Publication:
+    """The version a person means: of a whole id or a beginning that only one has. InputError where there is none."""
+    ids = sorted({each.contract for each in snapshot.versions})
+    found = [contract] if contract in ids else [each for each in ids if contract and each.startswith(contract)]
+    if len(found) != 1:
+        many = (
+            f"{len(found)} contracts begin so"
+            if found
+            else f"no such contract is published.{did_you_mean(contract, ids)}"
+        )
+        raise InputError(f"{contract}: {many}")
+    of_it = [each for each in snapshot.versions if each.contract == found[0] and version in {None, each.version}]
+    if not of_it:
+        raise InputError(f"{found[0]} has no version {version}: `lakegate contracts` lists those that are published")
+    return max(of_it, key=lambda each: (each.status != WITHDRAWN, precedence(each.version)))
+
+
+# ---- Contract versions as a person names them for a comparison: files, revisions of git, or versions in the
+# registry
+
+
+PUBLISHED = re.compile(
+    r"(?P<contract>.+)@(?P<version>[0-9]+\.[0-9]+\.[0-9]+(?:[-+][0-9A-Za-z.+-]+)?|latest)", re.DOTALL
+)
+
+
+REVISION = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./~^@{}+-]*")
+"""The names of commits that are looked up: never an option, a path, or a search (`:/text`)."""
+
+
+OBJECT = re.compile(r"[0-9a-f]{40,64}")
+
+
+SECONDS = 30
+"""The longest time that git may take."""
+
+
+def named_version(name: str, stack: str, *, local: bool) -> ContractVersion:
+    """The version that a name means, with what it inherits. ContractError or InputError where it cannot be read.
+
+    The parents of a published version are those that it was published with, all others are files beside the document, or
+    in the registry.
+    """
+    if name == STANDARD_INPUT or os.path.exists(name):  # noqa: PTH110 - a name may be no path at all
+        return _read(InputDocument(name).read(), name, stack, local=local)
+    published = PUBLISHED.fullmatch(name)
+    if published:
+        return _published(published["contract"], published["version"], stack, local=local)
+    revision, colon, path = name.partition(":")
+    if colon:
+        return _read(_at_revision(revision, path), path, stack, local=local)
+    raise InputError(
+        f"{shown(name)} is neither a file nor a version: write FILE, CONTRACT@VERSION, CONTRACT@latest or REVISION:PATH"
+    )
+
+
+def _read(text: bytes, name: str, stack: str, *, local: bool) -> ContractVersion:
+    parents = ParentPlaces.of(None, stack, local=local).parents(name, text)
+    return read_version(text, complete=Resolver(parents).complete)
+
+
+def _published(contract: str, version: str, stack: str, *, local: bool) -> ContractVersion:
+    with opened(stack, local=local) as there:
+        dependencies = there.dependencies()
+        found = chosen(snapshot_of(dependencies.registry, contract), contract, None if version == "latest" else version)
+        document = document_of(dependencies, found)
+    return read_version(document.text, published=True, complete=Resolver(document.parents).complete)
+
+
+def _at_revision(revision: str, path: str) -> bytes:
+    """A file in a commit, with the definitions of files beside it in the same commit; a symbolic link is not followed."""
+    if not REVISION.fullmatch(revision) or ".." in revision or not path or not path.isprintable():
+        raise InputError(
+            f"{shown(f'{revision}:{path}')} is not a file of a commit: write REVISION:PATH, e.g. HEAD~1:orders.yaml"
+        )
+    commit = _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}").decode().strip()
+    if not OBJECT.fullmatch(commit):
+        raise InputError(f"{shown(revision)} is not a commit of this repository")
+
+    def read(name: str) -> bytes:
+        problem = f"{shown(name)} is not a file of the commit {shown(revision)}"
+        return _git("cat-file", "blob", f"{commit}:{name}", problem=problem)
+
+    folder = path[: path.rfind("/") + 1]
+    return with_definitions(read(path), lambda name: read(folder + name))
+
+
+def _git(*arguments: str, problem: str = "") -> bytes:
+    """The beginning of the output of git, in this folder; nothing is fetched, and no configured program runs."""
+    environment = {**os.environ, "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"}
+    try:
+        with subprocess.Popen(  # noqa: S603 - a list of arguments, never a shell
+            ["git", "--no-replace-objects", *arguments],  # noqa: S607 - the git of the person
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=environment,
+        ) as git:
+            assert git.stdout is not None
+            output = git.stdout.read(MAX_BYTES)
+            git.stdout.close()
+            code = git.wait(SECONDS)
+    except FileNotFoundError:
+        raise InputError("git is missing: install it, or name two files") from None
+    if problem and code != 0 and len(output) < MAX_BYTES:
+        raise InputError(problem)
+    return output

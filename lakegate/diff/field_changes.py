@@ -1,0 +1,270 @@
+"""Fields added, removed, renamed, retyped."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from lakegate.contract.contract_model import Shape, shape_of
+from lakegate.contract.file_formats import Format
+from lakegate.diff.change_kinds import Change, paired, text_of
+from lakegate.rules.compile_plan import with_parts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+
+    from lakegate.contract.contract_model import Dataset, Field
+
+    Key = Callable[[Field], Hashable | None]
+
+# ---- Pairs the fields of two versions of a dataset, at every level; renamed and moved fields are recognised --------
+
+
+ITEMS = "[]"
+
+
+Typed = frozenset[str]
+"""The paths of the fields whose values have a grammar."""
+
+
+@dataclass(slots=True)
+class FieldPairs:
+    """The fields of two versions of a dataset."""
+
+    same: list[tuple[Field, Field]] = field(default_factory=list)
+    renamed: list[tuple[Field, Field]] = field(default_factory=list)
+    """Also in `same`."""
+    moved: list[tuple[Field, Field]] = field(default_factory=list)
+    """Also in `same`."""
+    removed: list[Field] = field(default_factory=list)
+    """Without the fields inside them."""
+    added: list[Field] = field(default_factory=list)
+
+    @property
+    def paths(self) -> Mapping[str, str]:
+        """The new path of each old one."""
+        return {old.name: new.name for old, new in self.same}
+
+
+def typed_fields(dataset: Dataset) -> Typed:
+    """The fields with a rule about the type of their values."""
+    return frozenset(name for rule in dataset.rules if rule.kind == "type" for name in rule.fields)
+
+
+def type_of(each: Field, typed: Typed) -> str:
+    """The type of a field's values in words of the model: `integer`, `record`, `date as text`."""
+    shape = shape_of(each)
+    if shape is not Shape.VALUE:
+        return str(shape.value)
+    return each.type.value if each.name in typed else f"{each.declared or 'anything'} as text"
+
+
+def pair_fields(old: Dataset, new: Dataset) -> FieldPairs:
+    """The fields of two datasets by name, then renamed and moved ones."""
+    pairing = _Pairing(typed_fields(old), typed_fields(new))
+    pairing.pair(old.fields, new.fields, "", "")
+    pairing.pair_moved()
+    return pairing.found
+
+
+@dataclass(slots=True)
+class _Pairing:
+    """Collects the pairs of all levels."""
+
+    old_typed: Typed
+    new_typed: Typed
+    found: FieldPairs = field(default_factory=FieldPairs)
+
+    def pair(self, old: tuple[Field, ...], new: tuple[Field, ...], old_parent: str, new_parent: str) -> None:
+        """Pair the fields of one level, and of all levels inside it."""
+        by_name, removed, added = paired(
+            [(each, each.name.removeprefix(old_parent)) for each in old],
+            [(each, each.name.removeprefix(new_parent)) for each in new],
+            lambda pair: pair[1],
+        )
+        for (before, _), (after, _) in by_name:
+            self._add(before, after)
+        left = ([each for each, _ in removed], [each for each, _ in added])
+        renamed, gone, come = self._renamed(old, new, *left)
+        for before, after in renamed:
+            self.found.renamed.append((before, after))
+            self._add(before, after)
+        self.found.removed += gone
+        self.found.added += come
+
+    def pair_moved(self) -> None:
+        """Pair fields that are inside other fields now, or were before: the only ones of their name and type."""
+        before, after = list(with_parts(self.found.removed)), list(with_parts(self.found.added))
+        while moved := self._moved(before, after):
+            old, new = moved
+            self.found.moved.append(moved)
+            self.found.removed = [each for each in self.found.removed if each is not old]
+            self.found.added = [each for each in self.found.added if each is not new]
+            self._add(old, new)
+            inside = {id(each) for each in with_parts(moved)}
+            before = [each for each in before if id(each) not in inside]
+            after = [each for each in after if id(each) not in inside]
+
+    def _add(self, before: Field, after: Field) -> None:
+        self.found.same.append((before, after))
+        self.pair(before.parts, after.parts, before.name, after.name)
+
+    def _renamed(
+        self, old: tuple[Field, ...], new: tuple[Field, ...], removed: list[Field], added: list[Field]
+    ) -> tuple[list[tuple[Field, Field]], list[Field], list[Field]]:
+        """A field is renamed if the type is the same, and the physical name, the description, or the place and description."""
+        places = {id(each): place for fields in (old, new) for place, each in enumerate(fields)}
+
+        def signature(each: Field) -> tuple[Hashable, ...]:
+            return self._kind(each), tuple(part.name.removeprefix(each.name) for part in each.parts)
+
+        def by_physical(each: Field) -> Hashable | None:
+            return each.physical and (signature(each), each.physical)
+
+        def by_description(each: Field) -> Hashable | None:
+            return each.description and (signature(each), each.description)
+
+        def by_place(each: Field) -> Hashable:
+            return signature(each), each.description, places[id(each)]
+
+        keys = [_unique(key, removed, added) for key in (by_physical, by_description, by_place)]
+        return paired(removed, added, *keys)
+
+    def _moved(self, before: list[Field], after: list[Field]) -> tuple[Field, Field] | None:
+        def key(each: Field) -> Hashable | None:
+            leaf = _leaf(each)
+            return None if leaf == ITEMS else (leaf, self._kind(each), tuple(map(_leaf, each.parts)))
+
+        pairs, _, _ = paired(before, after, _unique(key, before, after))
+        return min(pairs, key=lambda pair: (sum(each.name.count(".") for each in pair), *_names(pair)), default=None)
+
+    def _kind(self, each: Field) -> str:
+        return type_of(each, self.old_typed | self.new_typed)
+
+
+def _names(pair: tuple[Field, Field]) -> list[str]:
+    """The names in an order that does not depend on which version is the old one."""
+    return sorted(each.name for each in pair)
+
+
+def _leaf(each: Field) -> str:
+    """The last part of a path."""
+    return ITEMS if each.name.endswith(ITEMS) else each.name.rpartition(".")[2]
+
+
+def _unique(key: Key, *sides: Iterable[Field]) -> Key:
+    """The key, or None if it is not that of exactly one field on each side."""
+    counts = [Counter(map(key, side)) for side in sides]
+
+    def unique(each: Field) -> Hashable | None:
+        found = key(each)
+        return found if all(count[found] == 1 for count in counts) else None
+
+    return unique
+
+
+# ---- Compares the fields of two versions of a dataset: their existence, types and descriptions ---------------------
+
+
+DESCRIBED = (
+    ("description", "description", "description"),
+    ("physical", "physicalName", "physical-name"),
+)
+"""The texts of a field: in the model, in documents, and their kinds of change."""
+
+
+LEVELS = {"public": 1, "internal": 2, "confidential": 3, "restricted": 4, "secret": 5}
+"""The usual classifications, in order; no other has a place among them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A version of a dataset."""
+
+    dataset: Dataset
+    required: Collection[str]
+    """Those of its removed or added fields without which a file may be rejected."""
+
+    @property
+    def typed(self) -> Typed:
+        """The fields whose values have a grammar."""
+        return typed_fields(self.dataset)
+
+    def path(self, field: Field) -> str:
+        """The path of a field in changes."""
+        return f"{self.dataset.name}.{field.name}"
+
+    def existence(self, field: Field, end: str) -> str:
+        """The kind of an added or removed field."""
+        return f"{'required' if field.name in self.required else 'optional'}-field-{end}"
+
+
+def compare_fields(old: Side, new: Side, pairs: FieldPairs, *, is_one_format: bool) -> Iterator[Change]:
+    """The changes of the fields of a dataset, except their rules."""
+    old_typed, new_typed = old.typed, new.typed
+    for each in pairs.removed:
+        yield Change(old.path(each), old.existence(each, "removed"), type_of(each, old_typed), None)
+    for each in pairs.added:
+        yield Change(new.path(each), new.existence(each, "added"), None, type_of(each, new_typed))
+    for before, after in pairs.renamed:
+        yield Change(new.path(after), "field-renamed", before.name, after.name)
+    for before, after in pairs.moved:
+        yield Change(new.path(after), "field-moved", before.name, after.name)
+    for before, after in pairs.same:
+        words = (type_of(before, old_typed), type_of(after, new_typed))
+        yield from _changed(new.path(after), before, after, words, is_one_format=is_one_format)
+    yield from _orders(old.dataset, new.dataset, pairs)
+
+
+def _changed(path: str, old: Field, new: Field, types: tuple[str, str], *, is_one_format: bool) -> Iterator[Change]:
+    if types[0] != types[1]:
+        yield Change(path, "type-changed", *types)
+    elif is_one_format and old.declared != new.declared:
+        yield Change(path, "type-spelling", old.declared, new.declared)
+    for name, key, kind in DESCRIBED:
+        before, after = getattr(old, name), getattr(new, name)
+        if before != after:
+            yield Change(f"{path}.{key}", kind, before, after)
+    if old.classification != new.classification:
+        kind = _classified(old.classification, new.classification)
+        yield Change(f"{path}.classification", kind, old.classification, new.classification)
+    if bool(old.personal) != bool(new.personal):
+        kind = "personal-marked" if new.personal else "personal-unmarked"
+        yield Change(path, kind, text_of(bool(old.personal)), text_of(bool(new.personal)))
+    examples = tuple([example.written for example in each.examples] for each in (old, new))
+    if examples[0] != examples[1]:
+        yield Change(f"{path}.examples", "examples", *map(text_of, examples))
+
+
+def _classified(old: str | None, new: str | None) -> str:
+    """The kind of a changed classification: any is higher than none."""
+    before, after = (LEVELS.get((each or "").strip().casefold()) for each in (old, new))
+    if before is None or after is None:
+        return "classification-changed" if old and new else f"classification-{'raised' if new else 'lowered'}"
+    if before == after:
+        return "classification-changed"
+    return f"classification-{'raised' if after > before else 'lowered'}"
+
+
+def _orders(old: Dataset, new: Dataset, pairs: FieldPairs) -> Iterator[Change]:
+    """The changes of the order of fields; without a header the position of a column decides its field."""
+    paths = pairs.paths
+    levels = [(new.name, old.fields, new.fields)]
+    levels += [(f"{new.name}.{after.name}", before.parts, after.parts) for before, after in pairs.same]
+    for path, before, after in levels:
+        names = {each.name for each in after}
+        was = [paths[each.name] for each in before if paths.get(each.name) in names]
+        now = [each.name for each in after if each.name in was]
+        if was != now:
+            yield Change(path, "field-order", text_of(was), text_of(now))
+    if _has_no_header(old) or _has_no_header(new):
+        places = {paths.get(each.name): place for place, each in enumerate(old.fields, start=1)}
+        for place, each in enumerate(new.fields, start=1):
+            before_place = places.get(each.name, place)
+            if before_place != place:
+                yield Change(f"{new.name}.{each.name}", "field-position", str(before_place), str(place))
+
+
+def _has_no_header(dataset: Dataset) -> bool:
+    return dataset.storage.format is Format.CSV and not dataset.csv.header

@@ -1,0 +1,326 @@
+"""What a version says beside its rules: descriptions, servers, settings, all other keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lakegate.contract.contract_model import Severity
+from lakegate.contract.delivery_policy import Additional, Duplicates, Mode, OnReject, Treatment
+from lakegate.contract.documents.dcs import MAIN, TIMESTAMPS
+from lakegate.contract.documents.extension_settings import CSV, EXTENSION, POLICY, STORAGE
+from lakegate.contract.documents.odcs_fields import COLUMN, FORMATTED, OPTIONS, PERSONAL, RANGES, TYPES
+from lakegate.contract.documents.odcs_quality import SPELLINGS
+from lakegate.contract.documents.unknown_keys import DEPRECATION
+from lakegate.contract.semantic_versions import precedence
+from lakegate.diff.change_kinds import Change, text_of
+from lakegate.errors import ContractError
+from lakegate.lints.linter import examine, without_parents
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from decimal import Decimal
+    from typing import Any
+
+    from lakegate.contract.contract_model import Contract, Dataset
+    from lakegate.contract.documents.document_tree import Document, Plain
+    from lakegate.lints.linter import Complete
+
+    Part = Callable[[Plain, Mapping[str, Plain]], Plain]
+
+# ---- The keys of a document that describe data without being measured: everything that the other comparisons
+# leave out
+#
+# Each element of a document has keys that are read into the model, and compared there. The remainder is compared as
+# it is written,
+# so that no edit is overlooked. Between documents of different formats only keys that both have are compared.
+
+
+Element = str
+"""`root`, `dataset`, `field`, `rule` or `level`."""
+
+
+QUALITY = {
+    "id",
+    "name",
+    "metric",
+    "rule",
+    "type",
+    "arguments",
+    "query",
+    "engine",
+    "implementation",
+    "dimension",
+    "unit",
+}
+
+
+RULE = {
+    *("id", "name", "metric", "rule", "type", "arguments", "query", "engine", "implementation", "dimension", "unit"),
+    *("dialect", "severity", "validValues", "missingValues", *SPELLINGS),
+}
+
+
+READ: dict[tuple[str, Element], set[str]] = {
+    ("ODCS", "root"): {"apiVersion", "kind", "id", "version", "name", "status", "schema", "servers", DEPRECATION},
+    ("ODCS", "dataset"): {"name", "quality", "relationships", "physicalName"},
+    ("ODCS", "field"): {
+        *("name", "logicalType", "physicalName", "required", "unique", "primaryKey", "primaryKeyPosition", "quality"),
+        *("properties", "items", "map", "description", "classification", "examples"),
+    },
+    ("ODCS", "rule"): RULE,
+    ("ODCS", "level"): {"property", "value", "unit", "element"},
+    ("DCS", "root"): {"dataContractSpecification", "id", "models", "servicelevels", "quality", "servers", DEPRECATION},
+    ("DCS", "dataset"): {"fields", "quality", "primaryKey", "additionalFields"},
+    ("DCS", "field"): {
+        *("type", "required", "unique", "primaryKey", "primary", "references", "enum", "format", "pattern", "quality"),
+        *(
+            "minLength",
+            "maxLength",
+            "minimum",
+            "maximum",
+            "exclusiveMinimum",
+            "exclusiveMaximum",
+            "example",
+            "examples",
+        ),
+        *("pii", "classification", "description", "fields", "items", "keys", "values", "$ref"),
+    },
+    ("DCS", "rule"): RULE - {"severity"},
+    ("DCS", "level"): set(TIMESTAMPS),
+    ("DCM", "root"): {
+        *("specVersion", "kind", "id", "name", "version", "description", "ownerGroup", "dataset", "quality"),
+        *("serviceLevelAgreements", "servers", DEPRECATION),
+    },
+    ("DCM", "dataset"): {"name", "schema"},
+    ("DCM", "field"): {"name", "dataType", "description", "constraint", "children", "arrayDataType"},
+    ("DCM", "rule"): {
+        *("id", "name", "type", "dimension", "columns", "parameter", "severity", "technology", "call", "args")
+    },
+    ("DCM", "level"): set(),
+}
+"""The keys that are compared in the model, by format and element."""
+
+
+ALIASES = {"title": "businessName", "links": "authoritativeDefinitions"}
+"""Keys of DCS with the keys of ODCS."""
+
+
+def remainder(family: str, element: Element, plain: Plain) -> dict[str, Plain]:
+    """The keys of an element that no other comparison reads, with their values."""
+    if not isinstance(plain, dict):
+        return {}
+    rest: dict[str, Plain] = {}
+    for key, value in plain.items():
+        part = PARTS.get((family, element, key))
+        unread = value if part is None else part(value, plain)
+        if key not in READ[family, element] and (part is None or unread not in (None, [], {})):
+            rest[key] = unread
+    return rest
+
+
+def _without(*keys: str) -> Part:
+    """A mapping without keys that are read; any other value is read as a whole."""
+
+    def part(value: Plain, _owner: Mapping[str, Plain]) -> Plain:
+        return {key: each for key, each in value.items() if key not in keys} if isinstance(value, dict) else None
+
+    return part
+
+
+def _properties_without(*names: str) -> Part:
+    """Custom properties without those that are read."""
+
+    def part(value: Plain, _owner: Mapping[str, Plain]) -> Plain:
+        items = value if isinstance(value, list) else []
+        return [each for each in items if not (isinstance(each, dict) and each.get("property") in names)]
+
+    return part
+
+
+def _members(value: Plain, _owner: Mapping[str, Plain]) -> Plain:
+    """A team without its name; in ODCS 3.0 a list of members."""
+    return {key: each for key, each in value.items() if key != "name"} if isinstance(value, dict) else value
+
+
+def _levels(value: Plain, owner: Mapping[str, Plain]) -> Plain:
+    """Service levels belong to datasets: without any they are only text."""
+    return None if owner.get("schema") else value
+
+
+def _not_columns(value: Plain, _owner: Mapping[str, Plain]) -> Plain:
+    """Measures and dimensions, which are not delivered."""
+    items = value if isinstance(value, list) else []
+    return [each for each in items if isinstance(each, dict) and each.get("semanticType", COLUMN) != COLUMN]
+
+
+def _other_tags(value: Plain, _owner: Mapping[str, Plain]) -> Plain:
+    items = value if isinstance(value, list) else []
+    return [each for each in items if str(each).casefold() != PERSONAL]
+
+
+def _labels(value: Plain, _owner: Mapping[str, Plain]) -> Plain:
+    """What is written beside the values of an `enum`."""
+    items = value if isinstance(value, list) else []
+    labels: list[Plain] = [_without("value")(each, {}) for each in items]
+    return labels if any(labels) else None
+
+
+def _options(value: Plain, owner: Mapping[str, Plain]) -> Plain:
+    """The options that become no rule: time zones, and formats that decide the type or do not constrain the value."""
+    options = value if isinstance(value, dict) else {}
+    declared = TYPES.get(str(owner.get("logicalType")))
+    if declared is None:
+        return None
+    form = options.get("format")
+    is_rule = form in RANGES if declared.numeric else declared not in FORMATTED
+    read = {*OPTIONS, *(("format",) if is_rule else ())}
+    return {key: each for key, each in options.items() if key not in read}
+
+
+def _relationships(value: Plain, _owner: Mapping[str, Plain]) -> Plain:
+    items = value if isinstance(value, list) else []
+    rest: list[Plain] = [_without("from", "to")(each, {}) for each in items]
+    return rest if any(rest) else None
+
+
+def _description(value: Plain, owner: Mapping[str, Plain]) -> Plain:
+    """The description of a rule is its name, if it has none."""
+    return value if owner.get("name") else None
+
+
+def _level_value(name: str) -> Part:
+    """A key of a service level of DCS; the first of its value keys is read."""
+
+    def part(value: Plain, owner: Mapping[str, Plain]) -> Plain:
+        levels = (keys for keys in MAIN.values() if name in keys)
+        is_read = any(name == next(key for key in keys if key in owner) for keys in levels)
+        return None if is_read else value
+
+    return part
+
+
+PARTS: dict[tuple[str, Element, str], Part] = {
+    ("ODCS", "root", "description"): _without("purpose", "usage", "limitations"),
+    ("ODCS", "root", "team"): _members,
+    ("ODCS", "root", "customProperties"): _properties_without(EXTENSION),
+    ("ODCS", "root", "slaProperties"): _levels,
+    ("ODCS", "dataset", "customProperties"): _properties_without(EXTENSION),
+    ("ODCS", "dataset", "properties"): _not_columns,
+    ("ODCS", "field", "customProperties"): _properties_without(PERSONAL),
+    ("ODCS", "field", "tags"): _other_tags,
+    ("ODCS", "field", "enum"): _labels,
+    ("ODCS", "field", "logicalTypeOptions"): _options,
+    ("ODCS", "field", "relationships"): _relationships,
+    ("ODCS", "rule", "description"): _description,
+    ("DCS", "root", "info"): _without("title", "version", "status", "description", "owner"),
+    ("DCS", "root", "terms"): _without("usage", "limitations", "noticePeriod"),
+    ("DCS", "root", "config"): _without(EXTENSION),
+    ("DCS", "dataset", "config"): _without(EXTENSION),
+    ("DCS", "rule", "description"): _description,
+    **{("DCS", "level", key): _level_value(key) for keys in MAIN.values() for key in keys},
+    ("DCM", "root", "dataSharingAgreements"): _without("purpose", "intendedUsage", "limitations"),
+    ("DCM", "root", "specific"): _without(EXTENSION),
+}
+"""Keys of which a part is read, with the function of the other part."""
+
+
+# ---- Compares the `lakegate` extension of datasets: the policy for deliveries, the file format and the CSV
+# dialect
+
+
+STRICTNESS: dict[str, Callable[[Any], Decimal | int]] = {
+    "mode": lambda mode: mode is Mode.ENFORCE,
+    "onReject": lambda unit: unit is OnReject.FILE,
+    "maxRejectedShare": lambda share: -share,
+    "additionalFields": lambda treatment: treatment is Additional.FORBID,
+    "allowEmpty": lambda is_allowed: not is_allowed,
+    "lateEvents": lambda treatment: treatment is Treatment.REJECT,
+    "changedRows": lambda treatment: treatment is Treatment.REJECT,
+    "vanishedRows": lambda treatment: treatment is Treatment.REJECT,
+    "duplicates": lambda treatment: treatment is Duplicates.REFUSE,
+    "critical": lambda is_critical: is_critical,
+    "multiLine": lambda is_allowed: not is_allowed,
+}
+"""How strict the value of a key is; the larger, the less is accepted."""
+
+
+PUBLISHED = frozenset({"publishAs", "eventTime", "mergeStrategy"})
+"""The keys of the policy that change what consumers read."""
+
+
+UNBOUNDED = float("inf")
+
+
+def compare_settings(old: Dataset, new: Dataset) -> Iterator[Change]:
+    """The changes of the extension, with its defaults."""
+    sides = ((POLICY, old.policy, new.policy), (STORAGE, old.storage, new.storage), (CSV, old.csv, new.csv))
+    for table, before, after in sides:
+        for key, (name, _) in table.items():
+            was, now = (getattr(each, name) if name else None for each in (before, after))
+            if was != now:
+                stem = "csv." if table is CSV else ""
+                yield Change(f"{new.name}.lakegate.{stem}{key}", _kind(key, was, now), text_of(was), text_of(now))
+    if old.notice_days != new.notice_days:
+        kind = "notice-shortened" if new.notice_days < old.notice_days else "notice-lengthened"
+        yield Change(f"{new.name}.lakegate.noticePeriod", kind, str(old.notice_days), str(new.notice_days))
+    critical = _critical(old), _critical(new)
+    if len({*critical, None}) == len((True, False, None)):
+        yield Change(f"{new.name}.lakegate.critical", _kind("critical", *critical), *map(text_of, critical))
+
+
+def _critical(dataset: Dataset) -> bool | None:
+    """Whether a value that is not of its type rejects; None if the types of no field are checked."""
+    severities = {rule.severity for rule in dataset.rules if rule.kind == "type"}
+    return Severity.FAIL in severities if severities else None
+
+
+def _kind(key: str, was: Any, now: Any) -> str:  # noqa: ANN401 - the values of any key
+    if key in STRICTNESS:
+        before, after = STRICTNESS[key](was), STRICTNESS[key](now)
+        if before == after:
+            return "policy-changed"
+        return "policy-stricter" if after > before else "policy-looser"
+    if key == "maxBytes":
+        return "limit-lowered" if (now or UNBOUNDED) < (was or UNBOUNDED) else "limit-raised"
+    if key == "quarantineDays":
+        return "quarantine-shortened" if (now or UNBOUNDED) < (was or UNBOUNDED) else "quarantine-lengthened"
+    if key == "snapshotTime":
+        return "snapshot-time"
+    return "policy-changed" if key in POLICY and key not in PUBLISHED else "file-format"
+
+
+# ---- A version of a contract as it is compared: the model, and the document that it was read from ------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ContractVersion:
+    """A contract with its document."""
+
+    contract: Contract
+    document: Document
+
+    @property
+    def family(self) -> str:
+        """The format without its version: `ODCS`, `DCS` or `DCM`."""
+        return self.contract.format.partition(" ")[0]
+
+    def rest(self, element: str, path: str) -> dict[str, Plain]:
+        """The keys at an address that no comparison of the model reads."""
+        node = self.document.at(path).node
+        return {} if node is None else remainder(self.family, element, node.plain())
+
+
+def read_version(text: bytes, *, published: bool = False, complete: Complete = without_parents) -> ContractVersion:
+    """The version in a document; ContractError with every error at once, InputError if its number is not semantic.
+
+    A published document is read as far as possible: it may have been valid under the checks of an older Lakegate.
+    `complete` adds what the contract inherits.
+    """
+    examined = examine(text, complete=complete)
+    if examined.contract is None or (examined.errors and not published):
+        raise ContractError(examined.errors)
+    precedence(examined.contract.version)
+    assert examined.document is not None
+    return ContractVersion(examined.contract.with_own_common, examined.document)

@@ -1,0 +1,281 @@
+"""Rules matched, and compared by their checks."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from lakegate.contract.file_formats import Format, Storage
+from lakegate.contract.service_levels import KIND as SERVICE_LEVEL
+from lakegate.diff.change_kinds import Change, meaning, paired, text_of
+from lakegate.diff.rule_strictness import Order, is_same_measure, measure, rejecting, rejection, warning
+from lakegate.plan.check_numbers import demands
+from lakegate.plan.metrics import Metric
+from lakegate.plan.predicates import Not, Within
+from lakegate.rules.compile_plan import checks_by_rule, with_parts
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Hashable, Iterable, Iterator
+
+    from lakegate.contract.contract_model import Contract, Dataset, Field, Rule
+    from lakegate.diff.change_kinds import Pairs
+    from lakegate.plan.check import Check
+    from lakegate.plan.predicates import Predicate
+
+# ---- One requirement of the data of a dataset: a check of a rule, with its path in changes -------------------------
+
+
+PRIMARY_KEY, TEXT = "primaryKey", "text"
+
+
+FAMILIES = {PRIMARY_KEY: "key", "foreignKey": "relationship"}
+"""The kinds of rules with kinds of change of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One check of a rule of a dataset."""
+
+    dataset: str
+    rule: Rule
+    check: Check
+
+    @property
+    def own_id(self) -> str | None:
+        """The id that the document gives the rule; None if the reader generated it."""
+        is_generated = re.fullmatch(rf".*:{re.escape(self.rule.kind)}:[0-9]+", self.rule.id, re.DOTALL)
+        return None if is_generated else self.rule.id
+
+    @property
+    def suffix(self) -> str:
+        """What distinguishes the check from others of its rule."""
+        return self.check.id.removeprefix(self.rule.id)
+
+    @property
+    def path(self) -> str:
+        """Its path in changes: `orders.country#minimum`, `orders#enough_rows`."""
+        fields = "+".join(self.check.fields)
+        return f"{self.dataset}.{fields}#{self._name}" if fields else f"{self.dataset}#{self._name}"
+
+    @property
+    def rule_path(self) -> str:
+        """The path of changes that concern the whole rule."""
+        return f"{self.dataset}#{self.own_id}" if self.own_id else self.path
+
+    @property
+    def _name(self) -> str:
+        return self.own_id or self.rule.kind
+
+    @property
+    def is_quality(self) -> bool:
+        """Whether the document has the rule in a list of its own, with keys of its own."""
+        return re.search(r"\.quality\[[0-9]+\]$", self.rule.origin.path) is not None
+
+    @property
+    def words(self) -> str:
+        """The requirement in words, e.g. `at least 5 rows, else warn`."""
+        scheduled = ", by schedule" if self.is_scheduled else ""
+        return f"{self.check.wanted}{'' if rejecting(self.check) else ', else warn'}{scheduled}"
+
+    @property
+    def is_scheduled(self) -> bool:
+        """Whether it is measured over accepted data, and with no delivery."""
+        return bool(self.rule.schedule)
+
+    @property
+    def family(self) -> str:
+        """The first part of its kinds of change."""
+        return "rule" if self.is_presence else FAMILIES.get(self.rule.kind, "rule")
+
+    @property
+    def is_presence(self) -> bool:
+        """Whether it is the `required` of a field, or of a part of the primary key."""
+        return self.rule.kind in {"required", PRIMARY_KEY} and self.check.metric is Metric.FAILING_ROWS
+
+    @property
+    def content(self) -> Hashable:
+        """What the document declares, of a rule that is not measured."""
+        note = self.rule.name if self.rule.kind == TEXT else None
+        return meaning(
+            (note, self.rule.kind, self.check.fields, self.rule.arguments, self.rule.comparison, self.rule.tolerance)
+        )
+
+
+# ---- Compares the rules of two versions of a dataset: matched by id and by what they measure, compared by their
+# checks
+
+
+OF_TYPES = ("type", "nested")
+"""Kinds of rules that follow from the types of fields."""
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """The requirements of two versions."""
+
+    pairs: Pairs[Requirement]
+    removed: list[Requirement]
+    added: list[Requirement]
+
+
+def requirements(contract: Contract, dataset: Dataset) -> list[Requirement]:
+    """All requirements of the data of a dataset, also of nested fields that its file format does not measure."""
+    readable = replace(dataset, storage=Storage(Format.JSONL))
+    others = (each for each in contract.datasets if each.name != dataset.name)
+    return [
+        Requirement(dataset.name, rule, check)
+        for rule, checks in checks_by_rule(replace(contract, datasets=(readable, *others)), readable)
+        for check in checks
+        if (rule.kind not in OF_TYPES or rule.arguments) and rule.kind != SERVICE_LEVEL
+    ]
+
+
+def demanded_fields(found: list[Requirement], fields: Iterable[Field]) -> frozenset[str]:
+    """Those of the fields without which a file may be rejected, as the judgement of such a file decides it."""
+    names = {each.name: frozenset(part.name for part in with_parts((each,))) for each in fields}
+    return frozenset(name for name, absent in names.items() if any(demands(each.check, absent) for each in found))
+
+
+def match(old: list[Requirement], new: list[Requirement], removed: Collection[str], added: Collection[str]) -> Matched:
+    """Pair requirements by id, then by what they measure; those of removed and added fields alone are left out."""
+    return Matched(
+        *paired(
+            [each for each in old if not _is_only_of(each, removed)],
+            [each for each in new if not _is_only_of(each, added)],
+            lambda each: each.own_id and (each.own_id, each.suffix, measured(each)),
+            lambda each: (_essence(each), each.rule.kind),
+            _essence,
+            measured,
+            lambda each: None if each.rule.kind == TEXT else (each.rule.kind, each.check.fields, each.check.metric),
+            lambda each: each.own_id and (each.own_id, each.suffix),
+            lambda each: each.own_id,
+            lambda each: PRIMARY_KEY if each.family == "key" else None,
+        )
+    )
+
+
+def compare_requirements(matched: Matched, old: list[Requirement], new: list[Requirement]) -> Iterator[Change]:
+    """The changes of requirements; `old` and `new` are all of each version."""
+    for was, now in matched.pairs:
+        yield from _changed(was, now)
+    for each in matched.removed:
+        yield from _alone(each, new, is_added=False)
+    for each in matched.added:
+        yield from _alone(each, old, is_added=True)
+
+
+def _is_only_of(each: Requirement, fields: Collection[str]) -> bool:
+    return bool(each.check.fields) and all(name in fields for name in each.check.fields)
+
+
+def _essence(each: Requirement) -> Hashable:
+    """The whole check, without its names; of a rule that is not measured, what is declared."""
+    if each.check.skip is not None:
+        return each.content
+    return measure(each.check), each.check.accept, each.check.tolerate, each.check.worst
+
+
+def measured(each: Requirement) -> Hashable | None:
+    """What the check measures, and the shape of its condition; None if it is not measured."""
+    if each.check.skip is not None:
+        return None
+    return measure(each.check), _shape(each.check.accept.predicate)
+
+
+def _shape(predicate: Predicate | None) -> Hashable:
+    match predicate:
+        case Not(inner):
+            return ("not", _shape(inner))
+        case Within():
+            return ("within", predicate.low is None, predicate.high is None)
+        case _:
+            return type(predicate).__name__
+
+
+def _changed(was: Requirement, now: Requirement) -> Iterator[Change]:
+    kind = _kind(was, now)
+    if kind is not None:
+        same_words = was.words == now.words
+        sides = (text_of(each.rule.arguments) if same_words else each.words for each in (was, now))
+        yield Change(now.path, kind, *sides)
+    elif was.rule.kind == now.rule.kind and _declared(was.rule) != _declared(now.rule):
+        yield Change(now.rule_path, "rule-described", text_of(was.rule.arguments), text_of(now.rule.arguments))
+    if was.rule.kind == now.rule.kind and was.own_id != now.own_id:
+        yield Change(now.rule_path, "rule-id", was.own_id, now.own_id)
+    for name in ("name", "dimension"):
+        before, after = getattr(was.rule, name), getattr(now.rule, name)
+        if before != after:
+            yield Change(f"{now.rule_path}.{name}", "rule-described", before, after)
+
+
+def _declared(rule: Rule) -> Hashable:
+    """The arguments of a rule; the order of a list of values does not count."""
+    lists = {key: frozenset(map(meaning, each)) for key, each in rule.arguments.items() if isinstance(each, tuple)}
+    return frozenset({key: lists.get(key, meaning(each)) for key, each in rule.arguments.items()}.items())
+
+
+def _kind(was: Requirement, now: Requirement) -> str | None:
+    """The kind of change of a requirement; None if it accepts the same."""
+    if TEXT in {was.rule.kind, now.rule.kind}:
+        return None if was.rule.kind == now.rule.kind else "rule-changed"
+    rejects, warns = _orders(was, now)
+    if rejects is Order.SAME:
+        return {Order.SAME: None, **_kinds_by_order("warning")}[warns]
+    if was.family != now.family or was.family != "rule":
+        return f"{now.family}-changed" if was.family == now.family else "rule-changed"
+    if None in {rejecting(was.check), rejecting(now.check)} and warns is Order.SAME:
+        return "severity-raised" if rejects is Order.STRICTER else "severity-lowered"
+    return _kinds_by_order("rule")[rejects]
+
+
+def _kinds_by_order(family: str) -> dict[Order, str]:
+    ends = {Order.STRICTER: "stricter", Order.LOOSER: "looser", Order.OTHER: "changed"}
+    return {order: f"{family}-{end}" for order, end in ends.items()}
+
+
+def _orders(was: Requirement, now: Requirement) -> tuple[Order, Order]:
+    """The order of what is rejected, and of what is warned about."""
+    if was.is_scheduled is not now.is_scheduled:
+        return Order.OTHER, Order.OTHER
+    old, new = was.check, now.check
+    if is_same_measure(old, new):
+        return rejection(old, new), warning(old, new)
+    was_warning, is_warning = rejecting(old) is None, rejecting(new) is None
+    content = Order.SAME if _essence(was) == _essence(now) else Order.OTHER
+    if was_warning == is_warning:
+        return Order.SAME if was_warning else content, content
+    if content is Order.OTHER:
+        return content, content
+    return Order.STRICTER if was_warning else Order.LOOSER, content
+
+
+def _alone(each: Requirement, others: list[Requirement], *, is_added: bool) -> Iterator[Change]:
+    """The change of a requirement that the other version does not have."""
+    before, after = (None, each.words) if is_added else (each.words, None)
+    is_repeated = each.check.skip is None and any(_covers(other, each) for other in others)
+    if not (is_repeated and each.is_presence and each.rule.kind == PRIMARY_KEY):
+        yield Change(each.path, _alone_kind(each, is_added=is_added, is_repeated=is_repeated), before, after)
+
+
+def _alone_kind(each: Requirement, *, is_added: bool, is_repeated: bool) -> str:
+    end = "added" if is_added else "removed"
+    if each.rule.kind == TEXT:
+        return f"note-{end}"
+    if rejecting(each.check) is None:
+        return f"warning-{end}"
+    if is_repeated:
+        return "rule-repeated" if is_added else "rule-not-repeated"
+    if each.is_presence:
+        return "field-required" if is_added else "field-optional"
+    return f"{each.family}-{end}"
+
+
+def _covers(other: Requirement, each: Requirement) -> bool:
+    """Whether another requirement rejects whatever this one rejects."""
+    if other.is_scheduled is not each.is_scheduled:
+        return False
+    return is_same_measure(each.check, other.check) and rejection(each.check, other.check) in {
+        Order.SAME,
+        Order.STRICTER,
+    }

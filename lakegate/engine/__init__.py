@@ -1,0 +1,1 @@
+"""Native engine: bytes to measurements, by Arrow and DuckDB."""

@@ -1,0 +1,244 @@
+"""One attempt: the steps from a request to its result, over a backend that evaluates the shares and computes metrics.
+
+1. Open the delivery: a file that is not as declared ends the attempt (`unreadable`).
+2. Evaluate its shares; every byte (of a table, every row) is accounted for.
+3. Measure each check from the partial results of the shares.
+4. Count the rejected records; read the few shares that contain samples of failed checks again, and mask their values.
+5. Write the accepted and the rejected records separately, if the contract rejects single rows.
+6. Run the contract's own queries, each separately, and after the others, so that none of them delays other checks.
+7. If the request wants slices, and the delivery is accepted, read it once more and write its accepted rows as slices.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from lakegate.admission.file_signatures import UnreadableError
+from lakegate.contract.delivery_policy import OnReject
+from lakegate.engine.evaluate.predicate_sql import program
+from lakegate.engine.masked_samples import Samples, columns_of_records, lines_before, malformed_records
+from lakegate.engine.measure.metric_values import event_time
+from lakegate.engine.measure.share_evaluation import Evaluation, LevelCounts, Partial
+from lakegate.engine.read.open_delivery import account_for, open_source
+from lakegate.engine.rejected_rows import Rejected
+from lakegate.plan.result import Result
+from lakegate.verdict.check_status import Status
+from lakegate.verdict.measured_values import concealed, shows_values
+from lakegate.verdict.verdict import ACCEPTING, judge, row_rules
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    import duckdb
+    import pyarrow as pa
+
+    from lakegate.engine.evaluate.predicate_sql import Program
+    from lakegate.engine.read.data_source import Level, Source, Store
+    from lakegate.features.odf.slices.merge_strategies import MergedDelivery
+    from lakegate.features.odf.slices.slice_writer import AcceptedSlices
+    from lakegate.plan.check import Check, Keys
+    from lakegate.plan.plan import Plan
+    from lakegate.plan.request import Request
+    from lakegate.plan.result import Measurement, Shares
+    from lakegate.plan.slice_order import Merged, SliceOrder, WrittenSlice
+    from lakegate.verdict.measured_values import Answer
+
+SAMPLES = 20
+"""The most failing records of each check that are shown."""
+
+
+class Backend(Protocol):
+    """Evaluates shares and computes metrics: in this process, or by Spark."""
+
+    def begin(self) -> dict[str, str]:
+        """Start the engine; returns names and versions."""
+        ...
+
+    def database(self) -> duckdb.DuckDBPyConnection:
+        """A database of this process, for samples."""
+        ...
+
+    def evaluate(self, evaluation: Evaluation) -> list[Partial]:
+        """The partial results of all shares, in order. UnreadableError if an object is damaged."""
+        ...
+
+    def measure(
+        self, programs: Mapping[Level, Program], counts: Mapping[Level, LevelCounts], partials: list[Partial]
+    ) -> Iterable[Measurement]:
+        """The measurement of each check."""
+        ...
+
+    def sharing(self, own: Program, keys: Keys, limit: int | None) -> pa.Table:
+        """See `lakegate.engine.measure.duckdb_tables.Sharing`."""
+        ...
+
+    def split(self, source: Source, rejected: Rejected) -> Shares | None:
+        """Write accepted and rejected records separately; None if nothing is written."""
+        ...
+
+    def answer_queries(self, checks: tuple[Check, ...], rows: int) -> Iterable[Answer]:
+        """The answers of queries, in order, with the ids of at most `rows` rows that break a check."""
+        ...
+
+    def slices(self, accepted: AcceptedSlices) -> tuple[WrittenSlice, ...]:
+        """Write the accepted rows as slices below the folder of the attempt."""
+        ...
+
+    def merge(self, delivery: MergedDelivery) -> tuple[tuple[WrittenSlice, ...], Merged]:
+        """Write the rows that are new to the line, or how it differs, and its state; in this process."""
+        ...
+
+
+@dataclass(slots=True)
+class Stopwatch:
+    """Seconds spent in each step; `watch` is called with its name when it begins."""
+
+    watch: Callable[[str], None]
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """Time one step."""
+        self.watch(name)
+        began = time.perf_counter()
+        yield
+        self.seconds[name] = round(time.perf_counter() - began, 3)
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A request, its plan, and the backend that measures it."""
+
+    request: Request
+    plan: Plan
+    store: Store
+    backend: Backend
+    samples: int = SAMPLES
+
+    def result(self, watch: Callable[[str], None] = lambda _: None) -> Result:
+        """The result, without its cost. InputError if the delivery's bytes are not the pinned ones."""
+        request, stopwatch = self.request, Stopwatch(watch)
+        with stopwatch.step("start"):
+            engines = self.backend.begin()
+        answer = Result(request.workload, request.attempt, self.plan.digest, request.source_version, rows=0)
+        try:
+            found = self._measured(answer, stopwatch)
+        except UnreadableError as error:
+            found = replace(answer, unreadable=error.finding)
+        return replace(found, engines=engines, timings=dict(stopwatch.seconds))
+
+    def _measured(self, answer: Result, stopwatch: Stopwatch) -> Result:
+        from lakegate.features.odf.slices.slice_writer import AcceptedSlices  # noqa: PLC0415 - a feature
+
+        plan, request, backend = self.plan, self.request, self.backend
+        with stopwatch.step("open"):
+            source = open_source(plan, request.parts, self.store)
+            absent = set(source.columns.absent)
+            checks = tuple(check for check in plan.checks if check.needs_rows and not absent & check.reads)
+            programs = _programs(plan, checks)
+        with stopwatch.step("read"):
+            partials = backend.evaluate(Evaluation(plan, source, programs, self.samples))
+            _account_for(source, partials)
+            columns = columns_of_records(plan, source, partials) if plan.storage.format.is_json else source.columns
+            checks = tuple(check for check in checks if not set(columns.absent) & check.reads)
+            queries = tuple(check for check in checks if check.metric.is_query)
+        with stopwatch.step("measure"):
+            counts = {level: _added(partials, level) for level in programs}
+            wanted = {check.id for check in checks}
+            measurements = {
+                each.check: each for each in backend.measure(programs, counts, partials) if each.check in wanted
+            }
+            judged, malformed = counts[()].rows, malformed_records(source, partials, self.samples)
+            answer = replace(
+                answer,
+                rows=judged + sum(each.rows for each, _, _ in malformed),
+                columns=columns,
+                is_marked=source.is_marked,
+                malformed=tuple(each for each, _, _ in malformed),
+                measurements=tuple(measurements.values()),
+                event_time=event_time(programs[()], counts[()]) if judged else None,
+            )
+        with stopwatch.step("explain"):
+            rejected = Rejected.of(row_rules(plan, answer), programs, partials, backend.sharing)
+            answer = replace(answer, rejected_rows=answer.rows - judged + rejected.count())
+            explain = Samples(
+                plan,
+                programs,
+                partials,
+                source,
+                backend.database(),
+                backend.sharing,
+                self.samples,
+                lines_before(source, partials),
+            )
+            answer = replace(answer, malformed=explain.with_first_records(malformed))
+            measurements = {
+                each.check: each for each in explain.with_evidence(measurements.values(), _bad(plan, answer, programs))
+            }
+        if plan.policy.on_reject is OnReject.ROWS and answer.rejected_rows:
+            with stopwatch.step("split"):
+                answer = replace(answer, shares=backend.split(source, rejected))
+        if queries:
+            with stopwatch.step("ask"):
+                answers = list(backend.answer_queries(queries, self.samples if plan.policy.samples else 0))
+                measurements |= {each.check: each for each in explain.with_rows(queries, answers)}
+        found = [(check, measurements[check.id]) for check in checks]
+        kept = (concealed(check, each) if shows_values(plan, check) else each for check, each in found)
+        answer = replace(answer, measurements=tuple(kept))
+        if request.slices is not None and judge(plan, answer).verdict in ACCEPTING:
+            with stopwatch.step("slice"):
+                accepted = AcceptedSlices.of(plan, request, source, rejected)
+                answer = replace(answer, watermark=request.slices.watermark, **self._written(request.slices, accepted))
+        return answer
+
+    def _written(self, order: SliceOrder, accepted: AcceptedSlices) -> dict[str, Any]:
+        """Slices, and what became of rows that are merged: as the fields of a result."""
+        from lakegate.features.odf.slices.merge_strategies import (  # noqa: PLC0415 - a feature
+            MergedDelivery,
+            SnapshotDelivery,
+        )
+
+        if order.merge is None:
+            return {"slices": self.backend.slices(accepted)}
+        kind = MergedDelivery if order.merge.snapshot is None else SnapshotDelivery
+        merging = kind(accepted, order.merge, accepted.begin, f"{self.request.output_uri}/slices")
+        slices, merged = self.backend.merge(merging)
+        return {"slices": slices, "merge": merged}
+
+
+def _bad(plan: Plan, answer: Result, programs: Mapping[Level, Program]) -> tuple[Check, ...]:
+    """The checks of which failing records are shown."""
+    outcomes = judge(plan, answer).outcomes if plan.policy.samples else ()
+    measured = {each.check for each in answer.measurements}
+    bad = {each.id for each in outcomes if each.id in measured and each.status in {Status.FAIL, Status.WARN}}
+    return tuple(check for own in programs.values() for check in own.checks if check.id in bad)
+
+
+def _programs(plan: Plan, checks: tuple[Check, ...]) -> dict[Level, Program]:
+    """The program of each level, that of records (without a level) first, even where it has no checks."""
+    relations = [each for check in checks if check.query for each in check.query.relations if each.delivered]
+    read = {column.field for relation in relations for column in relation.columns} if relations else None
+    levels: dict[Level, list[Check]] = {(): []}
+    for check in checks:
+        if not check.metric.is_query:
+            level = plan.field(check.fields[0]).level if check.of_elements else ()
+            levels.setdefault(level, []).append(check)
+    return {level: program(plan, level, tuple(own), None if level else read) for level, own in levels.items()}
+
+
+def _account_for(source: Source, partials: list[Partial]) -> None:
+    """UnreadableError where a table has other rows than it counts, InputError if not every byte of a text was read."""
+    read = [0] * len(source.sizes)
+    for partial in partials:
+        read[source.shares[partial.number].part] += partial.size
+    account_for(source, read)
+
+
+def _added(partials: list[Partial], level: Level) -> LevelCounts:
+    total = LevelCounts()
+    for partial in partials:
+        total.add(partial.levels.get(level, LevelCounts()))
+    return total

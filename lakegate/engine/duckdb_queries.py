@@ -1,0 +1,261 @@
+"""SQL rules in DuckDB, each alone, under a time limit."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import TYPE_CHECKING, Protocol
+
+import duckdb
+
+from lakegate.admission.file_signatures import UnreadableError
+from lakegate.engine.duckdb_guard import bound_spill, lock, unsafe
+from lakegate.engine.evaluate.typed_values import value_name
+from lakegate.engine.read.open_delivery import open_source
+from lakegate.errors import InputError
+from lakegate.plan.check import ID
+from lakegate.plan.metrics import Metric
+from lakegate.plan.plan import Plan
+from lakegate.plan.request import StagedPart
+from lakegate.plan.result import Measurement
+from lakegate.sql.duckdb_sql import TYPES, UnreadError, to_duckdb
+from lakegate.verdict.measured_values import (
+    FAILED,
+    REFUSED,
+    SEVERAL_ROWS,
+    TOO_LARGE,
+    TOO_SLOW,
+    UNREAD,
+    Answer,
+    lacking,
+    lines_compared,
+    lists_rows,
+    measured,
+    seconds_each,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lakegate.engine.read.data_source import Source, Store
+    from lakegate.plan.check import Check, Query, QueryColumn, QueryRelation
+    from lakegate.plan.request import AcceptedPart, Reference
+
+# ---- The accepted data that queries refer to: exactly the objects that the request lists, each read by the plan
+# that accepted it
+
+
+def accepted_sources(reference: Reference, store: Store) -> Iterator[tuple[Plan, Source]]:
+    """The accepted objects of a line as sources, one for each plan. InputError where an object or plan is not as requested."""
+    for (uri, digest), parts in groupby(sorted(reference.parts, key=_plan_of), key=_plan_of):
+        plan = Plan.from_bytes(store.part(uri, 0, store.size(uri)))
+        if plan.digest != digest:
+            raise InputError("the plan of accepted data is not the one the request names")
+        plan = plan.current
+        yield plan, open_source(plan, tuple(StagedPart(each.uri, each.size) for each in parts), store)
+
+
+def _plan_of(part: AcceptedPart) -> tuple[str, str]:
+    return part.plan_uri, part.plan_digest
+
+
+# ---- Answers the queries of a plan, each separately, in a locked-down DuckDB, outside of the shared scan and
+# under a time limit
+#
+# 1. The accepted data that queries refer to is loaded; then the connection is locked (`lakegate.engine.duckdb_guard`).
+# 2. Every relation of a query becomes a view of typed columns: `r0`, `r1`, … with columns `c0`, `c1`, …. A value that
+# is not of its
+#    type is null there.
+# 3. The query is translated into DuckDB's SQL (`lakegate.sql.duckdb_sql`), and `lakegate.engine.duckdb_guard`
+# inspects the
+#    tree that DuckDB parses from it.
+# 4. It is executed, and interrupted when its time is over. Any failure is an error of that check, with a message
+# without values.
+
+
+class Accepted(Protocol):
+    """Loads the accepted rows of a line into a table of the connection, and returns its name.
+
+    Its columns are `c0`, `c1`, … of these types, in order; NULL in data that is older than the field, and for values that are not
+    of their type. InputError, UnreadableError or OSError if the data is not what the request lists.
+    """
+
+    def __call__(self, line: str, columns: tuple[QueryColumn, ...]) -> str:
+        """Load them."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class QueryTables:
+    """The data that queries read."""
+
+    plan: Plan
+    now: str
+    """The judging time."""
+    delivered: str
+    """Table of the judged records of the delivery, malformed ones left out: typed values as `v<alias>`."""
+    accepted: Accepted
+    references: tuple[Reference, ...] = ()
+    """The accepted data that the request lists."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Session:
+    connection: duckdb.DuckDBPyConnection
+    tables: QueryTables
+    seconds: float
+    rows: int
+    loaded: dict[tuple[str, tuple[QueryColumn, ...]], str | None] = field(default_factory=dict)
+    """Tables of accepted data; None if it could not be read."""
+
+
+def answer_queries(
+    connection: duckdb.DuckDBPyConnection,
+    checks: tuple[Check, ...],
+    tables: QueryTables,
+    limit: float | None = None,
+    rows: int = 0,
+) -> tuple[Answer, ...]:
+    """The answers of these checks' queries, in order, with the ids of the first `rows` rows that break a check.
+
+    `limit`: seconds that each may take.
+
+    The connection is locked down from then on, with the whole of its database.
+    """
+    session = _Session(connection, tables, limit if limit is not None else seconds_each(len(checks)), rows)
+    for check in checks:
+        _load(session, _query(check))
+    bound_spill(connection)
+    lock(connection)
+    return tuple(_answer_check(session, check) for check in checks)
+
+
+def _query(check: Check) -> Query:
+    assert check.query is not None
+    return check.query
+
+
+def _load(session: _Session, query: Query) -> None:
+    """Load the accepted data that a query refers to, once."""
+    references = session.tables.references
+    if lacking(references, lines_compared(query)) is not None:
+        return
+    for each in query.relations:
+        if (
+            each.line is None
+            or lacking(references, [each.line]) is not None
+            or (each.line, each.columns) in session.loaded
+        ):
+            continue
+        try:
+            session.loaded[each.line, each.columns] = session.tables.accepted(each.line, each.columns)
+        except (InputError, UnreadableError, OSError):
+            session.loaded[each.line, each.columns] = None
+
+
+def _answer_check(session: _Session, check: Check) -> Answer:
+    query = _query(check)
+    missing = lacking(session.tables.references, lines_compared(query))
+    if missing is not None:
+        return Answer(Measurement(check.id, skip=missing))
+    if any(each.line and session.loaded.get((each.line, each.columns), "") is None for each in query.relations):
+        return Answer(Measurement(check.id, error=UNREAD))
+    views = [f"r{number}" for number in range(len(query.relations))]
+    with _within(session.connection, session.seconds) as is_over:
+        try:
+            for view, relation in zip(views, query.relations, strict=True):
+                session.connection.execute(f"CREATE OR REPLACE TEMP VIEW {view} AS {_relation(session, relation)}")
+            found = _answer(session, check, query, set(views))
+            return Answer(found, _ids(session, check) if lists_rows(check, found.accept, session.rows) else ())
+        except UnreadError:
+            return Answer(Measurement(check.id, error=REFUSED))
+        except duckdb.OutOfMemoryException:
+            return Answer(Measurement(check.id, error=TOO_LARGE))
+        except duckdb.Error:
+            # DuckDB's message may contain values of the data: it is not repeated.
+            return Answer(Measurement(check.id, error=TOO_SLOW if is_over.is_set() else FAILED))
+
+
+def _answer(session: _Session, check: Check, query: Query, views: set[str]) -> Measurement:
+    rows = _fetched(session, query, views, "LIMIT 2")
+    if rows is None:
+        return Measurement(check.id, error=REFUSED)
+    if len(rows) > 1:
+        return Measurement(check.id, error=SEVERAL_ROWS)
+    return Measurement(check.id, accept=measured(check, rows[0] if rows else None))
+
+
+def _fetched(session: _Session, query: Query, views: set[str], most: str) -> list[tuple[object, ...]] | None:
+    """The rows that a query returns; None if the guard refuses it."""
+    translated = to_duckdb(query)
+    if unsafe(session.connection, translated.text, views) is not None:
+        return None
+    values = {f"t{number}": text for number, text in enumerate(query.texts)} | {"now": session.tables.now}
+    limited = f"SELECT * FROM ({translated.text}) {most}"  # noqa: S608 - generated, and inspected by the guard
+    return session.connection.execute(limited, {name: values[name] for name in translated.bound}).fetchall()
+
+
+def _ids(session: _Session, check: Check) -> tuple[int, ...]:
+    """The first rows that break a check; empty if the engine can count but not list them."""
+    query = _query(check)
+    try:
+        if check.metric is Metric.UNMATCHED_ROWS:
+            found = session.connection.execute(_unmatched(session, query.relations[0])).fetchall()
+        else:
+            assert query.of_rows is not None
+            relation = _relation(session, query.of_rows.relations[0])
+            session.connection.execute(f"CREATE OR REPLACE TEMP VIEW r0 AS {relation}")
+            found = _fetched(session, query.of_rows, {"r0"}, f"ORDER BY 1 LIMIT {session.rows}") or []
+    except duckdb.Error:
+        return ()
+    return tuple(int(str(row[0])) for row in found)
+
+
+def _unmatched(session: _Session, own: QueryRelation) -> str:
+    """The rows with a whole key that none of the accepted ones (the view `r1`) equals."""
+    keys = [value_name(session.tables.plan.field(column.field).alias) for column in own.columns]
+    whole = " AND ".join(f"d.{key} IS NOT NULL" for key in keys)
+    equal = " AND ".join(f"r1.c{at} = d.{key}" for at, key in enumerate(keys))
+    found = f"SELECT 1 FROM r1 WHERE {equal}"  # noqa: S608 - generated names
+    listed = f"SELECT d.id FROM {session.tables.delivered} d WHERE {whole} AND NOT EXISTS ({found})"  # noqa: S608 - likewise
+    return f"{listed} ORDER BY d.id LIMIT {session.rows}"
+
+
+def _relation(session: _Session, relation: QueryRelation) -> str:
+    selects = []
+    if relation.delivered:
+        columns = [f"{_column(session, column)} AS c{at}" for at, column in enumerate(relation.columns)]
+        selects.append(_select(columns, session.tables.delivered))
+    table = session.loaded.get((relation.line, relation.columns)) if relation.line is not None else None
+    if table is not None:
+        casts = [f"CAST(c{at} AS {TYPES[column.type].value}) AS c{at}" for at, column in enumerate(relation.columns)]
+        selects.append(_select(casts, table))
+    return " UNION ALL ".join(selects)
+
+
+def _column(session: _Session, column: QueryColumn) -> str:
+    return "id" if column == ID else value_name(session.tables.plan.field(column.field).alias)
+
+
+def _select(columns: list[str], table: str) -> str:
+    quoted = table.replace('"', '""')
+    return f'SELECT {", ".join([*columns, "1 AS row"])} FROM "{quoted}"'  # noqa: S608 - names of our own alone
+
+
+@contextmanager
+def _within(connection: duckdb.DuckDBPyConnection, seconds: float) -> Iterator[threading.Event]:
+    """Interrupts the connection after a time; the event is set if it did."""
+    is_over = threading.Event()
+
+    def interrupt() -> None:
+        is_over.set()
+        connection.interrupt()
+
+    timer = threading.Timer(seconds, interrupt)
+    timer.start()
+    try:
+        yield is_over
+    finally:
+        timer.cancel()

@@ -1,0 +1,1 @@
+"""Texts to values, values to one bit per predicate."""

@@ -1,0 +1,476 @@
+"""Predicates as SQL of DuckDB; one SELECT per nesting level."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from lakegate.contract.logical_types import GRAMMARS, Cast
+from lakegate.engine.evaluate import pattern_search
+from lakegate.engine.evaluate.typed_values import (
+    SQL_TYPES,
+    exact_literal,
+    literal,
+    present_name,
+    repeats_name,
+    size_name,
+    value_name,
+)
+from lakegate.engine.read.data_source import AT, ROW
+from lakegate.plan.check import Keys, Population, keys_of, population_of, predicates_of, tiers_of
+from lakegate.plan.metrics import Metric
+from lakegate.plan.predicates import (
+    All,
+    Compare,
+    Length,
+    Matches,
+    MultipleOf,
+    NoRepeats,
+    Not,
+    OneOf,
+    Present,
+    Relation,
+    Size,
+    Typed,
+    Within,
+    fields_of,
+    leaves,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+
+    from lakegate.engine.read.data_source import Expression, Level
+    from lakegate.plan.check import Check
+    from lakegate.plan.plan import Plan
+    from lakegate.plan.predicates import Predicate
+
+# ---- How both engines compute the metrics of numbers and of keys from the partial results of shares ----------------
+#
+# A metric is a row here and in `lakegate.plan.metrics`. Natively aggregates are added up in this process
+# (`lakegate.engine.measure.metric_values`); in the job Deequ computes them (`lakegate.spark.deequ_metrics`).
+
+
+MICROSECONDS = 10**6
+"""In a second."""
+
+
+@dataclass(frozen=True, slots=True)
+class NumberMetric:
+    """A metric of the numbers in some records."""
+
+    kind: str
+    """The kind of numbers, as in `lakegate.engine.evaluate.predicate_sql.Numbers`."""
+    aggregate: str | None
+    """Their aggregate, a key of `lakegate.engine.measure.metric_values`; None for a quantile, which needs all of them."""
+    value: Callable[[float, int], float | None]
+    """The metric of an aggregate and of how many numbers there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyMetric:
+    """A metric of the keys in some records."""
+
+    count: str
+    """The count: of `keys`, of `repeated` keys (in more than one row), of rows with a `shared` key, of the `most_common` keys."""
+    is_remainder: bool = False
+    """Whether the records without the count fail."""
+    of_all_rows: bool = False
+    """Whether it is measured over all rows, also those without a key, unless a filter selects rows."""
+
+
+def _number_of(found: float, _: int) -> float:
+    return float(found)
+
+
+def _mean(total: float, count: int) -> float:
+    return float(total / count)
+
+
+def _deviation(squares: float, count: int) -> float | None:
+    return math.sqrt(squares / (count - 1)) if count > 1 else None
+
+
+def _seconds(found: float, _: int) -> float:
+    return found / MICROSECONDS
+
+
+NUMBER_METRICS: dict[Metric, NumberMetric] = {
+    Metric.MEAN: NumberMetric("float", "total", _mean),
+    Metric.SUM: NumberMetric("float", "total", _number_of),
+    Metric.DEVIATION: NumberMetric("float", "squares", _deviation),
+    Metric.QUANTILE: NumberMetric("float", None, _number_of),
+    Metric.MEAN_LENGTH: NumberMetric("length", "total", _mean),
+    Metric.YOUNGEST: NumberMetric("moment", "youngest", _seconds),
+    Metric.OLDEST: NumberMetric("moment", "oldest", _seconds),
+    Metric.DELAY: NumberMetric("delay", "greatest", _seconds),
+}
+
+
+KEY_METRICS: dict[Metric, KeyMetric] = {
+    Metric.DUPLICATE_ROWS: KeyMetric("shared", of_all_rows=True),
+    Metric.DUPLICATE_KEYS: KeyMetric("repeated", of_all_rows=True),
+    Metric.DISTINCT_COUNT: KeyMetric("keys", is_remainder=True),
+    Metric.DISTINCT_SHARE: KeyMetric("keys", is_remainder=True),
+    Metric.MOST_COMMON: KeyMetric("most_common", is_remainder=True),
+}
+
+
+# ---- Predicates as SQL of DuckDB: one small function for each kind -------------------------------------------------
+#
+# Its columns are texts (`c0`), values (`vc0`), numbers of elements (`zc0`), whether elements are equal (`dc0`), and
+# whether a
+# pattern is found (`found_name`), so that each pattern of a field is searched for once, however many predicates have
+# it.
+#
+# An expression is false where the predicate does not hold; true and NULL both mean that it does, which is the null
+# policy of
+# `lakegate.plan.predicates`: `fails` applies it.
+
+
+EXACT = SQL_TYPES[Cast.DECIMAL]
+
+
+def fails(predicate: Predicate, plan: Plan) -> str:
+    """Whether a row breaks the predicate, in SQL: never NULL.
+
+    ValueError or ArithmeticError where its constants cannot be used.
+    """
+    return f"({condition(predicate, plan)}) IS FALSE"
+
+
+def condition(predicate: Predicate, plan: Plan) -> str:
+    """The predicate in SQL of three-valued logic."""
+    return _CONDITIONS[type(predicate)](predicate, plan)
+
+
+def found_name(it: Matches, plan: Plan) -> str:
+    """The column of whether a pattern is found in a field's text; NULL for NULL."""
+    return f"m{_text(it.field, plan)}_{sha256(it.pattern.encode()).hexdigest()}"
+
+
+def search(it: Matches, plan: Plan) -> str:
+    """The SQL of that column over the field's text; ValueError if no engine can search the pattern."""
+    return pattern_search.sql(it.pattern, _text(it.field, plan))
+
+
+def _text(name: str, plan: Plan) -> str:
+    return plan.field(name).alias
+
+
+def _value(name: str, plan: Plan) -> str:
+    return value_name(plan.field(name).alias)
+
+
+def _present(it: Present, plan: Plan) -> str:
+    return present_name(plan.field(it.field).alias)
+
+
+def _typed(it: Typed, plan: Plan) -> str:
+    return f"NOT {present_name(plan.field(it.field).alias)} OR {_value(it.field, plan)} IS NOT NULL"
+
+
+def _one_of(it: OneOf, plan: Plan) -> str:
+    field = plan.field(it.field)
+    values = ", ".join(literal(field, each) for each in it.values)
+    return f"{_value(it.field, plan)} IN ({values})" if values else f"{_value(it.field, plan)} IS NULL AND NULL"
+
+
+def _within(it: Within, plan: Plan) -> str:
+    field, value = plan.field(it.field), _value(it.field, plan)
+    low = [f"{value} {'>' if it.low_open else '>='} {literal(field, it.low)}"] if it.low is not None else []
+    high = [f"{value} {'<' if it.high_open else '<='} {literal(field, it.high)}"] if it.high is not None else []
+    return _every(low + high)
+
+
+def _length(it: Length, plan: Plan) -> str:
+    return _counted(f"length({_text(it.field, plan)})", it)
+
+
+def _size(it: Size, plan: Plan) -> str:
+    return _counted(size_name(_text(it.field, plan)), it)
+
+
+def _counted(count: str, it: Length | Size) -> str:
+    low = [f"{count} >= {int(it.low)}"] if it.low is not None else []
+    high = [f"{count} <= {int(it.high)}"] if it.high is not None else []
+    return _every(low + high)
+
+
+def _no_repeats(it: NoRepeats, plan: Plan) -> str:
+    return f"NOT {repeats_name(_text(it.field, plan))}"
+
+
+def _every(conditions: list[str]) -> str:
+    return " AND ".join(f"({each})" for each in conditions) if conditions else "true"
+
+
+def _matches(it: Matches, plan: Plan) -> str:
+    return found_name(it, plan)
+
+
+def _multiple_of(it: MultipleOf, plan: Plan) -> str:
+    """A float is read as it is written, to 18 digits after the point; past 20 digits before it there is nothing to judge."""
+    field, value = plan.field(it.field), _value(it.field, plan)
+    if GRAMMARS[field.type].cast is Cast.DOUBLE:
+        value = f"CAST({value} AS VARCHAR)"
+    return f"try_cast({value} AS {EXACT}) % {exact_literal(it.factor)} = 0"
+
+
+def _not(it: Not, plan: Plan) -> str:
+    return f"NOT ({condition(it.inner, plan)})"
+
+
+def _all(it: All, plan: Plan) -> str:
+    return _every([condition(each, plan) for each in it.inner])
+
+
+def _compare(it: Compare, plan: Plan) -> str:
+    casts = {GRAMMARS[plan.field(name).type].cast for name in (it.field, it.other)}
+    common = "DOUBLE" if Cast.DOUBLE in casts else EXACT if len(casts) > 1 else None
+    first, second = (_value(name, plan) for name in (it.field, it.other))
+    if common:
+        first, second = f"CAST({first} AS {common})", f"CAST({second} AS {common})"
+    return f"{first} {_RELATIONS[it.relation]} {second}"
+
+
+_RELATIONS = {Relation.EQUAL: "=", Relation.GREATER: ">", Relation.AT_LEAST: ">="}
+
+
+_CONDITIONS: dict[type, Callable[[Any, Plan], str]] = {
+    Present: _present,
+    Typed: _typed,
+    OneOf: _one_of,
+    Within: _within,
+    Length: _length,
+    Matches: _matches,
+    MultipleOf: _multiple_of,
+    Size: _size,
+    NoRepeats: _no_repeats,
+    Compare: _compare,
+    Not: _not,
+    All: _all,
+}
+
+
+# ---- The program of a level: one SELECT that turns the raw columns of a chunk into bits, keys and numbers ----------
+#
+# The inner SELECT computes the value of each field that is read (`vc0`), whether there is one (`pc0`), and its text
+# (`c0`) where
+# that is needed. Patterns are searched between the two (`mc0_…`), or before, in distinct values
+# (`lakegate.engine.measure.share_evaluation`). The outer SELECT computes for each row
+#
+# * `f0`, `f1`, …: whether the row breaks each predicate, never NULL;
+# * `b0`, `b1`, …: whether it belongs to each population;
+# * `n0`, `n1`, …: the numbers that aggregates are taken of, NULL outside their population;
+# * `vc0`, …: the values of keys and of fields that queries read.
+
+
+UNUSABLE = "the rule's own values cannot be used by the engine (a pattern, a bound or a list entry)"
+
+
+SOURCE = "chunk"
+"""The name under which a program reads the raw columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class NumericColumn:
+    """A column of numbers that aggregates are taken of."""
+
+    kind: str
+    """`exact` whole numbers, `float`, `length` in code points, `moment` in microseconds since 1970, `delay` in microseconds."""
+    fields: tuple[str, ...]
+    population: Population
+
+
+@dataclass(frozen=True)
+class Program:
+    """What is evaluated for each record (or element) of a level."""
+
+    plan: Plan
+    level: Level
+    checks: tuple[Check, ...]
+    """Those that can be evaluated."""
+    errors: Mapping[str, str]
+    """Why others cannot, by check id."""
+    predicates: Mapping[Predicate, str]
+    populations: Mapping[Population, str]
+    numbers: Mapping[NumericColumn, str]
+    keys: tuple[Keys, ...]
+    kept: frozenset[str]
+    """Aliases of the fields whose values are in the result."""
+    bits: Mapping[str, str] = field(default_factory=dict)
+    """The SQL of each predicate, by its column."""
+    searches: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """By alias of a field whose text patterns are searched for in: the SQL of each search over that text, by its column."""
+    is_queried: bool = False
+    """Whether queries read the records, even if only to count them."""
+
+    def select(
+        self,
+        expressions: Mapping[str, Expression],
+        typed: Callable[[str], str],
+        searched: Collection[str],
+        *,
+        with_present: bool,
+    ) -> str:
+        """The SELECT over a chunk; `typed` gives the SQL of a field's value by alias (as plain text allows).
+
+        The raw columns of the chunk already contain the searches of the fields `searched` (aliases). `with_present` adds whether
+        the fields of `single` have a value.
+        """
+        own = [each.alias for each in self.plan.fields if each.level == self.level and each.name in self.reads]
+        unsearched = [alias for alias in self.searches if alias not in searched]
+        needed, sized, repeated = self.texts.union(unsearched), self.of(Size), self.of(NoRepeats)
+        texts = [f"{expressions[alias].text} AS {alias}" for alias in own if alias in needed]
+        there = [f"{_has_value(expressions[alias])} AS {present_name(alias)}" for alias in own]
+        values = [f"{typed(alias)} AS {value_name(alias)}" for alias in own]
+        values += [f"{expressions[alias].size} AS {size_name(alias)}" for alias in own if alias in sized]
+        values += [f"{expressions[alias].repeats} AS {repeats_name(alias)}" for alias in own if alias in repeated]
+        place = [AT] if self.has_places else []
+        known = [name for alias in searched for name in self.searches[alias]]
+        inner = f"SELECT {', '.join([ROW, *place, *texts, *there, *values, *known])} FROM {SOURCE}"  # noqa: S608 - generated names and literals
+        if unsearched:
+            inner = f"SELECT *, {', '.join(self._searches(*unsearched))} FROM ({inner})"  # noqa: S608 - likewise
+        columns = [
+            ROW,
+            *place,
+            *(f"{sql} AS {name}" for name, sql in self.bits.items()),
+            *(f"{self._is_of(population)} AS {name}" for population, name in self.populations.items()),
+            *(f"{self._number(numbers)} AS {name}" for numbers, name in self.numbers.items()),
+            *(value_name(alias) for alias in sorted(self.kept)),
+            *(present_name(alias) for alias in sorted(set(self.single.values())) if with_present),
+        ]
+        return f"SELECT {', '.join(columns)} FROM ({inner})"  # noqa: S608 - likewise
+
+    @property
+    def has_places(self) -> bool:
+        """Whether its result contains the place of each element in its record: of elements whose keys are compared."""
+        return bool(self.level and self.keys)
+
+    def search(self, alias: str, text: str) -> str:
+        """The SELECT of the searches of one field alone; `text` is the SQL of its text over the raw columns."""
+        return f"SELECT {', '.join(self._searches(alias))} FROM (SELECT {text} AS {alias} FROM {SOURCE})"  # noqa: S608 - likewise
+
+    def _searches(self, *aliases: str) -> Iterator[str]:
+        return (f"{sql} AS {name}" for alias in aliases for name, sql in self.searches[alias].items())
+
+    @cached_property
+    def texts(self) -> frozenset[str]:
+        """Aliases of the fields whose lengths are measured."""
+        measured = (name for each in self.numbers if each.kind == "length" for name in each.fields)
+        return self.of(Length) | {self.plan.field(name).alias for name in measured}
+
+    def of(self, kind: type[Length | NoRepeats | Size]) -> frozenset[str]:
+        """Aliases of the fields that predicates of one kind read."""
+        found = (each.field for own in self.predicates for each in leaves(own) if isinstance(each, kind))
+        return frozenset(self.plan.field(name).alias for name in found)
+
+    @cached_property
+    def single(self) -> dict[str, str]:
+        """The bit of each check that counts failing rows of one field, with the field's alias."""
+        counted = (check for check in self.checks if check.metric is Metric.FAILING_ROWS and len(check.fields) == 1)
+        return {
+            self.predicates[check.accept.predicate]: self.plan.field(check.fields[0]).alias
+            for check in counted
+            if check.accept.predicate is not None
+        }
+
+    @cached_property
+    def reads(self) -> frozenset[str]:
+        """Names of the fields whose texts and values it needs."""
+        read = [fields_of(each) for each in self.predicates]
+        read += [frozenset(each.fields) for each in self.populations]
+        read += [frozenset(each.fields) for each in self.numbers]
+        aliases = {each.alias: each.name for each in self.plan.fields}
+        return frozenset(aliases[each] for each in (*self.kept, *self.single.values())).union(*read)
+
+    def population(self, check: Check) -> str | None:
+        """The bit of the records that a check's number is taken over; None: of all judged ones."""
+        population = population_of(check)
+        return None if population is None else self.populations[population]
+
+    def number(self, check: Check) -> str:
+        """The column of numbers that a check's aggregate is taken of."""
+        numbers = _numbers(check, self.plan)
+        assert numbers is not None
+        return self.numbers[numbers]
+
+    def _is_of(self, population: Population) -> str:
+        there = [f"{value_name(self.plan.field(name).alias)} IS NOT NULL" for name in population.fields]
+        given = [self.bits[self.predicates[population.excluded]]] if population.excluded is not None else []
+        return " AND ".join([*there, *given]) or "true"
+
+    def _number(self, numbers: NumericColumn) -> str:
+        aliases = [self.plan.field(name).alias for name in numbers.fields]
+        return f"CASE WHEN {self._is_of(numbers.population)} THEN {_NUMBERS[numbers.kind](*aliases)} END"
+
+
+def program(plan: Plan, level: Level, checks: tuple[Check, ...], queried: Iterable[str] | None = None) -> Program:
+    """The program of a level's checks; `queried` are the fields that queries read, None if no query reads the records."""
+    bits: dict[Predicate, str] = {}
+    errors: dict[Predicate, str] = {}
+    searches: dict[str, dict[str, str]] = {}
+    for predicate in dict.fromkeys(predicates_of(checks)):
+        try:
+            matches = [each for each in leaves(predicate) if isinstance(each, Matches)]
+            found = [(plan.field(each.field).alias, found_name(each, plan), search(each, plan)) for each in matches]
+            bits[predicate] = fails(predicate, plan)
+        except (ValueError, ArithmeticError):
+            errors[predicate] = UNUSABLE
+        else:
+            for alias, name, sql in found:
+                searches.setdefault(alias, {})[name] = sql
+    refused = {check.id: UNUSABLE for check in checks if set(predicates_of((check,))) & errors.keys()}
+    usable = tuple(check for check in checks if check.id not in refused)
+    predicates = {predicate: f"f{at}" for at, predicate in enumerate(bits)}
+    populations = dict.fromkeys(one for check in usable if (one := population_of(check)) is not None)
+    numbers = dict.fromkeys(some for check in usable if (some := _numbers(check, plan)) is not None)
+    keys = dict.fromkeys(own for check in usable for tier in tiers_of(check) if (own := keys_of(check, tier)))
+    compared = [name for each in keys for name in each.fields]
+    return Program(
+        plan,
+        level,
+        usable,
+        refused,
+        predicates,
+        {each: f"b{at}" for at, each in enumerate(populations)},
+        {each: f"n{at}" for at, each in enumerate(numbers)},
+        tuple(keys),
+        frozenset(plan.field(name).alias for name in (*compared, *(queried or ()))),
+        {predicates[each]: sql for each, sql in bits.items()},
+        searches,
+        queried is not None,
+    )
+
+
+def _numbers(check: Check, plan: Plan) -> NumericColumn | None:
+    """The numbers that a check aggregates; None if it aggregates none."""
+    metric, population = NUMBER_METRICS.get(check.metric), population_of(check)
+    if metric is None or population is None:
+        return None
+    kind = metric.kind
+    fields = check.fields if kind == "delay" else check.fields[:1]
+    if kind == "float" and metric.aggregate == "total" and GRAMMARS[plan.field(fields[0]).type].cast is Cast.LONG:
+        kind = "exact"  # 64 bits would overflow, floats would depend on the order of the rows
+    return NumericColumn(kind, fields, population)
+
+
+def _has_value(expression: Expression) -> str:
+    return f"{expression.column or expression.text} IS NOT NULL"
+
+
+def _micros(alias: str) -> str:
+    return f"epoch_us({value_name(alias)}::TIMESTAMP)"
+
+
+_NUMBERS: dict[str, Callable[..., str]] = {
+    "exact": value_name,
+    "float": lambda alias: f"{value_name(alias)}::DOUBLE",
+    "length": lambda alias: f"length({alias})::BIGINT",
+    "moment": _micros,
+    "delay": lambda first, second: f"{_micros(second)} - {_micros(first)}",
+}

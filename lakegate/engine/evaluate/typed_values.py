@@ -1,0 +1,164 @@
+"""From text to values: the type's grammar applied to text, then a cast from a closed list, in SQL of DuckDB.
+
+SQL is made of generated names, our own patterns and literals whose characters are written in hexadecimal: no text of a contract
+becomes SQL. The grammar is that of docs/types.md; where a whole column of a chunk is known to consist of the *plain alphabet* of
+its type (`PLAIN`), the cast alone decides, because it accepts no other text of these characters.
+"""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from lakegate.contract.logical_types import GRAMMARS, Cast, LogicalType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lakegate.contract.file_formats import Csv
+    from lakegate.plan.plan import PlanField
+
+SQL_TYPES = {
+    Cast.TEXT: "VARCHAR",
+    Cast.LONG: "BIGINT",
+    Cast.DOUBLE: "DOUBLE",
+    Cast.DECIMAL: "DECIMAL(38,18)",
+    Cast.BOOLEAN: "BOOLEAN",
+    Cast.DATE: "DATE",
+    Cast.TIMESTAMP: "TIMESTAMP",
+}
+
+
+PLAIN = {Cast.LONG: b"+-0123456789", Cast.DOUBLE: b"+-.0123456789"}
+"""Characters of which the cast of a type accepts just what the type's grammar does, up to `LONGEST_PLAIN` of them."""
+
+
+LONGEST_PLAIN = 200
+
+
+_WHOLE_CLOCK = "00:00:00.000000000"
+"""Completes a shorter time of day, so that times compare as their texts do."""
+
+
+_LONG_END = 2**63
+
+
+def value_name(alias: str) -> str:
+    """The column of a field's typed value; `alias` is that of its text."""
+    return f"v{alias}"
+
+
+def present_name(alias: str) -> str:
+    """The column of whether a field has a value."""
+    return f"p{alias}"
+
+
+def size_name(alias: str) -> str:
+    """The column of the number of elements, entries or members of a field's value."""
+    return f"z{alias}"
+
+
+def repeats_name(alias: str) -> str:
+    """The column of whether two elements of a field's list are equal."""
+    return f"d{alias}"
+
+
+def typed_value(field: PlanField, text: str, *, plain: bool = False) -> str:
+    """The value of the text in an SQL expression; NULL if the text is not a value of the field's type.
+
+    `plain` states that the text consists of the type's plain alphabet.
+    """
+    grammar = GRAMMARS[field.type]
+    value = _CASTS[field.type](text)
+    if grammar.pattern is None or (plain and grammar.cast in PLAIN):
+        return value
+    return f"CASE WHEN regexp_full_match({text}, '{grammar.pattern}') THEN {value} END"
+
+
+def plain_number(text: str, csv: Csv) -> str:
+    """A number as the grammars of types have it, of a text with the separators of a contract; NULL if it is written otherwise."""
+    decimal, thousands = (
+        f"\\x{{{ord(each):X}}}" if each else "" for each in (csv.decimal_separator, csv.thousands_separator)
+    )
+    groups = f"|[0-9]{{1,3}}(?:{thousands}[0-9]{{3}})+" if thousands else ""
+    pattern = f"[-+]?(?:[0-9]*{groups})(?:{decimal}[0-9]*)?(?:[eE][-+]?[0-9]*)?"
+    number = f"replace({text}, {text_literal(csv.thousands_separator)}, '')" if thousands else text
+    point = f"replace({number}, {text_literal(csv.decimal_separator)}, '.')"
+    return f"CASE WHEN regexp_full_match({text}, '{pattern}') THEN {point} END"
+
+
+def literal(field: PlanField, text: str) -> str:
+    """A constant of a contract as a value of the field's type, in SQL; ValueError or ArithmeticError if it is not one."""
+    if field.type is LogicalType.TIME:
+        return text_literal(text + _WHOLE_CLOCK[len(text) :])
+    return _LITERALS[GRAMMARS[field.type].cast](text)
+
+
+def text_literal(text: str) -> str:
+    """Any text as a constant, its bytes in hexadecimal: nothing in it can be SQL."""
+    return f"decode(unhex('{text.encode().hex()}'))"
+
+
+def _cast(field_type: LogicalType) -> Callable[[str], str]:
+    sql_type = SQL_TYPES[GRAMMARS[field_type].cast]
+    return lambda text: f"try_cast({text} AS {sql_type})"
+
+
+def _boolean(text: str) -> str:
+    return f"lower({text}) = 'true'"
+
+
+def _whole_time(text: str) -> str:
+    return f"concat({text}, substr('{_WHOLE_CLOCK}', length({text}) + 1))"
+
+
+def _moment(text: str) -> str:
+    """DuckDB's cast ignores the offset: it is subtracted. One beyond 18:00 is invalid."""
+    sign, offset = f"substr({text}, -6, 1)", f"substr({text}, -5)"
+    minutes = f"({sign} || '1')::BIGINT * (left({offset}, 2)::BIGINT * 60 + right({offset}, 2)::BIGINT)"
+    moment = f"try_cast({text} AS TIMESTAMP)"
+    shifted = f"WHEN {sign} IN ('+', '-') THEN CASE WHEN {offset} <= '18:00' THEN {moment} - to_minutes({minutes}) END"
+    return f"CASE {shifted} ELSE {moment} END"
+
+
+_CASTS: dict[LogicalType, Callable[[str], str]] = {each: _cast(each) for each in LogicalType} | {
+    LogicalType.STRING: lambda text: text,
+    LogicalType.BOOLEAN: _boolean,
+    LogicalType.TIME: _whole_time,
+    LogicalType.TIMESTAMP: _moment,
+}
+
+
+def _whole(text: str) -> str:
+    """A bound of whole numbers may lie beyond 64 bits, or be a fraction: that compares with them as the half above its floor."""
+    number = Decimal(text)
+    floor = max(min(math.floor(number), _LONG_END), -_LONG_END - 1)
+    return f"{floor}::HUGEINT" if number == math.floor(number) else f"({floor}::DECIMAL(38,1) + 0.5)"
+
+
+def exact_literal(text: str) -> str:
+    """An exact number of a contract, in SQL."""
+    return f"'{Decimal(text):f}'::{SQL_TYPES[Cast.DECIMAL]}"
+
+
+def _day(text: str) -> str:
+    return f"DATE '{date.fromisoformat(text).isoformat()}'"
+
+
+def _instant(text: str) -> str:
+    moment = datetime.fromisoformat(text)
+    utc = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC).replace(tzinfo=None)
+    return f"TIMESTAMP '{utc.isoformat(sep=' ')}'"
+
+
+_LITERALS: dict[Cast, Callable[[str], str]] = {
+    Cast.TEXT: text_literal,
+    Cast.LONG: _whole,
+    Cast.DOUBLE: lambda text: f"'{float(text)!r}'::DOUBLE",
+    Cast.DECIMAL: exact_literal,
+    Cast.BOOLEAN: lambda text: "true" if text.lower() == "true" else "false",
+    Cast.DATE: _day,
+    Cast.TIMESTAMP: _instant,
+}

@@ -1,0 +1,430 @@
+"""Failing and malformed rows read again, their values masked."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter, defaultdict
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lakegate.admission.file_signatures import UnreadableError, readable_in
+from lakegate.admission.header import LONGEST_COMPARED, NO_NAMES, plain, renamed, why_no_keys
+from lakegate.contract.file_formats import Format
+from lakegate.contract.logical_types import LogicalType
+from lakegate.engine.evaluate.predicate_sql import SOURCE
+from lakegate.engine.measure.duckdb_tables import POSITION_BITS
+from lakegate.engine.read.data_source import AT, LINE, ROW, of_object
+from lakegate.engine.read.json import OBJECT, fault_at
+from lakegate.plan.check import keys_of
+from lakegate.plan.metrics import Metric
+from lakegate.plan.result import Columns, MalformedRecords, Sample
+from lakegate.verdict.check_status import OF_TYPES
+from lakegate.verdict.value_masks import cut, hexadecimal, mask
+from lakegate.verdict.value_mistakes import (
+    SEEN_OF_A_LINE,
+    WRAPPED,
+    allowed_words,
+    form_of,
+    lost_word,
+    record_of,
+    values_in,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    import duckdb
+
+    from lakegate.engine.evaluate.predicate_sql import Program
+    from lakegate.engine.measure.duckdb_tables import Sharing
+    from lakegate.engine.measure.share_evaluation import Bit, Partial
+    from lakegate.engine.read.data_source import Level, Source
+    from lakegate.engine.read.json import Place as json_Place
+    from lakegate.plan.check import Check
+    from lakegate.plan.plan import Plan, PlanField
+    from lakegate.plan.result import Measurement
+    from lakegate.verdict.measured_values import Answer
+
+# ---- Keys of records against the declared fields, in formats without a header: absent fields, and undeclared keys ----
+
+
+MAX_NAMED = 20
+
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}(?:(?:\[\])?\.[A-Za-z_][A-Za-z0-9_]{0,39}){0,8}")
+
+
+_LOOKED_AT = 20
+"""Records whose form is looked at, where they have none of the declared keys."""
+
+
+def columns_of_records(plan: Plan, source: Source, partials: Sequence[Partial]) -> Columns:
+    """The keys of all records as the columns of a delivery: a field is absent if no record has its key.
+
+    UnreadableError where no record of an object has a declared key: that is another dataset.
+    """
+    declared = {(f".{field.name}",) for field in plan.columns}
+    for part in dict.fromkeys(share.part for share in source.shares):
+        own = [each for each in partials if source.shares[each.number].part == part]
+        keys = {key for each in own for key in each.keys}
+        if (OBJECT,) in keys and declared and not keys & declared:
+            with of_object(part):
+                raise UnreadableError(
+                    "header", why_no_keys(_first_records(source, own), _names(plan), plan.physical_names)
+                )
+    seen = {key for each in partials for key in each.keys}
+    absent = tuple(field.name for field in plan.fields if _is_absent(field, seen))
+    extra = undeclared({key for each in partials for key in each.extra}, absent, plan.physical_names)
+    found = (*(each for each in _names(plan) if each not in absent), *(each for each in extra if "." not in each))
+    return Columns(found, absent, extra)
+
+
+def undeclared(
+    keys: Iterable[str], absent: Iterable[str] = (), physical: Mapping[str, str] = NO_NAMES
+) -> tuple[str, ...]:
+    """Undeclared keys of records: those that are absent ones in another spelling, and the first others, sorted.
+
+    Keys of objects can be data themselves: what neither looks like a name nor is spelled like an absent one is masked.
+    """
+    every = sorted({re.sub(r"\[[0-9]+\]", "[]", key) for key in keys})
+    pairs = renamed(every, absent, physical)
+    first = islice((key for key in every if key not in pairs.values()), MAX_NAMED)
+    known = {plain(name) for name in pairs}
+    found = sorted({*pairs.values(), *first})
+    return tuple(dict.fromkeys(key if _is_name(key, known) else mask(key) for key in found))
+
+
+def _is_name(key: str, absent: set[str]) -> bool:
+    return bool(_NAME.fullmatch(key)) or (len(key) <= LONGEST_COMPARED and plain(key) in absent)
+
+
+def _names(plan: Plan) -> tuple[str, ...]:
+    return tuple(field.name for field in plan.columns)
+
+
+def _is_absent(field: PlanField, seen: set[json_Place]) -> bool:
+    """Whether an object is there that should have the key, or that of a parent, and none has it."""
+    places = [field.place[: at + 1] for at, step in enumerate(field.place) if step.startswith(".")]
+    return any(place not in seen and (*place[:-1], OBJECT) in seen for place in places)
+
+
+def _first_records(source: Source, partials: Iterable[Partial]) -> list[dict[str, object]]:
+    """The first objects of those partial results that have some."""
+    share = next(source.shares[each.number] for each in partials if (OBJECT,) in each.keys)
+    found: list[dict[str, object]] = []
+    for table in source.originals(share):
+        for line in table.column(LINE).to_pylist():
+            try:
+                value = json.loads(line)
+            except (ValueError, RecursionError):
+                continue
+            found += [value] if isinstance(value, dict) else []
+            if len(found) == _LOOKED_AT:
+                return found
+    return found
+
+
+# ---- Records that do not have the declared structure: by reason, with the first ones in the delivery ---------------
+
+
+def lines_before(source: Source, partials: list[Partial]) -> list[int]:
+    """Lines of the same object before each share."""
+    before, lines = [], dict.fromkeys((share.part for share in source.shares), 0)
+    for share, partial in zip(source.shares, partials, strict=True):
+        before.append(lines[share.part])
+        lines[share.part] += partial.lines
+    return before
+
+
+def malformed_records(
+    source: Source, partials: list[Partial], samples: int
+) -> tuple[tuple[MalformedRecords, int, int], ...]:
+    """By reason, with line (from 1) and object of the first ones; each comes with share of the first one and its line there."""
+    counts: dict[str, int] = {}
+    places: dict[str, list[tuple[int, int]]] = {}
+    for partial in partials:
+        for each in partial.malformed.values():
+            counts[each.reason] = counts.get(each.reason, 0) + each.rows
+            own = places.setdefault(each.reason, [])
+            own += [(partial.number, line) for line in each.lines[: max(1, samples) - len(own)]]
+    before, last = lines_before(source, partials), dict[int, int]()
+    for share, partial, lines in zip(source.shares, partials, before, strict=True):
+        if partial.lines:
+            last[share.part] = lines + partial.lines - partial.tail + 1
+    found = []
+    for reason in sorted(places):
+        rows = [Sample(before[number] + line + 1, (), source.shares[number].part) for number, line in places[reason]]
+        first, is_last = rows[0], rows[0].row == last[rows[0].part]
+        records = MalformedRecords(
+            reason, counts[reason], first.row, first.part, is_last=is_last, samples=tuple(rows[:samples])
+        )
+        found.append((records, *places[reason][0]))
+    return tuple(found)
+
+
+# ---- Reads some records of a delivery again: the texts of their fields, and their lines as they were written -------
+
+
+Place = tuple[int, int, str]
+"""A record or an element: the number of its share, its line there, and its place in the record."""
+
+
+Texts = dict[str, str | None]
+"""The texts of a record's fields, by alias."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordReader:
+    """The shares that contain some records are read again, each up to the last wanted record."""
+
+    plan: Plan
+    source: Source
+    connection: duckdb.DuckDBPyConnection
+
+    @property
+    def is_csv(self) -> bool:
+        """Whether the delivery is CSV."""
+        return self.plan.storage.format is Format.CSV
+
+    def texts(self, level: Level, places: set[Place]) -> dict[Place, Texts]:
+        """The texts of records, from the shares that contain them."""
+        fields = [each for each in self.plan.fields if each.level == level]
+        found: dict[Place, Texts] = {}
+        for number, wanted in _by_share(places).items():
+            for line, at, texts in self._read(number, level, {each[1:] for each in wanted}, fields):
+                found[number, line, at] = texts
+        return found
+
+    def _read(
+        self, number: int, level: Level, wanted: set[tuple[int, str]], fields: list[PlanField]
+    ) -> Iterator[tuple[int, str, Texts]]:
+        lines, last = pa.array(sorted({line for line, _ in wanted})), max(line for line, _ in wanted)
+        columns = ", ".join(f"{self.source.expressions[each.alias].text} AS {each.alias}" for each in fields)
+        place = f'"{AT}"' if level else "''"
+        query = f"SELECT {ROW}, {place}, {columns} FROM {SOURCE}"  # noqa: S608 - generated names
+        before = 0
+        for chunk in self.source.chunks(self.source.shares[number]):
+            table = chunk.levels[level] if level else chunk.records
+            self.connection.register(SOURCE, table.filter(pc.is_in(table.column(ROW), lines)))
+            for line, at, *texts in self.connection.execute(query).fetchall():
+                if (line, at) in wanted:
+                    yield line, at, dict(zip((each.alias for each in fields), texts, strict=True))
+            before += chunk.lines
+            if before > last:
+                return
+
+    def lines(self, places: set[tuple[int, int]], *, every: bool = False) -> dict[tuple[int, int], bytes]:
+        """The beginning of lines of CSV (with `every`, of any text), by share and line."""
+        found: dict[tuple[int, int], bytes] = {}
+        if not (every or self.is_csv):
+            return found
+        for number, wanted in _by_share(places).items():
+            lines = pa.array(sorted(line for _, line in wanted))
+            for table in self.source.originals(self.source.shares[number]):
+                own = table.filter(pc.is_in(table.column(ROW), lines))
+                for line, content in zip(own.column(ROW).to_pylist(), own.column(LINE).to_pylist(), strict=True):
+                    found[number, line] = content[: 4 * SEEN_OF_A_LINE]
+        return found
+
+
+def _by_share(places: Iterable[Any]) -> dict[int, list[Any]]:
+    """Places by the share they are in."""
+    found: dict[int, list[Any]] = defaultdict(list)
+    for place in places:
+        found[place[0]].append(place)
+    return found
+
+
+# ---- Samples: the records in which a failed check fails, without their values --------------------------------------
+#
+# The first failing records of each predicate, and some that pass, are noted while shares are evaluated; of keys, the
+# records that
+# share the smallest ones are selected from the table of keys. The shares that contain them are read again, each up to
+# the last
+# wanted record. A raw value is shown only for a field that the contract classifies `public`.
+
+
+GOOD_VALUES = 40
+"""Values that pass whose shapes are counted."""
+
+
+GOOD_SHAPES = 3
+
+
+_WRAPPED = re.compile(rb'\s*\{\s*"[^"\\]{1,100}"\s*:\s*\[\s*\{')
+"""The beginning of an object with a list of objects in its first key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """The samples of a delivery."""
+
+    plan: Plan
+    programs: Mapping[Level, Program]
+    partials: list[Partial]
+    source: Source
+    connection: duckdb.DuckDBPyConnection
+    sharing: Sharing
+    limit: int
+    """Failing records of each check that are shown at the most."""
+    lines_before: list[int]
+    """Lines of the same object before each share."""
+
+    def with_evidence(self, measurements: Iterable[Measurement], failed: tuple[Check, ...]) -> Iterator[Measurement]:
+        """The measurements, those of failed checks with samples, shapes of values that pass, and how failing ones are written."""
+        bad: dict[str, list[Place]] = {}
+        good: dict[str, list[Place]] = {}
+        levels: dict[str, Level] = {}
+        for check in failed:
+            own = next(each for each in self.programs.values() if check in each.checks)
+            levels[check.id] = own.level
+            bad[check.id], good[check.id] = self._bad(check, own), self._good(check, own)
+        texts = {
+            level: self._records.texts(
+                level, {place for name in bad if levels[name] == level for place in bad[name] + good[name]}
+            )
+            for level in set(levels.values())
+        }
+        lines = self._records.lines({place[:2] for found in bad.values() for place in found})
+        by_id = {check.id: check for check in failed}
+        for each in measurements:
+            if each.check in bad:
+                found = texts[levels[each.check]]
+                rows = [(place, found[place]) for place in bad[each.check]]
+                passing = [found[place] for place in good[each.check]]
+                yield self._with_evidence(each, by_id[each.check], rows, passing, lines)
+            else:
+                yield each
+
+    def with_rows(self, checks: tuple[Check, ...], answers: Iterable[Answer]) -> Iterator[Measurement]:
+        """The answers of queries as measurements, with samples of the rows that break a check."""
+        for check, answer in zip(checks, answers, strict=True):
+            places = [_place(each) for each in answer.rows]
+            texts, lines = self._records.texts((), set(places)), self._records.lines({place[:2] for place in places})
+            rows = [(place, texts[place]) for place in places]
+            yield self._with_evidence(answer.measurement, check, rows, [], lines) if rows else answer.measurement
+
+    def with_first_records(
+        self, malformed: tuple[tuple[MalformedRecords, int, int], ...]
+    ) -> tuple[MalformedRecords, ...]:
+        """Malformed records by reason, each with evidence of its first one, whose share and line are given."""
+        if not self.plan.storage.format.is_text:
+            return tuple(each for each, _, _ in malformed)
+        lines = self._records.lines({(share, line) for _, share, line in malformed}, every=True)
+        return tuple(self._first_record(each, lines.get((share, line), b"")) for each, share, line in malformed)
+
+    def _first_record(self, found: MalformedRecords, line: bytes) -> MalformedRecords:
+        csv = self.plan.csv
+        if self.plan.storage.format.is_json:
+            is_wrapped = found.reason == "too_long" and _WRAPPED.match(line)
+            at = fault_at(line) if found.reason == "json" and len(line) < 4 * SEEN_OF_A_LINE else None
+            return replace(found, at=at, record=WRAPPED if is_wrapped else None)
+        if found.reason == "encoding" and self._records.is_csv:
+            return replace(found, encoding=readable_in(line, csv.encoding))
+        if found.reason == "fields" and self._records.is_csv:
+            text = line.decode(csv.encoding, errors="replace")
+            record = record_of(text, self.source.header, csv)
+            return replace(found, values=values_in(text, csv), wanted=len(self.source.columns.found), record=record)
+        return found
+
+    def _with_evidence(
+        self,
+        measurement: Measurement,
+        check: Check,
+        bad: list[tuple[Place, Texts]],
+        good: list[Texts],
+        lines: Mapping[tuple[int, int], bytes],
+    ) -> Measurement:
+        fields = [self.plan.field(name) for name in check.fields]
+        measurement = replace(measurement, samples=tuple(self._sample(*each, fields, lines) for each in bad))
+        if len(fields) != 1:
+            return measurement
+        field = fields[0]
+        texts = [text for _, row in bad if (text := row[field.alias]) is not None]
+        allowed = allowed_words(self.plan, field)
+        if not texts:
+            return replace(measurement, form=lost_word(allowed, len(bad)))
+        is_typed = check.kind in OF_TYPES
+        form = None
+        if is_typed or field.type is LogicalType.STRING:
+            form = form_of(
+                field.type,
+                texts,
+                is_json=self.plan.storage.format.is_json,
+                of_type=is_typed,
+                csv=self.plan.csv,
+                allowed=allowed,
+                good=[text for row in good if (text := row[field.alias]) is not None],
+            )
+        shapes = Counter(self._masked(field, row[field.alias]) for row in good if row[field.alias] is not None)
+        return replace(measurement, good=tuple(shape for shape, _ in shapes.most_common(GOOD_SHAPES)), form=form)
+
+    def _bad(self, check: Check, own: Program) -> list[Place]:
+        if check.metric is Metric.FAILING_ROWS:
+            assert check.accept.predicate is not None
+            return self._noted((own.level, own.predicates[check.accept.predicate]), self.limit)
+        if check.metric is not Metric.DUPLICATE_ROWS:
+            return []
+        keys = keys_of(check)
+        assert keys is not None
+        found = self.sharing(own, keys, self.limit)
+        places = found.column(AT).to_pylist() if own.has_places else [""] * len(found)
+        return [_place(each, at) for each, at in zip(found.column("id").to_pylist(), places, strict=True)]
+
+    def _good(self, check: Check, own: Program) -> list[Place]:
+        if check.metric is not Metric.FAILING_ROWS or len(check.fields) != 1:
+            return []
+        assert check.accept.predicate is not None
+        return self._noted((own.level, own.predicates[check.accept.predicate]), GOOD_VALUES, passing=True)
+
+    def _noted(self, bit: Bit, limit: int, *, passing: bool = False) -> list[Place]:
+        found = (
+            (each.number, *place)
+            for each in self.partials
+            for place in (each.passing if passing else each.failing).get(bit, ())
+        )
+        return [place for place, _ in zip(found, range(limit), strict=False)]
+
+    def _sample(
+        self, place: Place, texts: Texts, fields: list[PlanField], lines: Mapping[tuple[int, int], bytes]
+    ) -> Sample:
+        number, line, at = place
+        shown = [self._shown(each, texts[each.alias]) for each in fields]
+        record = None
+        if self._records.is_csv:
+            text = lines[number, line].decode(self.plan.csv.encoding, errors="replace")
+            record = record_of(text, self.source.header, self.plan.csv)
+        return Sample(
+            self.lines_before[number] + line + 1,
+            tuple(shape for shape, _ in shown),
+            self.source.shares[number].part,
+            at,
+            tuple(raw for _, raw in shown),
+            record,
+        )
+
+    def _shown(self, field: PlanField, text: str | None) -> tuple[str, bool]:
+        """The sample of a value, and whether it is the value itself."""
+        if text is None or not field.public:
+            return self._masked(field, text), False
+        return cut(hexadecimal(text) if self._is_bytes(field) else text), True
+
+    def _masked(self, field: PlanField, text: str | None) -> str:
+        """The shape of a value; of bytes only their number is shown."""
+        return mask("9" * (2 * len(text)) if text and self._is_bytes(field) else text)
+
+    @property
+    def _records(self) -> RecordReader:
+        return RecordReader(self.plan, self.source, self.connection)
+
+    def _is_bytes(self, field: PlanField) -> bool:
+        return field.type is LogicalType.BINARY and not self.plan.storage.format.is_text
+
+
+def _place(identity: int, at: str = "") -> Place:
+    return identity >> POSITION_BITS, identity & ((1 << POSITION_BITS) - 1), at

@@ -1,0 +1,148 @@
+"""Tables of the engine's database: keys, numbers of quantiles and values that queries read, one row for each judged record.
+
+DuckDB spills them to disk beyond its memory limit. `id` contains the number of the share above `POSITION_BITS` and the line in
+it below.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import duckdb
+
+from lakegate.contract.logical_types import GRAMMARS
+from lakegate.engine.evaluate import pattern_search
+from lakegate.engine.evaluate.typed_values import SQL_TYPES, value_name
+from lakegate.engine.read.data_source import AT, ROW
+from lakegate.plan.check import keys_of, tiers_of
+from lakegate.plan.metrics import Metric
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    import pyarrow as pa
+
+    from lakegate.engine.evaluate.predicate_sql import Program
+    from lakegate.plan.check import Keys
+
+    Sharing = Callable[[Program, Keys, int | None], pa.Table]
+    """The `id` of records that share their key with another, by key and place, and of elements their `place`; with a limit the
+    first ones."""
+
+POSITION_BITS = 33
+
+
+RECORDS = "records"
+"""The table of the records themselves."""
+
+
+BITS = "bits"
+"""The name of the result of a program in queries."""
+
+
+MEMORY = "1GB"
+"""The limit in `lakegate check`, the judge function and the job's driver; tasks have their own (`lakegate.spark.spark_tasks`)."""
+
+
+def database(folder: Path, memory: str = MEMORY) -> duckdb.DuckDBPyConnection:
+    """An empty database in bounded memory that loads no extension and spills to a folder."""
+    connection = duckdb.connect(
+        ":memory:",
+        config={
+            "threads": 1,
+            "memory_limit": memory,
+            "temp_directory": str(folder),
+            "autoinstall_known_extensions": False,
+            "autoload_known_extensions": False,
+        },
+    )
+    connection.execute("SET TimeZone = 'UTC'")
+    connection.execute("SET enable_progress_bar = false")  # it is printed among the answers of a slow machine
+    pattern_search.register(connection)
+    return connection
+
+
+def table_name(program: Program) -> str:
+    """The table of a level."""
+    levels = list(dict.fromkeys(each.level for each in program.plan.fields if each.level))
+    return f"elements{levels.index(program.level)}" if program.level else RECORDS
+
+
+def stored(program: Program) -> dict[str, str]:
+    """The columns of a level's table beside `id`, with their types."""
+    by_alias = {each.alias: each for each in program.plan.fields}
+    values = {value_name(alias): SQL_TYPES[GRAMMARS[by_alias[alias].type].cast] for alias in sorted(program.kept)}
+    keys = [each for check in program.checks for tier in tiers_of(check) if (each := keys_of(check, tier))]
+    flags = [program.populations[each.population] for each in keys]
+    flags += [program.predicates[each.predicate] for each in keys if each.predicate is not None]
+    numbers = {program.number(check): "DOUBLE" for check in program.checks if check.metric is Metric.QUANTILE}
+    places = {AT: "VARCHAR"} if program.has_places else {}
+    return places | values | dict.fromkeys(flags, "BOOLEAN") | numbers
+
+
+def is_stored(program: Program) -> bool:
+    """Whether a level needs a table."""
+    return program.is_queried or bool(stored(program))
+
+
+def create(connection: duckdb.DuckDBPyConnection, program: Program) -> None:
+    """Create the table of a level, where it needs one."""
+    if is_stored(program):
+        columns = "".join(f", {name} {kind}" for name, kind in stored(program).items())
+        connection.execute(f"CREATE TABLE {table_name(program)} (id BIGINT{columns})")
+
+
+def append(connection: duckdb.DuckDBPyConnection, program: Program, bits: pa.Table, share: int) -> None:
+    """Append the result of a program for a chunk to the table of its level, where it has one."""
+    if is_stored(program):
+        connection.register(BITS, bits)
+        names = "".join(f", {name}" for name in stored(program))
+        connection.execute(
+            f"INSERT INTO {table_name(program)} (id{names})"  # noqa: S608 - generated names
+            f" SELECT {share << POSITION_BITS} + {ROW}{names} FROM {BITS}"
+        )
+
+
+def identity(program: Program) -> tuple[str, ...]:
+    """The columns that identify the record or the element of a stored row."""
+    return ("id", AT) if program.has_places else ("id",)
+
+
+def groups(program: Program, keys: Keys) -> str:
+    """A SELECT of how often (`n`) each key occurs, and whether all its rows meet the predicate (`meets`)."""
+    meets = f"bool_and(NOT {program.predicates[keys.predicate]})" if keys.predicate is not None else "true"
+    return f"SELECT {', '.join(_key_columns(program, keys))}, count(*) AS n, {meets} AS meets {_of(program, keys)} GROUP BY ALL"
+
+
+def keyed_rows(program: Program, keys: Keys) -> str:
+    """A SELECT of the ids and the keys (`k0`, …) of the records that have one."""
+    return f"SELECT {', '.join([*identity(program), *_key_columns(program, keys)])} {_of(program, keys)}"
+
+
+def sharing(connection: duckdb.DuckDBPyConnection, program: Program, keys: Keys, limit: int | None) -> pa.Table:
+    """See `Sharing`."""
+    names = [f"k{at}" for at in range(len(keys.fields))]
+    same = " AND ".join(f"rows.{name} IS NOT DISTINCT FROM shared.{name}" for name in names)
+    most = "" if limit is None else f"LIMIT {limit}"
+    smallest = "" if limit is None else f"ORDER BY {', '.join(f'{name} NULLS FIRST' for name in names)} {most}"
+    order = ", ".join(f"rows.{name} NULLS FIRST" for name in names)
+    shared = f"FROM ({groups(program, keys)}) WHERE n > 1 {smallest}"
+    rows = keyed_rows(program, keys)
+    own = ", ".join(identity(program))
+    query = f"SELECT {own} FROM ({rows}) rows JOIN ({shared}) shared ON {same} ORDER BY {order}, {own} {most}"  # noqa: S608 - generated names
+    return connection.sql(query).to_arrow_table()
+
+
+def _of(program: Program, keys: Keys) -> str:
+    return f"FROM {table_name(program)} WHERE {program.populations[keys.population]}"
+
+
+def _key_columns(program: Program, keys: Keys) -> list[str]:
+    """The columns of a key's parts; 0 and -0 are one number."""
+    fields = [program.plan.field(name) for name in keys.fields]
+    is_float = {each.alias: SQL_TYPES[GRAMMARS[each.type].cast] == "DOUBLE" for each in fields}
+    return [
+        f"{value_name(each.alias)} + 0.0 AS k{at}" if is_float[each.alias] else f"{value_name(each.alias)} AS k{at}"
+        for at, each in enumerate(fields)
+    ]

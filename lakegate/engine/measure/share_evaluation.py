@@ -1,0 +1,346 @@
+"""A share, chunk by chunk, to a partial result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lakegate.contract.logical_types import GRAMMARS
+from lakegate.engine.evaluate.predicate_sql import SOURCE
+from lakegate.engine.evaluate.typed_values import LONGEST_PLAIN, PLAIN, present_name
+from lakegate.engine.measure.duckdb_tables import BITS
+from lakegate.engine.read.data_source import AT, ROW, of_object
+from lakegate.engine.read.json import bounded_keys
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    import duckdb
+    from numpy.typing import NDArray
+
+    from lakegate.engine.evaluate.predicate_sql import Program
+    from lakegate.engine.read.data_source import Chunk, Expression, Level, Malformed, Source
+    from lakegate.plan.plan import Plan
+
+    Keep = Callable[[Program, pa.Table, int], None]
+    """Takes a program, its answer for a chunk, and the number of the share."""
+
+# ---- The partial result of a share: counts, sums and extremes, small enough to be passed between processes ---------
+
+
+Bit = tuple["Level", str]
+"""A predicate of a program: the level, and the name of its bit."""
+
+
+@dataclass(slots=True)
+class Moments:
+    """Sums and extremes of numbers: exact for whole numbers, otherwise almost independent of their order."""
+
+    count: int = 0
+    total: float | int = 0
+    least: float | int | None = None
+    greatest: float | int | None = None
+    squares: float = 0.0
+    """The sum of the squared distances from the mean."""
+
+    def add(self, other: Moments) -> None:
+        """Add the numbers of another share, which is not changed (Chan, Golub and LeVeque 1979 for the squares)."""
+        if not other.count:
+            return
+        if self.count:
+            distance = other.mean - self.mean
+            self.squares += distance * distance * (self.count * other.count / (self.count + other.count))
+        known = [self] if self.count else []
+        self.squares += other.squares
+        self.least = min(each.least for each in (*known, other) if each.least is not None)
+        self.greatest = max(each.greatest for each in (*known, other) if each.greatest is not None)
+        self.total += other.total
+        self.count += other.count
+
+    @property
+    def mean(self) -> float:
+        """The mean of at least one number."""
+        return float(self.total / self.count)
+
+
+@dataclass(slots=True)
+class LevelCounts:
+    """The counts of the records (or the elements) of a level."""
+
+    rows: int = 0
+    """Judged ones."""
+    bits: dict[str, int] = field(default_factory=dict)
+    """The number of records in which each bit of the program is set."""
+    numbers: dict[str, Moments] = field(default_factory=dict)
+
+    def over(self, bit: str | None) -> int:
+        """Records in which a bit is set; without a bit, all judged ones."""
+        return self.rows if bit is None else self.bits.get(bit, 0)
+
+    def add(self, other: LevelCounts) -> None:
+        """Add those of another share."""
+        self.rows += other.rows
+        for name, count in other.bits.items():
+            self.bits[name] = self.bits.get(name, 0) + count
+        for name, moments in other.numbers.items():
+            self.numbers.setdefault(name, Moments()).add(moments)
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """Which records of a chunk break predicates: a bitmap for each; without one no record breaks it."""
+
+    rows: NDArray[np.int64]
+    """The line of each record in its share, ascending."""
+    bitmaps: dict[Bit, pa.BooleanArray]
+
+
+@dataclass(slots=True)
+class Partial:
+    """One share."""
+
+    number: int
+    """Of the share, in the order of the delivery."""
+    lines: int = 0
+    tail: int = 1
+    """Lines of the last record."""
+    size: int = 0
+    levels: dict[Level, LevelCounts] = field(default_factory=dict)
+    malformed: dict[str, Malformed] = field(default_factory=dict)
+    """By reason."""
+    failing: dict[Bit, list[tuple[int, str]]] = field(default_factory=dict)
+    """The first failing records or elements: line in the share, and place in the record."""
+    passing: dict[Bit, list[tuple[int, str]]] = field(default_factory=dict)
+    """The same of the first ones that have a value and pass, of the first shares and of predicates of one field."""
+    broken: list[Broken] = field(default_factory=list)
+    extra: set[str] = field(default_factory=set)
+    """Undeclared keys, in formats without a header; at most `MAX_COMPARED` of each chunk."""
+    keys: set[tuple[str, ...]] = field(default_factory=set)
+    """Places of declared keys that occur, in these formats."""
+    cpu_seconds: float = 0.0
+    """Processor seconds of the worker that evaluated it; 0 where the judge's own process did."""
+
+
+# ---- Patterns searched for once in each distinct value of a column whose values repeat, such as days and codes -----
+#
+# A text depends on the value of one raw column only: equal values have equal texts, for which a search has the same
+# result.
+
+
+LOOKED_AT = 4096
+"""Rows at the beginning of a chunk that decide whether values repeat; smaller chunks are searched directly."""
+
+
+MAX_DISTINCT = LOOKED_AT // 8
+"""Distinct values among them at the most."""
+
+
+def with_searches(
+    program: Program, table: pa.Table, expressions: Mapping[str, Expression], connection: duckdb.DuckDBPyConnection
+) -> tuple[pa.Table, tuple[str, ...]]:
+    """The raw columns of a chunk with the searches of fields whose values repeat, and the aliases of these fields."""
+    searched = tuple(alias for alias in program.searches if _repeats(table, expressions[alias].raw))
+    for alias in searched:
+        raw = expressions[alias].raw
+        encoded = table.column(raw).combine_chunks().dictionary_encode()
+        connection.register(SOURCE, pa.table({raw: encoded.dictionary}))
+        found = connection.sql(program.search(alias, expressions[alias].text)).to_arrow_table()
+        for name in found.column_names:
+            table = table.append_column(name, found.column(name).take(encoded.indices))
+    return table, searched
+
+
+def _repeats(table: pa.Table, raw: str) -> bool:
+    """Whether the values of a raw column repeat; 0 and -0 would count as one float, but have two texts."""
+    if not raw or table.num_rows < LOOKED_AT or pa.types.is_floating(table.column(raw).type):
+        return False
+    return len(table.column(raw).slice(0, LOOKED_AT).unique()) <= MAX_DISTINCT
+
+
+# ---- Evaluates a share: chunk by chunk, one SELECT for each level, into a partial result ---------------------------
+#
+# Keys, and values that queries or quantiles need, are appended to tables of the database, which spills to disk;
+# everything else
+# is a few numbers and a bit for each record and broken predicate. The order in which shares are evaluated changes
+# nothing.
+
+
+PASSING = 40
+"""Passing records of each predicate whose values are shown."""
+
+
+PASSING_SHARES = 2
+"""Shares at the beginning of the delivery in which such records are noted."""
+
+
+LOOKED_AT = 4096
+"""Records at the beginning of a chunk among which they are noted."""
+
+
+@dataclass(slots=True)
+class Evaluation:
+    """The evaluation of a delivery's shares, in any order and by several threads."""
+
+    plan: Plan
+    source: Source
+    programs: Mapping[Level, Program]
+    samples: int
+    """The most failing records of each predicate that are noted in a share."""
+    _queries: dict[tuple[Level, frozenset[str], tuple[str, ...], bool], str] = field(default_factory=dict)
+
+    def share(
+        self, number: int, connection: duckdb.DuckDBPyConnection, keep: Keep, read: Callable[[int], None] | None = None
+    ) -> Partial:
+        """Evaluate one share; `keep` takes the answers of programs whose rows are stored.
+
+        `read` is called after each chunk with its size (bytes of the object; of a table, rows).
+
+        UnreadableError if its object is damaged, OSError if the storage fails.
+        """
+        partial, share = Partial(number), self.source.shares[number]
+        with of_object(share.part):
+            for chunk in self.source.chunks(share):
+                self._add(chunk, partial, connection, keep)
+                if read is not None:
+                    read(chunk.size)
+        return partial
+
+    def _add(self, chunk: Chunk, partial: Partial, connection: duckdb.DuckDBPyConnection, keep: Keep) -> None:
+        bitmaps: dict[Bit, pa.BooleanArray] = {}
+        rows = _numbers(chunk.records.column(ROW))
+        for level, program in self.programs.items():
+            table = chunk.levels[level] if level else chunk.records
+            counts = partial.levels.setdefault(level, LevelCounts())
+            counts.rows += table.num_rows
+            if table.num_rows:
+                is_noted = partial.number < PASSING_SHARES
+                bits = self._bits(program, table, connection, with_present=is_noted)
+                if is_noted:
+                    _note_passing(program, bits, table, partial)
+                keep(program, bits, partial.number)
+                counts.add(_counts(program, bits, connection))
+                bitmaps |= self._failing(program, table, bits, rows, partial)
+        for each in chunk.malformed:
+            known = partial.malformed.get(each.reason)
+            partial.malformed[each.reason] = known.with_more(each) if known else each
+        partial.lines += chunk.lines
+        partial.tail = chunk.tail if chunk.lines else partial.tail
+        partial.size += chunk.size
+        partial.extra = bounded_keys(partial.extra | chunk.extra, self.plan.fields)
+        partial.keys |= chunk.keys
+        partial.broken.append(Broken(rows, bitmaps))
+
+    def _bits(
+        self, program: Program, table: pa.Table, connection: duckdb.DuckDBPyConnection, *, with_present: bool
+    ) -> pa.Table:
+        plain = frozenset(self._plain(program, table))
+        table, searched = with_searches(program, table, self.source.expressions, connection)
+        key = program.level, plain, searched, with_present
+        if key not in self._queries:
+            typed = self.source.expressions
+            self._queries[key] = program.select(
+                typed,
+                lambda alias: typed[alias].plain if alias in plain else typed[alias].value,
+                searched,
+                with_present=with_present,
+            )
+        connection.register(SOURCE, table)
+        return connection.sql(self._queries[key]).to_arrow_table()
+
+    def _plain(self, program: Program, table: pa.Table) -> list[str]:
+        """The fields whose texts in this chunk consist of their type's plain alphabet, so that the cast alone decides."""
+        found = []
+        for each in self.plan.fields:
+            expression, alphabet = self.source.expressions[each.alias], PLAIN.get(GRAMMARS[each.type].cast)
+            is_read = each.level == program.level and each.name in program.reads and alphabet and expression.plain
+            if is_read and _consists_of(table.column(expression.raw), alphabet or b""):
+                found.append(each.alias)
+        return found
+
+    def _failing(
+        self, program: Program, table: pa.Table, bits: pa.Table, rows: NDArray[np.int64], partial: Partial
+    ) -> dict[Bit, pa.BooleanArray]:
+        """The bitmap of each predicate that some record breaks; the first of them are noted."""
+        found: dict[Bit, pa.BooleanArray] = {}
+        for name in program.predicates.values():
+            bitmap = bits.column(name).combine_chunks()
+            if bitmap.true_count == 0:
+                continue
+            bit = program.level, name
+            noted = partial.failing.setdefault(bit, [])
+            missing = self.samples - len(noted)
+            if missing > 0:
+                first = np.flatnonzero(bitmap.to_numpy(zero_copy_only=False))[:missing]
+                noted += _places(program, bits, table, first)
+            found[bit] = _of_records(rows, table, bitmap) if program.level else bitmap
+        return found
+
+
+def _note_passing(program: Program, bits: pa.Table, table: pa.Table, partial: Partial) -> None:
+    """Note the first records in which a field has a value that passes, for each predicate of one field."""
+    head = bits.slice(0, LOOKED_AT)
+    for name, alias in program.single.items():
+        noted = partial.passing.setdefault((program.level, name), [])
+        missing = PASSING - len(noted)
+        if missing > 0:
+            passes = pc.and_not(head.column(present_name(alias)), head.column(name))
+            first = np.flatnonzero(passes.combine_chunks().to_numpy(zero_copy_only=False))[:missing]
+            noted += _places(program, bits, table, first)
+
+
+def _places(program: Program, bits: pa.Table, table: pa.Table, first: NDArray[np.int64]) -> Iterator[tuple[int, str]]:
+    """Line and place of some records or elements; only elements have a place."""
+    lines = bits.column(ROW).take(pa.array(first)).to_pylist()
+    places = table.column(AT).take(pa.array(first)).to_pylist() if program.level else [""] * len(lines)
+    return zip(lines, places, strict=True)
+
+
+def _numbers(lines: pa.ChunkedArray) -> NDArray[np.int64]:
+    found: NDArray[np.int64] = lines.combine_chunks().to_numpy()
+    return found
+
+
+def _of_records(rows: NDArray[np.int64], elements: pa.Table, bitmap: pa.BooleanArray) -> pa.BooleanArray:
+    """Which records have an element that is set."""
+    owners = elements.column(ROW).combine_chunks().filter(bitmap).to_numpy()
+    found = np.zeros(len(rows), np.bool_)
+    found[np.searchsorted(rows, owners)] = True
+    return pa.array(found)
+
+
+def _consists_of(texts: pa.ChunkedArray, alphabet: bytes) -> bool:
+    """Whether all texts of a column consist of these characters, and are no longer than the grammars allow."""
+    for chunk in texts.chunks:
+        data = chunk.buffers()[2]
+        if data is None or not len(chunk):
+            continue
+        bounds = np.frombuffer(chunk.buffers()[1], np.int32)[chunk.offset : chunk.offset + len(chunk) + 1]
+        if bytes(memoryview(data)[bounds[0] : bounds[-1]]).translate(None, alphabet):
+            return False
+        if np.diff(bounds).max() > LONGEST_PLAIN:
+            return False
+    return True
+
+
+def _counts(program: Program, bits: pa.Table, connection: duckdb.DuckDBPyConnection) -> LevelCounts:
+    names = (*program.predicates.values(), *program.populations.values())
+    counts = {name: pc.sum(bits.column(name)).as_py() or 0 for name in names}
+    if not program.numbers:
+        return LevelCounts(0, counts)
+    connection.register(BITS, bits)
+    columns = [_aggregates(name, numbers.kind) for numbers, name in program.numbers.items()]
+    (row,) = connection.execute(f"SELECT {', '.join(columns)} FROM {BITS}").fetchall()  # noqa: S608 - generated names
+    found = {name: Moments(*row[5 * at : 5 * at + 5]) for at, name in enumerate(program.numbers.values())}
+    return LevelCounts(0, counts, found)
+
+
+def _aggregates(name: str, kind: str) -> str:
+    """Count, sum, least, greatest, and squares about the mean of a column of numbers."""
+    total = f"fsum({name})" if kind == "float" else f"sum({name})"
+    return (
+        f"count({name}), coalesce({total}, 0), min({name}), max({name}), coalesce(var_pop({name}) * count({name}), 0)"
+    )

@@ -1,0 +1,199 @@
+"""The native engine: an attempt in this process, without a JVM.
+
+Threads evaluate shares; DuckDB groups keys and answers queries.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING
+
+import duckdb
+import pyarrow as pa
+
+from lakegate.contract.logical_types import GRAMMARS
+from lakegate.engine.attempt import SAMPLES, Attempt
+from lakegate.engine.duckdb_queries import QueryTables, accepted_sources, answer_queries
+from lakegate.engine.evaluate.predicate_sql import program
+from lakegate.engine.evaluate.typed_values import SQL_TYPES, value_name
+from lakegate.engine.measure.duckdb_tables import BITS, RECORDS, append, create, database, sharing
+from lakegate.engine.measure.metric_values import NativeMetrics
+from lakegate.engine.measure.share_evaluation import Evaluation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from lakegate.engine.evaluate.predicate_sql import Program
+    from lakegate.engine.measure.share_evaluation import LevelCounts, Partial
+    from lakegate.engine.read.data_source import Level, Source, Store
+    from lakegate.engine.rejected_rows import Rejected
+    from lakegate.features.odf.slices.merge_strategies import MergedDelivery
+    from lakegate.features.odf.slices.slice_writer import AcceptedSlices, Keep
+    from lakegate.plan.check import Check, Keys, QueryColumn
+    from lakegate.plan.plan import Plan
+    from lakegate.plan.request import Request
+    from lakegate.plan.result import Measurement, Result, Shares
+    from lakegate.plan.slice_order import Merged, WrittenSlice
+    from lakegate.verdict.measured_values import Answer
+
+
+def measure(  # noqa: PLR0913, PLR0917 - a request and its plan, and where and how they are measured
+    request: Request,
+    plan: Plan,
+    store: Store,
+    folder: Path,
+    watch: Callable[[str], None] = lambda _: None,
+    samples: int = SAMPLES,
+    read: Callable[[int], None] = lambda _: None,
+    keep: Keep | None = None,
+) -> Result:
+    """Measure the delivery of a request against its plan; what does not fit into memory is spilled below `folder`.
+
+    `watch` is called with the name of each step when it begins, `read` with numbers of bytes (of packed objects, packed
+    ones) while they are read, by one thread at a time; they add up to the delivery's size. `keep` stores slices, if the
+    request wants some.
+
+    InputError where the bytes are not the pinned ones, duckdb.Error where memory or disk do not suffice.
+    """
+    before = time.process_time()
+    with database(folder) as connection:
+        found = Attempt(request, plan, store, Process(connection, request, plan, store, read, keep), samples).result(
+            watch
+        )
+    return replace(found, vcpu_seconds=round(time.process_time() - before, 3))
+
+
+class LeftError(Exception):
+    """Ends a share whose result is no longer needed."""
+
+
+@dataclass(slots=True)
+class ReadProgress:
+    """Counts what several threads have read of the delivery."""
+
+    units: int
+    """Bytes, of tables rows, that chunks add up to."""
+    size: int
+    """Bytes of the delivery."""
+    read: Callable[[int], None]
+    """Is called with bytes that were read, by one thread at a time."""
+    _units: int = 0
+    _is_left: bool = False
+    _lock: Lock = field(default_factory=Lock)
+
+    def leave(self) -> None:
+        """Read no further: the next chunk of each share is its last one."""
+        self._is_left = True
+
+    def add(self, units: int) -> None:
+        """A chunk was read; LeftError if no more is wanted."""
+        with self._lock:
+            if self._is_left:
+                raise LeftError
+            before = self.size * self._units // max(1, self.units)
+            self._units += units
+            self.read(self.size * self._units // max(1, self.units) - before)
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """This process as the backend of an attempt (`lakegate.engine.attempt.Backend`)."""
+
+    connection: duckdb.DuckDBPyConnection
+    request: Request
+    plan: Plan
+    store: Store
+    read: Callable[[int], None]
+    keep: Keep | None = None
+
+    def begin(self) -> dict[str, str]:
+        """See `Backend`."""
+        return {"duckdb": duckdb.__version__, "pyarrow": pa.__version__}
+
+    def database(self) -> duckdb.DuckDBPyConnection:
+        """See `Backend`."""
+        return self.connection
+
+    def evaluate(self, evaluation: Evaluation) -> list[Partial]:
+        """See `Backend`; after a failure or Ctrl-C, waiting shares are cancelled, and running ones end at their next chunk."""
+        for each in evaluation.programs.values():
+            create(self.connection, each)
+        numbers = range(len(evaluation.source.shares))
+        reading = ReadProgress(sum(evaluation.source.sizes), sum(part.size for part in self.request.parts), self.read)
+        with ThreadPoolExecutor(max(1, min(len(numbers), os.cpu_count() or 1))) as pool:
+            found = [pool.submit(self._share, evaluation, number, reading) for number in numbers]
+            try:
+                return [each.result() for each in found]
+            except BaseException:
+                reading.leave()
+                raise
+            finally:
+                pool.shutdown(cancel_futures=True)
+
+    def _share(self, evaluation: Evaluation, number: int, reading: ReadProgress) -> Partial:
+        with self.connection.cursor() as cursor:
+            return evaluation.share(number, cursor, partial(append, cursor), reading.add)
+
+    def measure(
+        self, programs: Mapping[Level, Program], counts: Mapping[Level, LevelCounts], _: list[Partial]
+    ) -> Iterator[Measurement]:
+        """See `Backend`."""
+        self.connection.execute(f"SET threads = {os.cpu_count() or 1}")
+        for level, own in programs.items():
+            yield from NativeMetrics(own, counts[level], self.request.judged_at, self.connection).measurements()
+
+    def sharing(self, own: Program, keys: Keys, limit: int | None) -> pa.Table:
+        """See `Backend`."""
+        return sharing(self.connection, own, keys, limit)
+
+    def split(self, _source: Source, _rejected: Rejected) -> Shares | None:
+        """See `Backend`: `lakegate check` counts rejected records and writes none."""
+        return None
+
+    def answer_queries(self, checks: tuple[Check, ...], rows: int) -> tuple[Answer, ...]:
+        """See `Backend`; the database is locked by it, and of no use for anything else afterwards."""
+        tables = QueryTables(self.plan, self.request.judged_at, RECORDS, self._accepted, self.request.references)
+        return answer_queries(self.connection, checks, tables, rows=rows)
+
+    def slices(self, accepted: AcceptedSlices) -> tuple[WrittenSlice, ...]:
+        """See `Backend`; in a database of its own, because queries have locked the other one."""
+        keep = self.keep
+        assert keep is not None
+        with tempfile.TemporaryDirectory() as folder, database(Path(folder)) as connection:
+            return tuple(each.write(accepted.columns, connection, Path(folder), keep) for each in accepted.slices)
+
+    def merge(self, delivery: MergedDelivery) -> tuple[tuple[WrittenSlice, ...], Merged]:
+        """See `Backend`; likewise."""
+        keep = self.keep
+        assert keep is not None
+        with tempfile.TemporaryDirectory() as folder, database(Path(folder)) as connection:
+            return delivery.write(self.store, connection, Path(folder), keep)
+
+    def _accepted(self, line: str, columns: tuple[QueryColumn, ...]) -> str:
+        """A table of the accepted rows of a line, read by the plans that accepted them."""
+        reference = next(each for each in self.request.references if each.line == line)
+        (number,) = self.connection.execute("SELECT count(*) FROM duckdb_tables()").fetchall()[0]
+        name = f"accepted{number}"
+        described = ", ".join(f"c{at} {SQL_TYPES[GRAMMARS[each.type].cast]}" for at, each in enumerate(columns))
+        self.connection.execute(f"CREATE TABLE {name} ({described or 'c0 INTEGER'})")
+        names = [column.field for column in columns]
+        for plan, source in accepted_sources(reference, self.store):
+            own = program(plan, (), (), [each for each in names if each in {field.name for field in plan.columns}])
+
+            def keep(_: Program, bits: pa.Table, __: int, plan: Plan = plan) -> None:
+                known = {each.name: value_name(each.alias) for each in plan.columns}
+                values = ", ".join(known.get(each, "NULL") for each in names) or "0"
+                self.connection.register(BITS, bits)
+                self.connection.execute(f"INSERT INTO {name} SELECT {values} FROM {BITS}")  # noqa: S608 - generated names
+
+            evaluation = Evaluation(plan, source, {(): own}, samples=0)
+            for share in range(len(source.shares)):
+                evaluation.share(share, self.connection, keep)
+        return name

@@ -1,0 +1,1 @@
+"""Bytes of a delivery to Arrow batches; one file per format."""

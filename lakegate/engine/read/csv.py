@@ -1,0 +1,504 @@
+"""CSV: grammar of records, separators, quotes, encodings, limits."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv as arrow_csv
+
+from lakegate.admission.file_signatures import BOM, UTF_8, UnreadableError, has_mark
+from lakegate.admission.header import columns_of, first_line, header_end, refuse_header
+from lakegate.contract.file_formats import Compression
+from lakegate.engine.evaluate.typed_values import plain_number, text_literal, typed_value
+from lakegate.engine.read.compression import LONGEST_RECORD, object_blocks, record_ends, share_block, shares_of
+from lakegate.engine.read.data_source import MAX_LINES, ROW, Chunk, Expression, Malformed, line_table, of_object
+from lakegate.plan.result import Columns
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from lakegate.contract.file_formats import Csv
+    from lakegate.engine.read.compression import Block
+    from lakegate.engine.read.data_source import Share, Store
+    from lakegate.engine.read.stored_types import Physical
+    from lakegate.plan.plan import Plan, PlanField
+    from lakegate.plan.request import StagedPart
+
+# ---- The grammar of CSV records (docs/data.md), for whole blocks of bytes at a time --------------------------------
+#
+# A record is a line (LF or CRLF), or several where the contract allows line breaks in quoted values. It is split at
+# the delimiter;
+# quotes are those of RFC 4180: a quoted value begins right after a delimiter, ends right before one, and doubles the
+# quotes inside.
+# A CR elsewhere than before an LF is a line break too: other readers would split there. Any other record is
+# *malformed*, and never repaired. One regular expression of RE2 decides; all parsers read the accepted records in the
+# same way.
+
+
+CRLF = "\r\n"
+
+
+REPLACEMENT = "\ufffd"
+"""The character that a decoder writes for bytes outside of its encoding."""
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How records are written."""
+
+    delimiter: str
+    quote: str
+    encoding: str
+    multi_line: bool
+
+    @staticmethod
+    def of(csv: Csv) -> Dialect:
+        """The dialect that a contract declares."""
+        return Dialect(csv.delimiter, csv.quote, csv.encoding, csv.multi_line)
+
+    @property
+    def is_utf_8(self) -> bool:
+        """Whether bytes are texts of Arrow without conversion."""
+        return self.encoding.startswith("utf-8")
+
+    @cached_property
+    def raw_quote(self) -> bytes:
+        """The quote as the file writes it."""
+        return self.quote.encode("utf-8" if self.is_utf_8 else self.encoding)
+
+    @cached_property
+    def strict(self) -> str:
+        """The pattern (RE2) of a whole record of any number of values, its line end included."""
+        delimiter, quote = re.escape(self.delimiter), re.escape(self.quote)
+        breaks = "" if self.multi_line else r"\r\n"
+        value = rf"(?:[^{delimiter}{quote}\r\n\x00]*|{quote}(?:[^{quote}{breaks}\x00]|{quote}{quote})*{quote})"
+        return rf"\A{value}(?:{delimiter}{value})*\r?\n\z"
+
+
+def is_plain(block: bytes, dialect: Dialect, width: int) -> bool:
+    """Whether no record of a block needs the regular expression."""
+    if b"\0" in block or dialect.raw_quote in block or not (dialect.delimiter.isascii() and dialect.quote.isascii()):
+        return False
+    has_returns = b"\r" in block
+    if has_returns and block.count(b"\r") != block.count(b"\r\n"):
+        return False
+    if width > 1 and (block.startswith((b"\n", b"\r\n")) or _has_blank_line(block, has_returns=has_returns)):
+        return False
+    if has_long_line(block):
+        return False
+    return block.isascii() or (dialect.is_utf_8 and _is_utf_8(block))
+
+
+def _has_blank_line(block: bytes, *, has_returns: bool) -> bool:
+    """Whether a line after the first one is blank."""
+    feeds = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))
+    return bool((np.diff(feeds) == 1).any()) or (has_returns and b"\n\r\n" in block)
+
+
+def has_long_line(block: bytes) -> bool:
+    """Whether a line of the block is longer than any record may be."""
+    at = 0
+    while len(block) - at > LONGEST_RECORD:
+        end = block.rfind(b"\n", at, at + LONGEST_RECORD + 1)
+        if end < 0:
+            return True
+        at = end + 1
+    return False
+
+
+def _is_utf_8(block: bytes) -> bool:
+    try:
+        block.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+@dataclass(slots=True)
+class Lines:
+    """The lines (or records) of a block, each with its line feed, as texts; `bad` names undecodable ones."""
+
+    array: Any
+    bad: dict[str, NDArray[np.bool_]]
+    """By reason, which of them are no texts."""
+    starts: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    """Where each begins in the block."""
+
+    @staticmethod
+    def of(block: bytes, dialect: Dialect) -> Lines:
+        """The lines of a block, or its records if values may contain line breaks."""
+        ends = record_ends(block, dialect.raw_quote if dialect.multi_line else None)
+        if len(ends) == 0 or ends[-1] < len(block):
+            ends = np.append(ends, len(block))
+        starts = np.concatenate([[0], ends[:-1]])
+        bad: dict[str, NDArray[np.bool_]] = {}
+        for at in np.flatnonzero(ends - starts - 1 > LONGEST_RECORD).tolist():
+            if len(block[starts[at] : ends[at]].removesuffix(b"\n")) > LONGEST_RECORD:
+                bad.setdefault("too_long", np.zeros(len(ends), np.bool_))[at] = True
+        if bad or not (dialect.is_utf_8 and _is_utf_8(block)):
+            return Lines(_decoded(block, starts.tolist(), ends.tolist(), dialect, bad), bad, starts)
+        offsets = pa.py_buffer(np.concatenate([[0], ends]).astype(np.int32))
+        return Lines(pa.StringArray.from_buffers(len(ends), offsets, pa.py_buffer(block)), bad, starts)
+
+    def strict(self, dialect: Dialect, width: int) -> NDArray[np.bool_]:
+        """Which of them are records by the grammar; blank lines are not if a record has several values."""
+        found: NDArray[np.bool_] = np.array(pc.match_substring_regex(self.array, dialect.strict))
+        if width > 1:
+            found &= ~self.blank(width)
+        for each in self.bad.values():
+            found &= ~each
+        return found
+
+    def blank(self, width: int) -> NDArray[np.bool_]:
+        """Which of them are blank lines, if these are not records."""
+        if width == 1:
+            return np.zeros(len(self.array), np.bool_)
+        return np.array(pc.or_(pc.equal(self.array, "\n"), pc.equal(self.array, CRLF)))
+
+    def flaws(self, width: int, strict: NDArray[np.bool_], quote: str) -> list[Malformed]:
+        """The others, by reason; a line that is no record has a NUL, a quote in the wrong place, or a CR that is no line end."""
+        others = ~strict & ~self.blank(width)
+        for each in self.bad.values():
+            others &= ~each
+        has_nul = others & np.array(pc.match_substring(self.array, "\0"))
+        has_quote = others & ~has_nul & np.array(pc.match_substring(self.array, quote))
+        nul = has_nul | self.bad.get("nul", has_nul)
+        reasons = {**self.bad, "nul": nul, "quotes": has_quote, "line-ends": others & ~has_nul & ~has_quote}
+        found = ((reason, np.flatnonzero(each)) for reason, each in reasons.items())
+        return [Malformed(reason, len(at), tuple(at[:MAX_LINES].tolist())) for reason, at in found if len(at)]
+
+
+def _decoded(
+    block: bytes, starts: list[int], ends: list[int], dialect: Dialect, bad: dict[str, NDArray[np.bool_]]
+) -> Any:  # noqa: ANN401 - Arrow ships no types
+    """Lines in UTF-8; an empty one for each whose bytes are not of the encoding, or contain a NUL, or are too many.
+
+    `bad` gets the reasons.
+    """
+    encoding, too_long = "utf-8" if dialect.is_utf_8 else dialect.encoding, bad.get("too_long")
+    lines: list[bytes] = []
+    for at, (start, end) in enumerate(zip(starts, ends, strict=True)):
+        if too_long is not None and too_long[at]:
+            lines.append(b"\n")
+            continue
+        line = block[start:end]
+        text = line.decode(encoding, errors="replace")
+        is_other = (text.encode() != line) if dialect.is_utf_8 else (REPLACEMENT in text)
+        reason = "nul" if b"\0" in line else "encoding" if is_other else ""
+        if reason:
+            bad.setdefault(reason, np.zeros(len(starts), np.bool_))[at] = True
+        lines.append(b"\n" if reason else text.encode())
+    return pa.array(lines, pa.binary()).cast(pa.string())
+
+
+# ---- CSV records by pyarrow: the strict ones of a block mean the same to every parser; the others are counted as
+# malformed
+
+
+_FREE = [chr(code) for code in range(1, 32) if chr(code) not in "\t\n\r"]
+"""Characters that replace a delimiter or quote beyond ASCII, which pyarrow does not accept."""
+
+
+@dataclass(slots=True)
+class Parsed:
+    """The records of a block."""
+
+    table: pa.Table
+    """Texts by position (`x0`, `x1`, …); null is the empty unquoted value."""
+    rows: NDArray[np.int64]
+    """The line of each record in the block, from 0: the first one of several."""
+    lines: int
+    """Lines of the block."""
+    malformed: list[Malformed] = field(default_factory=list)
+    """By reason, lines of the block."""
+    tail: int = 1
+    """Lines of the last record."""
+
+
+def parse(block: bytes, dialect: Dialect, width: int, wanted: list[int]) -> Parsed:
+    """The records of a block that ends with a line feed: the texts at the `wanted` of `width` positions."""
+    quote = dialect.quote.encode()
+    if is_plain(block, dialect, width):
+        table, ragged = _arrow(block, dialect, width, wanted, is_quoted=False)
+        lines = block.count(b"\n")
+        found = Parsed(table, np.arange(lines), lines)
+        index = found.rows
+    else:
+        texts = Lines.of(block, dialect)
+        strict = texts.strict(dialect, width)
+        content = _content(texts.array.filter(pa.array(strict)))
+        table, ragged = _arrow(content, dialect, width, wanted, is_quoted=quote in content)
+        begins, lines = _begins(block, texts)
+        index = begins[strict]
+        flaws = [_at(begins, each) for each in texts.flaws(width, strict, dialect.quote)]
+        found = Parsed(table, index, lines, flaws, lines - int(begins[-1]))
+    if ragged:
+        numbers = np.array(ragged, np.int64)
+        found.rows = np.delete(index, numbers)
+        found.malformed.append(Malformed("fields", len(ragged), tuple(index[numbers[:MAX_LINES]].tolist())))
+    return found
+
+
+def _begins(block: bytes, texts: Lines) -> tuple[NDArray[np.int64], int]:
+    """The line in which each record begins, and the number of lines."""
+    feeds = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))
+    return np.searchsorted(feeds, texts.starts), len(feeds)
+
+
+def _at(begins: NDArray[np.int64], found: Malformed) -> Malformed:
+    return Malformed(found.reason, found.rows, tuple(begins[list(found.lines)].tolist()))
+
+
+def _content(lines: Any) -> bytes:  # noqa: ANN401 - Arrow ships no types
+    """The bytes of texts, one after the other."""
+    chunk = pa.concat_arrays(lines.chunks) if isinstance(lines, pa.ChunkedArray) else lines
+    _, offsets, data = chunk.buffers()
+    if data is None or len(chunk) == 0:
+        return b""
+    bounds = np.frombuffer(offsets, np.int32)[chunk.offset : chunk.offset + len(chunk) + 1]
+    return bytes(memoryview(data)[bounds[0] : bounds[-1]])
+
+
+def _arrow(
+    content: bytes, dialect: Dialect, width: int, wanted: list[int], *, is_quoted: bool
+) -> tuple[pa.Table, list[int]]:
+    """Strict records by pyarrow: the wanted texts, and the numbers (from 0) of records with another number of values."""
+    ragged: list[int] = []
+
+    def skip(row: Any) -> str:  # noqa: ANN401 - Arrow ships no types
+        ragged.append(row.number - 1)
+        return "skip"
+
+    delimiter, quote, content = _stand_ins(content, dialect)
+    names = [f"x{at}" for at in wanted]
+    if not content:
+        return pa.table({name: pa.array([], pa.string()) for name in names}), []
+    table = arrow_csv.read_csv(
+        pa.BufferReader(content),
+        read_options=arrow_csv.ReadOptions(
+            column_names=[f"x{at}" for at in range(width)], use_threads=False, block_size=len(content) + 1
+        ),
+        parse_options=arrow_csv.ParseOptions(
+            delimiter=delimiter,
+            quote_char=quote if is_quoted else False,
+            double_quote=is_quoted,
+            newlines_in_values=dialect.multi_line,
+            ignore_empty_lines=False,
+            invalid_row_handler=skip,
+        ),
+        convert_options=arrow_csv.ConvertOptions(
+            column_types=dict.fromkeys(names, pa.string()),
+            include_columns=names or ["x0"],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+            null_values=[""],
+            check_utf8=False,
+        ),
+    )
+    for mark, stand_in in ((dialect.delimiter, delimiter), (dialect.quote, quote)):
+        if mark != stand_in:
+            columns = [pc.replace_substring(column, stand_in, mark) for column in table.columns]
+            table = pa.table(columns, names=table.column_names)
+    return table, ragged
+
+
+def _stand_ins(content: bytes, dialect: Dialect) -> tuple[str, str, bytes]:
+    """Delimiter and quote as single bytes: those beyond ASCII are replaced by characters that the content does not use."""
+    marks = []
+    for mark in (dialect.delimiter, dialect.quote):
+        if mark.isascii():
+            marks.append(mark)
+            continue
+        stand_in = next((each for each in _FREE if each.encode() not in content), None)
+        if stand_in is None:
+            raise UnreadableError("not-text", "the file holds every control character: is this text?")
+        content = content.replace(mark.encode(), stand_in.encode())
+        marks.append(stand_in)
+    return marks[0], marks[1], content
+
+
+# ---- CSV: byte ranges of objects as columns of text (docs/types.md, docs/data.md) ----------------------------------
+#
+# A share of a plain object is a byte range: a line belongs to the share in which it begins. An object that is packed,
+# or in which
+# quoted values may hold line breaks, is one share. `lakegate.engine.read.csv` parses the records of each block.
+
+
+SHARE_BYTES = 8 << 20
+"""Bytes of an object that one share, and one block of a share, holds."""
+
+
+BLOCK_LINES = 1 << 18
+"""Lines of a block: each costs memory, however short it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class CsvSource:
+    """A delivery of CSV files (`lakegate.engine.read.data_source.Source`)."""
+
+    plan: Plan
+    store: Store
+    columns: Columns
+    shares: tuple[Share, ...]
+    expressions: Mapping[str, Expression]
+    sizes: tuple[int, ...]
+    header: str | None
+    """The header line of all objects; None if the contract declares none."""
+    is_marked: bool = False
+    kinds: Mapping[str, Physical] = field(default_factory=dict)
+
+    def chunks(self, share: Share) -> Iterator[Chunk]:
+        """See `Source`."""
+        before = 0
+        for block, size in self.blocks(share):
+            chunk = self._chunk(block, size, before, is_first=share.start == 0 and before == 0)
+            before += chunk.lines
+            yield chunk
+
+    def blocks(self, share: Share) -> Iterator[Block]:
+        """The bytes of a share, some MiB and some lines at a time."""
+        dialect = Dialect.of(self.plan.csv)
+        quote = dialect.raw_quote if dialect.multi_line else None
+        for block, size in self._blocks(share, quote):
+            starts = [0]
+            if block.count(b"\n") > BLOCK_LINES:
+                starts += record_ends(block, quote)[BLOCK_LINES - 1 :: BLOCK_LINES].tolist()
+            for start, end in pairwise([*starts, len(block)]):
+                if end > start or start == 0:
+                    yield block[start:end], 0 if start else size
+
+    def _blocks(self, share: Share, quote: bytes | None) -> Iterator[Block]:
+        if _is_whole(self.plan):
+            yield from object_blocks(self.store, share.address, self.plan.storage.compression, SHARE_BYTES, quote)
+        else:
+            yield share_block(self.store, share)
+
+    def originals(self, share: Share) -> Iterator[pa.Table]:
+        """See `Source`."""
+        csv, has_one_column = self.plan.csv, len(self.columns.found) == 1
+        header, mark = csv.header and share.start == 0, BOM if csv.encoding == UTF_8 else b""
+        for lines in self.lines(share):
+            own = lines[1:] if header else lines
+            header = False
+            records = [(row, line.removesuffix(b"\n").removesuffix(b"\r")) for row, line in own]
+            if records and records[0][0] == share.start == 0:
+                records[0] = 0, records[0][1].removeprefix(mark)
+            yield line_table([(row, line) for row, line in records if line or has_one_column])
+
+    def lines(self, share: Share) -> Iterator[list[tuple[int, bytes]]]:
+        """All bytes of a share, a block at a time: each record with the number of its first line, from 0, and its line end.
+
+        The header is one of them; a byte order mark belongs to the first.
+        """
+        before, dialect = 0, Dialect.of(self.plan.csv)
+        for block, _ in self.blocks(share):
+            text, skipped = self._without_header(block, is_first=share.start == 0 and before == 0)
+            begin = len(block) - len(text)
+            ends = (record_ends(text, dialect.raw_quote if dialect.multi_line else None) + begin).tolist()
+            if text and (not ends or ends[-1] < len(block)):
+                ends.append(len(block))
+            starts = [0, begin] if skipped else [0]
+            found, at = [], before
+            for start, end in pairwise([*starts, *ends]):
+                found.append((at, block[start:end]))
+                at += max(1, found[-1][1].count(b"\n"))
+            yield found
+            before = at
+
+    def _without_header(self, block: bytes, *, is_first: bool) -> tuple[bytes, int]:
+        """A block without a byte order mark and a header, and the number of lines of the header."""
+        csv = self.plan.csv
+        if is_first and csv.encoding == UTF_8:
+            block = block.removeprefix(BOM)
+        if not (is_first and csv.header):
+            return block, 0
+        header = header_end(block, csv) or len(block)
+        return block[header:], max(1, block.count(b"\n", 0, header))
+
+    def _chunk(self, block: bytes, size: int, lines: int, *, is_first: bool) -> Chunk:
+        """The chunk of a block that follows `lines` lines of the share."""
+        text, skipped = self._without_header(block, is_first=is_first)
+        if text and not text.endswith(b"\n"):
+            text += b"\n"
+        names = {name: at for at, name in enumerate(self.columns.found)}
+        aliases = {f"x{names[each.name]}": each.alias for each in self.plan.columns if each.name in names}
+        parsed = parse(text, Dialect.of(self.plan.csv), len(names), sorted(int(name[1:]) for name in aliases))
+        before = lines + skipped
+        columns = {aliases[name]: parsed.table.column(name) for name in parsed.table.column_names if name in aliases}
+        return Chunk(
+            pa.table({ROW: pa.array(parsed.rows + before, pa.int64()), **columns}),
+            parsed.lines + skipped,
+            size,
+            tuple(
+                Malformed(each.reason, each.rows, tuple(line + before for line in each.lines))
+                for each in sorted(parsed.malformed, key=lambda each: each.reason)
+            ),
+            tail=parsed.tail,
+        )
+
+
+def open_csv(plan: Plan, parts: tuple[StagedPart, ...], store: Store, heads: list[bytes]) -> CsvSource:
+    """The delivery as a source; `heads` are the first unpacked bytes of each object.
+
+    UnreadableError where the objects have no header of this dataset, or different ones.
+    """
+    header = _header(plan, heads)
+    columns = _columns(plan, header, heads[0])
+    found = set(columns.found)
+    expressions = {each.alias: _expression(each, plan, is_found=each.name in found) for each in plan.fields}
+    shares = tuple(shares_of(parts, None if _is_whole(plan) else SHARE_BYTES))
+    return CsvSource(
+        plan, store, columns, shares, expressions, tuple(part.size for part in parts), header, has_mark(heads)
+    )
+
+
+def _header(plan: Plan, heads: list[bytes]) -> str | None:
+    lines = [_first_line(number, head, plan) for number, head in enumerate(heads)]
+    if not plan.csv.header:
+        return None
+    if len(set(lines)) > 1:
+        raise UnreadableError(
+            "header", "the objects of the delivery have different headers: give all of them the same one"
+        )
+    return lines[0]
+
+
+def _first_line(number: int, head: bytes, plan: Plan) -> str:
+    with of_object(number):
+        return first_line(head, plan.csv)
+
+
+def _columns(plan: Plan, header: str | None, head: bytes) -> Columns:
+    """The columns that the header line names; without one, the declared ones."""
+    declared = tuple(field.name for field in plan.fields)
+    with of_object(0):
+        if header is not None:
+            return columns_of(header, plan.csv, declared, head, plan.physical_names)
+        refuse_header(first_line(head, plan.csv), plan.csv, declared)
+        return Columns(declared)
+
+
+def _is_whole(plan: Plan) -> bool:
+    return plan.csv.multi_line or plan.storage.compression is not Compression.NONE
+
+
+def _expression(field: PlanField, plan: Plan, *, is_found: bool) -> Expression:
+    if not is_found:
+        text = "NULL::VARCHAR"
+        return Expression(text, typed_value(field, text))
+    words, text = plan.csv.null_words(field.name), field.alias
+    if words:
+        nulls = ", ".join(text_literal(each) for each in words)
+        text = f"CASE WHEN {field.alias} NOT IN ({nulls}) THEN {field.alias} END"
+    if field.type.numeric and not plan.csv.has_plain_numbers:
+        return Expression(text, typed_value(field, plain_number(text, plan.csv)), field.alias)
+    return Expression(text, typed_value(field, text), field.alias, typed_value(field, text, plain=True))

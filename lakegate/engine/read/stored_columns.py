@@ -1,0 +1,697 @@
+"""Columns of files with a schema, by name, as texts and values."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lakegate.admission.file_signatures import UnreadableError
+from lakegate.admission.header import other_names
+from lakegate.contract.contract_model import Shape
+from lakegate.contract.delivery_policy import OnReject
+from lakegate.contract.logical_types import GRAMMARS, LogicalType
+from lakegate.engine.evaluate.typed_values import SQL_TYPES, repeats_name, size_name, typed_value
+from lakegate.engine.read.compression import (
+    GRACE,
+    GRACE_VALUES,
+    LONGEST_RECORD,
+    MAX_INSIDE,
+    RATIO,
+    refuse_columns,
+    unreadable,
+)
+from lakegate.engine.read.data_source import AT, MAX_LINES, ROW, Chunk, Expression, Malformed, Share
+from lakegate.engine.read.json import levels
+from lakegate.engine.read.stored_types import Kind, Physical, holds, present
+from lakegate.plan.check import read_as
+from lakegate.plan.plan import ENTRIES
+from lakegate.plan.predicates import NoRepeats, Size
+from lakegate.plan.result import Columns, IncompatibleType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+
+    from lakegate.engine.read.data_source import Level
+    from lakegate.plan.plan import Plan, PlanField
+    from lakegate.plan.request import StagedPart
+
+    Found = tuple[PlanField, Physical | None]
+    """A field, and its type in the file; None if the file does not have it."""
+
+# ---- Parts of Arrow columns: members of records, and the elements of lists and maps with their rows and places -----
+
+
+Part = tuple[pa.Array, Physical]
+
+
+_OPENED = {"[]": (Kind.LIST, "[]"), ENTRIES: (Kind.MAP, "{value}")}
+"""The kind that a step opens, and the part of its elements that contains deeper levels."""
+
+
+@dataclass(frozen=True, slots=True)
+class Elements:
+    """The records of a batch, or the elements of one level in it."""
+
+    parts: Mapping[str, Part]
+    """By step: columns of records; of elements of a list `[]`, of entries of a map `{key}` and `{value}`."""
+    rows: pa.Array
+    """The row of each."""
+    depth: int = 0
+    """Steps of a field's place before the one that `parts` knows."""
+    at: pa.Array | None = None
+    """The place of each element in its row (`items[2]`); records have none."""
+
+    def column(self, field: PlanField) -> pa.Array:
+        """The values of a field that the file has."""
+        first, *rest = field.place[self.depth :]
+        found: Part | None = self.parts[first]
+        for step in rest:
+            assert found is not None
+            found = _member(found, step)
+        assert found is not None
+        return found[0]
+
+    def level(self, level: Level) -> Elements | None:
+        """The elements of one level, opening lists from the outside in; None if the file has none."""
+        elements, words = self, ""
+        here: Part | None = self.parts.get(level[0])
+        for depth, step in enumerate(level):
+            if here is None:
+                return None
+            if step in _OPENED:
+                kind, part = _OPENED[step]
+                if here[1].kind is not kind:
+                    return None
+                elements, words = elements._opened(here, words, depth), ""
+                here = elements.parts[part]
+            else:
+                words += step if depth else step[1:]
+                here = _member(here, step) if depth else here
+        return elements
+
+    def _opened(self, part: Part, words: str, depth: int) -> Elements:
+        array, kind = part
+        lists = _lists(array, kind)
+        parts = {step: (pc.list_flatten(each), inner) for (step, inner), each in zip(kind.parts, lists, strict=True)}
+        parents, places = _stand(lists[-1])
+        texts = (pc.cast(places, pa.string()), pa.scalar("]"), pa.scalar(""))
+        before = pa.scalar("") if self.at is None else self.at.take(parents)
+        at = pc.binary_join_element_wise(before, pa.scalar(f"{words}["), *texts)
+        return Elements(parts, self.rows.take(parents), depth, at)
+
+
+def count_inside(array: pa.Array, *, is_inside: bool = False) -> int:
+    """The number of values in lists and maps, at every level: elements, keys, and members of records that are elements."""
+    own = len(array) if is_inside else 0
+    if pa.types.is_struct(array.type):
+        members = (array.field(at) for at in range(array.type.num_fields))
+        return own + sum(count_inside(each, is_inside=is_inside) for each in members)
+    if pa.types.is_map(array.type):
+        whole = pa.concat_arrays([array.slice(0, 0), array])
+        return own + sum(count_inside(each, is_inside=True) for each in (whole.keys, whole.items))
+    if pa.types.is_list(array.type) or pa.types.is_large_list(array.type) or pa.types.is_fixed_size_list(array.type):
+        return own + count_inside(pc.list_flatten(array), is_inside=True)
+    return own
+
+
+def sizes(array: pa.Array, kind: Physical) -> pa.Array:
+    """The number of elements of each list, of entries of each map, or of members of each record that have a value."""
+    if kind.kind is not Kind.RECORD:
+        return pc.list_value_length(_lists(array, kind)[0]).cast(pa.int64())
+    found = pa.array([0] * len(array), pa.int64())
+    for at in range(len(kind.parts)):
+        found = pc.add(found, pc.struct_field(array, [at]).is_valid().cast(pa.int64()))
+    return pc.if_else(array.is_valid(), found, pa.scalar(None, pa.int64()))
+
+
+def repeats(array: pa.Array, kind: Physical) -> pa.Array:
+    """Whether two elements of each list are equal, which nulls are; elements with parts are compared as texts."""
+    lists = _lists(array, kind)[0]
+    values, (parents, _) = pc.list_flatten(lists), _stand(lists)
+    if pa.types.is_nested(values.type):
+        values = pa.array([repr(_zeroed(each)) for each in values.to_pylist()], pa.string())
+    elif pa.types.is_floating(values.type):
+        values = pc.add(values, pa.scalar(0.0, values.type))
+    coded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode(null_encoding="encode")
+    pairs = pa.table({"list": parents, "element": coded.indices})
+    counted = pairs.group_by(["list", "element"]).aggregate([([], "count_all")])
+    twice = counted.filter(pc.greater(counted["count_all"], 1))["list"]
+    found = pc.is_in(pa.arange(0, len(lists)), value_set=twice.combine_chunks().cast(pa.int64()))
+    return pc.if_else(lists.is_valid(), found, pa.scalar(None, pa.bool_()))
+
+
+def _zeroed(value: Any) -> Any:  # noqa: ANN401 - any value of Arrow
+    """A value in which no zero is negative."""
+    match value:
+        case float():
+            return value + 0.0
+        case dict():
+            return {key: _zeroed(each) for key, each in value.items()}
+        case list() | tuple():
+            return [_zeroed(each) for each in value]
+        case _:
+            return value
+
+
+def _lists(array: pa.Array, kind: Physical) -> tuple[pa.Array, ...]:
+    """A list as it is; a map as a list of keys and one of values."""
+    if kind.kind is Kind.LIST:
+        return (array if pa.types.is_large_list(array.type) else array.cast(pa.list_(array.type.value_type)),)
+    whole = pa.concat_arrays([array.slice(0, 0), array])
+    return tuple(
+        pa.ListArray.from_arrays(whole.offsets, each, mask=whole.is_null()) for each in (whole.keys, whole.items)
+    )
+
+
+def _stand(lists: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """The list of each element, and its place there, from 0; a null may have elements below it, which do not count."""
+    lengths = pc.fill_null(pc.list_value_length(lists), 0).cast(pa.int64())
+    ends = pc.cumulative_sum(lengths)
+    begins = pc.subtract(ends, lengths)
+    count = ends[-1].as_py() if len(ends) else 0
+    offsets = pa.concat_arrays([pa.array([0], pa.int64()), ends])
+    parents = pc.list_parent_indices(pa.LargeListArray.from_arrays(offsets, pa.nulls(count)))
+    return parents, pc.subtract(pa.arange(0, count), begins.take(parents))
+
+
+def _member(part: Part, step: str) -> Part | None:
+    """The part of a record after a step; None if it has none."""
+    array, kind = part
+    names = [name for name, _ in kind.parts]
+    if kind.kind is not Kind.RECORD or step[1:] not in names:
+        return None
+    at = names.index(step[1:])
+    return pc.struct_field(array, [at]), kind.parts[at][1]
+
+
+# ---- Compares the schema of a file with the declared fields. Columns are bound by name -----------------------------
+#
+# A declared column that the file lacks is absent; a column that is not declared is extra. Their order is of no
+# account: readers of
+# these formats find columns by name.
+
+
+UNWRITTEN = {Kind.TIME, Kind.OTHER, Kind.NOTHING}
+"""Kinds whose values Spark cannot write as they came."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Schema and size of a file."""
+
+    schema: Physical
+    rows: int
+    bounds: tuple[int, ...]
+    """Where its shares begin (row groups, stripes, bytes of blocks), and where the last one ends."""
+
+
+def schema_of(tables: Sequence[Table]) -> Physical:
+    """The schema of a delivery; UnreadableError where its objects have different ones, or name a column twice."""
+    schema = tables[0].schema
+    if any(each.schema != schema for each in tables):
+        raise UnreadableError(
+            "schema", "the objects of the delivery have different schemas: give all of them the same one"
+        )
+    names = [name for name, _ in schema.parts]
+    if len(set(names)) < len(names):
+        raise UnreadableError("header", "the file names a column twice: every column needs a name of its own")
+    return schema
+
+
+def names_of(schema: Physical, plan: Plan) -> list[str]:
+    """The columns that are read: the declared ones, and all of them where rows may have to be written again."""
+    names = [name for name, _ in schema.parts]
+    if plan.policy.on_reject is not OnReject.ROWS:
+        return [name for name in names if name in {field.name for field in plan.columns}]
+    for name, column in schema.parts:
+        if {leaf.kind for leaf in column.leaves()} & UNWRITTEN:
+            words = f"the column {name} has a type that cannot be written to split files"
+            raise UnreadableError("schema", f"{words}: give it another one, or refuse whole files")
+    return names
+
+
+def found_in(schema: Physical, plan: Plan) -> list[Found]:
+    """Each declared field with what the file has in its place."""
+    return [(field, _physical(schema, field)) for field in plan.fields]
+
+
+def columns_of(schema: Physical, plan: Plan, found: list[Found]) -> Columns:
+    """The file's columns against the declared fields; UnreadableError where it has none of them."""
+    names = [name for name, _ in schema.parts]
+    declared = [field.name for field in plan.columns]
+    if not set(names) & set(declared):
+        words = other_names(names, declared, plan.physical_names)
+        raise UnreadableError("header", words or "the file has none of the declared columns: is it of this dataset?")
+    foreign = [(field, each) for field, each in found if each is not None and not holds(each, field)]
+    return Columns(
+        found=tuple(names),
+        absent=tuple(field.name for field, each in found if each is None and not _is_in_foreign(field, foreign)),
+        extra=tuple(_extra(schema, plan, found)),
+        foreign=tuple(IncompatibleType(field.name, each.words) for field, each in foreign),
+    )
+
+
+def _physical(schema: Physical, field: PlanField) -> Physical | None:
+    found: Physical | None = schema
+    for step in field.place:
+        found = found.part(step) if found is not None else None
+    return found
+
+
+def _is_in_foreign(field: PlanField, foreign: list[tuple[PlanField, Physical]]) -> bool:
+    """Whether a part is missing because its parent is of another type, which is reported."""
+    return any(field.place[: len(each.place)] == each.place for each, _ in foreign)
+
+
+def _extra(schema: Physical, plan: Plan, found: list[Found]) -> list[str]:
+    """Undeclared columns and members of records."""
+    declared = {field.place for field in plan.fields}
+    extra = [name for name, _ in schema.parts if (f".{name}",) not in declared]
+    for field, physical in found:
+        if physical is not None and physical.kind is Kind.RECORD and field.shape.value == "record":
+            extra += [
+                f"{field.name}.{name}" for name, _ in physical.parts if (*field.place, f".{name}") not in declared
+            ]
+    return extra
+
+
+def refuse_wide(schema: Physical) -> None:
+    """UnreadableError where a file has too many columns."""
+    refuse_columns(sum(1 for _ in schema.leaves()))
+
+
+def refuse_values(table: Table, unpacked: int, size: int) -> None:
+    """UnreadableError if a file declares far more values than its bytes can contain."""
+    leaves = sum(1 for _ in table.schema.leaves())
+    if unpacked > max(GRACE, RATIO * size) or table.rows * leaves * 8 > max(GRACE_VALUES, RATIO * size):
+        raise unreadable("bomb")
+
+
+# ---- Columns of a file's own types as texts and values of a plan's fields, in SQL made of generated names alone (docs/data.md)
+#
+# A value of its column's own type is a value of the declared one where the two agree
+# (`lakegate.engine.read.stored_types`),
+# but for those that a text could not write: `NaN` and the infinities are no numbers, days before the year 0 or after
+# 9999 are no dates, and a number beyond the digits of its declared type is none of it. `-0` is 0. A 32-bit float
+# means
+# its shortest decimal.
+#
+# Texts are written as Spark's `CAST(… AS STRING)` writes them, so that samples, lengths and patterns mean the same in
+# both engines.
+
+
+_EXACT_DIGITS, _EXACT_SCALE = 15, 22
+"""Of a decimal whose digits and whose power of ten are both 64-bit floats: their quotient is rounded once."""
+
+
+_VALUE_SCALE = 18
+
+
+_PLAIN_SCALE = 6
+"""Decimals of more digits after the point are written with an exponent where they are small."""
+
+
+_DAYS = "BETWEEN DATE '0000-01-01' AND DATE '9999-12-31'"
+
+
+_MOMENTS = "BETWEEN TIMESTAMP '0000-01-01 00:00:00' AND TIMESTAMP '9999-12-31 23:59:59.999999'"
+
+
+_KNOWN_MOMENTS = "BETWEEN TIMESTAMP '-290000-01-01 00:00:00' AND TIMESTAMP '294000-01-01 00:00:00'"
+"""Moments that DuckDB can write; it fails at the very first ones that 64 bits hold."""
+
+
+_BEYOND = "'beyond all calendars'"
+
+
+def raw_name(alias: str) -> str:
+    """The column of a field's unchanged value."""
+    return f"r{alias}"
+
+
+def valid_name(alias: str) -> str:
+    """The column of a text of the file, NULL if its bytes are not UTF-8."""
+    return f"u{alias}"
+
+
+def counted_expression(
+    field: PlanField, physical: Physical | None, sized: Collection[str], compared: Collection[str]
+) -> Expression:
+    """A field as `expression` has it, with what rules about a whole list, map or record read."""
+    found, alias = expression(field, physical), field.alias
+    if physical is None or field.shape is Shape.VALUE or not holds(physical, field) or physical.kind is Kind.NOTHING:
+        return found
+    found = replace(found, size=size_name(alias)) if alias in sized else found
+    return replace(found, repeats=repeats_name(alias)) if alias in compared else found
+
+
+def expression(field: PlanField, physical: Physical | None) -> Expression:
+    """A field as text and as value; both are NULL where the file has nothing in its place."""
+    nothing = f"CAST(NULL AS {SQL_TYPES[GRAMMARS[field.type].cast]})"
+    if physical is None or physical.kind is Kind.NOTHING:
+        return Expression("CAST(NULL AS VARCHAR)", nothing)
+    raw = raw_name(field.alias)
+    if is_binary(field, physical):
+        return Expression(raw, raw, raw, column=raw)
+    text = _TEXTS[physical.kind](raw, physical)
+    value = _value(field, physical, raw, text) if holds(physical, field) else nothing
+    return Expression(text, value, raw, column=raw)
+
+
+def is_binary(field: PlanField, physical: Physical) -> bool:
+    """Whether a field's column contains bytes, as texts with one character (0 to 255) for each."""
+    return field.type is LogicalType.BINARY and field.shape is Shape.VALUE and holds(physical, field)
+
+
+def _value(field: PlanField, physical: Physical, raw: str, text: str) -> str:
+    return text if field.shape is not Shape.VALUE else _VALUES[field.type](field, physical, raw)
+
+
+def _shown(word: str) -> Callable[[str, Physical], str]:
+    """Of values that have no text, the column is true where one is there, and NULL elsewhere."""
+    return lambda raw, _: f"CASE WHEN {raw} THEN '{word}' END"
+
+
+def _cast(raw: str, _: Physical) -> str:
+    return f"CAST({raw} AS VARCHAR)"
+
+
+def _exact(raw: str, physical: Physical) -> str:
+    scale = physical.digits[1]
+    if scale <= _PLAIN_SCALE:
+        return f"CAST({raw} AS VARCHAR)"
+    digits = f"regexp_replace(CAST({raw} AS VARCHAR), '^-?0?\\.?0*(.)', '\\1')"
+    small = _scientific(f"{raw} < 0", digits, f"length({digits}) - 1 - {scale}", point="")
+    return f"CASE WHEN abs({raw}) >= 0.000001 THEN CAST({raw} AS VARCHAR) WHEN {raw} IS NOT NULL THEN {small} END"
+
+
+def _float(raw: str, _: Physical) -> str:
+    """Java writes numbers below 0.001, and from ten millions on, with an exponent, and always a digit after the point."""
+    text = f"CAST(abs({raw}) AS VARCHAR)"
+    whole = f"replace(regexp_extract({text}, '^[^e]*'), '.', '')"
+    digits = f"coalesce(nullif(regexp_replace(ltrim({whole}, '0'), '0+$', ''), ''), '0')"
+    zeros, whole_digits = f"regexp_extract({text}, '^0\\.(0*)', 1)", f"regexp_extract({text}, '^[0-9]+')"
+    before = f"CASE WHEN {text} LIKE '0.%' THEN -length({zeros}) ELSE length({whole_digits}) END"
+    exponent = f"{before} - 1 + coalesce(try_cast(regexp_extract({text}, 'e(.*)$', 1) AS INTEGER), 0)"
+    return (
+        f"CASE WHEN isnan({raw}) THEN 'NaN' WHEN isinf({raw}) THEN CASE WHEN {raw} > 0 THEN 'Infinity' ELSE '-Infinity' END "
+        f"WHEN {raw} = 0 OR (abs({raw}) >= 0.001 AND abs({raw}) < 10000000) THEN CAST({raw} AS VARCHAR) "
+        f"WHEN {raw} IS NOT NULL THEN {_scientific(f'{raw} < 0', digits, exponent, point='.0')} END"
+    )
+
+
+def _scientific(is_negative: str, digits: str, exponent: str, point: str) -> str:
+    """Digits with a point behind the first one, and an exponent; `point` follows a single digit."""
+    rest = f"CASE WHEN length({digits}) > 1 THEN '.' || substr({digits}, 2) ELSE '{point}' END"
+    return f"concat(CASE WHEN {is_negative} THEN '-' ELSE '' END, substr({digits}, 1, 1), {rest}, 'E', {exponent})"
+
+
+def _day(raw: str, _: Physical) -> str:
+    near = f"WHEN {raw} {_DAYS} THEN strftime({raw}, '%Y-%m-%d')"
+    return f"CASE {near} WHEN isfinite({raw}) THEN {_far_day(raw)} WHEN {raw} IS NOT NULL THEN {_BEYOND} END"
+
+
+def _moment_of_text(raw: str, _: Physical) -> str:
+    near = f"WHEN {raw} {_MOMENTS} THEN concat(strftime({raw}, '%Y-%m-%d'), {_clock(raw)})"
+    far = f"WHEN {raw} {_KNOWN_MOMENTS} THEN concat({_far_day(raw)}, {_clock(raw)})"
+    return f"CASE {near} {far} WHEN {raw} IS NOT NULL THEN {_BEYOND} END"
+
+
+def _far_day(raw: str) -> str:
+    sign = f"CASE WHEN year({raw}) < 0 THEN '-' WHEN year({raw}) > 9999 THEN '+' ELSE '' END"
+    return f"concat({sign}, printf('%04d-%02d-%02d', abs(year({raw})), month({raw}), day({raw})))"
+
+
+def _clock(raw: str) -> str:
+    return f"regexp_replace(strftime({raw}, ' %H:%M:%S.%f'), '\\.?0*$', '')"
+
+
+_TEXTS: dict[Kind, Callable[[str, Physical], str]] = {
+    Kind.TEXT: lambda raw, _: raw,
+    Kind.TIME: lambda raw, _: raw,
+    Kind.BYTES: _shown("bytes"),
+    Kind.RECORD: _shown("{...}"),
+    Kind.LIST: _shown("[...]"),
+    Kind.MAP: _shown("{...}"),
+    Kind.OTHER: _shown("?"),
+    Kind.WHOLE: _cast,
+    Kind.BOOLEAN: _cast,
+    Kind.EXACT: _exact,
+    Kind.FLOAT: _float,
+    Kind.DOUBLE: _float,
+    Kind.DATE: _day,
+    Kind.MOMENT: _moment_of_text,
+}
+
+
+def _number(_: PlanField, physical: Physical, raw: str) -> str:
+    match physical.kind:
+        case Kind.FLOAT:
+            return f"CASE WHEN isfinite({raw}) THEN CAST(CAST({raw} AS VARCHAR) AS DOUBLE) + 0.0::DOUBLE END"
+        case Kind.DOUBLE:
+            return f"CASE WHEN isfinite({raw}) THEN {raw} + 0.0::DOUBLE END"
+        case Kind.EXACT if physical.digits[0] > _EXACT_DIGITS or physical.digits[1] > _EXACT_SCALE:
+            return f"CAST(CAST({raw} AS VARCHAR) AS DOUBLE)"
+        case _:
+            return f"CAST({raw} AS DOUBLE)"
+
+
+def _decimal(_: PlanField, physical: Physical, raw: str) -> str:
+    exact = f"try_cast({raw} AS DECIMAL(38,18))"
+    if physical.digits[1] <= _VALUE_SCALE:
+        return exact
+    again = f"try_cast({exact} AS DECIMAL({physical.digits[0]},{physical.digits[1]}))"
+    return f"CASE WHEN {again} = {raw} THEN {exact} END"
+
+
+_VALUES: dict[LogicalType, Callable[[PlanField, Physical, str], str]] = {
+    LogicalType.STRING: lambda field, _, __: valid_name(field.alias),
+    LogicalType.INTEGER: lambda _, __, raw: f"try_cast({raw} AS BIGINT)",
+    LogicalType.NUMBER: _number,
+    LogicalType.DECIMAL: _decimal,
+    LogicalType.BOOLEAN: lambda _, __, raw: raw,
+    LogicalType.DATE: lambda _, __, raw: f"CASE WHEN {raw} {_DAYS} THEN {raw} END",
+    LogicalType.TIME: lambda field, _, raw: typed_value(field, raw),
+    LogicalType.TIMESTAMP: lambda _, __, raw: f"CASE WHEN {raw} {_MOMENTS} THEN {raw} END",
+}
+
+
+# ---- Reads files that contain their own schema, as chunks of columns of the file's own types -----------------------
+
+
+_SURROGATE, _REPLACED = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]"), "\ufffd".encode()
+"""Half of a pair is shown as one character, as Java shows it."""
+
+
+class Reader(Protocol):
+    """A format with a schema of its own."""
+
+    def described(self, address: str) -> Table:
+        """Schema and size of a file; UnreadableError if it is damaged, or a decompression bomb."""
+        ...
+
+    def batches(self, share: Share, names: list[str]) -> Iterator[pa.RecordBatch]:
+        """These columns of a share; UnreadableError if the file is damaged."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class TableSource:
+    """A delivery of such files (`lakegate.engine.read.data_source.Source`)."""
+
+    reader: Reader
+    tables: tuple[Table, ...]
+    names: list[str]
+    """The columns that are read."""
+    found: list[Found]
+    levels: tuple[Level, ...]
+    columns: Columns
+    shares: tuple[Share, ...]
+    expressions: Mapping[str, Expression]
+    header: None = None
+    is_marked: bool = False
+
+    @property
+    def kinds(self) -> dict[str, Physical]:
+        """See `Source`."""
+        kinds = dict(self.tables[0].schema.parts)
+        return {name: kinds[name] for name in self.names}
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """See `Source`."""
+        return tuple(table.rows for table in self.tables)
+
+    def chunks(self, share: Share) -> Iterator[Chunk]:
+        """See `Source`."""
+        row = 0
+        for batch in self.reader.batches(share, self.names):
+            for piece in self._pieces(batch):
+                yield self._chunk(piece, row)
+                row += piece.num_rows
+
+    def originals(self, share: Share) -> Iterator[pa.Table]:
+        """See `Source`."""
+        row = 0
+        for batch in self.reader.batches(share, self.names):
+            columns = self._columns(batch)
+            names = [f"x{at}" for at in range(len(columns))]
+            yield pa.table([pa.arange(row, row + batch.num_rows), *columns], names=[ROW, *names])
+            row += batch.num_rows
+
+    def _columns(self, batch: pa.RecordBatch) -> list[pa.Array]:
+        """The columns that are read, in the order of `names`."""
+        return [batch.column(batch.schema.get_field_index(name)) for name in self.names]
+
+    def _pieces(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """The rows in pieces with a bounded number of values in lists, which take far more memory there than in a batch."""
+        half = batch.num_rows // 2
+        if half == 0 or not self._has_too_many(batch):
+            yield batch
+        else:
+            yield from self._pieces(batch.slice(0, half))
+            yield from self._pieces(batch.slice(half))
+
+    def _has_too_many(self, batch: pa.RecordBatch) -> bool:
+        return sum(map(count_inside, self._columns(batch))) > MAX_INSIDE
+
+    def _chunk(self, batch: pa.RecordBatch, first: int) -> Chunk:
+        if batch.num_rows == 1 and self._has_too_many(batch):
+            nothing = self._chunk(batch.slice(0, 0), first)
+            return replace(nothing, lines=1, size=1, malformed=(Malformed("elements", 1, (first,)),))
+        columns = zip(self.kinds.items(), self._columns(batch), strict=True)
+        parts = {f".{name}": (column, kind) for (name, kind), column in columns}
+        records = Elements(parts, pa.arange(first, first + batch.num_rows))
+        long = _too_long(records, self._of(()))
+        malformed: tuple[Malformed, ...] = ()
+        if long is not None:
+            rows = records.rows.filter(long)
+            malformed = (Malformed("too_long", len(rows), tuple(rows[:MAX_LINES].to_pylist())),)
+            keep = pc.invert(long)
+            kept = {step: (column.filter(keep), kind) for step, (column, kind) in parts.items()}
+            records = Elements(kept, records.rows.filter(keep))
+        tables = {level: self._table(records.level(level), level) for level in self.levels}
+        return Chunk(self._table(records, ()), batch.num_rows, batch.num_rows, malformed, tables)
+
+    def _of(self, level: Level) -> list[tuple[PlanField, Physical]]:
+        """The fields of a level that the file has."""
+        return [(field, kind) for field, kind in self.found if kind is not None and field.level == level]
+
+    def _table(self, elements: Elements | None, level: Level) -> pa.Table:
+        if elements is None:
+            return pa.table({ROW: pa.array([], pa.int64()), AT: pa.array([], pa.string())})
+        columns = {ROW: elements.rows}
+        if level:
+            columns[AT] = elements.at
+        for field, kind in self._of(level):
+            array, read = elements.column(field), self.expressions[field.alias]
+            columns |= _raw(array, kind, field)
+            if read.size == size_name(field.alias):
+                columns[read.size] = sizes(array, kind)
+            if read.repeats == repeats_name(field.alias):
+                columns[read.repeats] = repeats(array, kind)
+        return pa.table(columns)
+
+
+def open_tables(reader: Reader, plan: Plan, parts: tuple[StagedPart, ...]) -> TableSource:
+    """The delivery as a source; UnreadableError where its files are damaged, bombs, or of other columns."""
+    tables = tuple(reader.described(part.uri) for part in parts)
+    schema = schema_of(tables)
+    found = found_in(schema, plan)
+    sized, compared = read_as(plan, Size), read_as(plan, NoRepeats)
+    return TableSource(
+        reader,
+        tables,
+        names_of(schema, plan),
+        found,
+        levels(plan.fields),
+        columns_of(schema, plan, found),
+        tuple(
+            share
+            for at, (part, table) in enumerate(zip(parts, tables, strict=True))
+            for share in _shares(at, part, table)
+        ),
+        {field.alias: counted_expression(field, kind, sized, compared) for field, kind in found},
+    )
+
+
+def _shares(number: int, part: StagedPart, table: Table) -> Iterator[Share]:
+    for start, end in pairwise(table.bounds):
+        yield Share(number, part.uri, start, end)
+
+
+def _too_long(records: Elements, found: Iterable[Found]) -> pa.Array | None:
+    """The rows with a text beyond the longest record; None if there are none."""
+    long = None
+    for field, kind in found:
+        if kind is None or kind.kind is not Kind.TEXT:
+            continue
+        lengths = pc.binary_length(_decoded(records.column(field)))
+        if (pc.max(lengths).as_py() or 0) > LONGEST_RECORD:
+            over = pc.fill_null(pc.greater(lengths, LONGEST_RECORD), fill_value=False)
+            long = over if long is None else pc.or_(long, over)
+    return long
+
+
+def _raw(array: pa.Array, kind: Physical, field: PlanField) -> dict[str, pa.Array]:
+    """The raw columns of a field: of texts a second one, in which what is no UTF-8 is null."""
+    alias = field.alias
+    if is_binary(field, kind):
+        return {raw_name(alias): _characters(_decoded(array))}
+    if kind.kind is not Kind.TEXT:
+        return {} if kind.kind is Kind.NOTHING else {raw_name(alias): _READ.get(kind.kind, _decoded)(_decoded(array))}
+    texts = _decoded(array)
+    try:
+        texts.validate(full=True)
+    except pa.ArrowInvalid:
+        shown, valid = _repaired(texts)
+        return {raw_name(alias): shown, valid_name(alias): valid}
+    return {raw_name(alias): texts, valid_name(alias): texts}
+
+
+def _characters(array: pa.Array) -> pa.Array:
+    """Bytes, or texts as their UTF-8 bytes: one character for each byte."""
+    return pa.array(
+        [each if each is None else each.decode("latin-1") for each in _binary(array).to_pylist()], pa.string()
+    )
+
+
+def _binary(array: pa.Array) -> pa.Array:
+    is_large = pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type)
+    return array.cast(pa.large_binary() if is_large else pa.binary())
+
+
+def _repaired(texts: pa.Array) -> tuple[pa.Array, pa.Array]:
+    binary = _binary(texts).to_pylist()
+    shown = [each if each is None else _SURROGATE.sub(_REPLACED, each).decode(errors="replace") for each in binary]
+    return pa.array(shown, pa.string()), pa.array([_valid(each) for each in binary], pa.string())
+
+
+def _valid(text: bytes | None) -> str | None:
+    try:
+        return None if text is None else text.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _decoded(array: pa.Array) -> pa.Array:
+    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+
+
+def _moment(array: pa.Array) -> pa.Array:
+    """Digits past the microsecond are cut off; a moment with a zone is one of UTC, as one without is."""
+    return array.cast(pa.timestamp("us", array.type.tz), safe=False).cast(pa.timestamp("us"))
+
+
+_READ: dict[Kind, Callable[[pa.Array], pa.Array]] = {
+    **dict.fromkeys((Kind.BYTES, Kind.OTHER, Kind.RECORD, Kind.LIST, Kind.MAP), present),
+    Kind.FLOAT: lambda array: array.cast(pa.float32()),
+    Kind.DATE: lambda array: array.cast(pa.date32()),
+    Kind.TIME: lambda array: array.cast(pa.string()),
+    Kind.MOMENT: _moment,
+}

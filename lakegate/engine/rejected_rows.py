@@ -1,0 +1,92 @@
+"""Which records are rejected with `onReject: rows`: those that break a failed check of single rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lakegate.engine.measure.duckdb_tables import POSITION_BITS
+from lakegate.plan.check import keys_of
+from lakegate.plan.metrics import Metric
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from lakegate.engine.evaluate.predicate_sql import Program
+    from lakegate.engine.measure.duckdb_tables import Sharing
+    from lakegate.engine.measure.share_evaluation import Bit, Broken, Partial
+    from lakegate.engine.read.data_source import Level
+    from lakegate.plan.check import Check
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """The records that break one of some checks."""
+
+    checks: tuple[str, ...]
+    """Their ids, in the order of the plan."""
+    partials: list[Partial]
+    bits: dict[str, Bit]
+    """The predicate of each check that is decided by the record alone."""
+    shared: dict[str, NDArray[np.int64]]
+    """Of each other check the ids of the records that share their key, ascending."""
+
+    @staticmethod
+    def of(
+        blamed: tuple[Check, ...], programs: Mapping[Level, Program], partials: list[Partial], sharing: Sharing
+    ) -> Rejected:
+        """The records that break one of the `blamed` checks."""
+        bits: dict[str, Bit] = {}
+        shared: dict[str, NDArray[np.int64]] = {}
+        for check in blamed:
+            own = next(each for each in programs.values() if check in each.checks)
+            if check.metric is Metric.DUPLICATE_ROWS:
+                keys = keys_of(check)
+                assert keys is not None
+                shared[check.id] = np.unique(sharing(own, keys, None).column("id").to_numpy())
+            else:
+                predicate = (check.tolerate or check.accept).predicate
+                assert predicate is not None
+                bits[check.id] = own.level, own.predicates[predicate]
+        return Rejected(tuple(check.id for check in blamed), partials, bits, shared)
+
+    def count(self) -> int:
+        """The number of rejected records."""
+        found = [
+            mask
+            for partial in self.partials
+            for broken in partial.broken
+            if (mask := self._any(partial.number, broken)) is not None
+        ]
+        return int(sum(mask.sum() for mask in found))
+
+    def reasons(self, partial: Partial) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The lines of a share's judged records, and for each a number with a bit for each check that it breaks."""
+        lines = [broken.rows for broken in partial.broken]
+        masks = []
+        for broken in partial.broken:
+            mask = np.zeros(len(broken.rows), object)
+            for at, check in enumerate(self.checks):
+                found = self._breaks(check, partial.number, broken)
+                if found is not None:
+                    mask[found] |= 1 << at
+            masks.append(mask)
+        return np.concatenate(lines or [np.empty(0, np.int64)]), np.concatenate(masks or [np.empty(0, object)])
+
+    def _any(self, number: int, broken: Broken) -> NDArray[np.bool_] | None:
+        found = [each for check in self.checks if (each := self._breaks(check, number, broken)) is not None]
+        return np.logical_or.reduce(found) if found else None
+
+    def _breaks(self, check: str, number: int, broken: Broken) -> NDArray[np.bool_] | None:
+        """Which records of a chunk break a check; None if none does."""
+        if check in self.bits:
+            bitmap = broken.bitmaps.get(self.bits[check])
+            found: NDArray[np.bool_] | None = None if bitmap is None else bitmap.to_numpy(zero_copy_only=False)
+            return found
+        ids, first = self.shared[check], number << POSITION_BITS
+        low, high = np.searchsorted(ids, [first, (number + 1) << POSITION_BITS])
+        return np.isin(broken.rows, ids[low:high] - first) if high > low else None

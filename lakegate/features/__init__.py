@@ -1,0 +1,1 @@
+"""Optional features, each with a border; core imports none."""

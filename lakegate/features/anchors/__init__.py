@@ -1,0 +1,1 @@
+"""Daily anchors of the ledger."""

@@ -1,0 +1,905 @@
+"""Heads of all chains, signed each day; chains compared with anchors."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from bisect import bisect_right
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from datetime import date, timedelta
+from enum import StrEnum
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from lakegate.aws.open_stack import asked, entered, opened, readable_errors
+from lakegate.aws.wiring import SystemClock
+from lakegate.cli import terminal
+from lakegate.cli.datasets.verify_command import FETCHED, KMS, signatures_by, signatures_of
+from lakegate.errors import ConditionFailed, InputError, SetUpError
+from lakegate.gate import lake_layout
+from lakegate.gate.datasets.dataset_names import line_named, lines_of
+from lakegate.gate.effects import Alarm, Effect, perform
+from lakegate.gate.ledger.blocks import MAX_INTEGER, canonical_json, contract_chain
+from lakegate.gate.ledger.commit import signers
+from lakegate.gate.ledger.ledger_yaml import Passed, stored_faults, verified
+from lakegate.gate.ledger.signatures import LENGTHS, SHORT, fingerprint, is_public_key
+from lakegate.gate.ports import Address
+from lakegate.text import counted, shown
+from lakegate.text import printable as escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from lakegate.aws.open_stack import DeployedStack
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.effects import Steps
+    from lakegate.gate.ledger.blocks import Head
+    from lakegate.gate.ledger.signatures import Verifies
+    from lakegate.gate.ledger.verification import ChainFault
+    from lakegate.gate.ports import ObjectVersion
+    from lakegate.gate.registry.contract_versions import Publication
+
+# ---- Daily anchors: documents with the head of every chain; each names the one before with its SHA-256, and may
+# be signed
+#
+# The anchor of a day has one part or more, each a document. docs/ledger.md describes them for other languages.
+
+
+FORMAT: Final = "lakegate-anchor/1"
+
+
+FOLDER: Final = "_daily/"
+"""Of the keys of anchors; no chain has a name that begins so."""
+
+
+PREFIX: Final = b"lakegate-anchor-signature/1\n"
+"""What a signed text begins with, so that the signature of an anchor is one of nothing else."""
+
+
+MAX_HEADS: Final = 10_000
+"""Of a part: some 1.5 MB."""
+
+
+_KEY: Final = re.compile(rf"{FOLDER}([0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}})/([0-9]{{5}})\.json")
+
+
+_DIGEST: Final = re.compile(r"[0-9a-f]{64}")
+
+
+class AnchoredHead(NamedTuple):
+    """The top of a chain, when the anchor was made."""
+
+    chain: str
+    height: int
+    digest: str
+
+
+class Previous(NamedTuple):
+    """The document before."""
+
+    key: str
+    sha256: str
+
+
+class AnchorSignature(NamedTuple):
+    """Of a document, by a key."""
+
+    public_key: bytes
+    value: bytes
+
+    @property
+    def key(self) -> str:
+        """The fingerprint of the key."""
+        return fingerprint(self.public_key)
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """One part of the anchor of a day."""
+
+    date: str
+    part: int
+    """From 0."""
+    is_last: bool
+    """Whether the anchor of the day ends with it."""
+    locked_days: int
+    """For how many days nobody could delete it."""
+    previous: Previous | None
+    """None for the first document of all."""
+    heads: tuple[AnchoredHead, ...]
+    """Sorted by chain, no chain twice in all parts of a day."""
+    signatures: tuple[AnchorSignature, ...] = ()
+    """None in a stack that signs nothing; two where one key replaces another."""
+
+    @property
+    def key(self) -> str:
+        """Of its object."""
+        return anchor_key(self.date, self.part)
+
+    @property
+    def signed_text(self) -> bytes:
+        """What is signed of it."""
+        unsigned = canonical_json({name: each for name, each in _document(self).items() if name != "signatures"})
+        return PREFIX + sha256(unsigned).encode()
+
+
+def anchor_key(day: str, part: int) -> str:
+    """The key of a document."""
+    return f"{FOLDER}{day}/{part:05}.json"
+
+
+def day_of(key: str) -> str | None:
+    """The day in the key of a document; None for another key."""
+    found = _KEY.fullmatch(key)
+    return found[1] if found and _is_day(found[1]) else None
+
+
+def sha256(text: bytes) -> str:
+    """By which the next document names this one."""
+    return hashlib.sha256(text).hexdigest()
+
+
+def to_json(anchor: Anchor) -> bytes:
+    """The canonical form, which is stored."""
+    return canonical_json(_document(anchor))
+
+
+def from_json(text: bytes) -> Anchor:
+    """Parse a canonical form. Raises InputError for any other text."""
+    try:
+        anchor = _parsed(json.loads(text))
+        same = _is_whole(anchor) and to_json(anchor) == text
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, InputError):
+        raise InputError("it is not the JSON of an anchor") from None
+    if not same:
+        raise InputError("it is not the canonical form of an anchor")
+    return anchor
+
+
+def with_signature(anchor: Anchor, signatures: Iterable[AnchorSignature]) -> Anchor:
+    """The same anchor, signed."""
+    return replace(anchor, signatures=tuple(signatures))
+
+
+def _document(anchor: Anchor) -> dict[str, Any]:
+    before = anchor.previous
+    return {
+        "format": FORMAT,
+        "date": anchor.date,
+        "part": anchor.part,
+        "last": anchor.is_last,
+        "locked_days": anchor.locked_days,
+        "previous": {"key": before.key, "sha256": before.sha256} if before else None,
+        "heads": [{"chain": each.chain, "height": each.height, "digest": each.digest} for each in anchor.heads],
+        "signatures": [
+            {"key": each.key, "public_key": _base64(each.public_key), "value": _base64(each.value)}
+            for each in anchor.signatures
+        ],
+    }
+
+
+def _parsed(document: Any) -> Anchor:  # noqa: ANN401 - what JSON holds
+    before = document["previous"]
+    return Anchor(
+        document["date"],
+        document["part"],
+        document["last"],
+        document["locked_days"],
+        None if before is None else Previous(before["key"], before["sha256"]),
+        tuple(AnchoredHead(each["chain"], each["height"], each["digest"]) for each in document["heads"]),
+        tuple(
+            AnchorSignature(base64.b64decode(each["public_key"]), base64.b64decode(each["value"]))
+            for each in document["signatures"]
+        ),
+    )
+
+
+def _is_whole(anchor: Anchor) -> bool:
+    """Whether each member is of its kind; unknown ones are found by the canonical form."""
+    before = anchor.previous
+    return (
+        _is_day(anchor.date)
+        and all(map(_is_count, (anchor.part, anchor.locked_days)))
+        and (before is None or (day_of(before.key) is not None and _is_digest(before.sha256)))
+        and all(_is_name(each.chain) and _is_count(each.height) and _is_digest(each.digest) for each in anchor.heads)
+        and all(low.chain < high.chain for low, high in pairwise(anchor.heads))
+        and all(is_public_key(each.public_key) and len(each.value) == LENGTHS[1] for each in anchor.signatures)
+        and _is_flag(anchor.is_last)
+    )
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and value != ""
+
+
+def _is_flag(value: object) -> bool:
+    return isinstance(value, bool)
+
+
+def _is_day(value: str) -> bool:
+    try:
+        return date.fromisoformat(value).isoformat() == value
+    except ValueError:
+        return False
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int and 0 <= value <= MAX_INTEGER
+
+
+def _is_digest(value: str) -> bool:
+    return _DIGEST.fullmatch(value) is not None
+
+
+def _base64(value: bytes) -> str:
+    return base64.b64encode(value).decode()
+
+
+# ---- What anchors prove: that they follow each other without a gap, and which chains are not any more what was
+# anchored
+#
+# Anchors contradict each other where a chain was rewritten between two days; a chain is compared with all of them
+# besides.
+
+
+class AnchorFlaw(StrEnum):
+    """What anchors show."""
+
+    REWRITTEN = "rewritten"
+    """The chain has another block at an anchored height."""
+    TRUNCATED = "truncated"
+    """The chain is shorter than it was."""
+    MISSING_CHAIN = "missing-chain"
+    """The chain is not there any more."""
+    MISSING_ANCHOR = "missing-anchor"
+    """A document is not there that another one names, or was hidden."""
+    ALTERED_ANCHOR = "altered-anchor"
+    """A document is not what was written: no anchor, or another one than the next names."""
+    MISPLACED_ANCHOR = "misplaced-anchor"
+    """A document does not follow the one before: another order, a fork, a repeated one."""
+    UNSIGNED_ANCHOR = "unsigned-anchor"
+    """A document has no signature, and one before it has."""
+    ANCHOR_SIGNATURE = "anchor-signature"
+    """A signature is not that of its document by its key."""
+    UNKNOWN_KEY = "unknown-key"
+    """No document is signed by the given key, or a later one by a key that it does not lead to."""
+
+
+class AnchorFault(NamedTuple):
+    """One fault."""
+
+    what: AnchorFlaw
+    where: str
+    """The chain, or the key of the document."""
+    why: str
+
+
+class Anchored(NamedTuple):
+    """A head of a chain that anchors name."""
+
+    height: int
+    digest: str
+    day: str
+    """The first one whose anchor names it."""
+
+
+class _Seen(NamedTuple):
+    """The document before."""
+
+    key: str
+    sha256: str
+    anchor: Anchor | None
+
+
+@dataclass(slots=True)
+class Anchors:
+    """What is learnt of anchors, as their documents pass, in the order of their keys."""
+
+    verifies: Verifies
+    given: str | None = None
+    """The fingerprint of a key that is known from elsewhere."""
+    only: str | None = None
+    """The one chain whose heads are kept; None: all."""
+    faults: list[AnchorFault] = field(default_factory=list)
+    heads: dict[str, list[Anchored]] = field(default_factory=dict)
+    """By chain, the lowest first, each once."""
+    keys: dict[str, int] = field(default_factory=dict)
+    """By fingerprint: how many documents it signed."""
+    days: list[str] = field(default_factory=list)
+    """Of which there are anchors, finished or not."""
+    documents: int = 0
+    is_finished: bool = True
+    """Whether the anchor of the last day is whole; a later pass finishes it."""
+    _before: _Seen | None = None
+    _first: Anchor | None = None
+    _trusted: set[str] = field(default_factory=set)
+    _today: set[str] = field(default_factory=set)
+    _parts: int = 0
+    _gone: set[str] = field(default_factory=set)
+
+    @property
+    def is_by_given(self) -> bool:
+        """Whether the given key signed a document: it proves all before it, and the keys that replace it."""
+        return self.given is not None and self.given in self._trusted
+
+    def read(self, documents: Iterable[tuple[str, bytes]]) -> None:
+        """Verify all documents, sorted by key."""
+        for key, text in documents:
+            self._read(key, text)
+        if self.given is not None and not self.is_by_given:
+            why = f"no anchor is signed by the given key {self.given[:SHORT]}"
+            self.faults.insert(0, AnchorFault(AnchorFlaw.UNKNOWN_KEY, "", why))
+        if self._first is not None and self._first.previous is not None:
+            gone = self._first.previous.key
+            days = date.fromisoformat(self.days[-1]) - date.fromisoformat(day_of(gone) or self.days[-1])
+            if days.days <= self._first.locked_days:  # else whoever has the right may have deleted it
+                self._fault(AnchorFlaw.MISSING_ANCHOR, gone, f"{self._first.key} names it as the one before")
+
+    def _read(self, key: str, text: bytes) -> None:
+        if day_of(key) is None:
+            self._fault(AnchorFlaw.MISPLACED_ANCHOR, key, "no anchor has this key")
+            return
+        self.documents += 1
+        try:
+            anchor = from_json(text)
+        except InputError as error:
+            self._fault(AnchorFlaw.ALTERED_ANCHOR, key, str(error))
+            self._before = _Seen(key, sha256(text), None)
+            return
+        if anchor.key != key:
+            self._fault(AnchorFlaw.MISPLACED_ANCHOR, key, f"it is the document {anchor.key}")
+            self._before = _Seen(key, sha256(text), None)
+            return
+        self._follows(anchor)
+        self._signed(anchor)
+        self._learn(anchor)
+        self._before = _Seen(key, sha256(text), anchor)
+
+    def _follows(self, anchor: Anchor) -> None:
+        before, named = self._before, anchor.previous
+        if before is None:
+            self._first = anchor
+        elif named is None:
+            self._fault(AnchorFlaw.MISPLACED_ANCHOR, anchor.key, f"it names none before, and {before.key} is there")
+        elif named.key > before.key:
+            self._fault(AnchorFlaw.MISSING_ANCHOR, named.key, f"{anchor.key} names it as the one before")
+        elif named.key < before.key:
+            self._fault(AnchorFlaw.MISPLACED_ANCHOR, before.key, f"{anchor.key} follows {named.key} instead")
+        elif named.sha256 != before.sha256:
+            self._fault(AnchorFlaw.ALTERED_ANCHOR, before.key, f"its SHA-256 is not the one that {anchor.key} names")
+        elif before.anchor is not None and not _continues(before.anchor, anchor):
+            self._fault(AnchorFlaw.MISPLACED_ANCHOR, anchor.key, f"it does not continue {before.key}")
+
+    def _signed(self, anchor: Anchor) -> None:
+        key = anchor.key
+        if not anchor.signatures and self.keys:
+            self._fault(AnchorFlaw.UNSIGNED_ANCHOR, key, "it has no signature, and an earlier one has")
+        for each in anchor.signatures:
+            if not self.verifies(each.public_key, each.value, anchor.signed_text):
+                self._fault(AnchorFlaw.ANCHOR_SIGNATURE, key, f"it is not what the key {each.key[:SHORT]} signed")
+                return
+        names = {each.key for each in anchor.signatures}
+        if self.given in names or self._trusted & names or (self.given is None and not self._trusted):
+            self._trusted |= names
+        elif self._trusted and names:
+            listed = ", ".join(sorted(each[:SHORT] for each in names))
+            self._fault(AnchorFlaw.UNKNOWN_KEY, key, f"signed by {listed}, to which no key before it leads")
+        for each in anchor.signatures:
+            self.keys[each.key] = self.keys.get(each.key, 0) + 1
+
+    def _learn(self, anchor: Anchor) -> None:
+        if self.days[-1:] != [anchor.date]:
+            self.days.append(anchor.date)
+            self._today, self._parts = set(), 0
+        self._parts += 1
+        for each in anchor.heads:
+            self._today.add(each.chain)
+            if self.only in {None, each.chain}:
+                self._keep(anchor, each)
+        self.is_finished = anchor.is_last
+        if anchor.is_last and self._parts == anchor.part + 1:
+            for chain in sorted(self.heads.keys() - self._today - self._gone):
+                self._gone.add(chain)
+                last = self.heads[chain][-1]
+                why = f"the anchor of {anchor.date} does not name it, and that of {last.day} does"
+                self._fault(AnchorFlaw.MISSING_CHAIN, chain, why)
+
+    def _keep(self, anchor: Anchor, head: AnchoredHead) -> None:
+        kept = self.heads.setdefault(head.chain, [])
+        last = kept[-1] if kept else None
+        if last is not None and head.height < last.height:
+            why = f"its head was block {last.height} on {last.day}, and block {head.height} on {anchor.date}"
+            self._fault(AnchorFlaw.TRUNCATED, head.chain, why)
+        elif last is not None and head.height == last.height and head.digest != last.digest:
+            why = f"block {head.height} of {last.day} is another one on {anchor.date}"
+            self._fault(AnchorFlaw.REWRITTEN, head.chain, why)
+        if last is None or (head.height, head.digest) != last[:2]:
+            kept.append(Anchored(head.height, head.digest, anchor.date))
+
+    def _fault(self, what: AnchorFlaw, where: str, why: str) -> None:
+        self.faults.append(AnchorFault(what, where, why))
+
+
+def _continues(before: Anchor, anchor: Anchor) -> bool:
+    """Whether a document is the next part of an anchor, or the first one of a later day."""
+    if anchor.date == before.date:
+        tops = [each.heads[place].chain for each, place in ((before, -1), (anchor, 0)) if each.heads]
+        is_sorted = tops == sorted(set(tops))
+        return not before.is_last and anchor.part == before.part + 1 and is_sorted
+    return before.is_last and anchor.part == 0
+
+
+def contradictions(
+    chain: str, anchored: Sequence[Anchored], height: int, digests: Mapping[int, str]
+) -> Iterator[AnchorFault]:
+    """What a chain of a height (-1: no block) contradicts of its anchors; `digests` has those at anchored heights."""
+    if height < 0:
+        yield AnchorFault(AnchorFlaw.MISSING_CHAIN, chain, f"the anchor of {anchored[-1].day} names it")
+        return
+    wrong = [each for each in anchored if each.height <= height and digests.get(each.height) != each.digest]
+    if wrong:
+        first = min(wrong)
+        why = f"block {first.height} is not the one that the anchor of {first.day} names"
+        yield AnchorFault(AnchorFlaw.REWRITTEN, chain, why)
+    top = max(anchored)
+    if top.height > height:
+        why = f"it ends with block {height}, and the anchor of {top.day} names block {top.height}"
+        yield AnchorFault(AnchorFlaw.TRUNCATED, chain, why)
+
+
+# ---- Anchors of the ledger in the stack's own bucket, whose objects nobody can change or delete during the
+# stack's `AnchorDays`
+#
+# The key of an anchor that a person keeps is the anchor: `<chain>/<height>=<digest>`, and the object is empty. Daily
+# anchors are
+# documents (`lakegate/features/anchors/anchors.py`).
+
+
+ANCHOR = re.compile(r"([0-9]{1,15})=([0-9a-f]{64})", re.IGNORECASE | re.ASCII)
+
+
+OUTPUT = "AnchorBucket"
+
+
+HIDDEN = "a delete marker hides it; the locked version is there and was read"
+
+
+OVER = "another version was put over it; the first one, which is locked, was read"
+
+
+def kept_anchors(there: DeployedStack, chain: str) -> list[str]:
+    """The anchors of a chain that were kept, as HEIGHT=DIGEST; none where the stack has no bucket for them."""
+    bucket = there.outputs.get(OUTPUT)
+    if bucket is None:
+        return []
+    found: list[str] = []
+    after = {"StartAfter": f"{chain}/"}
+    while page := asked("s3", "list_objects_v2", Bucket=bucket, Prefix=f"{chain}/", **after).get("Contents"):
+        found += [each["Key"].removeprefix(f"{chain}/") for each in page]
+        after = {"StartAfter": page[-1]["Key"]}
+    return found
+
+
+def keep_anchor(there: DeployedStack, chain: str, head: Head) -> None:
+    """Keep the head of a chain. It is idempotent: the key is the same. SetUpError where the stack has no bucket for anchors."""
+    bucket = there.outputs.get(OUTPUT)
+    if bucket is None:
+        raise SetUpError(f"the stack {there.name} keeps no anchors: set AnchorDays (docs/deploy.md)")
+    if head.height >= 0:
+        asked("s3", "put_object", Bucket=bucket, Key=f"{chain}/{head.height}={head.digest}", ChecksumAlgorithm="SHA256")
+
+
+class StoredAnchors(NamedTuple):
+    """Documents of daily anchors, and what is wrong with how they are stored."""
+
+    documents: Iterator[tuple[str, bytes]]
+    """Key and text, sorted by key; read while they are iterated over."""
+    faults: tuple[AnchorFault, ...] = ()
+
+
+def documents_in(folder: Path) -> StoredAnchors:
+    """Those of a folder that a bucket of anchors was copied to. InputError where it is none."""
+    if not folder.is_dir():
+        raise InputError(f"{folder} is not a folder; give a copy of the bucket of anchors, s3://BUCKET, or `stack`")
+    keys = sorted(each.relative_to(folder).as_posix() for each in folder.glob(f"{FOLDER}**/*") if each.is_file())
+    return StoredAnchors((key, (folder / key).read_bytes()) for key in keys)
+
+
+def documents_of(bucket: str, prefix: str = "") -> StoredAnchors:
+    """Those of a bucket: the first version of each, which is locked; what was put over it is a fault."""
+    versions: dict[str, list[str]] = {}
+    hidden: set[str] = set()
+    more: dict[str, str] = {}
+    while True:
+        page = asked("s3", "list_object_versions", Bucket=bucket, Prefix=f"{prefix}{FOLDER}", **more)
+        for each in page.get("Versions", ()):  # the newest one of a key comes first
+            versions.setdefault(each["Key"], []).append(each["VersionId"])
+        hidden |= {each["Key"] for each in page.get("DeleteMarkers", ())}
+        if not page["IsTruncated"]:
+            break
+        more = {"KeyMarker": page["NextKeyMarker"], "VersionIdMarker": page["NextVersionIdMarker"]}
+    over = [key for key, each in versions.items() if len(each) > 1]
+    faults = [
+        *(AnchorFault(AnchorFlaw.MISSING_ANCHOR, key.removeprefix(prefix), HIDDEN) for key in sorted(hidden)),
+        *(AnchorFault(AnchorFlaw.ALTERED_ANCHOR, key.removeprefix(prefix), OVER) for key in sorted(over)),
+    ]
+
+    def read() -> Iterator[tuple[str, bytes]]:
+        for key in sorted(versions):
+            answer = asked("s3", "get_object", Bucket=bucket, Key=key, VersionId=versions[key][-1])
+            yield key.removeprefix(prefix), answer["Body"].read()
+
+    return StoredAnchors(read(), tuple(faults))
+
+
+def anchors_in(texts: Iterable[str]) -> Mapping[int, str]:
+    """Digests by height. InputError for a text that is no anchor."""
+    anchors: dict[int, str] = {}
+    for text in texts:
+        found = ANCHOR.fullmatch(text)
+        if found is None:
+            raise InputError(
+                "an anchor is HEIGHT=DIGEST, the digest in 64 hexadecimal digits, as `verify` prints it; "
+                f"not {shown(text)}"
+            )
+        height, digest = int(found[1]), found[2].lower()
+        if anchors.setdefault(height, digest) != digest:
+            raise InputError(f"two anchors of height {height} differ")
+    return anchors
+
+
+# ---- `lakegate verify --anchors`: the daily anchors themselves, and the chains that they name ----------------------
+
+
+STACK = "stack"
+"""In the place of an address: the bucket of the stack."""
+
+
+LATE = timedelta(days=2)
+"""Without an anchor of the stack: one is due each day, within an hour."""
+
+
+MAX_SHOWN = 50
+
+
+BY_ITSELF = "The anchors themselves name these keys: only --key proves whose they are."
+
+
+class AnchorOptions(NamedTuple):
+    """Options of the command."""
+
+    key: str | None
+    file: Path | None
+    stack: str
+    local: bool
+    as_json: bool
+
+
+class Fault(NamedTuple):
+    """What is wrong with an anchor or a chain."""
+
+    what: str
+    where: str
+    height: int | None
+    why: str
+
+
+class _Checked(NamedTuple):
+    anchors: Anchors
+    chains: int
+    faults: tuple[Fault, ...]
+    fetched: bool
+
+
+def verify_anchors(place: str, line: str | None, options: AnchorOptions) -> int:
+    """Print what anchors at a place prove of a line, or of every chain that they name; 0 if nothing is wrong, else 1."""
+    if options.file is not None and line is None:
+        raise InputError("--yaml has one chain: name its line")
+    with ExitStack() as context:
+        there: DeployedStack | None = None
+        if options.file is None or place == STACK or options.key == KMS:
+            there = context.enter_context(opened(options.stack, local=options.local))
+        else:
+            entered(options.stack, local=options.local)
+            context.enter_context(readable_errors())
+        checked = _checked(place, line, options, there)
+    if options.as_json:
+        terminal.print_json(_as_document(checked))
+    else:
+        for text in _in_words(checked):
+            terminal.answers().print(escaped(text), markup=False, soft_wrap=True)
+    return 1 if checked.faults else 0
+
+
+def _checked(place: str, line: str | None, options: AnchorOptions, there: DeployedStack | None) -> _Checked:
+    fetched = options.key == KMS and there is not None
+    signatures = (
+        signatures_of(there) if fetched and there else signatures_by(Path(options.key) if options.key else None)
+    )
+    dependencies = there.dependencies() if there is not None and options.file is None else None
+    chain = line_named(dependencies, line) if dependencies and line else line
+    anchors = Anchors(signatures.verifies, signatures.given, chain)
+    stored = _stored(place, there)
+    anchors.read(stored.documents)
+    if not anchors.documents:
+        raise InputError(f"there is no anchor at {place}; the stack keeps one a day with AnchorDays (docs/ledger.md)")
+    found = [*map(_of_anchor, (*stored.faults, *anchors.faults)), *(_late(anchors) if place == STACK else ())]
+    chains = sorted(anchors.heads)
+    if options.file is not None:
+        assert chain is not None
+        kept = anchors.heads.get(chain, [])
+        passed = Passed({each.height for each in kept})
+        faults = verified(options.file, chain, signatures_by(None), {}, passed)
+        found += _of_chain(chain, anchors, passed, faults)
+    elif dependencies is not None:
+        with terminal.working("comparing chains") as progress:
+            for number, each in enumerate(chains):
+                progress(f"comparing chains: {number:,} of {len(chains):,}")
+                found += _compared(dependencies, each, anchors)
+    return _Checked(anchors, len(chains), tuple(found), fetched)
+
+
+def _stored(place: str, there: DeployedStack | None) -> StoredAnchors:
+    if place == STACK:
+        assert there is not None
+        if OUTPUT not in there.outputs:
+            raise SetUpError(f"the stack {there.name} keeps no anchors: set AnchorDays (docs/deploy.md)")
+        return documents_of(there.outputs[OUTPUT])
+    if place.startswith("s3://"):
+        bucket, _, prefix = place.removeprefix("s3://").partition("/")
+        return documents_of(bucket, f"{prefix.rstrip('/')}/" if prefix else "")
+    return documents_in(Path(place))
+
+
+def _compared(dependencies: Dependencies, chain: str, anchors: Anchors) -> Iterator[Fault]:
+    passed = Passed({each.height for each in anchors.heads[chain]})
+    head = dependencies.ledger.head(chain)
+    faults = stored_faults(dependencies, chain, head, signatures_by(None), {}, passed=passed)
+    yield from _of_chain(chain, anchors, passed, faults)
+
+
+def _of_chain(chain: str, anchors: Anchors, passed: Passed, faults: Iterable[ChainFault]) -> Iterator[Fault]:
+    if kept := anchors.heads.get(chain):
+        yield from map(_of_anchor, contradictions(chain, kept, passed.height, passed.digests))
+    yield from (Fault(each.what.value, chain, each.height, each.why) for each in faults)
+
+
+def _of_anchor(fault: AnchorFault) -> Fault:
+    return Fault(fault.what.value, fault.where, None, fault.why)
+
+
+def _late(anchors: Anchors) -> Iterator[Fault]:
+    last = anchors.days[-1] if anchors.days else ""
+    if not last or SystemClock().now().date() - date.fromisoformat(last) > LATE:
+        why = f"no anchor was written since {last or 'ever'}; the alarm AnchorMissing has a runbook"
+        yield Fault(AnchorFlaw.MISSING_ANCHOR.value, "", None, why)
+
+
+def _without(anchors: Anchors) -> list[str]:
+    """Days between the first and the last one that have no anchor: the function did not run."""
+    days = [date.fromisoformat(each) for each in anchors.days]
+    span = range((days[-1] - days[0]).days + 1) if days else ()
+    return sorted({(days[0] + timedelta(each)).isoformat() for each in span} - set(anchors.days))
+
+
+def _as_document(checked: _Checked) -> dict[str, object]:
+    anchors = checked.anchors
+    proof = (KMS if checked.fetched else "key") if anchors.is_by_given else None
+    return {
+        "anchors": {
+            "documents": anchors.documents,
+            "first": anchors.days[0] if anchors.days else None,
+            "last": anchors.days[-1] if anchors.days else None,
+            "finished": anchors.is_finished,
+            "without": _without(anchors),
+            "keys": [{"key": key, "signed": count} for key, count in anchors.keys.items()],
+            "proven_by": proof,
+        },
+        "chains": checked.chains,
+        "intact": not checked.faults,
+        "faults": [{**each._asdict(), "where": each.where or None, "why": each.why or None} for each in checked.faults],
+    }
+
+
+def _in_words(checked: _Checked) -> Iterator[str]:
+    anchors, number = checked.anchors, len(checked.faults)
+    if anchors.days:
+        yield f"{counted(anchors.documents, 'document')} of anchors, {anchors.days[0]} to {anchors.days[-1]}."
+    if not anchors.is_finished:
+        yield f"The anchor of {anchors.days[-1]} is not finished: the next run of its function does that."
+    if missing := _without(anchors):
+        yield f"No anchor was written on {', '.join(missing[:MAX_SHOWN])}{' …' if missing[MAX_SHOWN:] else ''}."
+    for key, count in anchors.keys.items():
+        yield f"{count:,} of them signed by the key {key}."
+    if anchors.is_by_given:
+        yield f"The given key {(anchors.given or '')[:SHORT]} is one of them."
+        if checked.fetched:
+            yield FETCHED
+    else:
+        yield BY_ITSELF if anchors.keys else "They are not signed."
+    if not number:
+        yield f"{counted(checked.chains, 'chain')} compared: each is intact, and has every block that the anchors name."
+    for each in checked.faults[:MAX_SHOWN]:
+        at = each.where if each.height is None else f"{each.where}, block {each.height}"
+        yield f"{each.what}{f': {at}' if at else ''}{f': {each.why}' if each.why else ''}"
+    yield from terminal.more(number, MAX_SHOWN)
+
+
+# ---- The anchor of a day: the head of every chain, in documents that nobody can change, each with the SHA-256 of
+# the one before
+#
+# Every document is written once, if it is absent. What is there says where a pass begins, so that a pass which is
+# interrupted, or
+# out of time, is continued by the next one, and two at a time write one anchor.
+
+
+ENOUGH: Final = 30.0
+"""Seconds: with less than this left no further document is begun."""
+
+
+DAYS: Final = 31
+"""How many chains of unrouted deliveries, one a day, are looked for; those of earlier anchors stay in all later ones."""
+
+
+NEAR: Final = 3
+"""Days that are looked at one by one for the newest document; then the bucket is listed."""
+
+
+BATCH: Final = 1_000
+"""Heads that are read at once."""
+
+
+@dataclass(slots=True)
+class AnchorPass:
+    """What a pass did, for metrics."""
+
+    documents: int = 0
+    """That were written."""
+    heads: int = 0
+    """That they name."""
+    contradicted: list[str] = field(default_factory=list)
+    """Chains that are not any more what the anchor before names: rewritten, cut off or gone."""
+    is_complete: bool = False
+    """Whether the anchor of today is whole."""
+
+
+class _Kept(NamedTuple):
+    """The newest document."""
+
+    text: bytes
+    anchor: Anchor
+
+
+def keep_anchor_of_today(dependencies: Dependencies, most: int = MAX_HEADS) -> Steps[AnchorPass]:
+    """Write what is missing of today's anchor, and before of an earlier one that was not finished.
+
+    Raises Alarm where the newest document is no anchor, and where the stack has not the key that signed it.
+    """
+    done = AnchorPass()
+    began = dependencies.clock.now().date()
+    today = began.isoformat()
+    known: dict[str, AnchoredHead | None] = {}
+    of_day = ""
+    stored: list[ObjectVersion] = []
+    before: _Kept | None = None
+    while True:
+        if before is None or before.anchor.is_last:
+            stored = _newest(dependencies, began)
+            before = _read(dependencies, stored[-1]) if stored else None
+        if before is not None and before.anchor.is_last and before.anchor.date == today:
+            done.is_complete = True
+            return done
+        if dependencies.remaining() < ENOUGH:
+            return done
+        day = today if before is None or before.anchor.is_last else before.anchor.date
+        if day != of_day:
+            known, of_day = _chains(dependencies, stored, day), day
+        anchor, wrong = _next(dependencies, before, day, known, most)
+        anchor = _signed(dependencies, anchor, before)
+        to, text = Address(dependencies.places.anchors, anchor.key), to_json(anchor)
+        put = partial(dependencies.objects.put, to, text, absent=True, content_type="application/json")
+        try:
+            yield from perform(Effect.ANCHOR, put)
+        except ConditionFailed:  # another pass wrote it: this one goes on behind it
+            before = None
+            continue
+        before = _Kept(text, anchor)
+        done.documents += 1
+        done.heads += len(anchor.heads)
+        done.contradicted += wrong
+
+
+def _newest(dependencies: Dependencies, last: date) -> list[ObjectVersion]:
+    """The documents of the newest day up to `last` that has any, by key. What is put into the future is ignored.
+
+    A bucket keeps documents for years: the days before `last` are looked at one by one, and all others only without them.
+    """
+    for ago in range(NEAR):
+        if found := _documents(dependencies, f"{FOLDER}{last - timedelta(days=ago)}/"):
+            return found
+    earlier = [each for each in _documents(dependencies, FOLDER) if (day_of(each.key) or "") <= last.isoformat()]
+    return [each for each in earlier if day_of(each.key) == day_of(earlier[-1].key)]
+
+
+def _documents(dependencies: Dependencies, prefix: str) -> list[ObjectVersion]:
+    """The first version of each document below a prefix, sorted by key; what is put over it is ignored."""
+    found: dict[str, ObjectVersion] = {}
+    after: str | None = None
+    while True:
+        page = dependencies.objects.versions(dependencies.places.anchors, prefix, after)
+        found |= {each.key: each for each in page.versions}  # the newest version of a key comes first
+        if page.after is None:
+            return [each for key, each in sorted(found.items()) if day_of(key)]
+        after = page.after
+
+
+def _read(dependencies: Dependencies, document: ObjectVersion) -> _Kept:
+    text = dependencies.objects.read(Address(document.bucket, document.key, document.version))
+    try:
+        return _Kept(text, from_json(text))
+    except InputError:
+        raise Alarm("anchor-unreadable", document.key) from None
+
+
+def _chains(dependencies: Dependencies, stored: Sequence[ObjectVersion], day: str) -> dict[str, AnchoredHead | None]:
+    """Every chain that may have a block, sorted: what is published, and what the anchor before this day names, with its head."""
+    names: set[str] = set()
+    for versions in _published(dependencies):
+        names |= lines_of(versions) | {contract_chain(each.contract) for each in versions}
+    now = dependencies.clock.now().date()
+    names |= {f"{lake_layout.UNROUTED}/{(now - timedelta(days=ago)).isoformat()}" for ago in range(DAYS)}
+    if stored and day_of(stored[-1].key) == day:
+        stored = _newest(dependencies, date.fromisoformat(day) - timedelta(days=1))
+    before: dict[str, AnchoredHead] = {}
+    for each in stored:
+        before |= {head.chain: head for head in _read(dependencies, each).anchor.heads}
+    return {name: before.get(name) for name in sorted(names | before.keys())}
+
+
+def _published(dependencies: Dependencies) -> Iterator[list[Publication]]:
+    """The versions of contracts and workflows, a page of the registry at a time."""
+    for prefix in ("", "_"):
+        after = ""
+        while True:
+            page = dependencies.registry.page(after, prefix)
+            yield [version for each in page.contracts for version in each.versions]
+            if not page.after:
+                break
+            after = page.after
+
+
+def _next(
+    dependencies: Dependencies, before: _Kept | None, day: str, known: dict[str, AnchoredHead | None], most: int
+) -> tuple[Anchor, list[str]]:
+    """The next document, and which of its chains contradict the anchor before."""
+    names, wrong = list(known), list[str]()
+    continued = before.anchor if before is not None and before.anchor.date == day else None
+    place = bisect_right(names, continued.heads[-1].chain) if continued else 0
+    heads: list[AnchoredHead] = []
+    while place < len(names) and len(heads) < most:
+        chains = names[place : place + min(BATCH, most - len(heads))]
+        found = zip(chains, dependencies.ledger.heads(chains), strict=True)
+        now = {chain: AnchoredHead(chain, *head) for chain, head in found}
+        heads += [head for head in now.values() if head.height >= 0]
+        moved = [then for chain, then in ((each, known[each]) for each in chains) if then and now[chain] != then]
+        there = dependencies.ledger.digests([(then.chain, then.height) for then in moved])
+        wrong += [
+            then.chain
+            for then, digest in zip(moved, there, strict=True)
+            if digest != then.digest or now[then.chain].height <= then.height
+        ]
+        place += len(chains)
+    previous = Previous(before.anchor.key, sha256(before.text)) if before else None
+    part, is_last = continued.part + 1 if continued else 0, place == len(names)
+    return Anchor(day, part, is_last, dependencies.places.anchor_days, previous, tuple(heads)), wrong
+
+
+def _signed(dependencies: Dependencies, anchor: Anchor, before: _Kept | None) -> Anchor:
+    known = before.anchor.signatures[-1].key if before and before.anchor.signatures else ""
+    keys = signers(dependencies.signing, known, anchor.key)
+    return with_signature(anchor, (AnchorSignature(key.public_key(), key.sign(anchor.signed_text)) for key in keys))

@@ -1,0 +1,1 @@
+"""Deliveries announced before they are sent."""

@@ -1,0 +1,284 @@
+"""Announced, refused, or given an upload URL; HTTP routes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from lakegate.admission.refusals import is_ignored
+from lakegate.aws.clients import port_errors
+from lakegate.aws.dynamodb_table import decoded, text
+from lakegate.contract.contract_model import is_usable
+from lakegate.contract.delivery_policy import DeliveryUnit
+from lakegate.errors import ConditionFailed, InputError, LakegateError
+from lakegate.features.announcements.data_summary import summary_refusals
+from lakegate.gate.datasets.lifecycle import refusal, strictest
+from lakegate.gate.delivery.delivery_terms import terms_of
+from lakegate.gate.effects import Effect, perform
+from lakegate.json_codec import decode, encode
+from lakegate.timestamps import instant_of, moment
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    from mypy_boto3_s3 import S3Client
+    from mypy_boto3_sqs import SQSClient
+
+    from lakegate.aws.dynamodb_table import DynamoTable
+    from lakegate.features.announcements.data_summary import DataSummary, SummaryRefusal
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.effects import Steps
+    from lakegate.gate.registry.contract_versions import Route
+
+# ---- Deliveries that a producer has announced, before their data lands ---------------------------------------------
+
+
+ARRIVES: Final = timedelta(days=1)
+"""How long after the end of its URL the data of an announcement may land: uploads that began in time, and uploads in parts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Announcement:
+    """An announced delivery. It is no workload yet: what lands at its key becomes one."""
+
+    id: str
+    """Chosen at random: 64 hexadecimal digits that nobody can guess."""
+    contract: str
+    version: str
+    """Of the contract, whose rules its summary was judged by."""
+    dataset: str
+    key: str
+    """Where the data is to land; no other announcement has it."""
+    size: int | None
+    """Bytes; None where the producer uploads by its own rights."""
+    sha256: str
+    """Of the data, in Base64 as S3 has it; empty likewise."""
+    until: str
+    """When its upload URL ends: RFC 3339, UTC."""
+    by: str
+    """Who announced it: an ARN, or issuer and subject of a token."""
+
+
+def is_unused(announcement: Announcement, now: datetime) -> bool:
+    """Whether the time of an announcement for which nothing has landed is over.
+
+    Computed when it is read, and kept nowhere: what lands still later is its delivery, so no order of events can lose data.
+    """
+    return now >= instant_of(announcement.until) + ARRIVES
+
+
+class Announcements(Protocol):
+    """Announced deliveries. `get` is strongly consistent."""
+
+    def create(self, announcement: Announcement) -> None:
+        """Put if absent. Raises ConditionFailed when the id is taken."""
+        ...
+
+    def get(self, announcement: str) -> Announcement | None:
+        """The announcement with this id."""
+        ...
+
+
+# ---- Announced deliveries: items of the table `workloads` ----------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class DynamoAnnouncements:
+    """Announcements."""
+
+    table: DynamoTable
+
+    def create(self, announcement: Announcement) -> None:
+        """A conditional put."""
+        content = json.dumps(encode(announcement), separators=(",", ":"), ensure_ascii=False)
+        item = {**_key(announcement.id), "announcement": text(content)}
+        self.table.put(item, "announcement", ConditionExpression="attribute_not_exists(id)")
+
+    def get(self, announcement: str) -> Announcement | None:
+        """A strongly consistent read."""
+        item = self.table.get(_key(announcement))
+        return decoded(item, _announcement) if item else None
+
+
+def _announcement(item: Mapping[str, Any]) -> Announcement:
+    return decode(Announcement, json.loads(item["announcement"]["S"]))
+
+
+def _key(announcement: str) -> dict[str, dict[str, str]]:
+    return {"id": text(f"announcement#{announcement}")}
+
+
+# ---- Uploads by a URL that this function signs, and hints to intake by its queue -----------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PresignedUploads:
+    """UploadGate.
+
+    The signature covers the length, the checksum and `If-None-Match`: S3 refuses another length, a body of another checksum,
+    and a second object at the key (https://docs.aws.amazon.com/AmazonS3/latest/userguide/using-presigned-url.html,
+    https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html). The URL ends with the credentials that sign it
+    if these end earlier.
+    """
+
+    s3: S3Client
+    sqs: SQSClient
+    landing: str
+    queue: str
+    """URL of intake's queue; empty where the stack's settings do not name it."""
+
+    def url(self, key: str, size: int, sha256: str, seconds: int) -> str:
+        """A presigned PutObject."""
+        request = {
+            "Bucket": self.landing,
+            "Key": key,
+            "ContentLength": size,
+            "ChecksumSHA256": sha256,
+            "IfNoneMatch": "*",
+        }
+        url: str = self.s3.generate_presigned_url("put_object", Params=request, ExpiresIn=seconds, HttpMethod="PUT")
+        return url
+
+    def landed(self, key: str) -> None:
+        """A message of the form of EventBridge's event, of which intake reads bucket and key."""
+        detail = {"version": "0", "bucket": {"name": self.landing}, "object": {"key": key}}
+        event = {"version": "0", "source": "aws.s3", "detail-type": "Object Created", "detail": detail}
+        with port_errors():
+            self.sqs.send_message(QueueUrl=self.queue, MessageBody=json.dumps(event))
+
+
+# ---- Uploads by producers without rights of their own, and the hint to intake that one has ended -------------------
+
+
+class UploadGate(Protocol):
+    """The landing bucket, for producers who may not write to it."""
+
+    def url(self, key: str, size: int, sha256: str, seconds: int) -> str:
+        """A URL that takes one PUT of exactly these bytes at this key, if no object is there, for so many seconds.
+
+        `sha256`: in Base64. The request must have the headers of `headers`. Nothing is sent to AWS.
+        """
+        ...
+
+    def landed(self, key: str) -> None:
+        """Give the gate the hint that an object landed, as S3's event does. Harmless however often, and if nothing landed."""
+        ...
+
+
+def headers(size: int, sha256: str) -> dict[str, str]:
+    """The headers of the PUT, which its URL is signed with."""
+    return {"content-length": str(size), "if-none-match": "*", "x-amz-checksum-sha256": sha256}
+
+
+# ---- Announced deliveries: a producer states what it is about to send, and is refused before it sends, or gets a
+# place for it
+#
+# An announcement is no workload. Its key is of its own, so what lands there is its delivery, whichever of the
+# producer's request,
+# S3's event and `notify` comes first, twice or never: intake claims the version as any other, and links the
+# announcement to it.
+
+
+VALID: Final = timedelta(minutes=15)
+"""How long an upload URL can be used."""
+
+
+LARGEST_PUT: Final = 5 << 30
+"""Bytes of one PutObject (https://docs.aws.amazon.com/AmazonS3/latest/userguide/upload-objects.html)."""
+
+
+LONGEST_KEY: Final = 1_024
+"""Bytes."""
+
+
+class UnknownContract(LakegateError):  # noqa: N818 - the name is what happened
+    """No contract with this id has a route to the landing bucket."""
+
+
+class SummaryRefused(LakegateError):  # noqa: N818 - likewise
+    """The data would be rejected: it is not to be sent."""
+
+    def __init__(self, refusals: tuple[SummaryRefusal, ...]) -> None:
+        super().__init__("the data would be rejected")
+        self.refusals = refusals
+
+
+@dataclass(frozen=True, slots=True)
+class WantedDelivery:
+    """What a producer wants to deliver."""
+
+    contract: str
+    dataset: str = ""
+    """Empty: the only one of the contract."""
+    prefix: str = ""
+    """Of the route; empty: the only one of the dataset."""
+    name: str = ""
+    """Of the file, the last part of its key; empty: one of the dataset's format."""
+    size: int | None = None
+    sha256: str = ""
+    """In Base64; with `size` both or neither."""
+    summary: DataSummary | None = None
+
+
+def announce(dependencies: Dependencies, wanted: WantedDelivery, identity: str) -> Steps[Announcement]:
+    """Judge what is known of the data, and keep the announcement with this id; the one that is kept, if it was announced before.
+
+    Raises UnknownContract, SummaryRefused, and InputError for what cannot be announced.
+    """
+    if (before := dependencies.announcements.get(identity)) is not None:
+        return before
+    route = _route(dependencies, wanted)
+    plan = dependencies.plan_at(route.plan, identity)
+    terms = terms_of(plan)
+    now = dependencies.clock.now()
+    status = strictest(route.status, dependencies.lines.get(route.line).status_at(moment(now)))
+    if refused := refusal(status, known=True, observed=terms.observed):
+        raise InputError(f"nothing can be delivered: {refused}")
+    if terms.delivery is not DeliveryUnit.OBJECT:
+        raise InputError("a delivery of this dataset has several objects, which cannot be announced: upload them")
+    key = f"{route.prefix}{identity}/{wanted.name or f'data{terms.suffix}'}"
+    if len(key.encode()) > LONGEST_KEY or is_ignored(key, 1, dependencies.places.ignored):
+        raise InputError("the name is too long, or one that this stack ignores: choose another one")
+    if refusals := summary_refusals(plan, wanted.size, wanted.summary):
+        raise SummaryRefused(refusals)
+    until = moment(now + VALID)
+    made = Announcement(
+        identity,
+        route.contract,
+        route.version,
+        route.dataset,
+        key,
+        wanted.size,
+        wanted.sha256,
+        until,
+        dependencies.identity.caller(),
+    )
+    try:
+        yield from perform(Effect.ANNOUNCE, partial(dependencies.announcements.create, made))
+    except ConditionFailed:
+        return dependencies.announcements.get(identity) or made  # the same request, sent twice at once
+    return made
+
+
+def available(dependencies: Dependencies, announcement: Announcement) -> Steps[None]:
+    """The producer says that the data is there: give intake the same hint as S3's event."""
+    yield from perform(Effect.HINT, partial(dependencies.uploads.landed, announcement.key))
+
+
+def _route(dependencies: Dependencies, wanted: WantedDelivery) -> Route:
+    known = dependencies.registry.contract(wanted.contract).routes if is_usable(wanted.contract) else ()
+    routes = [each for each in known if each.bucket == dependencies.places.landing]
+    if not routes:
+        raise UnknownContract
+    fitting = [each for each in routes if wanted.dataset in {"", each.dataset} and wanted.prefix in {"", each.prefix}]
+    if len(fitting) == 1:
+        return fitting[0]
+    raise InputError(
+        "several routes fit: name the dataset, and the prefix of the route"
+        if fitting
+        else "no route fits: the contract has no such dataset, or none with this prefix"
+    )

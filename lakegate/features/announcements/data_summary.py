@@ -1,0 +1,226 @@
+"""Judges a producer's summary of data before the data is sent: what is certain of it, whatever the data contains besides.
+
+A summary can only refuse. Its minimum and maximum are values of the data, so a rule that one of them breaks is broken in a row
+at least; its other numbers are those of the data. What no summary proves is left to the job, which believes none of it.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from lakegate.admission.file_signatures import promised
+from lakegate.admission.refusals import refused_by_size
+from lakegate.contract.contract_model import Shape
+from lakegate.contract.file_formats import Compression, Format, Storage
+from lakegate.contract.logical_types import LogicalType, literal, text_of
+from lakegate.errors import InputError
+from lakegate.plan.check import tiers_of
+from lakegate.plan.metrics import Metric
+from lakegate.plan.plan import Plan, PlanField
+from lakegate.plan.predicates import All, Length, Not, OneOf, Predicate, Present, Typed, Within, holds, sort_key
+from lakegate.plan.result import Columns, IncompatibleType, Measured, Measurement, Result
+from lakegate.verdict.verdict import certain_failures, is_upper_bound
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from lakegate.plan.check import Check, Tier
+    from lakegate.verdict.check_status import CheckOutcome
+
+FITS: Final[Mapping[LogicalType, frozenset[LogicalType]]] = {
+    LogicalType.INTEGER: frozenset({LogicalType.NUMBER, LogicalType.DECIMAL}),
+    LogicalType.NUMBER: frozenset({LogicalType.DECIMAL}),
+    LogicalType.DECIMAL: frozenset({LogicalType.NUMBER}),
+}
+"""The other types that values of a type may be declared as; every value may be declared as a text or as bytes."""
+
+
+ANYTHING: Final = frozenset({LogicalType.STRING, LogicalType.BINARY})
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnSummary:
+    """What a producer states of one column."""
+
+    name: str
+    type: LogicalType | None = None
+    """Of its values, by the grammars of docs/types.md."""
+    nulls: int | None = None
+    """Rows without a value."""
+    minimum: str | None = None
+    """The smallest value, as the file has it."""
+    maximum: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DataSummary:
+    """What a producer states of a file that it is about to send."""
+
+    rows: int
+    columns: tuple[ColumnSummary, ...]
+    format: Format | None = None
+    compression: Compression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryRefusal:
+    """A reason to refuse data by its summary."""
+
+    code: str
+    """Stable: the kind of the rule, or what is wrong with the file (`size`, `rows`, `readable`, `missing-columns`, …)."""
+    check: str
+    """Id of the check, as reasons of a verdict have it."""
+    path: str
+    """JSON Pointer to what proves it, from the announcement."""
+    message: str
+
+
+def read_summary(document: Mapping[str, Any]) -> DataSummary:
+    """The summary in a document of its schema (`DataSummary` in lakegate/schemas/api.json).
+
+    Raises InputError where it contradicts itself.
+    """
+    columns = tuple(_column(each) for each in document["columns"])
+    if len({each.name for each in columns}) < len(columns):
+        raise InputError("the summary names a column twice")
+    rows = document["rows"]
+    if any(each.nulls is not None and each.nulls > rows for each in columns):
+        raise InputError("the summary has a column with more nulls than rows")
+    format_, compression = document.get("format"), document.get("compression")
+    return DataSummary(
+        rows, columns, Format(format_) if format_ else None, Compression(compression) if compression else None
+    )
+
+
+def _column(document: Mapping[str, Any]) -> ColumnSummary:
+    ends = (document.get(name) for name in ("minimum", "maximum"))
+    low, high = (None if each is None else text_of(each) for each in ends)
+    logical = document.get("type")
+    return ColumnSummary(document["name"], LogicalType(logical) if logical else None, document.get("nulls"), low, high)
+
+
+def summary_refusals(plan: bytes, size: int | None, summary: DataSummary | None) -> tuple[SummaryRefusal, ...]:
+    """The reasons to refuse data of `size` bytes with this summary; none: it has to be seen.
+
+    Rules refuse nothing that they would let through: with `mode: observe` none does, with `onReject: rows` those of single rows
+    do not.
+    """
+    refused = refused_by_size(plan, size) if size is not None else ()
+    found = [_of_text(each, "/size") for each in refused]
+    if summary is None:
+        return tuple(found)
+    judged = Plan.from_json(json.loads(plan))
+    found += _of_storage(judged.storage, summary)
+    at = {each.name: f"/summary/columns/{place}" for place, each in enumerate(summary.columns)}
+    found += [_located(each, at) for each in certain_failures(judged, _certain(judged, summary))]
+    return tuple(found)
+
+
+def _of_text(reason: str, path: str) -> SummaryRefusal:
+    check, _, message = reason.partition(": ")
+    return SummaryRefusal(check.removeprefix("file/"), check, path, message)
+
+
+def _of_storage(storage: Storage, summary: DataSummary) -> Iterator[SummaryRefusal]:
+    """Another format or compression than the contract's; one of no known format takes nothing."""
+    formats = {Format.JSON, Format.JSONL, Format.ANY_JSON} if storage.format is Format.ANY_JSON else {storage.format}
+    wanted = promised(storage) or "a format that is not read here"
+    if storage.format is Format.UNKNOWN or (summary.format is not None and summary.format not in formats):
+        yield SummaryRefusal("readable", "file/readable", "/summary/format", f"the contract promises {wanted}")
+    elif storage.format.is_text and summary.compression not in {None, storage.compression}:
+        yield SummaryRefusal("readable", "file/readable", "/summary/compression", f"the contract promises {wanted}")
+
+
+def _located(outcome: CheckOutcome, at: Mapping[str, str]) -> SummaryRefusal:
+    code = outcome.id.rpartition("/")[2] if outcome.kind == "file" else outcome.kind
+    path = "/summary/rows" if outcome.id == "file/rows" or outcome.kind == "rowCount" else "/summary/columns"
+    if len(outcome.fields) == 1:
+        path = at.get(outcome.fields[0], path)
+    return SummaryRefusal(code, outcome.id, path, outcome.message)
+
+
+def _certain(plan: Plan, summary: DataSummary) -> Result:
+    """A result with what the summary proves: every number in it is the fewest failing rows, or that of the data."""
+    stated = {each.name: each for each in summary.columns}
+    foreign = [
+        IncompatibleType(field.name, each.type.value)
+        for field in plan.columns
+        if (each := stated.get(field.name)) is not None and each.type is not None and not _fits(each.type, field)
+    ]
+    columns = Columns(
+        found=tuple(stated),
+        absent=tuple(field.name for field in plan.fields if field.place[0].removeprefix(".") not in stated),
+        extra=tuple(name for name in stated if name not in {field.name for field in plan.columns}),
+        foreign=tuple(foreign),
+    )
+    evidence = _Evidence(plan, summary.rows, stated, frozenset(each.field for each in foreign))
+    measurements = tuple(filter(None, map(evidence.of, plan.checks)))
+    return Result("", 0, "", "", rows=summary.rows, columns=columns, measurements=measurements)
+
+
+def _fits(stated: LogicalType, field: PlanField) -> bool:
+    is_nested = field.shape is not Shape.VALUE
+    return is_nested or stated is field.type or field.type in FITS.get(stated, frozenset()) | ANYTHING
+
+
+@dataclass(frozen=True, slots=True)
+class _Evidence:
+    """What a summary proves of checks."""
+
+    plan: Plan
+    rows: int
+    columns: Mapping[str, ColumnSummary]
+    foreign: frozenset[str]
+
+    def of(self, check: Check) -> Measurement | None:
+        """The measurement, where the summary has one; it is never better than that of the data."""
+        if check.metric is Metric.ROW_COUNT and check.row_filter is None:
+            return Measurement(check.id, Measured(self.rows))
+        if check.metric is not Metric.FAILING_ROWS or check.of_elements or len(check.reads) != 1:
+            return None
+        (name,) = check.reads
+        column = self.columns.get(name)
+        tiers = tiers_of(check)
+        if (
+            column is None
+            or check.row_filter not in {None, Present(name)}
+            or not all(map(partial(is_upper_bound, check), tiers))
+        ):
+            return None
+        found = [Measured(self.rows, self._failing(each, column)) for each in tiers]
+        tolerated = found[1] if check.tolerate else None
+        return Measurement(check.id, found[0], tolerated) if any(each.failing for each in found) else None
+
+    def _failing(self, tier: Tier, column: ColumnSummary) -> int:
+        """The fewest rows that break a tier."""
+        predicate, field = tier.predicate, self.plan.field(column.name)
+        assert predicate is not None
+        if predicate == Present(column.name):
+            return column.nulls or 0
+        if predicate == Typed(column.name) and column.name in self.foreign:
+            return self.rows - (column.nulls or 0)
+        if not _is_decidable(predicate):
+            return 0
+        ends = {
+            (value if value is None else sort_key(field.type, value)): written
+            for written in (column.minimum, column.maximum)
+            if written is not None
+            for value in (literal(field.type, written),)
+        }
+        if predicate != Typed(column.name):
+            ends.pop(None, None)  # it is no value, which is the type's subject
+        return sum(not holds(predicate, field.type, written) for written in ends.values())
+
+
+def _is_decidable(predicate: Predicate) -> bool:
+    """Whether the smallest and the largest value are judged by it exactly as the engines do."""
+    match predicate:
+        case Not(inner):
+            return _is_decidable(inner)
+        case All(inner):
+            return all(map(_is_decidable, inner))
+        case _:
+            return isinstance(predicate, Within | OneOf | Length | Typed | Present)

@@ -1,0 +1,145 @@
+"""`lakegate deliver`: one file through the HTTP API, without any right in the account of the stack."""
+
+from __future__ import annotations
+
+import base64
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+from uuid import uuid4
+
+import typer
+
+from lakegate.cli import terminal
+from lakegate.cli.command_runner import AsJson
+from lakegate.cli.deliveries.wait_for_verdict import LONGEST_WAIT, Timeout, Wait, WaitExit, pauses
+from lakegate.errors import InputError
+from lakegate.text import printable as escaped
+from lakegate.transfer.upload_files import read
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from lakegate.features.http_api.api_client import Api, Refused
+
+ENDS: Final = {"Accepted": WaitExit.ACCEPTED, "Rejected": WaitExit.REJECTED}
+
+
+OVER: Final = frozenset({*ENDS, "Failed", "Gone", "Expired"})
+
+
+def deliver(  # noqa: PLR0913 - a command has these options
+    file: Annotated[Path, typer.Argument(help="The file to deliver.", show_default=False)],
+    *,
+    api: Annotated[
+        str, typer.Option("--api", envvar="LAKEGATE_API", help="The address of the HTTP API.", show_default=False)
+    ],
+    contract: Annotated[str, typer.Option("--contract", help="The contract's id.", show_default=False)],
+    dataset: Annotated[str, typer.Option("--dataset", help="The dataset, if the contract has several.")] = "",
+    summary: Annotated[
+        Path | None, typer.Option("--summary", help="A JSON file with what is known of the data (docs/api.md).")
+    ] = None,
+    wait: Wait = False,
+    timeout: Timeout = LONGEST_WAIT,
+    as_json: AsJson = False,
+) -> None:
+    """Deliver a file through the HTTP API: announced, sent by an upload URL, and with --wait followed to its verdict.
+
+    It needs a token of the API in LAKEGATE_TOKEN, or in the file that LAKEGATE_TOKEN_FILE names, or credentials of AWS that may
+    call the API; no right on a bucket.
+
+    Example: lakegate deliver day.csv --api https://a1b2c3.execute-api.eu-west-1.amazonaws.com --contract orders --wait
+
+    Exit code: 0 sent (with --wait: accepted), 1 refused by its summary or rejected, 3 no verdict (failed, gone, or not in time).
+    """
+    from lakegate.features.http_api.api_client import (  # noqa: PLC0415 - a feature
+        Api,
+        Refused,
+        known_form,
+        workload_path,
+    )
+
+    there = Api(api)
+    known: dict[str, Any] = {"dataset": dataset} if dataset else {}
+    if summary is not None:
+        known["summary"] = _summary(summary)
+    try:
+        made = announce(there, contract, file, known)
+    except Refused as refused:
+        if refused.kind != "summary-refused":
+            raise
+        _print_refusals(refused, as_json=as_json)
+        raise typer.Exit(WaitExit.REJECTED) from None
+    with known_form():
+        workload = str(made["workloadId"])
+        found = send(there, contract, file, made)
+        if wait:
+            found = _followed(there, workload_path(workload, contract), found, timeout)
+        _print(file, workload, found, as_json=as_json)
+        raise typer.Exit(ENDS.get(found["status"], WaitExit.NO_VERDICT) if wait else WaitExit.ACCEPTED)
+
+
+def announce(api: Api, contract: str, file: Path, known: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The announcement of a file, with its upload URL. `known`: more members of the request, such as `summary`.
+
+    Raises Refused, of the kind `summary-refused` where the summary breaks a rule: then there is no announcement.
+    """
+    from lakegate.features.http_api.api_client import contract_path  # noqa: PLC0415 - a feature
+
+    local = read(file)
+    checksum = base64.b64encode(bytes.fromhex(local.sha256)).decode()
+    wanted = {"name": file.name, "size": local.size, "checksum": f"sha256:{checksum}", **known}
+    found: Mapping[str, Any] = api.ask("POST", f"{contract_path(contract)}/workload", wanted, key=uuid4().hex)
+    return found
+
+
+def send(api: Api, contract: str, file: Path, announced: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Upload the announced file by its URL; the workload, once the API has been notified."""
+    from lakegate.features.http_api.api_client import (  # noqa: PLC0415 - a feature
+        put,
+        workload_path,
+    )
+
+    upload = announced["upload"]
+    with file.open("rb") as body:
+        put(upload["url"], upload["headers"], body)
+    found: Mapping[str, Any] = api.ask("POST", f"{workload_path(str(announced['workloadId']), contract)}/notify")
+    return found
+
+
+def _summary(place: Path) -> object:
+    try:
+        return json.loads(place.read_text())
+    except (OSError, ValueError):
+        raise InputError(f"{place} is not a JSON document") from None
+
+
+def _followed(api: Api, path: str, found: Mapping[str, Any], timeout: float) -> Mapping[str, Any]:
+    """The workload when it is finished, or as it is when the time is over."""
+    end, seconds = time.monotonic() + timeout, pauses()
+    while found["status"] not in OVER and time.monotonic() < end:
+        time.sleep(next(seconds))
+        found = api.ask("GET", path)
+    return found
+
+
+def _print_refusals(refused: Refused, *, as_json: bool) -> None:
+    if as_json:
+        terminal.print_json({"status": "Refused", "errors": refused.errors})
+        return
+    console = terminal.answers()
+    console.print("refused by its summary, nothing was sent", markup=False)
+    for each in refused.errors:
+        console.print(escaped(f"  {each.get('path')}: {each.get('message')} ({each.get('code')})"), markup=False)
+
+
+def _print(file: Path, announced: str, found: Mapping[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        terminal.print_json({**found, "announced": announced})
+        return
+    console, info = terminal.answers(), found["result"]["info"]
+    console.print(escaped(f"{file} was sent: {found['status']}"), markup=False, soft_wrap=True)
+    console.print(escaped(f"  workload {found['workloadId']}"), markup=False, soft_wrap=True)
+    for reason in info["errors"] if info else ():
+        console.print(escaped(f"  {reason}"), markup=False, soft_wrap=True)

@@ -1,0 +1,1 @@
+"""Contracts to and from formats of other tools."""

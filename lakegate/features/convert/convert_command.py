@@ -1,0 +1,231 @@
+"""lakegate convert; table of formats."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from enum import StrEnum
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lakegate.cli import terminal
+from lakegate.cli.command_runner import AsJson
+from lakegate.contract_files import STANDARD_OUTPUT, writable, write_draft
+from lakegate.errors import InputError
+from lakegate.text import printable as escaped
+
+if TYPE_CHECKING:
+    from lakegate.contract.contract_model import Contract, Dataset
+    from lakegate.contract.documents.document_tree import Document, Notes
+    from lakegate.contract.documents.imported_schema import Converted
+
+# ---- The formats that `lakegate convert --from` reads: each is one row of `READERS` --------------------------------
+
+
+class SchemaFormat(StrEnum):
+    """A format of schemas."""
+
+    JSON_SCHEMA = "json-schema"
+    SQL = "sql"
+    DBT = "dbt"
+    AVRO = "avro"
+    PARQUET = "parquet"
+    ODF = "odf"
+
+
+@dataclass(frozen=True, slots=True)
+class FormatReader:
+    """How a format is read."""
+
+    function: str
+    """Module and function: of a text (or a path), a name, and perhaps a dialect; it returns the contract and what it lacks."""
+    most_bytes: int | None = None
+    """Of a text, its bytes; None for a function that reads the file itself."""
+    has_dialect: bool = False
+
+
+READERS = {
+    SchemaFormat.JSON_SCHEMA: FormatReader("lakegate.features.convert.json_schema:read", 1 << 20),
+    SchemaFormat.SQL: FormatReader("lakegate.features.convert.sql_ddl:read", 1 << 20, has_dialect=True),
+    SchemaFormat.DBT: FormatReader("lakegate.features.convert.dbt_manifest:read", 256 << 20, has_dialect=True),
+    SchemaFormat.ODF: FormatReader("lakegate.features.odf.exchange.odf_schema:read", 1 << 20),
+    SchemaFormat.AVRO: FormatReader("lakegate.features.convert.schema_in_files:avro"),
+    SchemaFormat.PARQUET: FormatReader("lakegate.features.convert.schema_in_files:parquet"),
+}
+"""The reader of each format."""
+
+
+def imported(form: SchemaFormat, path: Path, name: str | None, dialect: str | None) -> tuple[Contract, tuple[str, ...]]:
+    """The contract that a schema describes, and what of the schema it does not have. InputError where it cannot be read."""
+    reader = READERS[form]
+    module, _, function = reader.function.partition(":")
+    options = {} if dialect is None else {"dialect": _dialect(dialect)}
+    if options and not reader.has_dialect:
+        raise InputError(f"--from {form.value} has no dialect")
+    try:
+        content = path if reader.most_bytes is None else _text(path, reader.most_bytes)
+        found: tuple[Contract, tuple[str, ...]] = getattr(import_module(module), function)(
+            content, name or path.name.partition(".")[0], **options
+        )
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from error
+    return found
+
+
+def _text(path: Path, most: int) -> bytes:
+    with path.open("rb") as file:
+        text = file.read(most + 1)
+    if len(text) > most:
+        raise InputError(f"{path} has more than {most:,} bytes")
+    return text
+
+
+def _dialect(name: str) -> str:
+    from lakegate.sql.sql_parser import DIALECTS  # noqa: PLC0415 - sqlglot, for this command alone
+    from lakegate.text import listed  # noqa: PLC0415 - likewise
+
+    found = DIALECTS.get(name.lower())
+    if found is None:
+        raise InputError(f"the dialect {name} is not known; known are {listed(sorted(set(DIALECTS.values())))}")
+    return found
+
+
+# ---- `lakegate convert`: contracts in formats of other tools or as ODCS, and contracts from schemas of other
+# tools
+
+
+class Target(StrEnum):
+    """A format to convert to."""
+
+    ODCS = "odcs"
+    JSON_SCHEMA = "json-schema"
+    DUCKDB = "duckdb"
+    ATHENA = "athena"
+    DBT = "dbt"
+    ODF = "odf"
+
+
+WRITERS = {
+    Target.JSON_SCHEMA: "lakegate.features.convert.json_schema:json_schema",
+    Target.DUCKDB: "lakegate.features.convert.sql_ddl:duckdb",
+    Target.ATHENA: "lakegate.features.convert.sql_ddl:athena",
+    Target.DBT: "lakegate.features.convert.dbt_manifest:dbt",
+    Target.ODF: "lakegate.features.odf.exchange.odf_schema:odf",
+}
+"""Module and function of each format."""
+
+
+SOURCE = "The contract document (ODCS, DCS or DCM), or a schema in the format of --from."
+
+
+DATASET = "Which dataset, where there are several; of a schema, also with --to odcs."
+
+
+NAME = "The name of a contract that is made of a schema; by default that of the file."
+
+
+DIALECT = (
+    "The SQL dialect of --from sql or dbt, such as spark or postgres; by default what most of them have in common."
+)
+
+
+OUTPUT = "The file to write; by default standard output. No file is overwritten."
+
+
+def convert(  # noqa: PLR0913, PLR0917 - the options of the command
+    source: Annotated[Path, typer.Argument(help=SOURCE, show_default=False)],
+    to: Annotated[Target, typer.Option("--to", help="The format to write.")] = Target.ODCS,
+    origin: Annotated[
+        SchemaFormat | None, typer.Option("--from", help="The format of a schema to read.", show_default=False)
+    ] = None,
+    dataset: Annotated[str | None, typer.Option(help=DATASET, show_default=False)] = None,
+    name: Annotated[str | None, typer.Option(help=NAME, show_default=False)] = None,
+    dialect: Annotated[str | None, typer.Option(help=DIALECT, show_default=False)] = None,
+    output: Annotated[str, typer.Option("--output", "-o", help=OUTPUT, show_default=False)] = STANDARD_OUTPUT,
+    as_json: AsJson = False,
+) -> None:
+    """Write a contract as ODCS, JSON Schema, a DuckDB or Athena table, a dbt source or an ODF schema; or make one of a schema.
+
+    What the written format cannot express is listed on standard error.
+
+    Example: lakegate convert contracts/examples/orders.odcs.yaml --to json-schema
+    """
+    writable(output)
+    if origin is None:
+        if name is not None or dialect is not None:
+            raise InputError("--name and --dialect belong to a schema: name its format with --from")
+        found, chosen = _of_contract(source, to, dataset)
+    else:
+        found, chosen = _of_schema(origin, source, to, dataset, name, dialect)
+    write_draft(output, found.text, as_json=as_json)
+    if as_json:
+        is_printed = output == STANDARD_OUTPUT
+        terminal.print_json(
+            {
+                "to": to.value,
+                "dataset": chosen,
+                "file": None if is_printed else output,
+                "text": found.text if is_printed else None,
+                "omitted": list(found.omitted),
+            }
+        )
+    elif found.omitted:
+        lines = "".join(f"\n  {escaped(each)}" for each in found.omitted)
+        sys.stderr.write(f"lakegate: {to.value} has no equivalent of {len(found.omitted)}:{lines}\n")
+
+
+def _of_contract(path: Path, to: Target, dataset: str | None) -> tuple[Converted, str | None]:
+    from lakegate.contract_files import load  # noqa: PLC0415 - yaml and more, for this command alone
+
+    if to is not Target.ODCS:
+        return _written(to, load(path), dataset)
+    if dataset is not None:
+        raise InputError("--to odcs writes the whole contract: leave out --dataset")
+    return _as_odcs(path), None
+
+
+def _of_schema(  # noqa: PLR0913, PLR0917 - what a schema is read by
+    origin: SchemaFormat, path: Path, to: Target, dataset: str | None, name: str | None, dialect: str | None
+) -> tuple[Converted, str | None]:
+    from dataclasses import replace  # noqa: PLC0415 - likewise
+
+    from lakegate.features.convert.odcs_export import odcs_of_schema  # noqa: PLC0415 - likewise
+
+    contract, lost = imported(origin, path, name, dialect)
+    if to is Target.ODCS:
+        chosen = None if dataset is None else _chosen(contract, dataset)
+        found = odcs_of_schema(contract if chosen is None else replace(contract, datasets=(chosen,)))
+        written = chosen.name if chosen else None
+    else:
+        found, written = _written(to, contract, dataset)
+    return replace(found, omitted=(*lost, *found.omitted)), written
+
+
+def _as_odcs(path: Path) -> Converted:
+    """The document itself, without what its parents add: ODCS inherits too."""
+    from lakegate.contract_files import read_text  # noqa: PLC0415 - likewise
+    from lakegate.diff.metadata_changes import read_version  # noqa: PLC0415 - likewise
+    from lakegate.features.convert.odcs_export import odcs  # noqa: PLC0415 - likewise
+
+    def alone(contract: Contract, _document: Document, _notes: Notes) -> Contract:
+        return contract
+
+    return odcs(read_version(read_text(path), complete=alone))
+
+
+def _written(to: Target, contract: Contract, dataset: str | None) -> tuple[Converted, str]:
+    chosen = _chosen(contract, dataset)
+    module, _, name = WRITERS[to].partition(":")
+    found: Converted = getattr(import_module(module), name)(contract, chosen)
+    return found, chosen.name
+
+
+def _chosen(contract: Contract, name: str | None) -> Dataset:
+    names = ", ".join(each.name for each in contract.datasets)
+    found = contract.datasets[0] if name is None and len(contract.datasets) == 1 else contract.dataset(name or "")
+    if found is None:
+        raise InputError(f"choose a dataset of the contract with --dataset ({names})")
+    return found

@@ -1,0 +1,383 @@
+"""dbt source of a dataset; contract and routes of a dbt project."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from lakegate.contract.contract_model import Severity
+from lakegate.contract.documents import yaml_writer
+from lakegate.contract.documents.imported_schema import PLAIN, Converted, ExpressedPromises, ImportedSchema, contract_of
+from lakegate.contract.documents.yaml_writer import Flow, Items, YamlEntry, written
+from lakegate.errors import InputError
+from lakegate.features.convert.sql_ddl import DUCKDB, data_type, field_of
+from lakegate.text import dataset_name, listed, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from lakegate.contract.contract_model import Contract, Dataset, Field, Rule
+    from lakegate.contract.documents.yaml_writer import Node
+
+# ---- A dataset as a source of dbt, with the generic tests that dbt has itself --------------------------------------
+#
+# dbt renders the texts of a source as templates of Jinja: what begins a tag in a text of the contract is written as a
+# literal, so
+# that dbt reads the text itself.
+
+
+_TAG = re.compile(r"\{[{%#]")
+"""What begins an expression, a statement or a comment of Jinja."""
+
+
+def dbt(contract: Contract, dataset: Dataset) -> Converted:
+    """`sources` of a dbt project, of version 1.8 or later (`data_tests`)."""
+    promises = ExpressedPromises(dataset)
+    name = contract.name or contract.id
+    key = promises.key() if sum(len(each.fields) for each in dataset.rules if each.kind == "primaryKey") == 1 else ()
+    columns = [yaml_writer.Mapping(list(_column(promises, name, each, key))) for each in dataset.fields]
+    table = yaml_writer.Mapping([YamlEntry("name", text_of(dataset.name)), YamlEntry("columns", Items(columns))])
+    source = yaml_writer.Mapping([YamlEntry("name", text_of(name)), YamlEntry("tables", Items([table]))])
+    top = yaml_writer.Mapping([YamlEntry("version", 2), YamlEntry("sources", Items([source]))])
+    return Converted(written(top), promises.omitted())
+
+
+def text_of(text: str) -> str:
+    """A template of Jinja whose text is the given one."""
+    return _TAG.sub(lambda found: f"{{{{ '{found[0]}' }}}}", text)
+
+
+def _column(promises: ExpressedPromises, source: str, each: Field, key: tuple[str, ...]) -> Iterator[YamlEntry]:
+    yield YamlEntry("name", text_of(each.name))
+    if each.description:
+        yield YamlEntry("description", text_of(each.description))
+    yield YamlEntry("data_type", text_of(DUCKDB.type(each)))
+    tests: list[Node] = []
+    if promises.is_present(each.name):
+        tests.append("not_null")
+    if promises.has(each.name, "unique") or each.name in key:
+        tests.append("unique")
+    words = promises.words(each.name)
+    if words:
+        tests.append(_test("accepted_values", YamlEntry("values", Flow([text_of(word) for word in words]))))
+    for table, column in promises.references(each.name) if PLAIN.fullmatch(source) else ():
+        to = YamlEntry("to", f"source('{source}', '{table}')")
+        tests.append(_test("relationships", to, YamlEntry("field", text_of(column))))
+    if tests:
+        yield YamlEntry("data_tests", Items(tests))
+
+
+def _test(name: str, *arguments: YamlEntry) -> yaml_writer.Mapping:
+    return yaml_writer.Mapping([YamlEntry(name, yaml_writer.Mapping(arguments))])
+
+
+# ---- Reads the routes that a dbt project declares from its `manifest.json`: data about stages stays outside of
+# the contract
+#
+# A model, seed, snapshot or source declares a route in `meta` (dbt documentation, `meta`)::
+#
+#     meta: {lakegate: {contract: shop, prefix: {dev: dev/orders/, prod: orders/}, dataset: orders, major: 1}}
+#
+# `prefix` is a text for every stage, or a mapping from stages to texts. Without `dataset`, it is the contract's only
+# one, or
+# the one with the name of the resource; without `major`, the newest line. The manifest is text of others: only these
+# keys are
+# read, and what is not of this form is refused with its place. Schema of a manifest: dbt documentation, Manifest JSON
+# file.
+
+
+VERSIONS: Final = ("v10", "v11", "v12", "v20")
+"""Schemas of manifests that are read; v20, of dbt Fusion, is v12 under another name."""
+
+
+MAX_BYTES: Final = 256 << 20
+
+
+MAX_ROUTES: Final = 10_000
+
+
+KEY: Final = "lakegate"
+
+
+_SCHEMA: Final = re.compile(r"https://schemas\.getdbt\.com/dbt/manifest/(v[0-9]{1,3})(\.json|/index\.html)?")
+
+
+_KEYS: Final = frozenset({"contract", "dataset", "major", "prefix"})
+
+
+_GROUPS: Final = ("nodes", "sources")
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredRoute:
+    """What one resource of the project declares for one stage."""
+
+    resource: str
+    """Its unique id, such as `model.shop.orders`."""
+    name: str
+    """Its name, by which a dataset is chosen where nothing else does."""
+    contract: str = ""
+    prefix: str = ""
+    """Empty where the resource declares none for the stage."""
+    dataset: str | None = None
+    major: int | None = None
+    fault: str = ""
+    """Why the declaration cannot be used; then the rest is empty."""
+
+
+def declared_routes(manifest: bytes, stage: str) -> tuple[DeclaredRoute, ...]:
+    """What the resources of a manifest declare for a stage, by their ids. Resources without a declaration are left out.
+
+    Raises InputError for what is no manifest of a known schema, or declares too many routes.
+    """
+    document = manifest_of(manifest)
+    found = [
+        _declared(resource, each, declaration, stage)
+        for group in _GROUPS
+        for resource, each in _mapping(document.get(group), group).items()
+        for declaration in _declarations(each)
+    ]
+    if len(found) > MAX_ROUTES:
+        raise InputError(f"the manifest declares {len(found):,} routes, more than {MAX_ROUTES:,}")
+    return tuple(_once(sorted(found, key=lambda each: each.resource)))
+
+
+def manifest_of(manifest: bytes) -> Mapping[str, Any]:
+    """The document of a manifest; InputError for what is no manifest of a known schema."""
+    if len(manifest) > MAX_BYTES:
+        raise InputError(f"the manifest has more than {MAX_BYTES:,} bytes")
+    try:
+        document = json.loads(manifest)
+    except (ValueError, RecursionError):
+        raise InputError("the manifest is not JSON: name the `manifest.json` that dbt writes below `target/`") from None
+    document = _mapping(document, "the manifest")
+    schema = _mapping(document.get("metadata"), "metadata").get("dbt_schema_version")
+    known = _SCHEMA.fullmatch(schema) if isinstance(schema, str) else None
+    if known is None or known[1] not in VERSIONS:
+        raise InputError(
+            f"the manifest has the schema {shown(str(schema))}; known are {listed(VERSIONS)} of dbt manifests"
+        )
+    return document
+
+
+def _mapping(value: object, name: str) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise InputError(f"{name} is not an object: name the `manifest.json` that dbt writes below `target/`")
+    return value
+
+
+def _declarations(resource: object) -> Iterator[object]:
+    """The declaration of a resource: `config.meta` before `meta`, which dbt fills from it."""
+    if isinstance(resource, Mapping):
+        config = resource.get("config")
+        metas = (config.get("meta") if isinstance(config, Mapping) else None, resource.get("meta"))
+        yield from [each[KEY] for each in metas if isinstance(each, Mapping) and KEY in each][:1]
+
+
+def _declared(resource: str, node: Mapping[str, Any], declaration: object, stage: str) -> DeclaredRoute:
+    name = node.get("name")
+    route = DeclaredRoute(resource, name if isinstance(name, str) else "")
+    fault = _fault(declaration)
+    if fault:
+        return DeclaredRoute(resource, route.name, fault=fault)
+    assert isinstance(declaration, Mapping)
+    prefix = declaration["prefix"]
+    return DeclaredRoute(
+        resource,
+        route.name,
+        declaration["contract"],
+        prefix if isinstance(prefix, str) else prefix.get(stage, ""),
+        declaration.get("dataset"),
+        declaration.get("major"),
+    )
+
+
+def _fault(declaration: object) -> str:
+    """What is wrong with the form of a declaration; empty if nothing is."""
+    if not isinstance(declaration, Mapping):
+        return f"`{KEY}` is not a mapping"
+    if unknown := set(declaration) - _KEYS:
+        return f"unknown keys: {listed(sorted(unknown))}"
+    texts = [declaration.get("contract"), declaration.get("dataset", "x")]
+    if not all(isinstance(each, str) and each and each.isprintable() for each in texts):
+        return "`contract` and `dataset` are printable texts, and `contract` is required"
+    major = declaration.get("major", 1)
+    if not isinstance(major, int) or isinstance(major, bool) or major < 0:
+        return "`major` is a whole number from 0"
+    prefix = declaration.get("prefix")
+    prefixes = list(prefix.values()) if isinstance(prefix, Mapping) else [prefix]
+    if not prefixes or not all(isinstance(each, str) and each and each.isprintable() for each in prefixes):
+        return "`prefix` is a printable text, or a mapping from stages to such texts"
+    return ""
+
+
+def _once(routes: list[DeclaredRoute]) -> Iterator[DeclaredRoute]:
+    """Refuse every route whose prefix two resources declare for different datasets."""
+    owners: dict[str, set[tuple[object, ...]]] = {}
+    for each in routes:
+        target = (each.contract, each.dataset or each.name, each.major)
+        owners.setdefault(each.prefix, set()).add(target)
+    for each in routes:
+        if each.prefix and len(owners[each.prefix]) > 1:
+            fault = f"{shown(each.prefix)} is declared by several resources for different datasets"
+            yield DeclaredRoute(each.resource, each.name, fault=fault)
+        else:
+            yield each
+
+
+# ---- Contracts from the `manifest.json` of a dbt project: models, seeds, snapshots and sources with the types of
+# their columns
+#
+# Read are descriptions, types, constraints, and dbt's own generic tests (dbt documentation, Manifest JSON file). A
+# column without
+# `data_type` is left out: a contract declares the type of each field.
+
+
+RESOURCES = ("model", "seed", "snapshot", "source")
+
+
+CONSTRAINTS = {"not_null": "required", "unique": "unique", "primary_key": "primaryKey"}
+"""Constraints of dbt with their kinds of rules."""
+
+
+TESTS = {"not_null": "required", "unique": "unique", "accepted_values": "enum", "relationships": "foreignKey"}
+"""Generic tests of dbt with their kinds of rules."""
+
+
+_NAME = re.compile(r"[^\s()'\".,`]+")
+
+
+_WARNING = "warn"
+
+
+_METRICS = {"required": "nullValues", "unique": "duplicateValues", "enum": "invalidValues"}
+"""What a test of the severity `warn` becomes: constraints of ODCS have no severity."""
+
+
+def read(text: bytes, name: str, dialect: str = "") -> tuple[Contract, tuple[str, ...]]:
+    """A draft with a dataset for each resource that has typed columns, and what is not in it. InputError if none has."""
+    manifest = manifest_of(text)
+    nodes = [each for group in ("nodes", "sources") for each in _mapping_or_empty(manifest.get(group)).items()]
+    tests: defaultdict[str, list[tuple[str, Mapping[str, Any]]]] = defaultdict(list)
+    for resource, each in nodes:
+        if isinstance(each, Mapping) and each.get("resource_type") == "test":
+            tests[str(each.get("attached_node"))].append((resource, each))
+    tables: list[tuple[str, ImportedSchema, list[Field]]] = []
+    lost: list[str] = []
+    for resource, each in nodes:
+        if isinstance(each, Mapping) and each.get("resource_type") in RESOURCES:
+            columns = [one for one in _mapping_or_empty(each.get("columns")).values() if isinstance(one, Mapping)]
+            schema = ImportedSchema(str(each.get("name")))
+            fields = list(_fields(schema, columns, dialect))
+            _table_constraints(schema, each)
+            for test, one in tests[resource]:
+                _read_test(schema, test, one)
+            if fields:
+                tables.append((resource, schema, fields))
+            else:
+                lost += _lost(resource, schema) if columns else [f"{resource}: it describes no columns"]
+    if not tables:
+        raise InputError(
+            "no resource of the manifest has columns with `data_type`: add them, or run `dbt docs generate`"
+        )
+    targets = {dataset_name(schema.name): {each.name for each in fields} for _, schema, fields in tables}
+    for resource, schema, _ in tables:
+        schema.rules = [each for each in schema.rules if _is_found(schema, each, targets)]
+        lost += _lost(resource, schema)
+    return contract_of(name, [schema.dataset(fields) for _, schema, fields in tables], lost)
+
+
+def _lost(resource: str, schema: ImportedSchema) -> list[str]:
+    return [f"{resource}.{each}" for each in schema.lost]
+
+
+def _is_found(schema: ImportedSchema, rule: Rule, targets: Mapping[str, set[str]]) -> bool:
+    """Whether a rule is no reference, or one to columns of a resource of the manifest; the others are listed."""
+    if rule.kind != "foreignKey":
+        return True
+    to = str(rule.arguments["to"])
+    is_known = all(
+        column in targets.get(table, ()) for table, _, column in (each.partition(".") for each in to.split(","))
+    )
+    if not is_known:
+        schema.lose(", ".join(rule.fields), f"a reference to {shown(to)}, which the manifest does not describe")
+    return is_known
+
+
+def _to(target: object, columns: Iterable[object]) -> str:
+    """The target of a reference: `ref('orders')`, `source('shop', 'orders')` or a name, and its columns."""
+    words = _NAME.findall(str(target)) or [""]
+    return ",".join(f"{dataset_name(words[-1])}.{each}" for each in columns)
+
+
+def _mapping_or_empty(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _items(value: object) -> list[Mapping[str, Any]]:
+    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
+
+
+def _fields(schema: ImportedSchema, columns: list[Mapping[str, Any]], dialect: str) -> Iterator[Field]:
+    for column in columns:
+        name, declared = str(column.get("name")), column.get("data_type")
+        kind = data_type(declared, dialect) if isinstance(declared, str) else None
+        description = column.get("description")
+        text = description if isinstance(description, str) and description else None
+        found = field_of(schema, name, kind, text) if kind is not None else None
+        if found is None:
+            what = f"no logical type has values of {shown(str(declared))}" if declared else "it has no `data_type`"
+            schema.lose(name, f"left out: {what}")
+            continue
+        yield found
+        for each in _items(column.get("constraints")):
+            _constraint(schema, each, (name,))
+
+
+def _table_constraints(schema: ImportedSchema, resource: Mapping[str, Any]) -> None:
+    for each in _items(resource.get("constraints")):
+        columns = each.get("columns")
+        _constraint(schema, each, tuple(map(str, columns)) if isinstance(columns, list) else ())
+
+
+def _constraint(schema: ImportedSchema, constraint: Mapping[str, Any], names: tuple[str, ...]) -> None:
+    kind = CONSTRAINTS.get(str(constraint.get("type")))
+    columns = constraint.get("to_columns")
+    if constraint.get("type") == "foreign_key" and isinstance(columns, list) and len(columns) == len(names) > 0:
+        schema.rule("foreignKey", *names, to=_to(constraint.get("to"), columns))
+    elif kind is not None and names and (len(names) == 1 or kind == "primaryKey"):
+        schema.rule(kind, *names)
+    else:
+        schema.lose(", ".join(names) or "constraints", f"the constraint {shown(str(constraint.get('type')))}")
+
+
+def _read_test(schema: ImportedSchema, resource: str, test: Mapping[str, Any]) -> None:
+    """A generic test of dbt itself, about all rows; all others are listed."""
+    about, config = _mapping_or_empty(test.get("test_metadata")), _mapping_or_empty(test.get("config"))
+    given = _mapping_or_empty(about.get("kwargs"))
+    column, values = test.get("column_name"), given.get("values")
+    kind = TESTS.get(str(about.get("name")))
+    is_listed = kind != "enum" or (isinstance(values, list) and all(_is_word(each) for each in values))
+    if kind is None or about.get("namespace") or config.get("where") or not isinstance(column, str) or not is_listed:
+        schema.lose(resource, "the test has no equivalent")
+        return
+    is_warning = str(config.get("severity")).lower() == _WARNING
+    if kind == "foreignKey":
+        if is_warning or not isinstance(given.get("to"), str) or not isinstance(given.get("field"), str):
+            schema.lose(resource, "the test has no equivalent")
+        else:
+            schema.rule(kind, column, to=_to(given["to"], [given["field"]]))
+        return
+    words = tuple(map(str, values)) if kind == "enum" and isinstance(values, list) else ()
+    if is_warning:
+        schema.metric(_METRICS[kind], column, severity=Severity.WARN, **({"validValues": words} if words else {}))
+    else:
+        schema.rule(kind, column, **({"values": words} if words else {}))
+
+
+def _is_word(value: object) -> bool:
+    return isinstance(value, str | int) and not isinstance(value, bool)

@@ -1,0 +1,414 @@
+"""JSON Schema written and read."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from lakegate.contract.contract_model import Shape, shape_of
+from lakegate.contract.documents.document_tree import Place, exact
+from lakegate.contract.documents.imported_schema import (
+    Converted,
+    ExpressedPromises,
+    ImportedSchema,
+    contract_of,
+    own_name,
+    part,
+)
+from lakegate.contract.documents.read_document import parse
+from lakegate.contract.file_formats import Format
+from lakegate.contract.logical_types import LogicalType
+from lakegate.errors import InputError
+from lakegate.rules.field_constraints import TEXT_FORMS
+from lakegate.text import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from lakegate.contract.contract_model import Contract, Dataset, Field
+
+    Convert = Callable[[ExpressedPromises, Field], dict[str, Any]]
+
+# ---- Contracts from JSON Schema (drafts 2020-12, 2019-09 and 7): the properties of one record ----------------------
+#
+# A keyword that is not in the tables below is listed. References stay inside of the document; one that leads back to
+# itself is
+# refused. A property whose values are of several types is left out: a contract declares one type of each field.
+
+
+TYPES = {
+    "string": LogicalType.STRING,
+    "integer": LogicalType.INTEGER,
+    "number": LogicalType.NUMBER,
+    "boolean": LogicalType.BOOLEAN,
+}
+
+
+MOMENTS = {"date": LogicalType.DATE, "date-time": LogicalType.TIMESTAMP}
+"""Formats of strings that are types; a `time` of JSON Schema has an offset, which no type of Lakegate has."""
+
+
+OPTIONS = {
+    LogicalType.STRING: ("minLength", "maxLength", "pattern"),
+    **dict.fromkeys(
+        (LogicalType.INTEGER, LogicalType.NUMBER),
+        ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+    ),
+}
+"""The keywords of each type that are rules."""
+
+
+_OF_RECORDS = ("properties", "required", "additionalProperties")
+
+
+WHOLE = {"object": ("minProperties", "maxProperties"), "array": ("minItems", "maxItems", "uniqueItems")}
+"""The keywords of a list or an object as a whole that are rules."""
+
+
+NESTED = {
+    "object": (*_OF_RECORDS, *WHOLE["object"]),
+    "array": ("items", *WHOLE["array"]),
+}
+
+
+CHOICES, TOGETHER = ("anyOf", "oneOf"), "allOf"
+
+
+READ = ("type", "format", "enum", "const", "description", "title", "$ref")
+
+
+SILENT = ("$schema", "$id", "$comment", "$defs", "definitions", "$anchor")
+"""Keywords that describe no values; a default of null is another."""
+
+
+REFERENCE, NULL = "$ref", "null"
+
+
+def read(text: bytes, name: str) -> tuple[Contract, tuple[str, ...]]:
+    """A draft for records of the schema, and what of the schema is not in it.
+
+    ContractError if the text is no JSON within the limits of documents, InputError if it describes no record.
+    """
+    reader = _Reader(parse(text).top, ImportedSchema(name, storage=Format.ANY_JSON))
+    dataset = reader.schema.dataset(reader.members(reader.top, "", ()))
+    return contract_of(name, [dataset], reader.schema.lost)
+
+
+class _Reader:
+    """Reads the places of one schema."""
+
+    def __init__(self, top: Place, schema: ImportedSchema) -> None:
+        self.top = top
+        self.schema = schema
+
+    def members(self, place: Place, path: str, trail: tuple[str, ...]) -> Iterator[Field]:
+        """The properties of an object."""
+        place, trail = self._followed(place, trail)
+        if not place["properties"].entries:
+            raise InputError(f"{place.path} describes no object with `properties`")
+        self._list_rest(place, (*READ, *NESTED["object"]) if path else (*READ, *_OF_RECORDS))
+        required = {each.text for each in place["required"].items}
+        for key, each in place["properties"].entries.items():
+            inner = f"{path}.{key}" if path else key
+            found = self._field(each, inner, trail)
+            if found is not None:
+                yield found
+                if key in required:
+                    self._require(each, inner, trail)
+
+    def _require(self, place: Place, path: str, trail: tuple[str, ...]) -> None:
+        """A required key has a value, unless its value may be null."""
+        may_be_null = self._has_null(place)
+        while (found := self._step(place, trail)) is not None:
+            place, trail = found
+            may_be_null = may_be_null or self._has_null(place)
+        kinds = {each.text for each in (place["type"].items or [place["type"]])}
+        values = [each.scalar for each in place["enum"].items]
+        if may_be_null or NULL in kinds or None in values:
+            self.schema.lose(path, "`required` of a key whose value may be null")
+        else:
+            self.schema.rule("required", path)
+
+    def _field(self, place: Place, path: str, trail: tuple[str, ...]) -> Field | None:
+        """A field with its rules; None if it is left out."""
+        own = place["description"].text or place["title"].text
+        place, trail = self._followed(place, trail)
+        kind = self._kind(place)
+        description = own or place["description"].text or place["title"].text
+        match kind:
+            case "object":
+                return self._object(place, path, trail, description)
+            case "array":
+                self._list_rest(place, (*READ, *NESTED["array"]))
+                items = self._field(place["items"], f"{path}[]", trail) if place["items"].entries else None
+                if items is None:
+                    self.schema.lose(path, "left out: the type of its items is not one that a field can have")
+                    return None
+                self._whole(place, path, "array")
+                return self.schema.nested(path, "array", [items], description)
+            case str():
+                return self._value(place, path, TYPES[kind], description)
+            case _:
+                self.schema.lose(path, "left out: its values are of several types, or of none that is declared")
+                return None
+
+    def _object(self, place: Place, path: str, trail: tuple[str, ...], description: str | None) -> Field | None:
+        """A record, or a map where only `additionalProperties` describes the values."""
+        if place["properties"].entries:
+            parts = list(self.members(place, path, trail))
+            self._whole(place, path, "object")
+            return self.schema.nested(path, "object", parts, description) if parts else None
+        value = place["additionalProperties"]
+        self._list_rest(place, (*READ, "additionalProperties", *WHOLE["object"]))
+        found = self._field(value, f"{path}.value", trail) if value.entries else None
+        if found is None:
+            self.schema.lose(path, "left out: an object without `properties`")
+            return None
+        self._whole(place, path, "object")
+        return self.schema.nested(
+            path, "map", [self.schema.value(f"{path}.key", LogicalType.STRING), found], description
+        )
+
+    def _whole(self, place: Place, path: str, kind: str) -> None:
+        """The rules of a list or an object as a whole."""
+        for key in WHOLE[kind]:
+            value = exact(place[key])
+            if isinstance(value, Decimal):
+                self.schema.rule(key, path, value=value)
+            elif place[key].flag:
+                self.schema.rule(key, path)
+
+    def _value(self, place: Place, path: str, kind: LogicalType, description: str | None) -> Field:
+        form = place["format"].text
+        own = MOMENTS.get(form or "", kind) if kind is LogicalType.STRING else kind
+        options = OPTIONS.get(own, ())
+        self._list_rest(place, (*READ, *options))
+        found = self.schema.value(path, own, description)
+        if form is not None and own is kind:
+            if kind is LogicalType.STRING and form in TEXT_FORMS:
+                self.schema.rule("format", path, value=form)
+            else:
+                self.schema.lose(path, f"the format {shown(form)}")
+        for key in options:
+            if place[key].present:
+                self._option(place[key], path, key)
+        self._enum(place, path, own)
+        return found
+
+    def _option(self, place: Place, path: str, key: str) -> None:
+        value = exact(place)
+        if key == "pattern" and isinstance(value, str):
+            self.schema.rule("pattern", path, pattern=value)
+        elif key in {"minimum", "maximum"} and isinstance(value, Decimal):
+            self.schema.rule(key, path, value=value, exclusive=False)
+        elif key.startswith("exclusive") and isinstance(value, Decimal):
+            self.schema.rule(key.removeprefix("exclusive").lower(), path, value=value, exclusive=True)
+        elif key != "pattern" and isinstance(value, Decimal):
+            self.schema.rule(key, path, value=value)
+        else:
+            self.schema.lose(path, f"`{key}`: it has another form than in draft 7 and later")
+
+    def _enum(self, place: Place, path: str, kind: LogicalType) -> None:
+        """The closed list of values, if all of them are of the type."""
+        places = place["enum"].items or ([place["const"]] if place["const"].present else [])
+        values = [each for each in places if each.scalar is not None]
+        wanted = (int, Decimal) if kind.numeric else (str,)
+        if places and values and all(_is_of(each.scalar, wanted) for each in values):
+            self.schema.rule("enum", path, values=tuple(each.written for each in values))
+        elif places:
+            self.schema.lose(path, "`enum` or `const` with values of another type")
+
+    def _kind(self, place: Place) -> str | None:
+        """The only type of the values beside null; where none is declared, that of the keywords or of the listed values."""
+        declared = [each.text for each in (place["type"].items or [place["type"]]) if each.text not in {None, NULL}]
+        if len(declared) == 1:
+            return declared[0] if declared[0] in {*TYPES, *NESTED} else None
+        if declared:
+            return None
+        if place["properties"].present or place["items"].present:
+            return "object" if place["properties"].present else "array"
+        values = [each.scalar for each in (place["enum"].items or [place["const"]]) if each.scalar is not None]
+        if values and all(isinstance(each, str) for each in values):
+            return "string"
+        return "integer" if values and all(_is_of(each, (int,)) for each in values) else None
+
+    def _followed(self, place: Place, trail: tuple[str, ...]) -> tuple[Place, tuple[str, ...]]:
+        """What a place refers to, or stands around: the only alternative beside null, the only schema of `allOf`.
+
+        InputError if a reference leads back, outside, or nowhere.
+        """
+        while (found := self._step(place, trail)) is not None:
+            place, trail = found
+        return place, trail
+
+    def _step(self, place: Place, trail: tuple[str, ...]) -> tuple[Place, tuple[str, ...]] | None:
+        """The place that this one stands for; None for a place that describes values itself."""
+        if (reference := place[REFERENCE]).present:
+            return self._target(place, reference, trail)
+        found = self._only(place)
+        if found is None:
+            return None
+        self._list_rest(place, (found[0], "description", "title"))
+        return found[1], trail
+
+    def _target(self, place: Place, reference: Place, trail: tuple[str, ...]) -> tuple[Place, tuple[str, ...]]:
+        target = reference.written
+        if target in trail:
+            raise InputError(
+                f"{reference.path}: {shown(target)} leads back to itself: a contract has no recursive fields"
+            )
+        if target != "#" and not target.startswith("#/"):
+            raise InputError(f"{reference.path}: {shown(target)} is outside of this document, and nothing else is read")
+        self._list_rest(place, (REFERENCE, "description", "title"))
+        found = self._at(target)
+        if not found.entries:
+            raise InputError(f"{reference.path}: {shown(target)} names nothing in this document")
+        return found, (*trail, target)
+
+    def _at(self, target: str) -> Place:
+        place = self.top
+        for step in target.split("/")[1:]:
+            place = place[step.replace("~1", "/").replace("~0", "~")]
+        return place
+
+    def _only(self, place: Place) -> tuple[str, Place] | None:
+        """The only schema of `anyOf`, `oneOf` (beside null) or `allOf`, with the keyword; None if the place has a type itself."""
+        if place["type"].present:
+            return None
+        for key in (*CHOICES, TOGETHER):
+            schemas = [each for each in place[key].items if key == TOGETHER or not self._is_null(each)]
+            if len(schemas) == 1:
+                return key, schemas[0]
+        return None
+
+    def _has_null(self, place: Place) -> bool:
+        """Whether one alternative of a place is null."""
+        return any(self._is_null(each) for key in CHOICES for each in place[key].items)
+
+    def _is_null(self, place: Place) -> bool:
+        """Whether a schema describes null alone."""
+        return place["type"].text == NULL or [each.scalar for each in place["enum"].items] == [None]
+
+    def _list_rest(self, place: Place, read: tuple[str, ...]) -> None:
+        for key, each in place.entries.items():
+            is_silent = key in SILENT or (
+                key == "default" and each.scalar is None and not each.entries and not each.items
+            )
+            if key not in read and not is_silent:
+                self.schema.lose(each.path, "the keyword has no equivalent")
+        if place["additionalProperties"].flag is False and "additionalProperties" in read:
+            self.schema.lose(place["additionalProperties"].path, "use `additionalFields: forbid` of the extension")
+
+
+def _is_of(value: Any, kinds: tuple[type, ...]) -> bool:  # noqa: ANN401 - a scalar of a document
+    return isinstance(value, kinds) and not isinstance(value, bool)
+
+
+# ---- JSON Schema (draft 2020-12) of one record of a dataset, as JSON lines and JSON arrays have it -----------------
+
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+_TYPES = {
+    LogicalType.INTEGER: {"type": "integer"},
+    LogicalType.NUMBER: {"type": "number"},
+    LogicalType.DECIMAL: {"type": "number"},
+    LogicalType.BOOLEAN: {"type": "boolean"},
+    LogicalType.DATE: {"type": "string", "format": "date"},
+    LogicalType.TIME: {"type": "string"},
+    LogicalType.TIMESTAMP: {"type": "string"},
+}
+"""`format: date-time` and `time` of JSON Schema need an offset, which Lakegate's types do not: they are left out."""
+
+
+_TEXT = {"type": "string"}
+
+
+def json_schema(contract: Contract, dataset: Dataset) -> Converted:
+    """The schema of a record; null is allowed where a field is not required."""
+    promises = ExpressedPromises(dataset)
+    about = {"$schema": DIALECT, "title": dataset.name, "$comment": f"{contract.id} {contract.version}"}
+    body = about | _record(promises, dataset.fields, None)
+    return Converted(json.dumps(body, indent=2) + "\n", promises.omitted())
+
+
+def _record(promises: ExpressedPromises, fields: tuple[Field, ...], parent: Field | None) -> dict[str, Any]:
+    required = [own_name(each, parent) for each in fields if promises.is_present(each.name)]
+    members = {
+        own_name(each, parent): _field(promises, each, is_required=own_name(each, parent) in required)
+        for each in fields
+    }
+    return {"type": "object", "properties": members, **({"required": required} if required else {})}
+
+
+def _field(promises: ExpressedPromises, each: Field, *, is_required: bool) -> dict[str, Any]:
+    found = _VALUES.get(shape_of(each), _value)(promises, each)
+    if not is_required and "type" in found:
+        found["type"] = [found["type"], "null"]
+        if "enum" in found:
+            found["enum"] = [*found["enum"], None]
+    return found | ({"description": each.description} if each.description else {})
+
+
+def _value(promises: ExpressedPromises, each: Field) -> dict[str, Any]:
+    found: dict[str, Any] = dict(_TYPES.get(each.type, _TEXT))
+    if each.type is LogicalType.STRING:
+        found |= _text(promises, each.name)
+    elif each.type.numeric:
+        found |= _bounds(promises, each.name)
+    words = promises.words(each.name) if each.type is LogicalType.STRING or each.type.numeric else None
+    if words is not None:
+        found["enum"] = [_number(Decimal(word)) if each.type.numeric else word for word in words]
+    return found
+
+
+def _text(promises: ExpressedPromises, path: str) -> dict[str, Any]:
+    patterns = [str(rule.arguments["pattern"]) for rule in promises.of(path, "pattern")]
+    lengths: dict[str, Any] = {
+        kind: int(str(rule.arguments["value"]))
+        for kind in ("minLength", "maxLength")
+        for rule in promises.of(path, kind)
+    }
+    forms = [str(rule.arguments["value"]) for rule in promises.of(path, "format")]
+    lengths |= {"format": forms[-1]} if forms else {}
+    if len(patterns) > 1:
+        return lengths | {"allOf": [{"pattern": one} for one in patterns]}
+    return lengths | ({"pattern": patterns[0]} if patterns else {})
+
+
+def _bounds(promises: ExpressedPromises, path: str) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for kind in ("minimum", "maximum", "multipleOf"):
+        for rule in promises.of(path, kind):
+            is_open = bool(rule.arguments.get("exclusive", False))
+            key = f"exclusive{kind.capitalize()}" if is_open else kind
+            found[key] = _number(Decimal(str(rule.arguments["value"])))
+    return found
+
+
+def _number(value: Decimal) -> int | float:
+    return int(value) if value == value.to_integral_value() else float(value)
+
+
+def _list(promises: ExpressedPromises, each: Field) -> dict[str, Any]:
+    items = part(each, "[]")
+    return {"type": "array"} | ({} if items is None else {"items": _part(promises, items)})
+
+
+def _map(promises: ExpressedPromises, each: Field) -> dict[str, Any]:
+    value = part(each, ".value")
+    return {"type": "object"} | ({} if value is None else {"additionalProperties": _part(promises, value)})
+
+
+def _part(promises: ExpressedPromises, each: Field) -> dict[str, Any]:
+    return _field(promises, each, is_required=promises.has(each.name, "required"))
+
+
+_VALUES: dict[Shape, Convert] = {
+    Shape.RECORD: lambda promises, each: _record(promises, each.parts, each),
+    Shape.LIST: _list,
+    Shape.MAP: _map,
+    Shape.ANY: lambda _promises, _each: {},
+}

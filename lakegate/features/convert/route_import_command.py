@@ -1,0 +1,138 @@
+"""`lakegate route import`: the routes that a dbt project declares, for one stage."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lakegate.cli import terminal
+from lakegate.cli.command_runner import confirm
+from lakegate.contract.semantic_versions import major, precedence
+from lakegate.errors import InputError
+from lakegate.features.convert.dbt_manifest import MAX_BYTES, DeclaredRoute, declared_routes
+from lakegate.gate.effects import run
+from lakegate.gate.registry.routes import add_route, effects, leading, planned_route
+from lakegate.text import listed
+from lakegate.text import printable as escaped
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.registry.contract_versions import RegistrySnapshot
+    from lakegate.gate.registry.routes import PlannedRoute
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """One declaration, and what becomes of it."""
+
+    declared: DeclaredRoute
+    outcome: str
+    """`added`, `unchanged`, `refused`, or `skipped`: it is for another stage."""
+    plan: PlannedRoute | None = None
+    reason: str = ""
+
+
+def imported(
+    dependencies: Dependencies, declared: tuple[DeclaredRoute, ...], *, dry_run: bool, yes: bool
+) -> list[Import]:
+    """Add the declared routes one by one, after one confirmation for all; with `dry_run`, only what would become of them."""
+    found = [_planned(dependencies, each) for each in declared]
+    if dry_run:
+        return found
+    confirm(
+        [text for each in found if each.plan for text in effects(dependencies, each.plan, each.declared.contract)],
+        yes=yes,
+    )
+    return [_added(dependencies, each) for each in found]
+
+
+def declared_in(path: Path, stage: str) -> tuple[DeclaredRoute, ...]:
+    """What a manifest declares for a stage. Raises InputError."""
+    return declared_routes(_text(path), stage)
+
+
+def _text(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise InputError(f"the manifest cannot be read ({error.strerror})") from None
+
+
+def _planned(dependencies: Dependencies, declared: DeclaredRoute) -> Import:
+    """What would become of a declaration, as the registry is now."""
+    if declared.fault:
+        return Import(declared, "refused", reason=declared.fault)
+    if not declared.prefix:
+        return Import(declared, "skipped")
+    try:
+        seen = dependencies.registry.contract(declared.contract)
+        line = _line(seen, declared)
+        plan = planned_route(
+            dependencies, declared.prefix, declared.contract, _dataset(seen, declared, line), line, seen=seen
+        )
+    except InputError as error:
+        return Import(declared, "refused", reason=str(error))
+    return Import(declared, "unchanged" if plan.there else "added", plan)
+
+
+def _added(dependencies: Dependencies, planned: Import) -> Import:
+    if planned.outcome != "added" or planned.plan is None:
+        return planned
+    route = planned.plan.wanted
+    try:
+        run(add_route(dependencies, route.prefix, route.contract, route.dataset, route.major), dependencies.clock)
+    except InputError as error:  # somebody else has changed the registry since
+        return Import(planned.declared, "refused", reason=str(error))
+    return planned
+
+
+def _line(seen: RegistrySnapshot, declared: DeclaredRoute) -> int:
+    if declared.major is not None:
+        return declared.major
+    newest = max((each.version for each in seen.standing), key=precedence, default=None)
+    if newest is None:
+        raise InputError(f"no version of the contract {declared.contract} is published")
+    return major(newest)
+
+
+def _dataset(seen: RegistrySnapshot, declared: DeclaredRoute, line: int) -> str:
+    """The declared dataset, the only one, or the one with the name of the resource."""
+    if declared.dataset is not None:
+        return declared.dataset
+    publication = leading(seen, declared.contract, line)
+    names = [name for name, _ in publication.plans] if publication else []
+    if len(names) > 1 and declared.name not in names:
+        raise InputError(f"declare one of the datasets of {declared.contract}: {listed(names)}")
+    return names[0] if len(names) == 1 else declared.name
+
+
+def as_document(found: Import) -> dict[str, object]:
+    """One declaration for machines."""
+    declared, route = found.declared, found.plan.wanted if found.plan else None
+    return {
+        "resource": declared.resource,
+        "outcome": found.outcome,
+        "prefix": declared.prefix or None,
+        "line": route.line if route else None,
+        "version": route.version if route else None,
+        "reason": found.reason or None,
+    }
+
+
+def print_import(found: list[Import], stage: str, *, dry_run: bool) -> None:
+    """Each declaration for people, then the counts."""
+    console = terminal.answers()
+    for each in found:
+        if each.outcome == "skipped":
+            continue
+        route = each.plan.wanted if each.plan else None
+        words = f"{route.prefix} → {route.line} {route.version}" if route else each.reason
+        console.print(escaped(f"{each.outcome:<9}  {each.declared.resource}: {words}"), markup=False, soft_wrap=True)
+    counts = Counter(each.outcome for each in found)
+    numbers = ", ".join(f"{counts[each]:,} {each}" for each in ("added", "unchanged", "refused", "skipped"))
+    tail = "; nothing was written (--dry-run)" if dry_run else ""
+    console.print(escaped(f"Stage {stage}: {numbers}{tail}."), markup=False, soft_wrap=True)

@@ -1,0 +1,128 @@
+"""Contracts from files that contain their schema: Parquet, Avro, and the schema of Avro as a text (`.avsc`)."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from lakegate.admission.file_signatures import UnreadableError
+from lakegate.contract.documents.imported_schema import ImportedSchema, contract_of
+from lakegate.contract.file_formats import Format
+from lakegate.contract.logical_types import LogicalType
+from lakegate.engine.read.avro import MAGIC, header_of, physical
+from lakegate.engine.read.data_source import LocalStore
+from lakegate.engine.read.parquet_orc import ArrowReader, open_parquet
+from lakegate.engine.read.stored_columns import refuse_wide
+from lakegate.engine.read.stored_types import LONG_DIGITS, TYPES, Kind
+from lakegate.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from lakegate.contract.contract_model import Contract, Field
+    from lakegate.engine.read.stored_types import Physical
+
+    Found = tuple[Contract, tuple[str, ...]]
+
+MAX_BYTES = 1 << 20
+"""Bytes of a schema of Avro as text."""
+
+
+UNREAD = ("symbols", "doc", "default", "aliases")
+"""Keys of Avro that describe more than types."""
+
+
+def parquet(path: Path, name: str) -> Found:
+    """A draft of the columns of a Parquet file; no value is read. InputError if it cannot be read."""
+    try:
+        return _contract(
+            ArrowReader(open_parquet, LocalStore()).described(path.absolute().as_uri()).schema, name, Format.PARQUET
+        )
+    except UnreadableError as error:
+        raise InputError(f"{path}: {error.finding.message}") from None
+
+
+def avro(path: Path, name: str) -> Found:
+    """A draft of the schema of an Avro file, or of a text that is such a schema. InputError if it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            is_file = file.read(len(MAGIC)) == MAGIC
+            file.seek(0)
+            document = header_of(file).schema if is_file else _of_text(file.read(MAX_BYTES + 1))
+        contract, lost = _contract(_records(document), name, Format.AVRO)
+    except UnreadableError as error:
+        raise InputError(f"{path}: {error.finding.message}") from None
+    return contract, (*lost, *_unread(document))
+
+
+def _of_text(text: bytes) -> object:
+    try:
+        document = json.loads(text) if len(text) <= MAX_BYTES else None
+    except (ValueError, RecursionError):
+        document = None
+    if document is None:
+        raise UnreadableError(
+            "schema", f"it is neither an Avro file nor a schema of Avro of at most {MAX_BYTES:,} bytes"
+        )
+    return document
+
+
+def _records(document: object) -> Physical:
+    schema = physical(document)
+    if schema.kind is not Kind.RECORD:
+        raise UnreadableError("schema", "the schema is not one of records")
+    refuse_wide(schema)
+    return schema
+
+
+def _unread(document: object) -> Iterator[str]:
+    """The keys of a schema that are no types, each with the name that it belongs to."""
+    waiting = [document]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, dict):
+            yield from (f"{each.get('name')}: `{key}` has no equivalent" for key in UNREAD if key in each)
+            waiting += [each[key] for key in ("fields", "items", "values", "type") if key in each]
+        elif isinstance(each, list):
+            waiting += reversed(each)
+
+
+def _contract(top: Physical, name: str, form: Format) -> Found:
+    schema = ImportedSchema(name, storage=form)
+    fields = [_field(schema, each, part) for each, part in top.parts]
+    return contract_of(name, [schema.dataset([each for each in fields if each is not None])], schema.lost)
+
+
+def _field(schema: ImportedSchema, path: str, kind: Physical) -> Field | None:
+    """A field; None for what no contract declares, such as a union of several types."""
+    found = _described(schema, path, kind)
+    if found is None:
+        schema.lose(path, f"left out: no logical type has values of the type {kind.words}")
+    elif kind.is_required:
+        schema.rule("required", path)
+    return found
+
+
+def _described(schema: ImportedSchema, path: str, kind: Physical) -> Field | None:
+    match kind.kind:
+        case Kind.RECORD:
+            members = [_field(schema, f"{path}.{name}", part) for name, part in kind.parts]
+            known = [each for each in members if each is not None]
+            return schema.nested(path, "object", known) if known else None
+        case Kind.LIST:
+            items = _field(schema, f"{path}[]", kind.parts[0][1])
+            return None if items is None else schema.nested(path, "array", [items])
+        case Kind.MAP:
+            key, value = (_described(schema, f"{path}.{name.strip('{}')}", part) for name, part in kind.parts)
+            return None if key is None or value is None else schema.nested(path, "map", [key, value])
+        case Kind.EXACT:
+            digits, scale = kind.digits
+            is_whole = scale == 0 and digits <= LONG_DIGITS
+            logical, declared = (
+                (LogicalType.INTEGER, None) if is_whole else (LogicalType.DECIMAL, f"decimal({digits},{scale})")
+            )
+            return schema.value(path, logical, declared=declared)
+        case _:
+            logical_type = TYPES.get(kind.kind)
+            return None if logical_type is None else schema.value(path, logical_type)

@@ -1,0 +1,604 @@
+"""CREATE TABLE written and read."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from lakegate.contract.contract_model import Shape, line_of, shape_of
+from lakegate.contract.delivery_policy import PublishAs
+from lakegate.contract.documents.imported_schema import (
+    Converted,
+    ExpressedPromises,
+    ImportedSchema,
+    contract_of,
+    own_name,
+    part,
+    unread_csv,
+)
+from lakegate.contract.file_formats import Format
+from lakegate.contract.logical_types import LogicalType
+from lakegate.contract.semantic_versions import major
+from lakegate.errors import InputError
+from lakegate.sql.sql_parser import silence_sqlglot
+from lakegate.text import dataset_name, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from lakegate.contract.contract_model import Contract, Dataset, Field
+
+# ---- CREATE TABLE of a dataset, for DuckDB and for Athena (the Glue catalog). Every name is quoted -----------------
+
+
+EXACT = "DECIMAL(38,18)"
+
+
+BUCKET = "LAKE-BUCKET"
+"""Stands for the lake bucket in the location of an Athena table."""
+
+
+_SERDES = {
+    Format.CSV: "ROW FORMAT SERDE 'org.apache.hadoop.hive.serde2.OpenCSVSerde'",
+    Format.PARQUET: "STORED AS PARQUET",
+    Format.ORC: "ROW FORMAT SERDE 'org.apache.hadoop.hive.ql.io.orc.OrcSerde'\n"
+    "WITH SERDEPROPERTIES ('orc.column.index.access' = 'false')\nSTORED AS ORC",
+    Format.AVRO: "STORED AS AVRO",
+}
+"""How the columns of each format are read: by their names, but for CSV. Of ORC, Athena otherwise reads them by position."""
+
+
+_SLICES = {"offset": "bigint", "op": "int", "system_time": "timestamp", "event_time": "timestamp"}
+"""The columns that every slice has before its own (`publishAs: parquet`)."""
+
+
+_JSON = "ROW FORMAT SERDE 'org.openx.data.jsonserde.JsonSerDe'"
+
+
+@dataclass(frozen=True, slots=True)
+class DdlDialect:
+    """How a system writes names and types."""
+
+    quote: str
+    types: Mapping[LogicalType, str]
+    text: str
+    list_of: str
+    map_of: str
+    record_of: str
+    member: str
+    """A name and a type."""
+
+    def name(self, text: str) -> str:
+        """A quoted name."""
+        return f"{self.quote}{text.replace(self.quote, self.quote * 2)}{self.quote}"
+
+    def type(self, each: Field) -> str:
+        """The type of a field with its parts."""
+        match shape_of(each):
+            case Shape.LIST:
+                return self.list_of.format(self._part(each, "[]"))
+            case Shape.MAP:
+                return self.map_of.format(self._part(each, ".key"), self._part(each, ".value"))
+            case Shape.RECORD if each.parts:
+                members = (self.member.format(self.name(own_name(one, each)), self.type(one)) for one in each.parts)
+                return self.record_of.format(", ".join(members))
+            case _:
+                return self.types.get(each.type, self.text)
+
+    def _part(self, each: Field, suffix: str) -> str:
+        found = part(each, suffix)
+        return self.text if found is None else self.type(found)
+
+
+DUCKDB = DdlDialect(
+    '"',
+    {
+        LogicalType.INTEGER: "BIGINT",
+        LogicalType.NUMBER: "DOUBLE",
+        LogicalType.DECIMAL: EXACT,
+        LogicalType.BOOLEAN: "BOOLEAN",
+        LogicalType.DATE: "DATE",
+        LogicalType.TIME: "TIME",
+        LogicalType.TIMESTAMP: "TIMESTAMP",
+        LogicalType.BINARY: "BLOB",
+    },
+    "VARCHAR",
+    "{}[]",
+    "MAP({}, {})",
+    "STRUCT({})",
+    "{} {}",
+)
+
+
+ATHENA = DdlDialect(
+    "`",
+    {
+        LogicalType.INTEGER: "bigint",
+        LogicalType.NUMBER: "double",
+        LogicalType.DECIMAL: EXACT.lower(),
+        LogicalType.BOOLEAN: "boolean",
+        LogicalType.DATE: "date",
+        LogicalType.TIMESTAMP: "timestamp",
+        LogicalType.BINARY: "binary",
+    },
+    "string",
+    "array<{}>",
+    "map<{}, {}>",
+    "struct<{}>",
+    "{}: {}",
+)
+
+
+def duckdb(_contract: Contract, dataset: Dataset) -> Converted:
+    """A table with NOT NULL, UNIQUE and its primary key."""
+    promises = ExpressedPromises(dataset)
+    lines = [_column(promises, each) for each in dataset.fields]
+    key = promises.key()
+    if key:
+        lines.append(f"PRIMARY KEY ({', '.join(map(DUCKDB.name, key))})")
+    body = ",\n  ".join(lines)
+    return Converted(f"CREATE TABLE {DUCKDB.name(dataset.name)} (\n  {body}\n);\n", promises.omitted())
+
+
+def athena(contract: Contract, dataset: Dataset) -> Converted:
+    """An external table over the accepted data of the line, whose columns Athena reads by name, as the gate does.
+
+    Athena enforces no rule. InputError for CSV with a header, whose columns it could only read by position.
+    """
+    storage, is_sliced = dataset.storage.format, dataset.policy.publish_as is PublishAs.PARQUET
+    form = Format.PARQUET if is_sliced else storage
+    if form is Format.CSV and dataset.csv.header:
+        raise InputError(
+            f"Athena reads the columns of CSV by position, and the gate accepts {dataset.name} with its columns in any order: "
+            "declare `publishAs: parquet` in the `lakegate` extension, and convert again"
+        )
+    common = [f"{ATHENA.name(name)} {kind}" for name, kind in _SLICES.items()] if is_sliced else []
+    fields = [each for each in dataset.fields if form is not Format.PARQUET or each.type is not LogicalType.TIME]
+    types = (ATHENA.text if form is Format.CSV else ATHENA.type(each) for each in fields)
+    columns = [*common, *(f"{ATHENA.name(each.name)} {kind}" for each, kind in zip(fields, types, strict=True))]
+    place = _literal(f"s3://{BUCKET}/accepted/{line_of(contract.id, dataset.name, major(contract.version))}/")
+    lines = [
+        f"CREATE EXTERNAL TABLE {ATHENA.name(dataset.name)} (",
+        "  " + ",\n  ".join(columns),
+        ")",
+        _SERDES.get(form, _JSON),
+        *(_csv_lines(dataset) if form is Format.CSV else []),
+        f"LOCATION {place}",
+    ]
+    left_out = [f"{each.name} (left out: Athena reads no time of day)" for each in dataset.fields if each not in fields]
+    unread = _unread(dataset) if form is Format.CSV else ()
+    return Converted("\n".join(lines) + ";\n", (*left_out, *unread, *ExpressedPromises(dataset).omitted()))
+
+
+def _column(promises: ExpressedPromises, each: Field) -> str:
+    null = " NOT NULL" if promises.has(each.name, "required") else ""
+    unique = " UNIQUE" if promises.has(each.name, "unique") else ""
+    return f"{DUCKDB.name(each.name)} {DUCKDB.type(each)}{null}{unique}"
+
+
+def _csv_lines(dataset: Dataset) -> list[str]:
+    csv = dataset.csv
+    return [f"WITH SERDEPROPERTIES ('separatorChar' = {_literal(csv.delimiter)}, 'quoteChar' = {_literal(csv.quote)})"]
+
+
+def _unread(dataset: Dataset) -> Iterator[str]:
+    """How the gate reads CSV and Athena does not: it reads every column as text of UTF-8, a record in each line."""
+    if dataset.csv.encoding != "utf-8":
+        yield "csv.encoding"
+    if dataset.csv.multi_line:
+        yield "csv.multiLine"
+    yield from unread_csv(dataset, 0)
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'").replace("\t", "\\t") + "'"
+
+
+# ---- Contracts from SQL: `CREATE TABLE` in the dialects of sqlglot, with the constraints that columns and tables
+# declare
+#
+# The text is hostile: its size, its tokens and its nesting are bounded before it is parsed, and nothing of it is run.
+
+
+MAX_CHARACTERS = 1 << 20
+
+
+MAX_TOKENS = 100_000
+
+
+Type = exp.DataType.Type
+
+
+_BATCH = re.compile(r"^[ \t]*GO(?:[ \t]+[0-9]+)?[ \t]*;?[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
+"""The end of a batch in scripts for SQL Server."""
+
+
+SERIALS = frozenset({Type.SMALLSERIAL, Type.SERIAL, Type.BIGSERIAL})
+"""Whole numbers that the database counts, and that are never null."""
+
+
+SIGNED = {Type.UDECIMAL: Type.DECIMAL, Type.UDOUBLE: Type.DOUBLE}
+"""The types of ODCS of numbers that sqlglot has a type of its own for."""
+
+
+UNSIGNED = exp.DataType.UNSIGNED_INTEGER_TYPES | frozenset(SIGNED)
+
+
+_FLOATS = frozenset({Type.FLOAT, Type.DOUBLE, Type.UDOUBLE})
+
+
+_FAMILIES = {
+    LogicalType.INTEGER: (exp.DataType.INTEGER_TYPES | SERIALS) - {Type.BIT},
+    LogicalType.NUMBER: _FLOATS,
+    LogicalType.DECIMAL: (exp.DataType.REAL_TYPES | {Type.UDECIMAL}) - _FLOATS,
+    LogicalType.BOOLEAN: {Type.BOOLEAN},
+    LogicalType.STRING: exp.DataType.TEXT_TYPES | {Type.UUID, Type.ENUM},
+    LogicalType.DATE: {Type.DATE, Type.DATE32},
+    LogicalType.TIME: {Type.TIME},
+    LogicalType.TIMESTAMP: exp.DataType.TEMPORAL_TYPES - {Type.DATE, Type.DATE32, Type.TIME, Type.TIMETZ},
+    LogicalType.BINARY: {Type.BINARY, Type.VARBINARY, Type.BLOB, Type.LONGBLOB, Type.MEDIUMBLOB, Type.TINYBLOB},
+}
+
+
+TYPES = {each: logical for logical, family in _FAMILIES.items() for each in family}
+"""The logical type of each type of SQL; all others are left out, and listed."""
+
+
+def read(text: bytes, name: str, dialect: str = "") -> tuple[Contract, tuple[str, ...]]:
+    """A draft with a dataset for each table, and what of the statements is not in it. InputError if there is no table."""
+    tables: list[SqlTable] = []
+    later: list[tuple[int, exp.Expr]] = []
+    for number, statement in enumerate(_statements(text, dialect), start=1):
+        if isinstance(statement, exp.Create) and statement.kind == "TABLE" and isinstance(statement.this, exp.Schema):
+            tables.append(SqlTable(statement))
+        elif statement is not None and not isinstance(statement, exp.Semicolon):
+            later.append((number, statement))
+    if not tables:
+        raise InputError("the text has no CREATE TABLE with columns")
+    by_name = {each.key: each for each in reversed(tables)}
+    lost = [each for number, statement in later for each in _added(statement, number, by_name)]
+    for table in tables:
+        table.refer(by_name)
+    found = [table.schema.dataset(table.fields) for table in tables]
+    mine = [f"{table.schema.name}.{each}" for table in tables for each in table.schema.lost]
+    return contract_of(name, found, [*mine, *lost])
+
+
+def _added(statement: exp.Expr, number: int, tables: Mapping[str, SqlTable]) -> Iterator[str]:
+    """Comments, and constraints that are added to tables, become part of them; the words of what does not."""
+    subject = statement.args.get("kind")
+    is_column = isinstance(statement, exp.Comment) and subject == "COLUMN"
+    named = statement.this.args.get("table") if is_column else statement.this
+    table = tables.get(named.name.casefold()) if isinstance(named, exp.Expr) else None
+    match statement:
+        case exp.Comment() if table and subject in {"TABLE", "COLUMN"}:
+            table.describe(statement.this.name if is_column else None, statement.expression.name)
+        case exp.Alter() if table:
+            for action in statement.args["actions"]:
+                table.alter(action)
+        case _:
+            yield f"statement {number}: it creates no table with columns, and adds nothing to one"
+
+
+def field_of(schema: ImportedSchema, path: str, kind: exp.DataType, description: str | None = None) -> Field | None:
+    """A field of a type of SQL with the rules of the type; None if no logical type has its values."""
+    if kind.this in {Type.ARRAY, Type.LIST} and len(kind.expressions) == 1:
+        items = field_of(schema, f"{path}[]", kind.expressions[0])
+        return None if items is None else schema.nested(path, "array", [items], description)
+    if kind.this is Type.MAP and len(kind.expressions) == 2:  # noqa: PLR2004 - key and value
+        inner = [
+            field_of(schema, f"{path}.{step}", each)
+            for step, each in zip(("key", "value"), kind.expressions, strict=True)
+        ]
+        return None if None in inner else schema.nested(path, "map", [each for each in inner if each], description)
+    if kind.this is Type.STRUCT:
+        parts = [each for each in kind.expressions if isinstance(each, exp.ColumnDef)]
+        known = [each for part in parts if (each := _member(schema, path, part)) is not None]
+        return (
+            schema.nested(path, "struct", known, description) if known and len(known) == len(kind.expressions) else None
+        )
+    is_flag = kind.this is Type.BIT and [each.name for each in kind.expressions] in ([], ["1"])
+    logical = LogicalType.BOOLEAN if is_flag else TYPES.get(kind.this)
+    return None if logical is None else _value(schema, path, kind, logical, description)
+
+
+def _member(schema: ImportedSchema, path: str, member: exp.ColumnDef) -> Field | None:
+    """A field of a record, with its description, and whether it is required; other constraints are listed."""
+    kind, inner = member.args.get("kind"), f"{path}.{member.name}"
+    constraints = [each.kind for each in member.constraints]
+    found = field_of(schema, inner, kind, _comment(constraints)) if kind else None
+    for each in constraints if found is not None else ():
+        match each:
+            case exp.NotNullColumnConstraint():
+                if not each.args.get("allow_null"):
+                    schema.rule("required", inner)
+            case _ if not _is_comment(each):
+                schema.lose(inner, f"{shown(each.sql())} has no equivalent")
+    return found
+
+
+def _comment(found: Iterable[exp.Expr]) -> str | None:
+    """The description among constraints of a column, or properties of a table; None if there is none."""
+    for each in found:
+        if isinstance(each, exp.CommentColumnConstraint | exp.SchemaCommentProperty):
+            return str(each.this.name)
+        if isinstance(each, exp.Properties):
+            return _comment(each.expressions)
+        if isinstance(each, exp.Property) and each.name == "description":
+            return str(each.args["value"].name)
+    return None
+
+
+def _is_comment(each: exp.Expr) -> bool:
+    """Whether a constraint is nothing but a description."""
+    return isinstance(each, exp.CommentColumnConstraint) or (
+        isinstance(each, exp.Properties) and all(one.name == "description" for one in each.expressions)
+    )
+
+
+def _value(
+    schema: ImportedSchema, path: str, kind: exp.DataType, logical: LogicalType, description: str | None
+) -> Field:
+    signed = SIGNED.get(kind.this)
+    plain = kind if signed is None else exp.DataType(this=signed, expressions=kind.expressions)
+    found = schema.value(path, logical, description, declared=plain.sql().lower())
+    if kind.this in UNSIGNED:
+        schema.rule("minimum", path, value=Decimal(0), exclusive=False)
+    if kind.this in SERIALS:
+        schema.rule("required", path)
+    sizes = [each.name for each in kind.expressions if isinstance(each, exp.DataTypeParam)]
+    if logical is LogicalType.STRING and sizes and sizes[0].isdigit():
+        schema.rule("maxLength", path, value=Decimal(sizes[0]))
+    if kind.this is Type.ENUM:
+        schema.rule("enum", path, values=tuple(each.name for each in kind.expressions))
+    return found
+
+
+def data_type(text: str, dialect: str = "") -> exp.DataType | None:
+    """A type of SQL; None if the text is none."""
+    try:
+        _bounded(text, dialect)
+        return exp.DataType.build(text, dialect=dialect or None)
+    except (SqlglotError, ValueError, RecursionError, InputError):
+        return None
+
+
+def _statements(text: bytes, dialect: str) -> list[exp.Expr | None]:
+    silence_sqlglot()
+    try:
+        decoded = _BATCH.sub(";", text.decode())
+        _bounded(decoded, dialect)
+        return list(sqlglot.parse(decoded, read=dialect or None))
+    except UnicodeDecodeError:
+        raise InputError("the text is not UTF-8") from None
+    except (SqlglotError, ValueError, RecursionError):
+        raise InputError("the text is not SQL of this dialect: name another one with --dialect") from None
+
+
+def _bounded(text: str, dialect: str) -> None:
+    """InputError for a text that would take too long; sqlglot itself refuses nesting that is too deep."""
+    if len(text) > MAX_CHARACTERS or len(sqlglot.tokenize(text, read=dialect or None)) > MAX_TOKENS:
+        raise InputError(f"the text has more than {MAX_CHARACTERS:,} characters or {MAX_TOKENS:,} tokens")
+
+
+class SqlTable:
+    """A table of a script with what its own statement, and later ones, declare of it."""
+
+    def __init__(self, statement: exp.Create) -> None:
+        self.schema = ImportedSchema(statement.this.this.name)
+        self.key = self.schema.name.casefold()
+        properties = statement.args.get("properties")
+        self.schema.description = _comment([properties] if properties else [])
+        self._references: list[tuple[tuple[str, ...], exp.Expr]] = []
+        columns = [each for each in statement.this.expressions if isinstance(each, exp.ColumnDef)]
+        self.fields = [found for each in columns if (found := self._field(each)) is not None]
+        self._names = {each.name.casefold(): each for each in self.fields}
+        for each in columns:
+            if each.name.casefold() in self._names:
+                for one in each.constraints:
+                    self._constraint(one.kind, (each.name,))
+        for each in statement.this.expressions:
+            if not isinstance(each, exp.ColumnDef):
+                self._of_table(each)
+
+    def _field(self, column: exp.ColumnDef) -> Field | None:
+        kind = column.args["kind"]
+        found = field_of(self.schema, column.name, kind, _comment(each.kind for each in column.constraints))
+        if found is None:
+            self.schema.lose(column.name, f"left out: no logical type has values of {shown(kind.sql())}")
+        return found
+
+    def describe(self, column: str | None, text: str) -> None:
+        """The comment of the table, or of a column."""
+        if column is None:
+            self.schema.description = text
+            return
+        self.fields = [
+            replace(each, description=text) if each.name.casefold() == column.casefold() else each
+            for each in self.fields
+        ]
+
+    def alter(self, action: exp.Expr) -> None:
+        """A change of the table: constraints are added to it, all others are listed."""
+        if isinstance(action, exp.AddConstraint):
+            for each in action.expressions:
+                self._of_table(each)
+        elif isinstance(action, exp.AlterColumn) and action.args.get("allow_null") is False:
+            self._rule("required", (action.this.name,), action)
+        else:
+            self._lose("table", action)
+
+    def _of_table(self, each: exp.Expr) -> None:
+        """A constraint of the table; of SQL Server, a key is followed by its columns."""
+        inner = each.expressions if isinstance(each, exp.Constraint) else [each]
+        of_columns = [one.name for part in inner[1:] if isinstance(part.this, list) for one in _columns(part.this)]
+        self._constraint(inner[0], tuple(of_columns))
+
+    def _constraint(self, each: exp.Expr, names: tuple[str, ...]) -> None:
+        """A constraint of the columns with the names, or of those that it names itself."""
+        match each:
+            case exp.NotNullColumnConstraint():
+                if not each.args.get("allow_null"):
+                    self._rule("required", names, each)
+            case exp.PrimaryKey() | exp.PrimaryKeyColumnConstraint():
+                self._rule("primaryKey", names or [one.name for one in _columns(each.expressions)], each)
+            case exp.UniqueColumnConstraint():
+                self._unique(names or tuple(one.name for one in _columns(_listed(each.this))), each)
+            case exp.ForeignKey() | exp.Reference():
+                self._refers(names, each)
+            case exp.CheckColumnConstraint():
+                for one in _conditions(each.this):
+                    self._check(one)
+            case _ if not _is_comment(each):
+                self._lose(", ".join(names) or "table", each)
+
+    def _unique(self, names: tuple[str, ...], each: exp.Expr) -> None:
+        known = self._known(names)
+        if known is None or len(known) == 1:
+            self._rule("unique", names, each)
+        else:
+            self.schema.metric("duplicateValues", *known)
+
+    def _rule(self, kind: str, names: Iterable[str], each: exp.Expr, **arguments: object) -> None:
+        known = self._known(names)
+        if known is None:
+            self._lose(", ".join(names) or "table", each)
+        else:
+            self.schema.rule(kind, *known, **arguments)
+
+    def _known(self, names: Iterable[str]) -> tuple[str, ...] | None:
+        """The columns with the names, as they are declared; None if there are none, or one is not known."""
+        found = [self._names.get(name.casefold()) for name in names]
+        known = tuple(each.name for each in found if each is not None)
+        return known if known and len(known) == len(found) else None
+
+    def _lose(self, place: str, each: exp.Expr) -> None:
+        self.schema.lose(place, f"{shown(each.sql())} has no equivalent")
+
+    def _refers(self, names: tuple[str, ...], each: exp.Expr) -> None:
+        """A reference of columns; before one, a dialect may write the words FOREIGN KEY alone."""
+        own = tuple(one.name for one in each.expressions) if isinstance(each, exp.ForeignKey) else names
+        reference = each.args.get("reference") if isinstance(each, exp.ForeignKey) else each
+        if reference is not None:
+            self._references.append((own, reference))
+
+    def refer(self, tables: Mapping[str, SqlTable]) -> None:
+        """The references to tables of the script become rules; those to others are listed."""
+        for names, reference in self._references:
+            target = reference.this
+            table = tables.get((target.this if isinstance(target, exp.Schema) else target).name.casefold())
+            known = self._known(names)
+            wanted = [one.name for one in _columns(_listed(target))]
+            columns = table.targets(wanted) if table is not None else None
+            if table is None or known is None or columns is None or len(columns) != len(known):
+                words = "has no equivalent: no table of the text has what it names"
+                self.schema.lose(", ".join(names), f"{shown(reference.sql())} {words}")
+            else:
+                to = ",".join(f"{dataset_name(table.schema.name)}.{each}" for each in columns)
+                self.schema.rule("foreignKey", *known, to=to)
+
+    def targets(self, names: list[str]) -> tuple[str, ...] | None:
+        """The columns that a reference names; where it names none, those of the primary key."""
+        keys = (each.fields for each in self.schema.rules if each.kind == "primaryKey")
+        return self._known(names) if names else next(keys, None)
+
+    def _check(self, condition: exp.Expr) -> None:
+        """A condition about one column and literals is the constraint of the same meaning; all others are listed."""
+        for kind, column, arguments in _meanings(condition):
+            field = self._names.get(column.casefold())
+            is_number = field is not None and field.type.numeric
+            if field is not None and (kind not in {"minimum", "maximum"} or is_number):
+                self.schema.rule(kind, field.name, **arguments)
+                return
+        self._lose("table", exp.Check(this=condition))
+
+
+Meaning = tuple[str, str, dict[str, object]]
+"""The kind of a rule, the column, and the arguments."""
+
+
+def _columns(found: Iterable[exp.Expr]) -> Iterator[exp.Expr]:
+    """The columns of a list, whose order does not matter."""
+    for each in found:
+        yield each.this if isinstance(each, exp.Ordered) else each
+
+
+def _listed(of: object) -> list[exp.Expr]:
+    """The columns that stand in a target or behind a kind of index."""
+    if isinstance(of, exp.Schema):
+        return list(of.expressions)
+    inner = of.this if isinstance(of, exp.Expr) else None
+    return inner if isinstance(inner, list) else []
+
+
+def _conditions(of: exp.Expr) -> Iterator[exp.Expr]:
+    """The conditions that all have to hold."""
+    of = _bare(of)
+    if isinstance(of, exp.And):
+        for each in of.flatten():
+            yield from _conditions(each)
+    elif isinstance(of, exp.Between):
+        yield exp.GTE(this=of.this, expression=of.args["low"])
+        yield exp.LTE(this=of.this, expression=of.args["high"])
+    else:
+        yield of
+
+
+def _bare(of: exp.Expr) -> exp.Expr:
+    """A value without parentheses and casts."""
+    while isinstance(of, exp.Paren | exp.Cast):
+        of = of.this
+    return of
+
+
+BOUNDS = {
+    exp.GTE: ("minimum", False),
+    exp.GT: ("minimum", True),
+    exp.LTE: ("maximum", False),
+    exp.LT: ("maximum", True),
+}
+
+
+_MIRRORED: dict[type[exp.Expr], type[exp.Expr]] = {exp.GTE: exp.LTE, exp.GT: exp.LT, exp.LTE: exp.GTE, exp.LT: exp.GT}
+
+
+def _meanings(condition: exp.Expr) -> Iterator[Meaning]:
+    """The constraint of a condition; nothing where it has none."""
+    left, right, kind = _bare(condition.this), condition.args.get("expression"), type(condition)
+    right = _bare(right) if isinstance(right, exp.Expr) else right
+    if isinstance(right, exp.Column) and kind in _MIRRORED:
+        left, right, kind = right, left, _MIRRORED[kind]
+    if isinstance(condition, exp.In) and not condition.args.get("query"):
+        yield from _of_list(left, condition.expressions)
+    elif isinstance(condition, exp.EQ) and isinstance(right, exp.Any):
+        array = _bare(right.this)
+        yield from _of_list(left, array.expressions if isinstance(array, exp.Array) else [])
+    elif kind in BOUNDS and isinstance(left, exp.Column) and (limit := _number_literal(right)) is not None:
+        word, is_open = BOUNDS[kind]
+        yield word, left.name, {"value": limit, "exclusive": is_open}
+
+
+def _of_list(column: exp.Expr, values: Iterable[exp.Expr]) -> Iterator[Meaning]:
+    found = [_bare(each) for each in values]
+    texts = [
+        each.name if isinstance(each, exp.Literal) and each.is_string else str(_number_literal(each) or "")
+        for each in found
+    ]
+    if isinstance(column, exp.Column) and texts and all(texts):
+        yield "enum", column.name, {"values": tuple(texts)}
+
+
+def _number_literal(of: object) -> Decimal | None:
+    """A number that is written as one; None for everything else."""
+    sign = -1 if isinstance(of, exp.Neg) else 1
+    inner = of.this if isinstance(of, exp.Neg) else of
+    try:
+        return sign * Decimal(inner.name) if isinstance(inner, exp.Literal) and not inner.is_string else None
+    except ArithmeticError:
+        return None

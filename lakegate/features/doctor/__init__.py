@@ -1,0 +1,1 @@
+"""Why deliveries do not move."""

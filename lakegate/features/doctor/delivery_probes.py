@@ -1,0 +1,417 @@
+"""Stuck deliveries, pauses, people who are asked."""
+
+from __future__ import annotations
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from datetime import datetime, timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from lakegate.admission.multi_file_delivery import COMPLETED_BY, name_of
+from lakegate.admission.refusals import is_ignored
+from lakegate.errors import InputError, NotFound, UnreadableItem
+from lakegate.features.doctor.examination import CAUSES, unreadable
+from lakegate.gate.datasets.dataset_names import chains
+from lakegate.gate.datasets.readers_manifest import read_manifest
+from lakegate.gate.delivery.delivery_objects import data_of, row_of
+from lakegate.gate.delivery.delivery_row import OF_VALIDATORS, FailureCause, workload_id
+from lakegate.gate.delivery.delivery_terms import terms_of
+from lakegate.gate.delivery.find_deliveries import failed_and_staged, readable_row, recent
+from lakegate.gate.delivery.protocol import END_STATES, State
+from lakegate.gate.effects import Alarm
+from lakegate.gate.lake_layout import manifest_key
+from lakegate.gate.ledger.blocks import contract_chain
+from lakegate.gate.ports import names_invocation
+from lakegate.gate.registry.routes import candidates, covering
+from lakegate.stack import SHORT_ID, in_utc
+from lakegate.text import listed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from lakegate.features.doctor.examination import CauseFinding, ExaminedStack
+    from lakegate.gate.delivery.delivery_row import Workload
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.registry.contract_versions import Route
+
+# ---- What waits for people: paused lines, and deliveries whose workflow asks somebody ------------------------------
+
+
+NEAR_THE_END: Final = timedelta(days=1)
+"""Of the time for an answer."""
+
+
+DUE: Final = 200
+"""Workloads with a next step within a day, among which those that wait for an answer are looked for."""
+
+
+def pauses(examined: ExaminedStack) -> Iterator[CauseFinding]:
+    """Lines whose deliveries wait because somebody paused them."""
+    for line in examined.dependencies.pauses.listed():
+        yield from paused(examined, line)
+
+
+def paused(examined: ExaminedStack, line: str, workload: str = "") -> Iterator[CauseFinding]:
+    """The pause of a line, while it lasts."""
+    pause = examined.dependencies.pauses.pause_of(line)
+    if pause is not None and pause.resumed is None:
+        reason = f" ({pause.reason})" if pause.reason else ""
+        since = f"{pause.since:%Y-%m-%d %H:%M} UTC"
+        cause = CAUSES["line-paused-long" if pause.is_long(examined.ask.now()) else "line-paused"]
+        yield cause.found(workload, line=line, since=since, by=pause.by, reason=reason, held=f"{pause.held:,}")
+
+
+def answers(examined: ExaminedStack) -> Iterator[CauseFinding]:
+    """Deliveries that are rejected within a day if nobody answers."""
+    if examined.delivery is None:
+        for identity in examined.dependencies.agenda.due(examined.ask.now() + NEAR_THE_END, DUE):
+            row = readable_row(examined.dependencies, identity)
+            if row is not None and is_asked(examined, row):
+                yield asked(row)
+
+
+def is_asked(examined: ExaminedStack, row: Workload) -> bool:
+    """Whether somebody can still answer."""
+    return row.state is State.AWAITING and row.deadline is not None and examined.ask.now() < row.deadline
+
+
+def asked(row: Workload) -> CauseFinding:
+    """That a delivery waits, and until when."""
+    return CAUSES["answer-awaited"].found(row.id, until=in_utc(row.deadline), short=row.id[:SHORT_ID])
+
+
+# ---- What the registry says about a landing key: its route, and whether it is a part of a delivery -----------------
+
+
+def is_part(examined: ExaminedStack, key: str) -> bool:
+    """Whether the key waits for the rest of its delivery, as its contract has it; what completes one waits for nothing."""
+    route = route_of(examined, key)
+    try:
+        unit = terms_of(examined.dependencies.plan_at(route.plan, "")).delivery if route else None
+    except Alarm:
+        return False  # the probe of plans reports it
+    return unit in COMPLETED_BY and name_of(key) not in COMPLETED_BY.values()
+
+
+def route_of(examined: ExaminedStack, key: str) -> Route | None:
+    """The route that covers a key now; None: there is none."""
+    return covering(key, examined.dependencies.registry.routes(examined.dependencies.places.landing, candidates(key)))
+
+
+# ---- Workloads that do not move, each with the reason; and the contracts that deliveries need ----------------------
+
+
+LATE: Final = timedelta(minutes=11)
+"""Two sweeps and a minute: by then a stack in order has done what was due."""
+
+
+WAITING: Final = timedelta(minutes=10)
+
+
+ROWS: Final = 50
+"""Open workloads, and landed versions, that one examination looks at."""
+
+
+SHORT: Final = 12
+
+
+QUEUING: Final = frozenset({"SUBMITTED", "PENDING", "SCHEDULED", "QUEUED"})
+
+
+ENDED: Final = frozenset({"SUCCESS", "FAILED", "CANCELLED"})
+
+
+BY_FAILURE: Final = {
+    FailureCause.UNDECIDED: "rule-unmeasured",
+    FailureCause.ACCESS_DENIED: "object-denied",
+    FailureCause.ARCHIVED: "object-archived",
+    **dict.fromkeys(OF_VALIDATORS, "validator-failed"),
+}
+"""Causes that need no look at a job run."""
+
+
+BY_STATUS: Final = ("contract-draft", "contract-sunset", "contract-retired")
+"""Reasons of the door by the status of version or line, each a cause of its own."""
+
+
+DETAILS: Final = (
+    (
+        "job-python",
+        re.compile(r"environment/bin/python.{0,80}(?:No such file|not found)|Cannot run program .{0,80}python"),
+    ),
+    ("job-memory", re.compile(r"OutOfMemory|exit ?code:? ?137|out of memory|Killed by.{0,20}memory", re.IGNORECASE)),
+    ("quota", re.compile(r"quota|maximum capacity|MaxCapacity|limit exceeded|insufficient capacity", re.IGNORECASE)),
+    ("kms", re.compile(r"KMS|kms:")),
+    ("right", re.compile(r"AccessDenied|Access Denied|not authorized|Status Code: 403")),
+    (
+        "code",
+        re.compile(r"/code/\S+.{0,200}(?:does not exist|NoSuchKey|Not ?Found)|NoSuchKey.{0,200}/code/", re.DOTALL),
+    ),
+)
+"""What the description of a failed run contains, by cause, the first that fits. Its text is never shown."""
+
+
+def contracts(examined: ExaminedStack) -> Iterator[CauseFinding]:
+    """There is a contract to judge by, and the items of each agree."""
+    damaged, registry = examined.dependencies.registry.damaged(), examined.dependencies.registry.snapshot()
+    if not damaged and not registry.versions and not registry.routes:
+        yield CAUSES["contract-missing"].found()
+    for contract, items in damaged.items():
+        yield CAUSES["registry-differs"].found(contract=contract, items=listed(items))
+
+
+def plans(examined: ExaminedStack) -> Iterator[CauseFinding]:
+    """The plan of every route is in the lake bucket, and is the one that was published."""
+    for route in examined.dependencies.registry.snapshot().routes:
+        try:
+            examined.dependencies.plan_at(route.plan, "")
+        except Alarm:
+            yield CAUSES["plan-missing"].found(plan=route.plan[:SHORT], contract=f"{route.contract} {route.version}")
+
+
+def stuck(examined: ExaminedStack) -> Iterator[CauseFinding]:
+    """Open workloads whose next step is overdue, and landed versions that failed or were not taken in."""
+    if examined.delivery is not None:
+        return
+    before = examined.ask.now() - LATE
+    for identity in examined.dependencies.agenda.due(before, ROWS):
+        row = readable_row(examined.dependencies, identity)
+        if row is not None:
+            yield from of_row(examined, row)
+    page = examined.dependencies.objects.versions(examined.dependencies.places.landing, "", None, ROWS)
+    for version in page.versions:
+        identity = workload_id(version.bucket, version.key, version.version)
+        try:
+            row = row_of(examined.dependencies, identity)
+        except UnreadableItem as refused:
+            yield unreadable(refused)
+            continue
+        ignored = is_ignored(version.key, version.size, tuple(examined.settings().ignored.split(",")))
+        if row is None and version.modified < before and not ignored and not _is_unrouted(examined, version.key):
+            yield from untaken(examined, identity, version.key, version.modified)
+        elif row is not None and row.state is State.FAILED:
+            yield from of_row(examined, row)
+    for failed in failed_and_staged(examined.dependencies):
+        if failed.row is not None:
+            yield from of_row(examined, failed.row)
+
+
+def one(examined: ExaminedStack) -> Iterator[CauseFinding]:
+    """The delivery that the operator names."""
+    found = examined.delivery
+    if found is None:
+        return
+    if found.row is not None:
+        yield from of_row(examined, found.row)
+    elif found.at is not None:
+        yield from untaken(examined, found.id, found.key, found.at)
+
+
+def untaken(examined: ExaminedStack, identity: str, key: str, landed: datetime) -> Iterator[CauseFinding]:
+    """Why a landed version has no workload yet: keys that no route covers may be ignored."""
+    if _is_unrouted(examined, key):
+        yield CAUSES["route-missing"].found(identity, key=key, short=identity[:SHORT])
+    else:
+        minutes = _minutes(examined.ask.now() - landed)
+        cause = "part-waits" if is_part(examined, key) else "not-taken-in"
+        yield CAUSES[cause].found(identity, key=key, minutes=minutes)
+
+
+def _is_unrouted(examined: ExaminedStack, key: str) -> bool:
+    """Whether the stack ignores this key, because no route covers it."""
+    return examined.settings().unrouted == "ignore" and route_of(examined, key) is None
+
+
+def of_row(examined: ExaminedStack, row: Workload) -> Iterator[CauseFinding]:
+    """Why a workload does not move, or has no verdict; nothing for one that moves."""
+    if row.state is State.FAILED:
+        yield from _failed(examined, row)
+    elif row.state is State.QUARANTINED:
+        yield from _refused(examined, row)
+    elif row.state is State.HELD:
+        yield from paused(examined, row.held, row.id)
+    elif is_asked(examined, row):
+        yield asked(row)
+    elif row.state is State.VALIDATING:
+        yield from _running(examined, row)
+    elif row.state not in END_STATES:
+        yield from _open(examined, row)
+
+
+def _refused(examined: ExaminedStack, row: Workload) -> Iterator[CauseFinding]:
+    """Refused by no rule of its contract."""
+    reasons = row.decision.reasons if row.decision else ()
+    if "unrouted" in reasons:
+        routes = examined.dependencies.registry.snapshot().versions
+        cause = "route-missing" if routes else "contract-missing"
+        yield CAUSES[cause].found(row.id, key=(row.landed or row.source).key, short=row.id[:SHORT])
+    for cause in [each for each in BY_STATUS if each in reasons]:
+        line = row.pin.chain if row.pin else "unknown"
+        yield CAUSES[cause].found(row.id, contract=_contract(row), line=line, short=row.id[:SHORT])
+
+
+def _failed(examined: ExaminedStack, row: Workload) -> Iterator[CauseFinding]:
+    last = row.failed[-1] if row.failed else None
+    if last is not None and last.cause in BY_FAILURE:
+        found = {"contract": _contract(row), "short": row.id[:SHORT], "why": last.cause.value}
+        yield CAUSES[BY_FAILURE[last.cause]].found(row.id, **found)
+        return
+    run = (last.run if last else "") or row.run
+    yield from _by_run(examined, row, run, last.cause.value if last else "no result")
+
+
+def _by_run(examined: ExaminedStack, row: Workload, run: str, why: str) -> Iterator[CauseFinding]:
+    """What EMR Serverless knows of the last run; a run that it does not know any more has no details."""
+    found = _run(examined, run) or {}
+    kind = next((name for name, pattern in DETAILS if pattern.search(found.get("stateDetails", ""))), "")
+    short, application = row.id[:SHORT], examined.settings().application
+    if kind == "quota":
+        yield CAUSES["throttled"].found(row.id, who="the job", code="capacity or quota of EMR Serverless")
+    elif kind == "kms":
+        yield CAUSES["kms-refused"].found(row.id, who="the job", code="its run reports a KMS error")
+    elif kind == "right":
+        yield CAUSES["right-missing"].found(
+            row.id, who="the job", action="do that", place="its run reports AccessDenied"
+        )
+    elif kind == "code":
+        settings = examined.settings()
+        bucket = settings.entry_point.split("/")[2]
+        yield CAUSES["code-missing"].found(row.id, place=settings.entry_point, bucket=bucket)
+    elif kind:
+        yield CAUSES[kind].found(row.id, run=run, short=short)
+    else:
+        yield CAUSES["run-failed"].found(row.id, why=why, run=run, application=application, short=short)
+
+
+def _running(examined: ExaminedStack, row: Workload) -> Iterator[CauseFinding]:
+    found, now = _run(examined, row.run), examined.ask.now()
+    state, since = (found["state"], now - found["createdAt"]) if found else ("unknown", timedelta())
+    late = row.due_at is not None and row.due_at < now - LATE
+    if state in QUEUING and since > WAITING:
+        yield CAUSES["run-waiting"].found(row.id, run=row.run, minutes=_minutes(since), state=state)
+    elif (state in ENDED or found is None) and late:
+        yield CAUSES["end-unseen"].found(row.id, run=row.run, state=state)
+    elif state not in QUEUING | ENDED and row.deadline is not None and row.deadline < now:
+        yield CAUSES["run-hung"].found(row.id, run=row.run, state=state)
+
+
+def _open(examined: ExaminedStack, row: Workload) -> Iterator[CauseFinding]:
+    if row.pin is not None and row.pin.plan:
+        try:
+            examined.dependencies.plan(row)
+        except Alarm:
+            yield CAUSES["plan-missing"].found(row.id, plan=row.pin.plan[:SHORT], contract=_contract(row))
+            return
+    if row.state is not State.RECEIVED and data_of(examined.dependencies, row) is None:
+        yield CAUSES["source-lost"].found(row.id)
+        return
+    if row.batch and row.not_before is not None and row.not_before > examined.ask.now():
+        yield CAUSES["batch-open"].found(row.id, until=in_utc(row.not_before), short=row.id[:SHORT])
+    if row.due_at is not None and row.due_at < examined.ask.now() - LATE:
+        minutes = _minutes(examined.ask.now() - row.due_at)
+        yield CAUSES["overdue"].found(row.id, state=row.state, minutes=minutes)
+
+
+def _run(examined: ExaminedStack, run: str) -> dict[str, Any] | None:
+    if not run or names_invocation(run):
+        return None
+    try:
+        found: dict[str, Any] = examined.ask(
+            "emr-serverless", "get_job_run", applicationId=examined.settings().application, jobRunId=run
+        )["jobRun"]
+    except NotFound:
+        return None
+    return found
+
+
+def _contract(row: Workload) -> str:
+    return f"{row.pin.contract} {row.pin.version}" if row.pin else "unknown"
+
+
+def _minutes(span: timedelta) -> int:
+    return round(span.total_seconds() / 60)
+
+
+# ---- What the stack stores and cannot read: items of the tables, and the readers' manifests ------------------------
+
+
+STORED_ROWS: Final = 50
+"""Of each kind."""
+
+
+LINES: Final = 100
+"""Lines whose own items are read; those of others are seen where they are due."""
+
+
+AT_ONCE: Final = 8
+
+
+def items(examined: ExaminedStack) -> Iterator[CauseFinding]:
+    """Items by which the functions act, and the manifests of lines, can be read; what cannot be read is collected."""
+    there, now = examined.dependencies, examined.ask.now()
+    there.registry.proposals()
+    there.outbox.pending(STORED_ROWS)
+    after = there.registry.page("").after
+    while after:
+        after = there.registry.page(after).after
+    batches = {each.row.batch for each in recent(there, STORED_ROWS) if each.row is not None} - {""}
+    lines = chains(there)[:LINES]
+    contracts = sorted({each.contract for each in there.registry.snapshot().versions})[:LINES]
+    reads: list[Callable[[], object]] = [
+        *(partial(there.batches.get, each) for each in batches),
+        *(partial(there.notices.get, each) for each in there.notices.due(now, STORED_ROWS)),
+        *(partial(there.lines.get, each) for each in (*there.lines.due(now, STORED_ROWS), *lines)),
+        *(partial(there.pauses.pause_of, each) for each in (*there.pauses.listed(), *lines)),
+        *(partial(there.promises.get, each) for each in (*there.promises.due(now, STORED_ROWS), *lines)),
+        *(partial(there.pulls.get, each) for each in (*there.pulls.due(now, STORED_ROWS), *lines)),
+        *(partial(there.revalidations.get, each) for each in (*there.revalidations.due(now, STORED_ROWS), *lines)),
+        *(partial(there.workloads.next_slice, each) for each in lines),
+        *(partial(there.ledger.key, each) for each in lines),
+        *(partial(there.ledger.head, contract_chain(each)) for each in contracts),
+    ]
+    with ThreadPoolExecutor(AT_ONCE) as readers:
+        tuple(readers.map(partial(_read, there), reads))
+        untrue = tuple(readers.map(partial(_is_unreadable, there), lines))
+    for line in (each for each, is_untrue in zip(lines, untrue, strict=True) if is_untrue):
+        yield CAUSES["manifest-untrue"].found(name=manifest_key(line), bucket=there.places.lake)
+    for chain in _headless(there, (*lines, *map(contract_chain, contracts))):
+        yield CAUSES["head-lost"].found(chain=chain, table=examined.stack.output("LedgerTable"))
+
+
+def watch(examined: ExaminedStack) -> Iterator[CauseFinding]:
+    """Accepted objects are compared with their contracts by schedule; a local stack is for trials."""
+    is_watched = examined.embedded or examined.there("DriftFunction")
+    if not is_watched and examined.dependencies.registry.snapshot().versions:
+        yield CAUSES["accepted-unwatched"].found()
+
+
+def _read(dependencies: Dependencies, read: Callable[[], object]) -> None:
+    try:
+        read()
+    except NotFound:
+        return
+    except UnreadableItem as refused:
+        dependencies.left_out.append(refused)
+
+
+def _headless(dependencies: Dependencies, chains: Sequence[str]) -> Iterator[str]:
+    """Those of the chains that have a block above the head, also after a second look: no block was committed meanwhile."""
+    heads = dict(zip(chains, dependencies.ledger.heads(chains), strict=True))
+    above = dependencies.ledger.digests([(chain, head.height + 1) for chain, head in heads.items()])
+    for chain in (each for each, digest in zip(heads, above, strict=True) if digest):
+        with suppress(UnreadableItem):  # which is reported as such
+            if dependencies.ledger.head(chain) == heads[chain]:
+                yield chain
+
+
+def _is_unreadable(dependencies: Dependencies, line: str) -> bool:
+    """Whether the line has a manifest that no reader can use."""
+    try:
+        read_manifest(dependencies, manifest_key(line), line)
+    except NotFound:
+        return False
+    except InputError:
+        return True
+    return False

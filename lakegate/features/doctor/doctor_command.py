@@ -1,0 +1,232 @@
+"""lakegate doctor; table of probes."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from enum import IntEnum
+from typing import TYPE_CHECKING, Annotated, Any, Final
+from urllib.parse import urlsplit
+
+import typer
+
+from lakegate.aws.open_stack import DEFAULT_STACK, entered, readable_errors
+from lakegate.cli import terminal
+from lakegate.cli.command_runner import AsJson, Local, OptionalDelivery, StackName
+from lakegate.errors import UnreadableItem
+from lakegate.features.doctor import aws_probes, delivery_probes, function_probes, queue_probes
+from lakegate.features.doctor.aws_probes import enter
+from lakegate.features.doctor.delivery_probes import SHORT
+from lakegate.features.doctor.examination import (
+    SECONDS,
+    CauseFinding,
+    Examination,
+    ExaminedStack,
+    Level,
+    Probe,
+    StackReader,
+    examine,
+)
+from lakegate.gate.delivery.find_deliveries import named
+from lakegate.stack import LATEST, standing
+from lakegate.text import counted
+from lakegate.text import printable as escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rich.console import Console
+
+    from lakegate.aws.open_stack import DeployedStack
+    from lakegate.gate.delivery.find_deliveries import Delivery
+
+# ---- All probes of `lakegate doctor`, with the rights that each needs: one table -----------------------------------
+
+
+TABLES: Final = ("dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query", "dynamodb:Scan")
+
+
+OBJECTS: Final = ("s3:GetObject", "s3:GetObjectVersion", "s3:ListBucket", "s3:ListBucketVersions")
+
+
+FUNCTION: Final = "lambda:GetFunctionConfiguration"
+
+
+ENTRANCE: Final = ("cloudformation:DescribeStacks", "cloudformation:ListStackResources")
+"""What every examination begins with."""
+
+
+PROBES: Final = (
+    Probe("stack", ("cloudformation:DescribeStacks",), aws_probes.stack_state),
+    Probe("clock", ("cloudformation:DescribeStacks",), aws_probes.clock),
+    Probe("rules", ("events:DescribeRule", "events:ListTargetsByRule"), queue_probes.rules),
+    Probe("bucket-events", ("s3:GetBucketNotification",), queue_probes.bucket_events),
+    Probe("schedules", ("scheduler:GetSchedule",), queue_probes.schedules),
+    Probe("mappings", ("lambda:ListEventSourceMappings",), queue_probes.mappings),
+    Probe("queues", ("sqs:GetQueueAttributes",), queue_probes.queues),
+    Probe("queue-ages", ("cloudwatch:GetMetricData", "sqs:GetQueueAttributes"), queue_probes.ages),
+    Probe("bus", ("events:DescribeEventBus",), queue_probes.bus),
+    Probe("messages", ("dynamodb:Query",), queue_probes.unsent),
+    Probe("alarms", ("cloudwatch:DescribeAlarms", "sns:ListSubscriptionsByTopic"), queue_probes.alarms),
+    Probe("watch", ("dynamodb:Scan",), delivery_probes.watch),
+    Probe("buckets", ("s3:GetBucketVersioning",), aws_probes.buckets),
+    Probe("tables", ("dynamodb:DescribeTable",), aws_probes.tables),
+    Probe("recovery", ("dynamodb:DescribeContinuousBackups",), aws_probes.recovery),
+    Probe("keys", ("s3:GetEncryptionConfiguration", "dynamodb:DescribeTable", "kms:DescribeKey"), aws_probes.keys),
+    Probe("functions", (FUNCTION, "lambda:GetFunctionConcurrency"), function_probes.configuration),
+    Probe("throttles", ("cloudwatch:GetMetricData",), function_probes.throttles),
+    Probe("logs", ("logs:FilterLogEvents",), function_probes.logs),
+    Probe("rights", ("iam:SimulatePrincipalPolicy", FUNCTION), function_probes.rights),
+    Probe("application", ("emr-serverless:GetApplication", FUNCTION), aws_probes.application),
+    Probe("quota", ("servicequotas:ListServiceQuotas", FUNCTION), aws_probes.quota),
+    Probe("code", ("s3:GetObject", "s3:ListBucket", FUNCTION), aws_probes.code),
+    Probe(
+        "network",
+        ("emr-serverless:GetApplication", "ec2:DescribeSubnets", "ec2:DescribeRouteTables", "ec2:DescribeVpcEndpoints"),
+        aws_probes.network,
+    ),
+    Probe("contracts", ("dynamodb:Scan",), delivery_probes.contracts),
+    Probe("pauses", ("dynamodb:GetItem", "dynamodb:Query"), delivery_probes.pauses),
+    Probe("answers", ("dynamodb:GetItem", "dynamodb:Query"), delivery_probes.answers),
+    Probe("plans", ("dynamodb:Scan", "s3:GetObject", "s3:ListBucket"), delivery_probes.plans),
+    Probe("items", (*TABLES, *OBJECTS), delivery_probes.items),
+    Probe("stuck", (*TABLES, *OBJECTS, "emr-serverless:GetJobRun", FUNCTION), delivery_probes.stuck),
+    Probe("workload", (*TABLES, *OBJECTS, "emr-serverless:GetJobRun", FUNCTION), delivery_probes.one),
+)
+
+
+# ---- `lakegate doctor`: why deliveries do not move, and what to do -------------------------------------------------
+
+
+COLOURS = {Level.FAULT: "red", Level.WARNING: "yellow"}
+
+
+LISTED = 10
+"""Workloads of one cause that people see; `--json` has all."""
+
+
+class Exit(IntEnum):
+    """Exit codes of the command."""
+
+    NOTHING = 0
+    CAUSE = 1
+    UNKNOWN = 3
+
+
+def doctor(
+    workload: OptionalDelivery = None,
+    *,
+    timeout: Annotated[float, typer.Option("--timeout", min=0.1, help="Seconds for all probes together.")] = SECONDS,
+    stack: StackName = DEFAULT_STACK,
+    local: Local = False,
+    as_json: AsJson = False,
+) -> None:
+    """Find out why deliveries do not move, or why one does not: each cause with what to do. Changes nothing.
+
+    Example: lakegate doctor orders/day.csv
+
+    Exit code: 0 no cause was found, 1 at least one, 3 none but some probe could not look, 2 the examination is impossible.
+    """
+    name = entered(stack, local=local)
+    ask = StackReader(timeout)
+    with readable_errors():
+        there = enter(ask, name)
+        if isinstance(there, CauseFinding):
+            report, delivery, opened = Examination((there,), (), 1, 0.0), None, None
+        else:
+            opened = there
+            examined, delivery = _examined(there, ask, workload)
+            report = examine(examined, PROBES, timeout)
+    document = _document(name, opened, delivery, report)
+    if as_json:
+        terminal.print_json(document)
+    else:
+        _print(name, opened, delivery, report)
+    faults = [each for each in report.findings if each.level is Level.FAULT]
+    raise typer.Exit(Exit.CAUSE if faults else Exit.UNKNOWN if report.unknown else Exit.NOTHING)
+
+
+def _examined(stack: DeployedStack, ask: StackReader, workload: str | None) -> tuple[ExaminedStack, Delivery | None]:
+    dependencies = stack.dependencies()
+    try:
+        delivery = named(dependencies, workload, LATEST) if workload else None
+    except UnreadableItem as refused:  # the row of the delivery: a cause, and the others are looked for all the same
+        dependencies.left_out.append(refused)
+        delivery = None
+    resources: dict[str, str] = {}
+    more: dict[str, str] = {}
+    while True:
+        page = ask("cloudformation", "list_stack_resources", StackName=stack.name, **more)
+        for each in page["StackResourceSummaries"]:
+            resources[each["LogicalResourceId"]] = each.get("PhysicalResourceId", "")
+        if not page.get("NextToken"):
+            break
+        more = {"NextToken": page["NextToken"]}
+    return ExaminedStack(stack, resources, dependencies, ask, delivery, is_embedded(os.environ)), delivery
+
+
+def is_embedded(environment: Mapping[str, str]) -> bool:
+    """Whether AWS is on this machine: the embedded one of a local stack."""
+    return urlsplit(environment.get("AWS_ENDPOINT_URL", "")).hostname in {"127.0.0.1", "localhost", "::1"}
+
+
+def _document(name: str, stack: DeployedStack | None, delivery: Delivery | None, report: Examination) -> dict[str, Any]:
+    return {
+        "stack": name,
+        "account": stack.account if stack else None,
+        "region": stack.region if stack else None,
+        "workload": delivery.id if delivery else None,
+        "state": delivery.row.state.value if delivery and delivery.row else None,
+        "findings": [
+            {
+                "cause": each.cause,
+                "level": each.level.value,
+                "text": each.text,
+                "remedy": each.remedy,
+                "workload": each.workload or None,
+            }
+            for each in report.findings
+        ],
+        "unknown": [{"probe": each.probe, "reason": each.reason} for each in report.unknown],
+        "probes": report.probes,
+        "seconds": round(report.seconds, 3),
+    }
+
+
+def _print(name: str, stack: DeployedStack | None, delivery: Delivery | None, report: Examination) -> None:
+    console = terminal.answers()
+    if stack is not None:
+        place = f"stack {name}, account {stack.account}, region {stack.region}"
+        console.print(
+            f"{place}: {counted(report.probes, 'probe')} in {report.seconds:.1f} s", markup=False, soft_wrap=True
+        )
+    if delivery is not None:
+        text = f"workload {delivery.id[:SHORT]}, {delivery.key}: {standing(delivery.row)}"
+        console.print(escaped(text), markup=False, soft_wrap=True)
+    for alike in _groups(report.findings):
+        _print_cause(console, alike)
+    for unknown in report.unknown:
+        console.print(f"unknown {unknown.probe}: {escaped(unknown.reason)}", markup=False, soft_wrap=True)
+    if not report.findings:
+        console.print("No cause was found." if not report.unknown else "No cause was found by the other probes.")
+
+
+def _groups(findings: tuple[CauseFinding, ...]) -> list[list[CauseFinding]]:
+    """Faults first; workloads that one cause holds up are one group."""
+    groups: dict[object, list[CauseFinding]] = defaultdict(list)
+    for each in findings:
+        groups[each.cause if each.workload else each].append(each)
+    return sorted(groups.values(), key=lambda alike: alike[0].level)
+
+
+def _print_cause(console: Console, alike: list[CauseFinding]) -> None:
+    """A cause; of several workloads the first is described, and the others are listed."""
+    first = alike[0]
+    console.print(f"{first.level:<8}", style=COLOURS[first.level], end="")
+    console.print(first.cause, style="bold")
+    console.print(f"        {escaped(first.text)}", markup=False, soft_wrap=True)
+    console.print(f"        do: {escaped(first.remedy)}", markup=False, soft_wrap=True)
+    held = [each.workload[:SHORT] for each in alike if each.workload]
+    if held:
+        rest = f" and {len(held) - LISTED} more" if len(held) > LISTED else ""
+        console.print(f"        workloads: {', '.join(held[:LISTED])}{rest}", soft_wrap=True)

@@ -1,0 +1,641 @@
+"""Delivery without contract scanned: types, extremes, shapes, keys of columns."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+from lakegate.admission.file_signatures import UnreadableError
+from lakegate.admission.header import cells, first_line
+from lakegate.contract.contract_model import Shape
+from lakegate.contract.file_formats import Csv, Format, NullWords
+from lakegate.contract.logical_types import GRAMMARS, LogicalType
+from lakegate.engine.evaluate.pattern_search import sql as pattern_sql
+from lakegate.engine.evaluate.typed_values import plain_number, text_literal, typed_value
+from lakegate.engine.measure.duckdb_tables import database
+from lakegate.engine.read.compression import refuse_columns
+from lakegate.engine.read.json import JsonSource, open_json
+from lakegate.engine.read.open_delivery import READERS, account_for, open_source
+from lakegate.features.draft.detect_format import dialect, first_names, recognised, refuse_titles
+from lakegate.features.draft.found_fields import (
+    FoundField,
+    Profile,
+    ProfiledColumn,
+    Spelling,
+    Values,
+    of_json,
+    of_physical,
+    planned,
+    step_of,
+)
+from lakegate.features.draft.other_spellings import spelling_of, whole_pattern, with_format, with_separators
+from lakegate.features.draft.suggestions import CODES, FORMS, MAX_WORDS, may_be_key, sounds_like_key
+from lakegate.patterns.date_formats import compile_java_format
+from lakegate.plan.plan import Plan, PlanField
+from lakegate.verdict.value_mistakes import NULL_WORDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    import duckdb
+
+    from lakegate.contract.file_formats import Storage
+    from lakegate.engine.read.data_source import Chunk, Level, Malformed, Source, Store
+    from lakegate.plan.request import StagedPart
+
+# ---- Measures columns of tables of texts: types by the written grammar, extremes, shapes, few words, forms of
+# personal data
+#
+# SQL is made of generated names, patterns of our own and literals in hexadecimal alone.
+
+
+SAMPLE = 500
+"""Rows that decide which types are measured over all rows."""
+
+
+LIKELY = 0.5
+
+
+ALMOST = 0.95
+"""The share of texts that are values of a type, from which on the others seem to be mistakes."""
+
+
+MAX_SHAPES = 100
+
+
+LONGEST_WITH_SHAPE = 64
+
+
+CANDIDATES = (
+    LogicalType.BOOLEAN,
+    LogicalType.INTEGER,
+    LogicalType.NUMBER,
+    LogicalType.DATE,
+    LogicalType.TIMESTAMP,
+    LogicalType.TIME,
+)
+"""Types of texts, the narrowest first."""
+
+
+OF_JSON_TEXTS = (LogicalType.DATE, LogicalType.TIMESTAMP, LogicalType.TIME)
+
+
+ORDERED = frozenset(CANDIDATES) - {LogicalType.BOOLEAN} | {LogicalType.DECIMAL}
+
+
+_PATTERNS = {each: re.compile(GRAMMARS[each].pattern or "") for each in CANDIDATES}
+
+
+_NULLS = "|".join(map(re.escape, sorted(NULL_WORDS)))
+
+
+_LEADING_ZEROS = "-?0[0-9].*"
+
+
+_SHAPE = "regexp_replace(regexp_replace(regexp_replace({0}, '[0-9]', '9', 'g'), '[A-Z]', 'A', 'g'), '[a-z]', 'a', 'g')"
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredField:
+    """A field of one table after measuring."""
+
+    field: PlanField
+    type: LogicalType
+    present: int
+    values: Values
+    table: str
+    text: str
+    """Its text, in SQL over the table."""
+
+    @property
+    def meaning(self) -> LogicalType:
+        """The type of its values, in whichever spelling."""
+        return self.type if self.values.spelling is None else self.values.spelling.type
+
+
+@dataclass(slots=True)
+class LevelTable:
+    """One table of texts."""
+
+    connection: duckdb.DuckDBPyConnection
+    name: str
+    fields: Mapping[PlanField, FoundField]
+    format: Format
+    csv: Csv = dataclasses.field(default_factory=Csv)
+    """The words for null and the separators of numbers, as they are known so far."""
+    numbers: frozenset[PlanField] = frozenset()
+    """The fields of numbers with the separators of `csv`."""
+    spellings: dict[PlanField, tuple[Spelling, tuple[str, ...]]] = dataclasses.field(default_factory=dict)
+    """What the first texts of fields seem to be, with formats that may fit."""
+
+    def rows(self) -> int:
+        """Records, or elements."""
+        return int(self._one(f"SELECT count(*) FROM {self.name}")[0])  # noqa: S608 - generated names
+
+    def find_null_words(self) -> set[str]:
+        """Words for null in columns whose other texts are all values of one type; only CSV can declare them."""
+        if self.format is not Format.CSV:
+            return set()
+        fields, found = list(self.fields), set()
+        columns = (
+            f"list(DISTINCT {each.alias}) FILTER (WHERE regexp_full_match({each.alias}, '{_NULLS}'))" for each in fields
+        )
+        for field, words in zip(fields, self._one(f"SELECT {', '.join(columns)} FROM {self.name}"), strict=True):  # noqa: S608 - generated names
+            if words:
+                others = f"{field.alias} IS NOT NULL AND NOT regexp_full_match({field.alias}, '{_NULLS}')"
+                counts = ", ".join(f"count({_value(field, each, field.alias)})" for each in CANDIDATES)
+                present, *valid = self._one(f"SELECT count(*), {counts} FROM {self.name} WHERE {others}")  # noqa: S608 - generated names
+                if present and present in valid:
+                    found |= set(words)
+        return found
+
+    def measured(self) -> Iterator[MeasuredField]:
+        """Each field: its type, how many values it has, and of values what is known of them."""
+        fields = list(self.fields)
+        likely = self._likely(fields)
+        columns = [
+            part
+            for each in fields
+            for part in (
+                f"count({self.text(each)})",
+                f"approx_count_distinct({self.text(each)})",
+                f"coalesce(min(length({self.text(each)})), 0)",
+                f"coalesce(max(length({self.text(each)})), 0)",
+                f"count(*) FILTER (WHERE regexp_full_match({self.text(each)}, '{_LEADING_ZEROS}'))",
+                *(f"count({_value(each, kind, self.text(each))})" for kind in likely[each]),
+            )
+        ]
+        row = iter(self._one(f"SELECT {', '.join(columns)} FROM {self.name}"))  # noqa: S608 - generated names
+        first = []
+        for each in fields:
+            present, distinct, shortest, longest, zeros = (int(next(row)) for _ in range(5))
+            counts = {kind: int(next(row)) for kind in likely[each]}
+            kind, almost = _type(self.fields[each], counts, present, has_zeros=zeros > 0 and self.format is Format.CSV)
+            spelling = self._spelling(each) if almost is None and kind in self._respelt(each) else None
+            kind = kind if spelling is None else LogicalType.STRING
+            values = Values(
+                min(distinct, present), shortest=shortest, longest=longest, almost=almost, spelling=spelling
+            )
+            first.append(MeasuredField(each, kind, present, values, self.name, self.text(each)))
+        yield from self._extremes(first)
+
+    def values_like(self, words: Collection[str]) -> Iterator[NullWords]:
+        """The columns of texts in which words for null have the form of all other texts, with the words that stay null there."""
+        for field in self.fields:
+            kept = set[str]()
+            for word in words:
+                shape = re.sub(r"[a-z]", "[a-z]", re.sub(r"(?<!\\)[A-Z]", "[A-Z]", re.escape(word)))
+                others = f"{field.alias} IS NOT NULL AND {field.alias} NOT IN ({', '.join(map(text_literal, words))})"
+                alike = f"regexp_full_match({field.alias}, {text_literal(shape)})"
+                found, is_like = self._one(
+                    f"SELECT count(*) FILTER (WHERE {field.alias} = {text_literal(word)}), "  # noqa: S608 - generated names, literals
+                    f"coalesce(bool_and({alike}) FILTER (WHERE {others}), false) FROM {self.name}"
+                )
+                if found and is_like:
+                    kept.add(word)
+            if kept:
+                yield NullWords(field.name, tuple(each for each in words if each not in kept))
+
+    def text(self, field: PlanField) -> str:
+        """The text of a field in SQL; null words are null, and numbers have the separators of the written grammar."""
+        words, found = self.csv.null_words(field.name), field.alias
+        if words:
+            found = f"CASE WHEN {found} NOT IN ({', '.join(map(text_literal, words))}) THEN {found} END"
+        return plain_number(found, self.csv) if field in self.numbers else found
+
+    def _likely(self, fields: Sequence[PlanField]) -> dict[PlanField, list[LogicalType]]:
+        """The types whose patterns at least half of the first texts match."""
+        texts = ", ".join(map(self.text, fields))
+        first = self._all(f"SELECT {texts} FROM {self.name} LIMIT {SAMPLE}")  # noqa: S608 - generated names
+        likely = {}
+        for at, each in enumerate(fields):
+            present = [row[at] for row in first if row[at] is not None]
+            kinds = self._candidates(each)
+            likely[each] = [kind for kind in kinds if _matching(kind, present) >= LIKELY * len(present)]
+            if kinds and (seen := spelling_of(present)) is not None:
+                self.spellings[each] = seen
+        return likely
+
+    def _respelt(self, each: PlanField) -> tuple[LogicalType, ...]:
+        """The types of a field whose texts may be those of another type in another spelling."""
+        if each not in self.spellings:
+            return ()
+        is_compact = self.spellings[each][0].code == "compact-date"
+        return (LogicalType.STRING, LogicalType.INTEGER) if is_compact else (LogicalType.STRING,)
+
+    def _candidates(self, field: PlanField) -> tuple[LogicalType, ...]:
+        found = self.fields[field]
+        if found.is_certain or found.shape is not Shape.VALUE or found.type is not LogicalType.STRING:
+            return ()
+        return CANDIDATES if self.format is Format.CSV else OF_JSON_TEXTS
+
+    def _extremes(self, first: Sequence[MeasuredField]) -> Iterator[MeasuredField]:
+        """The measured fields with extremes, shapes and words."""
+        columns = []
+        for each in first:
+            is_text, text = self._is_text(each), self.text(each.field)
+            is_ordered = each.type in ORDERED and self._is_value(each)
+            value = _value(each.field, each.type, text) if is_ordered else text if is_text else "NULL"
+            columns += [f"CAST({extreme}({value}) AS VARCHAR)" for extreme in ("min", "max")]
+            if is_text:
+                patterns = (*FORMS.values(), *CODES)
+                columns += [f"count(*) FILTER (WHERE regexp_full_match({text}, '{form}'))" for form in patterns]
+        row = iter(self._one(f"SELECT {', '.join(columns)} FROM {self.name}"))  # noqa: S608 - generated names
+        for each in first:
+            low, high = next(row), next(row)
+            values = replace(each.values, low=low, high=high)
+            if self._is_text(each):
+                forms, codes = (tuple((name, int(next(row))) for name in names) for names in (FORMS, CODES))
+                values = replace(values, forms=forms, codes=codes)
+            if self._is_text(each) and each.present:
+                values = self._with_words(each, values)
+            yield replace(each, values=values)
+
+    def _with_words(self, each: MeasuredField, values: Values) -> Values:
+        text = self.text(each.field)
+        if values.longest <= LONGEST_WITH_SHAPE:
+            values = replace(values, shapes=self._counted(_SHAPE.format(text), MAX_SHAPES))
+        if values.distinct <= 2 * MAX_WORDS:
+            words = self._counted(text, MAX_WORDS)
+            values = replace(values, words=words, distinct=len(words) or values.distinct)
+        return values
+
+    def _spelling(self, each: PlanField) -> Spelling | None:
+        """What all texts of a field are in another spelling."""
+        spelling, formats = self.spellings[each]
+        text = self.text(each)
+
+        def has(form: str, rows: str) -> bool:
+            found = pattern_sql(compile_java_format(form), text)
+            return bool(self._one(f"SELECT bool_and({found}) FROM {rows}")[0])  # noqa: S608 - generated names, patterns of our own
+
+        if not formats:
+            pattern = text_literal(whole_pattern(spelling))
+            ((is_whole,),) = self._all(f"SELECT bool_and(regexp_full_match({text}, {pattern})) FROM {self.name}")  # noqa: S608 - likewise
+            return spelling if is_whole else None
+        some = f"(SELECT * FROM {self.name} LIMIT {SAMPLE})"  # noqa: S608 - likewise
+        fitting = [each for each in formats if has(each, some) and has(each, self.name)]
+        return with_format(spelling, fitting) if fitting else None
+
+    def _counted(self, expression: str, most: int) -> tuple[tuple[str, int], ...]:
+        """TextTables with their numbers, the most frequent first; none if there are more than `most`."""
+        counted = f"SELECT {expression} AS text, count(*) AS n FROM {self.name} GROUP BY 1 HAVING text IS NOT NULL"  # noqa: S608 - generated names
+        found = self._all(f"{counted} ORDER BY n DESC, text LIMIT {most + 1}")
+        return tuple((text, int(count)) for text, count in found) if len(found) <= most else ()
+
+    def _is_value(self, each: MeasuredField) -> bool:
+        return self.fields[each.field].shape is Shape.VALUE
+
+    def _is_text(self, each: MeasuredField) -> bool:
+        return each.type is LogicalType.STRING and self._is_value(each)
+
+    def _one(self, query: str) -> tuple[Any, ...]:
+        return self.connection.execute(query).fetchall()[0]
+
+    def _all(self, query: str) -> list[tuple[Any, ...]]:
+        return self.connection.execute(query).fetchall()
+
+
+def _matching(kind: LogicalType, texts: Sequence[str]) -> int:
+    return sum(_PATTERNS[kind].fullmatch(text) is not None for text in texts)
+
+
+def _value(field: PlanField, kind: LogicalType, text: str) -> str:
+    return typed_value(replace(field, type=kind), text)
+
+
+def _type(
+    found: FoundField, counts: Mapping[LogicalType, int], present: int, *, has_zeros: bool
+) -> tuple[LogicalType, tuple[LogicalType, int] | None]:
+    """The narrowest type that all texts are values of; of texts also the one that most are values of.
+
+    Numbers with leading zeros are texts: a cast would lose the zeros.
+    """
+    known = {kind: count for kind, count in counts.items() if not (has_zeros and kind.numeric)}
+    whole = next((kind for kind, count in known.items() if present and count == present), None)
+    if whole is not None or not known:
+        return whole or found.type, None
+    best = max(known, key=lambda kind: known[kind])
+    return found.type, ((best, known[best]) if known[best] >= ALMOST * present > 0 else None)
+
+
+# ---- Reads a delivery once into tables of texts, one for each nesting level, by the readers of the engine ----------
+
+
+INCOMING = "incoming"
+
+
+TOGETHER = 50
+"""Columns of one table."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextTable:
+    """Some fields of one level: a column of texts for each alias. Tables of a level have their rows in one order."""
+
+    name: str
+    level: Level
+    fields: tuple[PlanField, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TextTables:
+    """A delivery as tables of texts."""
+
+    plan: Plan
+    fields: tuple[FoundField, ...]
+    tables: tuple[TextTable, ...]
+    malformed: int
+
+
+def _tables(plan: Plan) -> tuple[TextTable, ...]:
+    """Tables of few columns: a query of a few columns of a wide table would take as long as one of all of them."""
+    levels = dict.fromkeys(each.level for each in plan.fields)
+    return tuple(
+        TextTable(f"level{number}_{at}", level, of_level[at : at + TOGETHER])
+        for number, level in enumerate(levels)
+        for of_level in [tuple(each for each in plan.fields if each.level == level)]
+        for at in range(0, len(of_level), TOGETHER)
+    )
+
+
+def read(
+    connection: duckdb.DuckDBPyConnection, parts: tuple[StagedPart, ...], store: Store, taken: Callable[[int], None]
+) -> TextTables:
+    """The delivery as tables; UnreadableError where no contract could accept it.
+
+    A CSV file with bytes of another encoding, or with open quotes, is read again in the dialect that has them.
+    """
+    storage, heads = recognised(parts, store)
+    plan, fields = _plan(storage, parts, store, heads)
+    best, reasons = _loaded(connection, plan, fields, parts, store, taken)
+    last = best
+    for cause, other in _other_dialects(plan, reasons):
+        last, remaining = _loaded(connection, other, fields, parts, store, lambda _: None)
+        if last.malformed < best.malformed and cause not in remaining:
+            best = last
+    return best if best is last else _loaded(connection, best.plan, fields, parts, store, lambda _: None)[0]
+
+
+def _plan(
+    storage: Storage, parts: tuple[StagedPart, ...], store: Store, heads: list[bytes]
+) -> tuple[Plan, tuple[FoundField, ...]]:
+    plan = Plan("draft", "0.0.0", "data", (), (), storage=storage)
+    if storage.format is Format.CSV:
+        csv = dialect(heads[0])
+        refuse_titles(heads[0], csv)
+        line = first_line(heads[0], csv)
+        names = cells(line, csv.delimiter, csv.quote) if csv.header else first_names(line, csv)
+        refuse_columns(len(names))
+        fields = tuple(FoundField(name, LogicalType.STRING) for name in names)
+        plan = replace(plan, csv=csv)
+    elif storage.format in READERS:
+        schema = READERS[storage.format](store).described(parts[0].uri).schema
+        fields = tuple(of_physical(*each) for each in schema.parts)
+    else:
+        source = open_json(plan, parts, store, heads)
+        fields = of_json(texts for texts in _json_texts(source))
+    return replace(plan, fields=tuple(planned(fields).values())), fields
+
+
+def _json_texts(source: JsonSource) -> Iterator[list[bytes]]:
+    for share in source.shares:
+        for texts, _ in source.texts(share):
+            yield texts
+
+
+def _loaded(  # noqa: PLR0913, PLR0917 - a delivery, and how and where it is read
+    connection: duckdb.DuckDBPyConnection,
+    plan: Plan,
+    fields: tuple[FoundField, ...],
+    parts: tuple[StagedPart, ...],
+    store: Store,
+    taken: Callable[[int], None],
+) -> tuple[TextTables, frozenset[str]]:
+    """The tables of a delivery, and the reasons of its malformed records."""
+    if len({each.name for each in fields}) < len(fields):
+        raise UnreadableError("header", "the file names a column twice: every column needs a name of its own")
+    source = open_source(plan, parts, store)
+    tables = _tables(plan)
+    for each in tables:
+        names = ", ".join(f"{field.alias} VARCHAR" for field in each.fields)
+        connection.execute(f"CREATE OR REPLACE TABLE {each.name} ({names})")
+    bad: list[Malformed] = []
+    for chunk in _chunks(source, parts, taken):
+        for each in tables:
+            _insert(connection, source, each, chunk)
+        bad += chunk.malformed
+    malformed = sum(each.rows for each in bad)
+    return TextTables(plan, fields, tables, malformed), frozenset(each.reason for each in bad)
+
+
+def _chunks(source: Source, parts: tuple[StagedPart, ...], taken: Callable[[int], None]) -> Iterator[Chunk]:
+    """All chunks; `taken` is called with bytes (of tables, in proportion to their rows)."""
+    units, size = max(1, sum(source.sizes)), sum(part.size for part in parts)
+    done, read = 0, [0] * len(parts)
+    for share in source.shares:
+        for chunk in source.chunks(share):
+            yield chunk
+            read[share.part] += chunk.size
+            before, done = size * done // units, done + chunk.size
+            taken(size * done // units - before)
+    account_for(source, read)
+
+
+def _insert(connection: duckdb.DuckDBPyConnection, source: Source, table: TextTable, chunk: Chunk) -> None:
+    incoming = chunk.levels[table.level] if table.level else chunk.records
+    if incoming.num_rows == 0:
+        return
+    texts = ", ".join(source.expressions[each.alias].text for each in table.fields)
+    connection.register(INCOMING, incoming)
+    connection.execute(f"INSERT INTO {table.name} SELECT {texts} FROM {INCOMING}")  # noqa: S608 - generated names
+    connection.unregister(INCOMING)
+
+
+def _other_dialects(plan: Plan, reasons: frozenset[str]) -> Iterator[tuple[str, Plan]]:
+    """The plan with another encoding, or with line breaks in values, where records are malformed for want of it: the reason."""
+    csv = plan.csv
+    if "encoding" in reasons and csv.encoding.startswith("utf-8"):
+        yield from (
+            ("encoding", replace(plan, csv=replace(csv, encoding=each))) for each in ("windows-1252", "iso-8859-1")
+        )
+    if "quotes" in reasons and not csv.multi_line:
+        yield "quotes", replace(plan, csv=replace(csv, multi_line=True))
+
+
+# ---- Finds columns, and pairs of columns, that no two records share ------------------------------------------------
+
+
+NEAR = 0.9
+"""Estimated numbers of distinct values are exact to a few percent: only columns near the number of rows are counted."""
+
+
+MAX_COLUMNS, MAX_PAIRS = 16, 30
+
+
+UNIQUE_SAMPLE = 20_000
+
+
+MAX_GAPS = 5
+"""Different distances between the moments of a regular series: of months 28 to 31 days, and an hour of summer time."""
+
+
+def unique_columns(
+    connection: duckdb.DuckDBPyConnection, measured: Sequence[MeasuredField], rows: int
+) -> tuple[str, ...]:
+    """The columns that have a value in each of the rows, and none twice; moments only of a regular series, not by chance."""
+    near = [each for each in measured if rows > 1 and each.present == rows and each.values.distinct >= NEAR * rows]
+    return tuple(
+        each.field.name
+        for each in near
+        if _is_unique(connection, (each,), rows)
+        and (each.meaning is not LogicalType.TIMESTAMP or _is_regular(connection, each))
+    )
+
+
+def unique_pairs(
+    connection: duckdb.DuckDBPyConnection, measured: Sequence[MeasuredField], rows: int
+) -> tuple[tuple[str, str], ...]:
+    """The pairs of columns without nulls that are unique together: names of keys first, then few combinations."""
+    full = [
+        each for each in measured if rows > 1 and each.present == rows and _may_be_part(each) and _is_part(each, rows)
+    ]
+    chosen = sorted(full, key=lambda each: not sounds_like_key(each.field.name))[:MAX_COLUMNS]
+    pairs = [each for each in combinations(chosen, 2) if _combinations(each) >= NEAR * rows]
+    pairs.sort(key=lambda pair: (sum(not sounds_like_key(each.field.name) for each in pair), _combinations(pair)))
+    likely = [pair for pair in pairs if _is_unique(connection, pair, min(rows, UNIQUE_SAMPLE), UNIQUE_SAMPLE)][
+        :MAX_PAIRS
+    ]
+    order = {each.field.name: at for at, each in enumerate(measured)}
+    found = [tuple(each.field.name for each in pair) for pair in likely if _is_unique(connection, pair, rows)]
+    return tuple((one, other) if order[one] < order[other] else (other, one) for one, other in found)
+
+
+def _may_be_part(each: MeasuredField) -> bool:
+    return each.meaning is LogicalType.TIME or may_be_key(each.field.name, each.meaning)
+
+
+def _is_part(each: MeasuredField, rows: int) -> bool:
+    """Whether a column may be part of a key: one that is nearly unique by itself has mistakes, which another column hides."""
+    return each.values.distinct > 1 and (each.values.distinct < NEAR * rows or sounds_like_key(each.field.name))
+
+
+def _combinations(pair: tuple[MeasuredField, ...]) -> int:
+    return pair[0].values.distinct * pair[1].values.distinct
+
+
+def _is_unique(
+    connection: duckdb.DuckDBPyConnection, columns: tuple[MeasuredField, ...], rows: int, sample: int | None = None
+) -> bool:
+    texts = ", ".join(f"{each.text} AS k{at}" for at, each in enumerate(columns))
+    tables = " POSITIONAL JOIN ".join(dict.fromkeys(each.table for each in columns))
+    limit = "" if sample is None else f"LIMIT {sample}"
+    keys = ", ".join(f"k{at}" for at in range(len(columns)))
+    query = f"SELECT count(*) FROM (SELECT 1 FROM (SELECT {texts} FROM {tables} {limit}) GROUP BY {keys})"  # noqa: S608 - generated names
+    ((groups,),) = connection.execute(query).fetchall()
+    return bool(groups == rows)
+
+
+def _is_regular(connection: duckdb.DuckDBPyConnection, each: MeasuredField) -> bool:
+    if each.type is not each.meaning:
+        return False
+    moment = typed_value(replace(each.field, type=each.type), each.text)
+    gaps = (
+        f"SELECT moment - lag(moment) OVER (ORDER BY moment) AS gap FROM (SELECT {moment} AS moment FROM {each.table})"  # noqa: S608 - generated names
+    )
+    ((found,),) = connection.execute(f"SELECT count(DISTINCT gap) FROM ({gaps})").fetchall()  # noqa: S608 - likewise
+    return bool(found <= MAX_GAPS)
+
+
+# ---- The profile of a delivery: one scan into tables of texts, which DuckDB then measures (decision 105) -----------
+
+
+def profile(
+    parts: tuple[StagedPart, ...], store: Store, folder: Path, taken: Callable[[int], None] = lambda _: None
+) -> Profile:
+    """The profile of files, which are one delivery; what does not fit into memory is spilled below `folder`.
+
+    `taken` is called with numbers of bytes while they are read. UnreadableError where no contract could accept the files,
+    duckdb.Error where memory or disk do not suffice.
+    """
+    with database(folder) as connection:
+        texts = read(connection, parts, store, taken)
+        found = dict(zip(texts.plan.fields, _flat(texts.fields), strict=True))
+        tables = [
+            LevelTable(connection, each.name, {field: found[field] for field in each.fields}, texts.plan.storage.format)
+            for each in texts.tables
+        ]
+        words = tuple(sorted({word for each in tables for word in each.find_null_words()}))
+        own = [found for each in tables for found in each.values_like(words)] if words else []
+        csv = replace(texts.plan.csv, null_values=words, null_values_by_column=tuple(sorted(own, key=_name)))
+        rows = {each.level: table.rows() for each, table in zip(texts.tables, tables, strict=True)}
+        by_place = _measured(tables, csv, frozenset())
+        spelled = [each for each in by_place.values() if each.values.spelling and each.values.spelling.separators]
+        plain = any(each.type is LogicalType.NUMBER for each in by_place.values())
+        other = with_separators(csv, [each.values.spelling for each in spelled if each.values.spelling])
+        if other is not None and (other.decimal_separator == "." or not plain):
+            again = _measured(tables, other, frozenset(each.field for each in spelled))
+            if all(again[each.field.place].present == each.present for each in spelled):
+                csv, by_place = other, again
+        values = [by_place[(f".{each.name}",)] for each in texts.fields if each.shape is Shape.VALUE]
+        unique = unique_columns(connection, values, rows[()])
+        kinds = {each.field.name: each.meaning for each in values}
+        has_key = any(may_be_key(name, kinds[name]) for name in unique)
+        pairs = () if has_key else unique_pairs(connection, values, rows[()])
+    return Profile(
+        texts.plan.storage,
+        csv,
+        rows[()],
+        len(parts),
+        tuple(_column(each, (f".{each.name}",), rows[()], by_place, rows) for each in texts.fields),
+        unique,
+        pairs,
+        texts.malformed,
+    )
+
+
+def _name(each: NullWords) -> str:
+    return each.column
+
+
+def _measured(tables: Sequence[LevelTable], csv: Csv, numbers: frozenset[PlanField]) -> ByPlace:
+    """The fields of all tables by their places, read with a dialect."""
+    found: ByPlace = {}
+    for table in tables:
+        table.csv, table.numbers, table.spellings = csv, numbers, {}
+        found |= {one.field.place: one for one in table.measured()}
+    return found
+
+
+def _flat(fields: tuple[FoundField, ...]) -> list[FoundField]:
+    """The fields in the order of a plan: columns first."""
+    return [*fields, *(part for each in fields for part in _inner(each))]
+
+
+def _inner(each: FoundField) -> list[FoundField]:
+    return [one for part in each.parts for one in (part, *_inner(part))]
+
+
+def _column(
+    found: FoundField, place: tuple[str, ...], around: int, by_place: ByPlace, rows: dict[Level, int]
+) -> ProfiledColumn:
+    """A field with its parts; `around` is the number of its rows."""
+    own = by_place[place]
+    inner = [(part, (*place, step_of(part, found))) for part in found.parts]
+    parts = tuple(
+        _column(
+            part, at, own.present if found.shape is Shape.RECORD else rows[by_place[at].field.level], by_place, rows
+        )
+        for part, at in inner
+    )
+    return ProfiledColumn(
+        found.name, own.type, found.shape, found.is_certain, found.physical, around, own.present, own.values, parts
+    )
+
+
+if TYPE_CHECKING:
+    ByPlace = dict[tuple[str, ...], MeasuredField]

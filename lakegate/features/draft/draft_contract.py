@@ -1,0 +1,334 @@
+"""ODCS draft of a profile, with evidence as comments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from textwrap import wrap
+from typing import TYPE_CHECKING
+
+from lakegate.contract.contract_model import Shape
+from lakegate.contract.documents.read_document import LARGEST_BYTES
+from lakegate.contract.documents.yaml_parser import MAX_NODES
+from lakegate.contract.documents.yaml_writer import Flow, Items, Mapping, Remark, YamlEntry, nodes, written
+from lakegate.contract.file_formats import Compression, Csv, Format
+from lakegate.contract.logical_types import LogicalType
+from lakegate.features.draft.suggestions import (
+    freshness,
+    options,
+    others,
+    primary_key,
+    quality,
+    share,
+    type_note,
+    why_personal,
+)
+from lakegate.text import counted, dataset_name
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+    from datetime import datetime
+
+    from lakegate.features.draft.found_fields import Profile, ProfiledColumn
+
+# ---- The ODCS properties of columns: names, types, what the data suggests of them, and their parts -----------------
+
+
+_LOGICAL = {Shape.RECORD: "object", Shape.LIST: "array", Shape.MAP: "map"}
+
+
+def describable(columns: Sequence[ProfiledColumn]) -> tuple[list[ProfiledColumn], list[str]]:
+    """The columns that a contract can name, and why it cannot name the others."""
+    chosen: list[ProfiledColumn] = []
+    left_out: list[str] = []
+    seen: set[str] = set()
+    for each in columns:
+        reason = _undescribable(each, seen)
+        if reason is None:
+            chosen.append(each)
+            seen.add(each.name.casefold())
+        else:
+            left_out.append(f"{each.name}: {reason}")
+    return chosen, left_out
+
+
+def _undescribable(column: ProfiledColumn, seen: set[str]) -> str | None:
+    if not column.name.strip() or column.name != column.name.strip() or not column.name.isprintable():
+        return "its name has a space at an end, or characters that nobody sees"
+    if column.name.casefold() in seen:
+        return "another column has the same name but for capitals"
+    if not _is_known(column):
+        return "its values are of several kinds, or of one that no contract declares"
+    return None
+
+
+def _is_known(column: ProfiledColumn) -> bool:
+    """Whether the kind of the values is known, and that of their parts."""
+    match column.shape:
+        case Shape.VALUE:
+            return True
+        case Shape.RECORD:
+            return any(map(_is_known, column.parts))
+        case Shape.LIST | Shape.MAP:
+            return all(map(_is_known, column.parts))
+        case _:
+            return False
+
+
+def property_of(column: ProfiledColumn, key: tuple[str, ...], unique: tuple[str, ...], *, is_full: bool) -> Mapping:
+    """A column as a property; `key` and `unique` are the columns of the primary key and other unique ones.
+
+    Without `is_full` nothing is suggested but the type, and that it is personal.
+    """
+    return _named(column, _content(column, key, unique, is_full=is_full))
+
+
+def _content(column: ProfiledColumn, key: tuple[str, ...], unique: tuple[str, ...], *, is_full: bool) -> Mapping:
+    """A property without its name."""
+    if not is_full:
+        personal = [YamlEntry("classification", "confidential", "suggested")] if _is_personal(column) else []
+        return Mapping([*_type(column), *personal, *_parts(column, is_full=False)])
+    return Mapping([*_type(column), *_promises(column, key, unique), *_parts(column, is_full=True)])
+
+
+def _is_personal(column: ProfiledColumn) -> bool:
+    return not column.parts and why_personal(column) is not None
+
+
+def _type(column: ProfiledColumn) -> Iterator[YamlEntry]:
+    exact = column.type is LogicalType.DECIMAL
+    is_bytes = column.type is LogicalType.BINARY
+    format_ = column.values.spelling.format if column.values.spelling is not None else None
+    kind = column.type if column.values.spelling is None or format_ is None else column.values.spelling.type
+    word = "number" if exact else "string" if is_bytes else kind.value
+    yield YamlEntry("logicalType", _LOGICAL.get(column.shape, word), type_note(column))
+    if exact or is_bytes:
+        yield YamlEntry("physicalType", "binary" if is_bytes else column.physical or "decimal")
+    if format_ is not None:
+        yield YamlEntry("logicalTypeOptions", Mapping([YamlEntry("format", format_)]))
+
+
+def _promises(column: ProfiledColumn, key: tuple[str, ...], unique: tuple[str, ...]) -> Iterator[YamlEntry]:
+    personal = why_personal(column) if not column.parts else None
+    if column.present == column.rows and column.rows:
+        yield YamlEntry("required", True, f"suggested: present in {share(column.present, column.rows)}")
+    if column.name in key:
+        of = "no value occurs twice" if len(key) == 1 else f"no pair of {' and '.join(key)} occurs twice"
+        yield YamlEntry("primaryKey", True, f"suggested: {of} in {counted(column.rows, 'row')}")
+        yield YamlEntry("primaryKeyPosition", key.index(column.name) + 1)
+    if column.name in unique:
+        yield YamlEntry("unique", True, f"suggested: no value occurs twice in {counted(column.rows, 'row')}")
+    if personal is not None:
+        yield YamlEntry("classification", "confidential", f"suggested: {personal}")
+        yield YamlEntry("tags", Flow(["pii"]))
+    elif (found := options(column, is_key=column.name in (*key, *unique))) is not None:
+        yield YamlEntry("logicalTypeOptions", found)
+    if (rules := quality(column, is_personal=personal is not None)) is not None:
+        yield YamlEntry("quality", rules)
+
+
+def _parts(column: ProfiledColumn, *, is_full: bool) -> Iterator[YamlEntry | Remark]:
+    """The members of a record, the items of a list, the keys and values of a map."""
+    parts = {each.name: _content(each, (), (), is_full=is_full) for each in column.parts}
+    match column.shape:
+        case Shape.RECORD:
+            chosen, left_out = describable(column.parts)
+            yield from (Remark(f"left out: {each}") for each in left_out)
+            yield YamlEntry("properties", Items([_named(each, parts[each.name]) for each in chosen]))
+        case Shape.LIST:
+            yield YamlEntry("items", parts["[]"])
+        case Shape.MAP:
+            yield YamlEntry("map", Mapping([YamlEntry(name, each) for name, each in parts.items()]))
+        case _:
+            return
+
+
+def _named(column: ProfiledColumn, property_: Mapping) -> Mapping:
+    return Mapping([YamlEntry("name", column.name), *property_.entries])
+
+
+# ---- The draft: an ODCS 3.1 document of a profile, with the evidence of each suggestion as a comment ---------------
+#
+# What is certain (names of columns, the format, types that a file declares) has no comment. A document has limits of
+# bytes and
+# nodes; a draft that would exceed them leaves out suggestions first, and then columns, and says so.
+
+
+VERSION, WITH_MAPS = "v3.1.0", "v3.2.0"
+"""The version of ODCS; 3.1 has no maps."""
+
+
+ROOM = 0.95
+"""The share of the limits of a document that a draft fills."""
+
+
+HALF = 2
+
+
+MAX_FAULTS, MAX_LINES, LONGEST_LINE = 10, 4, 116
+"""Faults of the data that a draft names, lines of each, and characters of a line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A drafted document."""
+
+    text: str
+    columns: int
+    """Columns that it describes."""
+    left_out: tuple[str, ...]
+    """Columns that it does not describe, and why, in words."""
+    suggestions: int
+    """Comments with evidence."""
+    dataset: str
+
+
+def draft(profile: Profile, name: str, owner: str | None, now: datetime, faults: Sequence[str] = ()) -> Draft:
+    """The draft of a profile; `now` is compared with the newest value of its freshness column.
+
+    `faults`: why the draft rejects the data that it was made from, in words; they stand above it.
+    """
+    chosen, left_out = describable(profile.columns)
+    for is_full in (True, False):
+        text, count = _rendered(profile, chosen, left_out, name, owner, now, faults, is_full=is_full)
+        if _fits(text, count):
+            return _draft(text, chosen, left_out, name)
+    while not _fits(text, count):
+        keep = int(len(chosen) * min(ROOM * MAX_NODES / count, ROOM * LARGEST_BYTES / len(text.encode())) * ROOM)
+        chosen = chosen[: max(1, min(keep, len(chosen) - 1))]
+        left_out = [*describable(profile.columns)[1], f"all columns after {chosen[-1].name}: a document has limits"]
+        text, count = _rendered(profile, chosen, left_out, name, owner, now, faults, is_full=False)
+    return _draft(text, chosen, left_out, name)
+
+
+def for_editors(version: str) -> tuple[Remark, Remark]:
+    """The first lines of a document: the file with its schema, as the YAML language server reads it, and how to write it."""
+    form = f"odcs-{version.removeprefix('v')}"
+    file = f"lakegate-{form}.schema.json"
+    return (
+        Remark(f"yaml-language-server: $schema={file}"),
+        Remark(f"An editor completes and checks this document by that file: lakegate schema {form} --output {file}"),
+    )
+
+
+def _draft(text: str, chosen: list[ProfiledColumn], left_out: list[str], name: str) -> Draft:
+    return Draft(text, len(chosen), tuple(left_out), text.count("# suggested"), dataset_name(name))
+
+
+def _fits(text: str, count: int) -> bool:
+    return count <= ROOM * MAX_NODES and len(text.encode()) <= ROOM * LARGEST_BYTES
+
+
+def _rendered(  # noqa: PLR0913, PLR0917 - what a document is made of
+    profile: Profile,
+    columns: list[ProfiledColumn],
+    left_out: list[str],
+    name: str,
+    owner: str | None,
+    now: datetime,
+    faults: Sequence[str],
+    *,
+    is_full: bool,
+) -> tuple[str, int]:
+    dataset = dataset_name(name)
+    key = primary_key(profile) if is_full else ()
+    unique = others(profile, key) if is_full else ()
+    properties = [property_of(each, key, unique, is_full=is_full) for each in columns]
+    version = WITH_MAPS if any(one.shape is Shape.MAP for each in columns for one in each.inner()) else VERSION
+    levels = [] if not is_full else list(freshness(columns, dataset, now))
+    top = Mapping(
+        [
+            *for_editors(version),
+            Remark(
+                f"Drafted by `lakegate init` from {counted(profile.rows, 'row')}. Read each line with `suggested`: its comment is"
+            ),
+            Remark(
+                "what the data shows, not what was agreed. Correct it, remove the comment, and set `status: active`."
+            ),
+            *_faulty(faults),
+            YamlEntry("apiVersion", version),
+            YamlEntry("kind", "DataContract"),
+            YamlEntry("id", dataset.replace("_", "-")),
+            YamlEntry("name", name),
+            YamlEntry("version", "1.0.0"),
+            YamlEntry("status", "draft"),
+            *([] if owner is None else [YamlEntry("team", Mapping([YamlEntry("name", owner)]))]),
+            YamlEntry("schema", Items([_dataset(profile, dataset, properties, left_out, is_full=is_full)])),
+            *levels,
+        ]
+    )
+    return written(top), nodes(top)
+
+
+def _faulty(faults: Sequence[str]) -> Iterator[Remark]:
+    """Why the data is rejected by its own draft, in lines of a comment."""
+    if faults:
+        yield Remark(
+            "This data is rejected by its own draft. Each of these is a fault of the data, or a rule to correct:"
+        )
+    for each in faults[:MAX_FAULTS]:
+        for at, line in enumerate(wrap(each, LONGEST_LINE, max_lines=MAX_LINES)):
+            yield Remark(f"{'  ' if at else '- '}{line}")
+    if len(faults) > MAX_FAULTS:
+        yield Remark(f"- and {len(faults) - MAX_FAULTS:,} more: `lakegate check` names them")
+
+
+def _dataset(profile: Profile, name: str, properties: list[Mapping], left_out: list[str], *, is_full: bool) -> Mapping:
+    entries = (one for each in properties for one in each.entries if isinstance(one, YamlEntry))
+    names = {str(each.value) for each in entries if each.key == "name"}
+    of_file = profile.rows // max(1, profile.files)
+    rows = of_file // HALF
+    count = Mapping(
+        [
+            YamlEntry("metric", "rowCount", f"suggested: half of the {counted(of_file, 'row')} that a file has"),
+            YamlEntry("mustBeGreaterOrEqualTo", rows),
+        ]
+    )
+    settings = Mapping(
+        [YamlEntry("property", "lakegate"), YamlEntry("value", Mapping(list(_settings(profile, names))))]
+    )
+    return Mapping(
+        [
+            YamlEntry("name", name),
+            YamlEntry("logicalType", "object"),
+            *(Remark(f"left out: {each}") for each in left_out),
+            YamlEntry("properties", Items(properties)),
+            *([YamlEntry("quality", Items([count]))] if is_full and rows else []),
+            YamlEntry("customProperties", Items([settings])),
+        ]
+    )
+
+
+def _of_columns(csv: Csv, names: Collection[str]) -> Iterator[YamlEntry]:
+    own = [each for each in csv.null_values_by_column if each.column in names]
+    if own:
+        note = "suggested: there, words for null have the form of the values"
+        yield YamlEntry("nullValuesByColumn", Mapping([YamlEntry(each.column, Flow(each.words)) for each in own]), note)
+
+
+def _separators(csv: Csv) -> Iterator[YamlEntry]:
+    if csv.decimal_separator != ".":
+        yield YamlEntry("decimalSeparator", csv.decimal_separator, "suggested: numbers are written so")
+    if csv.thousands_separator:
+        yield YamlEntry("thousandsSeparator", csv.thousands_separator, "suggested: numbers are written so")
+
+
+def _settings(profile: Profile, names: Collection[str]) -> Iterator[YamlEntry]:
+    storage, csv, standard = profile.storage, profile.csv, Csv()
+    yield YamlEntry("format", storage.format.value)
+    if storage.compression is not Compression.NONE:
+        yield YamlEntry("compression", storage.compression.value)
+    yield YamlEntry("additionalFields", "warn", "suggested: a column that nobody agreed on is reported")
+    if storage.format is Format.CSV:
+        stand = counted(len(csv.null_values), "word stands", "words stand")
+        nulls = f"suggested: {stand} where values of another type do"
+        found = [
+            YamlEntry("delimiter", csv.delimiter),
+            YamlEntry("quote", csv.quote),
+            YamlEntry("header", csv.header, "" if csv.header else "suggested: the first line has values"),
+            YamlEntry("encoding", csv.encoding, "" if csv.encoding.startswith("utf") else "suggested: it is not UTF-8"),
+            *([YamlEntry("nullValues", Flow(csv.null_values), nulls)] if csv.null_values else []),
+            *_of_columns(csv, names),
+            *_separators(csv),
+            *([YamlEntry("multiLine", csv.multi_line)] if csv.multi_line != standard.multi_line else []),
+        ]
+        yield YamlEntry("csv", Mapping(found))

@@ -1,0 +1,236 @@
+"""lakegate init, new."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.resources import files
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lakegate.cli import terminal
+from lakegate.cli.command_runner import AsJson
+from lakegate.contract_files import STANDARD_OUTPUT, SUFFIX, writable, write_draft
+from lakegate.errors import InputError, SetUpError
+from lakegate.text import counted
+from lakegate.text import printable as escaped
+
+if TYPE_CHECKING:
+    from lakegate.features.draft.draft_contract import Draft
+    from lakegate.features.draft.found_fields import Profile
+    from lakegate.local_check.data_files import DataFile
+    from lakegate.report.delivery_report import Report
+
+# ---- `lakegate init`: a draft of a contract from data, which accepts that data -------------------------------------
+
+
+DATA = "The files of one delivery: files, folders and patterns such as 'part-*.csv', also as s3://BUCKET/KEY."
+
+
+NAME = "The name of the contract and its dataset; by default that of the first file."
+
+
+OWNER = "The team that answers for the data."
+
+
+OUTPUT = "The file to write, by default NAME.odcs.yaml in this folder; - for standard output. No file is overwritten."
+
+
+MAX_SHOWN = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Drafted:
+    """A draft, what it was made from, and what it says about that."""
+
+    draft: Draft
+    profile: Profile
+    report: Report
+    warnings: tuple[str, ...]
+    """Of lint."""
+
+
+def init(
+    data: Annotated[list[str], typer.Argument(help=DATA, show_default=False)],
+    name: Annotated[str | None, typer.Option(help=NAME, show_default=False)] = None,
+    owner: Annotated[str | None, typer.Option(help=OWNER, show_default=False)] = None,
+    output: Annotated[str | None, typer.Option("--output", "-o", help=OUTPUT, show_default=False)] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Draft a contract (ODCS 3.1) from data: format, types, keys, ranges, lists, patterns, personal data.
+
+    What is certain has no comment; what the data suggests has its evidence (`# suggested: 99.8 % of 40,000`).
+
+    Example: lakegate init samples/orders-clean.csv --name orders --owner shop
+    """
+    from lakegate.text import dataset_name  # noqa: PLC0415 - yaml and more, for this command alone
+
+    name = name if name is not None else Path(data[0]).name.partition(".")[0]
+    target = output if output is not None else f"{dataset_name(name)}{SUFFIX}"
+    writable(target)
+    drafted = _drafted(data, name, owner)
+    write_draft(target, drafted.draft.text, as_json=as_json)
+    if as_json:
+        terminal.print_json(_document(target, drafted))
+    elif target != STANDARD_OUTPUT:
+        for line in _words(target, drafted):
+            terminal.answers().print(escaped(line), markup=False, soft_wrap=True)
+    else:
+        for line in _verdict(drafted):
+            sys.stderr.write(f"{escaped(line)}\n")
+
+
+def _drafted(data: list[str], name: str, owner: str | None) -> Drafted:
+    from lakegate.contract_files import load, plan_of  # noqa: PLC0415 - likewise
+    from lakegate.features.draft.draft_contract import draft  # noqa: PLC0415 - likewise
+    from lakegate.lints.linter import examine  # noqa: PLC0415 - likewise
+    from lakegate.local_check.check_data import (  # noqa: PLC0415 - likewise
+        EngineName,
+        LocalDelivery,
+        interruptible_folder,
+        judge_delivery,
+    )
+    from lakegate.local_check.data_files import files_of  # noqa: PLC0415 - likewise
+    from lakegate.verdict.verdict import Verdict  # noqa: PLC0415 - likewise
+
+    files = files_of(data)
+    with interruptible_folder() as folder:
+        profile = _profile(files, folder)
+        now = datetime.now(UTC)
+        found = draft(profile, name, owner, now)
+        if not found.columns:
+            raise InputError(f"{files[0].name}: no column can be named by a contract ({'; '.join(found.left_out)})")
+        path = folder / "draft.yaml"
+        path.write_text(found.text, encoding="utf-8")
+        document = load(path)
+        delivery = LocalDelivery(path, None, files, [], [], None, show_values=False, engine=EngineName.NATIVE)
+        report = judge_delivery(delivery, document, plan_of(document, None), folder)[0]
+        if profile.malformed > profile.rows:
+            reason = report.judgement.reasons[0].message
+            raise InputError(f"{files[0].name}: most records cannot be read, so nothing can be drafted: {reason}")
+        if report.judgement.verdict is Verdict.REJECTED:
+            found = draft(profile, name, owner, now, [each.message for each in report.judgement.reasons])
+        warnings = tuple(f"{each.code}: {each.message}" for each in examine(found.text.encode()).warnings)
+    return Drafted(found, profile, report, warnings)
+
+
+def _profile(files: list[DataFile], folder: Path) -> Profile:
+    import duckdb  # noqa: PLC0415 - likewise
+
+    from lakegate.admission.file_signatures import UnreadableError  # noqa: PLC0415 - likewise
+    from lakegate.features.draft.data_profile import profile  # noqa: PLC0415 - likewise
+    from lakegate.job.job_storage import Addresses  # noqa: PLC0415 - likewise
+    from lakegate.local_check.check_data import part_of  # noqa: PLC0415 - likewise
+
+    pins = {each.name: each.pin for each in files if each.pin is not None}
+    parts = tuple(part_of(file, folder / "profiled", number) for number, file in enumerate(files))
+    try:
+        with terminal.bytes_arriving("reading every record", sum(part.size for part in parts)) as read:
+            return profile(parts, Addresses(pins), folder, read)
+    except UnreadableError as error:
+        where = files[error.finding.part or 0].name
+        raise InputError(f"{where}: {error.finding.message}") from None
+    except (duckdb.Error, MemoryError) as error:
+        raise SetUpError(f"the engine could not finish ({type(error).__name__}): free memory and disk space") from None
+
+
+def _document(target: str, drafted: Drafted) -> dict[str, object]:
+    found, judgement = drafted.draft, drafted.report.judgement
+    return {
+        "file": None if target == STANDARD_OUTPUT else target,
+        "text": found.text if target == STANDARD_OUTPUT else None,
+        "dataset": found.dataset,
+        "format": drafted.profile.storage.format.value,
+        "rows": drafted.profile.rows,
+        "columns": found.columns,
+        "suggestions": found.suggestions,
+        "left_out": list(found.left_out),
+        "warnings": list(drafted.warnings),
+        "verdict": judgement.verdict.value,
+        "reasons": [each.message for each in judgement.reasons],
+    }
+
+
+def _verdict(drafted: Drafted) -> list[str]:
+    """The verdict of the draft on its own data, with its reasons."""
+    judgement, checks = drafted.report.judgement, len(drafted.report.plan.checks)
+    reasons = [each.message for each in judgement.reasons]
+    more = [f"{len(reasons) - MAX_SHOWN:,} more: lakegate check names them"] if len(reasons) > MAX_SHOWN else []
+    return [
+        f"The data is {judgement.verdict.value.replace('_', ' ')} by it ({counted(checks, 'check')}).",
+        *(f"    {each}" for each in [*reasons[:MAX_SHOWN], *more]),
+    ]
+
+
+def _words(target: str, drafted: Drafted) -> list[str]:
+    found, profile = drafted.draft, drafted.profile
+    return [
+        (
+            f"{target}: drafted from {counted(profile.rows, 'row')} of {profile.storage.format.spec.title}: "
+            f"{counted(found.columns, 'column')}, {counted(found.suggestions, 'suggestion')}"
+        ),
+        *_verdict(drafted),
+        *(f"left out: {each}" for each in found.left_out[:MAX_SHOWN]),
+        *(f"lint: {each}" for each in drafted.warnings[:MAX_SHOWN]),
+        "Next: correct every line with `suggested`, then",
+        f"    lakegate lint {quote(target)}",
+        f"    lakegate check --contract {quote(target)} {' '.join(map(quote, drafted.report.files))}",
+    ]
+
+
+# ---- `lakegate new`: an example of a contract with comments, to be replaced by the author's own --------------------
+
+
+NEW_NAME = "The name of the contract and its dataset."
+
+
+def new(
+    name: Annotated[str, typer.Argument(help=NEW_NAME)] = "payments",
+    owner: Annotated[str, typer.Option(help=OWNER)] = "my-team",
+    output: Annotated[str | None, typer.Option("--output", "-o", help=OUTPUT, show_default=False)] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write an example of a contract (ODCS 3.1) with every kind of promise, and comments.
+
+    Example: lakegate new payments --owner finance
+    """
+    from lakegate.text import dataset_name  # noqa: PLC0415 - yaml and more, for this command alone
+
+    target = output if output is not None else f"{dataset_name(name)}{SUFFIX}"
+    writable(target)
+    text = example(name, owner)
+    write_draft(target, text, as_json=as_json)
+    if as_json:
+        is_printed = target == STANDARD_OUTPUT
+        terminal.print_json({"file": None if is_printed else target, "text": text if is_printed else None})
+    elif target != STANDARD_OUTPUT:
+        lines = (
+            f"{target}: written",
+            "Next: replace the example by your promises, then",
+            f"    lakegate lint {quote(target)}",
+        )
+        for line in lines:
+            terminal.answers().print(escaped(line), markup=False, soft_wrap=True)
+
+
+def example(name: str, owner: str) -> str:
+    """The example with a name and an owner, both escaped."""
+    from lakegate.contract.documents.yaml_writer import comment, scalar  # noqa: PLC0415 - likewise
+    from lakegate.features.draft.draft_contract import VERSION, for_editors  # noqa: PLC0415 - likewise
+    from lakegate.text import dataset_name  # noqa: PLC0415 - likewise
+
+    text = (files("lakegate.features.draft") / "contract.odcs.yaml").read_text(encoding="utf-8")
+    dataset = dataset_name(name)
+    values = {
+        "# @SCHEMA@": "\n".join(comment(each.text) for each in for_editors(VERSION)),
+        "@ID@": scalar(dataset.replace("_", "-")),
+        "@DATASET@": dataset,
+        "@OWNER@": scalar(owner),
+        "@NAME@": scalar(name),
+    }
+    return re.sub("|".join(values), lambda found: values[found[0]], text)

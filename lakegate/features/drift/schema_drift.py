@@ -1,0 +1,392 @@
+"""Fields and types of newest accepted objects compared."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import partial
+from io import BufferedReader
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol
+
+from lakegate.admission.file_signatures import BOM, UnreadableError, settled
+from lakegate.admission.header import HEAD
+from lakegate.contract.contract_model import Shape
+from lakegate.contract.file_formats import Format
+from lakegate.contract.semantic_versions import major, precedence
+from lakegate.engine.read.avro import schema_in
+from lakegate.engine.read.compression import elements
+from lakegate.engine.read.data_source import AddressedFile
+from lakegate.engine.read.json import MalformedError, RowReader, parsed
+from lakegate.engine.read.open_delivery import beginning, open_source
+from lakegate.engine.read.stored_columns import columns_of, found_in
+from lakegate.errors import InputError, LakegateError, NotFound
+from lakegate.gate.datasets.dataset_names import published_lines
+from lakegate.gate.datasets.lifecycle import addressed
+from lakegate.gate.datasets.readers_manifest import newest
+from lakegate.gate.effects import Effect, perform
+from lakegate.gate.ports import Address, Message
+from lakegate.plan.plan import Plan
+from lakegate.plan.predicates import Present
+from lakegate.plan.request import StagedPart
+from lakegate.plan.result import Columns, IncompatibleType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import BinaryIO
+
+    from lakegate.engine.read.data_source import Store
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.effects import Steps
+    from lakegate.gate.ports import ObjectReader, ObjectVersion
+    from lakegate.plan.check import Check
+
+# ---- `lakegate drift`: the contract of a line against what is really in `accepted/` --------------------------------
+
+
+WORDS: Final = {
+    "absent": "is not there",
+    "type": "has another type",
+    "unreadable": "cannot be read",
+    "missing": "was deleted",
+    "replaced": "was replaced",
+}
+
+
+# ---- Drift: what a contract promises, and an accepted object does not have -----------------------------------------
+#
+# Only the presence of fields and their types count, nested and repeated ones included: a producer may add columns
+# freely.
+
+
+Kind = Literal["absent", "type", "unreadable", "missing", "replaced"]
+
+
+class SchemaDifference(NamedTuple):
+    """One difference between an accepted object and a contract."""
+
+    kind: Kind
+    """`absent`: the field is not there; `type`: it has another type. Of the whole object: `unreadable`, it is not a file as the
+    contract declares; `missing`, it was deleted; `replaced`, it is another version than the manifest lists."""
+    field: str = ""
+    """The name of a declared field; empty for the whole object."""
+    found: str = ""
+    """What is there instead: the type in the file, or why it cannot be read. Text of a producer: not for events."""
+
+
+def differences(plan: Plan, accepted_by: Plan, columns: Columns) -> tuple[SchemaDifference, ...]:
+    """What an object lacks of a plan, in the order of its fields; `columns` are its fields against that plan.
+
+    A field that the plan which accepted the object did not declare is no difference: the contract has grown since. Of what is
+    absent, or of another type, the parts are not listed.
+    """
+    before = {each.place for each in accepted_by.fields}
+    foreign = {each.field: each.physical for each in columns.foreign}
+    found: list[SchemaDifference] = []
+    without_parts: list[tuple[str, ...]] = []
+    for field in plan.fields:
+        if field.name not in foreign and field.name not in columns.absent:
+            continue
+        if any(field.place[: len(place)] == place for place in without_parts):
+            continue
+        without_parts.append(field.place)
+        if field.place in before:
+            kind: Kind = "type" if field.name in foreign else "absent"
+            found.append(SchemaDifference(kind, field.name, foreign.get(field.name, "")))
+    return tuple(found)
+
+
+# ---- Which declared fields an object has, by its head or its footer alone: no record after the first ones is read ----
+#
+# A header line, a footer or the header of an Avro file names all fields. JSON has no schema: the records in the first
+# `HEAD`
+# bytes show which fields have values. A CSV file without a header names no column, so nothing is compared.
+
+
+OTHER_KIND = "JSON values of another kind"
+"""The type of a field whose values are all of another kind than the declared one."""
+
+
+_JSON = {Format.JSON, Format.JSONL, Format.ANY_JSON}
+
+
+def columns_in(plan: Plan, part: StagedPart, store: Store) -> Columns:
+    """The fields of an object against those of a plan, nested ones included.
+
+    Of JSON, a field without a value is absent only if the plan requires it: in an optional one, a missing key is a null.
+    UnreadableError if the object is not as declared, InputError if it has another size.
+    """
+    if plan.storage.format is Format.AVRO:
+        with closing(store.stream(part.uri)) as source:
+            schema = schema_in(source)
+        return columns_of(schema, plan, found_in(schema, plan))
+    if plan.storage.format in _JSON:
+        return _of_json(plan, beginning(0, part, plan, store))
+    return open_source(plan, (part,), store).columns
+
+
+def _of_json(plan: Plan, head: bytes) -> Columns:
+    """What the whole records of a beginning show."""
+    reading = RowReader(plan.fields)
+    for text in _records(settled(plan.storage, head).format, head):
+        try:
+            value = parsed(text)
+        except MalformedError:
+            continue
+        if value is not None:
+            reading.add(value)
+    absent, foreign = [], []
+    valued: set[tuple[str, ...]] = set()
+    required = {each.fields for each in plan.checks if _is_required(each)}
+    for field in plan.fields:
+        cells = reading.levels[field.level].cells if field.level else reading.rows
+        column = cells.columns[field.alias]
+        of_values = [is_own for text, is_own in zip(column.texts, column.own, strict=True) if text is not None]
+        is_looked_for = cells.rows and (field.place[:-1] in valued or len(field.place) - len(field.level) <= 1)
+        if of_values:
+            valued.add(field.place)
+        if of_values and not any(of_values) and field.shape is not Shape.ANY:
+            foreign.append(IncompatibleType(field.name, OTHER_KIND))
+        elif is_looked_for and not of_values and (field.name,) in required:
+            absent.append(field.name)
+    return Columns((), tuple(absent), foreign=tuple(foreign))
+
+
+def _is_required(check: Check) -> bool:
+    """Whether every record, or every one with the field's parent, must have a value."""
+    return isinstance(check.accept.predicate, Present) or check.kind == "required"
+
+
+def _records(form: Format, head: bytes) -> Iterable[bytes]:
+    """The whole records of a text as it begins; none where the first one is longer."""
+    is_whole = len(head) < HEAD
+    if form is Format.JSONL:
+        lines = head.removeprefix(BOM).split(b"\n")
+        return lines if is_whole else lines[:-1]
+    try:
+        return next(elements(iter([(head, 0)])))[0]
+    except UnreadableError:
+        if is_whole:
+            raise
+        return ()
+
+
+# ---- The schemas of accepted objects, by the readers of the engine. The only module of functions/ that needs
+# pyarrow
+
+
+_AHEAD = 1 << 20
+"""Bytes of an object that a stream requests at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSchemas:
+    """SchemaReader."""
+
+    objects: ObjectReader
+
+    def differences(self, plan: bytes, accepted_by: bytes, data: ObjectVersion) -> tuple[SchemaDifference, ...]:
+        """Head or footer against the plan."""
+        wanted, own = Plan.from_bytes(plan), Plan.from_bytes(accepted_by)
+        read = replace(wanted, storage=own.published.storage, csv=own.csv)
+        try:
+            columns = columns_in(read, StagedPart(data.key, data.size), _OneObject(self.objects, data))
+        except UnreadableError as error:
+            return (SchemaDifference("unreadable", found=str(error.finding.message)),)
+        return differences(wanted, own, columns)
+
+
+@dataclass(frozen=True, slots=True)
+class _OneObject:
+    """One version of an object, whatever the address (`lakegate.engine.read.data_source.Store`)."""
+
+    objects: ObjectReader
+    data: ObjectVersion
+
+    def size(self, _: str) -> int:
+        """See `Store`."""
+        return self.data.size
+
+    def part(self, _: str, start: int, length: int) -> bytes:
+        """See `Store`."""
+        where = Address(self.data.bucket, self.data.key, self.data.version)
+        return self.objects.read(where, start, length)
+
+    def stream(self, address: str) -> BinaryIO:
+        """See `Store`."""
+        return BufferedReader(AddressedFile(self, address), _AHEAD)
+
+
+# ---- The schemas of accepted objects -------------------------------------------------------------------------------
+
+
+class SchemaReader(Protocol):
+    """Reads what an object says of itself: its head or footer, and no more."""
+
+    def differences(self, plan: bytes, accepted_by: bytes, data: ObjectVersion) -> tuple[SchemaDifference, ...]:
+        """What an object lacks of a plan; it is read in the form that the plan which accepted it declares.
+
+        An object that cannot be read in this form is one difference, `unreadable`. Raises what the object store raises.
+        """
+        ...
+
+
+# ---- Drift: the current contract of a line against what is really in `accepted/`, by the newest objects of its
+# manifest
+
+
+OBJECTS: Final = 20
+"""Objects of a line that are looked at, the newest first."""
+
+
+CURSOR: Final = "drift"
+"""The name of the place where the schedule is."""
+
+
+ENOUGH: Final = 30.0
+"""Seconds: with less than this left no further line is begun."""
+
+
+MAX_FIELDS: Final = 50
+"""Fields that an event names."""
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectDrift:
+    """An accepted object that is not as the contract promises."""
+
+    height: int
+    """Of the block of its delivery."""
+    workload: str
+    version: str
+    """Of the contract by which it was accepted; empty where a manifest of an older release does not name it."""
+    key: str
+    differences: tuple[SchemaDifference, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DriftReport:
+    """What was compared, and what differs."""
+
+    line: str
+    version: str
+    """Of the contract."""
+    objects: int
+    """How many were compared; 0: nothing was accepted yet."""
+    drifted: tuple[ObjectDrift, ...]
+    """The newest delivery first."""
+
+    @property
+    def fields(self) -> tuple[tuple[str, str, int], ...]:
+        """Each kind of difference with its field, and in how many objects it is; the most frequent first."""
+        counts: dict[tuple[str, str], int] = {}
+        for each in self.drifted:
+            for found in dict.fromkeys((one.kind, one.field) for one in each.differences):
+                counts[found] = counts.get(found, 0) + 1
+        return tuple((*found, count) for found, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+
+
+def drift(
+    dependencies: Dependencies, reader: SchemaReader, line: str, version: str = "", objects: int = OBJECTS
+) -> DriftReport:
+    """Compare the newest accepted objects of a line with a version of its contract: the current one, unless one is named.
+
+    Read only. Raises InputError where the line has no such version.
+    """
+    contract, _, name = line.rpartition("/")
+    dataset, _, number = name.rpartition("_v")
+    published = dependencies.registry.contract(contract)
+    plans = {
+        each.version: dict(each.plans).get(dataset, "")
+        for each in published.versions
+        if str(major(each.version)) == number
+    }
+    chosen = version or max(
+        (each.version for each in published.standing if plans.get(each.version)), key=precedence, default=""
+    )
+    if not plans.get(chosen):
+        raise InputError(f"{line} has no published version{f' {version}' if version else ''}")
+    plan = dependencies.plan_at(plans[chosen], line)
+    found: list[ObjectDrift] = []
+    listed = [(each, it) for each in newest(dependencies, line, objects) for it in each["objects"]][:objects]
+    for delivery, each in listed:
+        of_it = str(delivery.get("contract_version", ""))
+        accepted_by = dependencies.plan_at(plans.get(of_it) or plans[chosen], line)
+        differences = _of_object(dependencies, reader, plan, accepted_by, each)
+        if differences:
+            found.append(ObjectDrift(delivery["height"], delivery["workload"], of_it, each["key"], differences))
+    return DriftReport(line, chosen, len(listed), tuple(found))
+
+
+@dataclass(slots=True)
+class DriftCheck:
+    """What one run of the schedule did, for metrics."""
+
+    compared: int = 0
+    """Lines."""
+    drifted: list[str] = dataclasses.field(default_factory=list)
+    """Names of lines."""
+    failures: list[LakegateError] = dataclasses.field(default_factory=list)
+    """Errors of single lines, which keep no other from being compared."""
+
+
+def check_lines(dependencies: Dependencies, reader: SchemaReader) -> Steps[DriftCheck]:
+    """Compare all lines, and report drift; a run that is out of time leaves the rest to the next one.
+
+    The place is kept before a line is read, so that one whose data ends the function is passed over by the next run.
+    """
+    found = DriftCheck()
+    agenda, after = dependencies.agenda, dependencies.agenda.cursor(CURSOR) or ""
+    for line in published_lines(dependencies):
+        if line <= after:
+            continue
+        if dependencies.remaining() < ENOUGH:
+            return found
+        yield from perform(Effect.KEEP_CURSOR, partial(agenda.keep, CURSOR, line))
+        found.compared += 1
+        try:
+            report = drift(dependencies, reader, line)
+            yield from report_drift(dependencies, report)
+        except LakegateError as failure:
+            found.failures.append(failure)
+        else:
+            found.drifted += [line] if report.drifted else []
+    yield from perform(Effect.KEEP_CURSOR, partial(agenda.keep, CURSOR, None))
+    return found
+
+
+def _of_object(
+    dependencies: Dependencies, reader: SchemaReader, plan: bytes, accepted_by: bytes, listed: dict[str, Any]
+) -> tuple[SchemaDifference, ...]:
+    """What a reader of `accepted/` gets now under a key that the manifest lists."""
+    try:
+        data = dependencies.objects.head(Address(dependencies.places.lake, listed["key"]))
+    except NotFound:
+        return (SchemaDifference("missing"),)
+    replaced = (SchemaDifference("replaced"),) if data.version != listed.get("version", data.version) else ()
+    return (*replaced, *reader.differences(plan, accepted_by, data))
+
+
+def report_drift(dependencies: Dependencies, report: DriftReport) -> Steps[bool]:
+    """Put a message about drift into the outbox, if there is none about the same drift yet. Returns whether it is new.
+
+    It names fields of the contract and counts, and no text of a producer.
+    """
+    if not report.drifted:
+        return False
+    fields = [{"difference": kind, "field": field or None, "objects": count} for kind, field, count in report.fields]
+    what = json.dumps([report.version, [(kind, field) for kind, field, _ in sorted(report.fields)]])
+    identity = f"{report.line}:drift:{hashlib.sha256(what.encode()).hexdigest()[:16]}"
+    body = {
+        "line": report.line,
+        "contract_version": report.version,
+        "compared": report.objects,
+        "drifted": len(report.drifted),
+        "newest_height": report.drifted[0].height,
+        "fields": fields[:MAX_FIELDS],
+        "subscribers": addressed(dependencies.lines.get(report.line), "drift"),
+    }
+    message = Message(identity, "", "drift", json.dumps(body, sort_keys=True), dependencies.clock.now(), report.line)
+    return (yield from perform(Effect.REPORT_DRIFT, partial(dependencies.outbox.add, message)))

@@ -1,0 +1,1 @@
+"""A data subject's rows deleted for ever."""

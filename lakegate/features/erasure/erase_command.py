@@ -1,0 +1,165 @@
+"""`lakegate erase`: delete a data subject's rows from the finished deliveries of a line, for ever."""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from lakegate.aws.open_stack import DEFAULT_STACK, opened
+from lakegate.cli import terminal
+from lakegate.cli.command_runner import AsJson, Line, Local, StackName, Yes, confirm
+from lakegate.errors import InputError
+from lakegate.features.erasure.erasure import Why, resume, settle
+from lakegate.features.erasure.erasure import erase as erased
+from lakegate.features.erasure.rows_to_erase import ErasureSearch, Key, remaining, searched, staged, whole
+from lakegate.gate.datasets.dataset_names import line_named
+from lakegate.gate.effects import run
+from lakegate.text import counted
+from lakegate.text import printable as escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+REMAINS: Final = 3
+
+
+LONGEST_REASON: Final = 500
+
+
+def erase(  # noqa: PLR0913 - a command has these options
+    dataset: Line,
+    where_key: Annotated[
+        list[str] | None, typer.Option(help="FIELD=VALUE of the rows to erase; several must all be true of a row.")
+    ] = None,
+    delivery: Annotated[
+        list[str] | None,
+        typer.Option(help="The id of a delivery, or its beginning: all of its objects are erased, unread."),
+    ] = None,
+    *,
+    reason: Annotated[
+        str, typer.Option(help="Recorded in the ledger, which keeps it for ever: a ticket, not a name.")
+    ] = "",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Search and count, and change nothing.")] = False,
+    yes: Yes = False,
+    stack: StackName = DEFAULT_STACK,
+    local: Local = False,
+    as_json: AsJson = False,
+) -> None:
+    """Erase rows from accepted and quarantined data of a line, for ever. Repeat it after an interruption: it is idempotent.
+
+    Every object is read, so it takes as long as downloading the line. What is left of an object replaces it, and all versions
+    before are deleted. The ledger records who erased how many rows of which objects and why, never the value.
+
+    Example: lakegate erase orders --where-key customer_id=4711 --reason "ticket 318" --dry-run
+    Example: lakegate erase orders --delivery 613dded6309d --reason "ticket 318"
+
+    Exit code: 0 nothing of it is left, 3 some objects could not be searched, or deliveries are not finished.
+    """
+    keys = _keys(where_key or [])
+    if bool(keys) == bool(delivery):
+        raise InputError("name the rows with --where-key FIELD=VALUE, or whole deliveries with --delivery ID")
+    if not dry_run and not 0 < len(reason) <= LONGEST_REASON:
+        raise InputError(f"give a --reason of at most {LONGEST_REASON} characters: the ledger records it")
+    why = Why(reason, tuple(each.field for each in keys))
+    with opened(stack, local=local) as there, _folder() as folder:
+        dependencies = there.dependencies()
+        chain = line_named(dependencies, dataset)
+        if not dry_run:
+            run(resume(dependencies, chain), dependencies.clock)
+        if keys:
+            with terminal.working("searching objects") as progress:
+                found = searched(
+                    dependencies, chain, keys, folder, lambda count: progress(f"searching objects: {count:,}")
+                )
+        else:
+            found = whole(dependencies, chain, tuple(delivery or ()))
+        deleted = 0
+        if not dry_run:
+            confirm(_effects(chain, found), yes=yes)
+            for block, hits in found.deliveries:
+                run(erased(dependencies, chain, block.workload, staged(there, block, hits), why), dependencies.clock)
+            deleted = run(settle(dependencies, chain), dependencies.clock)
+        open_ones = dict(remaining(dependencies, chain))
+    if as_json:
+        terminal.print_json(_as_document(chain, found, open_ones, deleted, dry_run=dry_run))
+    else:
+        _print(chain, found, open_ones, deleted, dry_run=dry_run)
+    raise typer.Exit(REMAINS if found.unsearched or open_ones else 0)
+
+
+def _keys(given: list[str]) -> tuple[Key, ...]:
+    if any("=" not in each for each in given):
+        raise InputError("--where-key is FIELD=VALUE")
+    return tuple(Key(field, value) for field, _, value in (each.partition("=") for each in given))
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="lakegate-erase-") as folder:
+        yield Path(folder)
+
+
+def _effects(chain: str, found: ErasureSearch) -> list[str]:
+    if not found.deliveries:
+        return []
+    rows = sum(each.rows or 0 for each in found.hits)
+    unread = sum(each.rows is None for each in found.hits)
+    what = (
+        [f"{counted(rows, 'row')} of {counted(len(found.hits) - unread, 'object')}"] if unread < len(found.hits) else []
+    )
+    what += [counted(unread, "whole object")] if unread else []
+    return [f"{' and '.join(what)} of {chain} are erased for ever"]
+
+
+def _as_document(
+    chain: str, found: ErasureSearch, open_ones: dict[str, str], deleted: int, *, dry_run: bool
+) -> dict[str, Any]:
+    return {
+        "line": chain,
+        "dry_run": dry_run,
+        "searched": found.count,
+        "objects": [
+            {
+                "workload": block.workload,
+                "height": block.height,
+                "key": hit.key,
+                "rows": hit.records,
+                "erased_rows": hit.rows,
+                "left": hit.left is not None,
+            }
+            for block, hits in found.deliveries
+            for hit in hits
+        ],
+        "versions_deleted": deleted,
+        "unsearched": [
+            {"workload": block.workload, "height": block.height, "key": key, "reason": why}
+            for block, key, why in found.unsearched
+        ],
+        "unfinished": [{"workload": identity, "state": state} for identity, state in open_ones.items()],
+    }
+
+
+def _print(chain: str, found: ErasureSearch, open_ones: dict[str, str], deleted: int, *, dry_run: bool) -> None:
+    for text in _in_words(chain, found, open_ones, deleted, dry_run=dry_run):
+        terminal.answers().print(escaped(text), markup=False, soft_wrap=True)
+
+
+def _in_words(
+    chain: str, found: ErasureSearch, open_ones: dict[str, str], deleted: int, *, dry_run: bool
+) -> Iterator[str]:
+    for hit in found.hits:
+        rows = "all rows" if hit.rows is None else f"{hit.rows:,} of {counted(hit.records or 0, 'row')}"
+        yield f"{rows}  {hit.key}"
+    done = "would be erased from" if dry_run else "were erased from"
+    yield f"Rows {done} {counted(len(found.hits), 'object')} of {chain}; {counted(found.count, 'was', 'were')} looked at."
+    if deleted:
+        yield f"{counted(deleted, 'version was', 'versions were')} deleted."
+    for block, key, why in found.unsearched:
+        yield f"not searched: {key}: {why}"
+        yield f"  erase it whole: lakegate erase {chain} --delivery {block.workload[:12]} --reason …"
+    for identity, state in open_ones.items():
+        yield f"not finished: {identity} ({state}): repeat the command when it has ended, or delete what landed"

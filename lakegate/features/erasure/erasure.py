@@ -1,0 +1,234 @@
+"""Erases a data subject's rows from finished deliveries. The command finds the rows and stages what is left of each object.
+
+1. `erasure` is recorded: which objects, and what will be left of each. Nothing is changed without a record.
+2. Each object is replaced by its staged copy. 3. `erased` is recorded, with the new versions.
+4. The readers' manifest lists the new versions.
+5. Every version before is deleted for ever, and every other copy: rows of a split, staged objects.
+
+Two erasures of one object follow each other: one is recorded only on what the last one left, and if none is unfinished.
+
+The command, repeated after a crash, completes what is recorded: the ledger and the staged copies are enough for that. An
+object of which nothing is left is not replaced: step 5 deletes all its versions.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from functools import partial
+from itertools import chain as joined
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from lakegate.errors import ConditionFailed, InputError, NotFound, TransactionConflict
+from lakegate.gate import lake_layout
+from lakegate.gate.datasets import readers_manifest
+from lakegate.gate.decisions import TRIES, append
+from lakegate.gate.effects import Effect, perform
+from lakegate.gate.ledger import stored_objects
+from lakegate.gate.ledger.blocks import Record, deliveries, event_id
+from lakegate.gate.ledger.commit import record_at_head
+from lakegate.gate.ledger.stored_objects import BEGUN, DONE, erasures_of, versions_of
+from lakegate.gate.ports import Address
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.effects import Steps
+    from lakegate.gate.ledger.blocks import AnyBlock
+    from lakegate.gate.ledger.stored_objects import Left
+    from lakegate.gate.ports import ObjectVersion
+
+COPIES: Final = re.compile(
+    r"(?:runs/(?:[^/]+/)?(?P<run>[^/]+)/attempt=[0-9]+/(?:rows|slices)|staging/(?:[^/]+/)?(?P<staged>[^/]+))/"
+)
+"""Keys of other copies of a delivery's data, by its workload."""
+
+
+CHANGED: Final = "another erasure changed this delivery meanwhile: repeat the command"
+
+
+class Staged(NamedTuple):
+    """What is left of an object, to replace it."""
+
+    key: str
+    version: str
+    size: int
+    checksum: str
+    """SHA-256, as S3 writes it."""
+
+
+class Erasing(NamedTuple):
+    """An object of a delivery with rows to erase."""
+
+    key: str
+    version: str
+    """The current one, which is replaced."""
+    rows: int | None
+    """To erase; None: all of them, unread."""
+    left: Staged | None
+    """None: nothing."""
+
+
+class Why(NamedTuple):
+    """What the record states beside the objects."""
+
+    reason: str
+    fields: tuple[str, ...]
+    """By which the rows were found; none where objects are erased unread."""
+
+
+def erase(dependencies: Dependencies, chain: str, workload: str, objects: tuple[Erasing, ...], why: Why) -> Steps[None]:
+    """Steps 1 to 3 for the objects of one delivery. Raises InputError where they changed since they were read, or staged."""
+    content = {
+        "workload": workload,
+        "reason": why.reason,
+        "rows": _total(each.rows for each in objects),
+        "fields": list(why.fields),
+        "objects": [_planned(each) for each in objects],
+    }
+    event = yield from _begin(dependencies, chain, content, objects)
+    yield from resume(dependencies, chain)
+    blocks = dependencies.ledger.blocks(chain)
+    done = next(each for each in blocks if isinstance(each, Record) and each.content.get("erasure") == event)
+    if done.content["rows"] != content["rows"]:
+        raise InputError(CHANGED)
+
+
+def _planned(each: Erasing) -> dict[str, object]:
+    left = each.left
+    staged = left and {"staged": left.key, "version": left.version, "size": left.size, "checksum": left.checksum}
+    return {"key": each.key, "version": each.version, "rows": each.rows, "left": staged}
+
+
+def _begin(
+    dependencies: Dependencies, chain: str, content: Mapping[str, Any], objects: tuple[Erasing, ...]
+) -> Steps[str]:
+    """Append the record before, and return its event."""
+    parts = [part for each in objects for part in (each.key, each.version, each.left.version if each.left else "")]
+    event = event_id(BEGUN, content["workload"], *parts)
+    for _ in range(TRIES):
+        blocks = dependencies.ledger.blocks(chain)
+        record = record_at_head(dependencies, BEGUN, chain, content, event)
+        if record.height != len(blocks):
+            continue
+        _refuse_slices(blocks, content["workload"])
+        if any(isinstance(each, Record) and each.event == event for each in blocks):
+            return event
+        if not _is_current(blocks, objects):
+            raise InputError(CHANGED)
+        with suppress(ConditionFailed):
+            yield from perform(Effect.RECORD, partial(dependencies.ledger.append, record))
+    raise TransactionConflict
+
+
+def _refuse_slices(blocks: tuple[AnyBlock, ...], workload: str) -> None:
+    if any(each.workload == workload and each.slices is not None for each in deliveries(blocks)):
+        raise InputError(
+            f"{workload} was published as slices: their offsets are counted without gaps, so no row can be erased"
+        )
+
+
+def _is_current(blocks: tuple[AnyBlock, ...], objects: tuple[Erasing, ...]) -> bool:
+    """Whether each object is what its block, or the last erasure of it, states, and no erasure of it is unfinished."""
+    erasures = erasures_of(blocks)
+    current = {each.key: each.version for block in deliveries(blocks) for each in erasures.objects_of(block)}
+    return all(current.get(each.key) == each.version and not erasures.planned(each.key) for each in objects)
+
+
+def resume(dependencies: Dependencies, chain: str) -> Steps[int]:
+    """Steps 2 and 3 of every erasure that is recorded as begun. Returns how many there were."""
+    blocks = dependencies.ledger.blocks(chain)
+    begun = erasures_of(blocks).unfinished
+    plans = {block.workload: block.plan for block in deliveries(blocks)}
+    for record in begun:
+        yield from _finish(dependencies, record, plans[record.content["workload"]])
+    return len(begun)
+
+
+def _finish(dependencies: Dependencies, begun: Record, plan: str) -> Steps[None]:
+    planned: list[dict[str, Any]] = begun.content["objects"]
+    objects: list[dict[str, Any]] = []
+    for each in planned:
+        tag = stored_objects.tag_of(dependencies, each["key"], plan, begun.content["workload"])
+        objects += [(yield from _replace(dependencies, each, tag))]
+    content = {
+        "erasure": begun.event,
+        "workload": begun.content["workload"],
+        "rows": _total(each["rows"] for each in objects),
+        "objects": objects,
+    }
+    yield from append(dependencies, DONE, begun.chain, content, event_id(DONE, begun.event))
+    for each in filter(None, (each["left"] for each in planned)):
+        staged = _lake(dependencies, each["staged"], each["version"])
+        yield from perform(Effect.ERASE, partial(dependencies.objects.delete, staged))
+
+
+def _replace(dependencies: Dependencies, planned: Mapping[str, Any], tag: str) -> Steps[dict[str, Any]]:
+    """Replace an object by its staged copy, unless that was done. Returns what the record after states."""
+    key, left = planned["key"], planned["left"]
+    done = {"key": key, "rows": planned["rows"], "left": None}
+    where = _lake(dependencies, key)
+    try:
+        current = dependencies.objects.head(where)
+    except NotFound:  # a quarantined copy, which expired, or whose replay ended meanwhile
+        return done
+    if left is None:
+        return done
+    source = _lake(dependencies, left["staged"], left["version"])
+    try:
+        staged = dependencies.objects.head(source)
+    except NotFound:  # it expired: the rows are still there, and the next run finds them
+        return done | {"rows": 0, "left": _described(current)}
+    if current.version == planned["version"] or (current.size, current.checksum) != (staged.size, staged.checksum):
+        copy = partial(dependencies.objects.copy, source, staged.etag, where, tag=tag)
+        current = yield from perform(Effect.REPLACE, copy)
+    return done | {"left": _described(current)}
+
+
+def _described(version: ObjectVersion) -> dict[str, object]:
+    return {"version": version.version, "size": version.size, "checksum": version.checksum}
+
+
+def _total(rows: Iterable[int | None]) -> int | None:
+    known = list(rows)
+    return None if None in known else sum(each for each in known if each)
+
+
+def settle(dependencies: Dependencies, chain: str) -> Steps[int]:
+    """Steps 4 and 5 for every erasure of a line. Returns how many versions were deleted."""
+    blocks = dependencies.ledger.blocks(chain)
+    erasures = erasures_of(blocks)
+    left = erasures.left
+    found = [version for key, each in left.items() for version in _before(dependencies, key, each)]
+    if left:
+        yield from readers_manifest.update(dependencies, chain)
+        erased = {block.workload for block in deliveries(blocks) if any(each.key in left for each in block.objects)}
+        copies = joined(versions_of(dependencies, "runs/"), versions_of(dependencies, lake_layout.STAGING))
+        found += [each for each in copies if _workload(each.key) in erased]
+    unused = {block.workload for block in deliveries(blocks)} - {e.content["workload"] for e in erasures.unfinished}
+    staged = versions_of(dependencies, lake_layout.erasure_prefix())
+    found += [each for each in staged if each.key.split("/")[1] in unused]
+    for each in found:
+        where = _lake(dependencies, each.key, each.version)
+        yield from perform(Effect.ERASE, partial(dependencies.objects.delete, where))
+    return len(found)
+
+
+def _before(dependencies: Dependencies, key: str, left: Left) -> Iterator[ObjectVersion]:
+    """The versions of an object below the one that an erasure left. What lies above is of a later one, or of somebody else."""
+    is_below = left.current is None
+    for each in versions_of(dependencies, key):
+        if each.key == key and is_below:
+            yield each
+        is_below = is_below or (each.key == key and left.current is not None and each.version == left.current.version)
+
+
+def _workload(key: str) -> str | None:
+    """The workload whose data a key of `runs/` or `staging/` holds; None for another object."""
+    found = COPIES.match(key)
+    return found and (found["run"] or found["staged"])
+
+
+def _lake(dependencies: Dependencies, key: str, version: str | None = None) -> Address:
+    return Address(dependencies.places.lake, key, version)

@@ -1,0 +1,438 @@
+"""Rows found in objects, objects written again without them."""
+
+from __future__ import annotations
+
+import base64
+import json
+import secrets
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from lakegate.admission.file_signatures import UnreadableError
+from lakegate.aws.clients import client
+from lakegate.contract.contract_model import Shape
+from lakegate.contract.delivery_policy import OnReject
+from lakegate.contract.file_formats import Compression, Format
+from lakegate.contract.logical_types import LogicalType
+from lakegate.engine.evaluate.typed_values import literal, text_literal
+from lakegate.engine.measure.duckdb_tables import database
+from lakegate.engine.read.csv import CsvSource
+from lakegate.engine.read.data_source import LINE, ROW, AddressedFile, LocalStore
+from lakegate.engine.read.json import JsonSource
+from lakegate.engine.read.open_delivery import open_source
+from lakegate.engine.read.parquet_footer import CODEC_NAMES, INT96, footer_of
+from lakegate.errors import InputError, NotFound
+from lakegate.features.erasure.erasure import Erasing, Staged
+from lakegate.gate import lake_layout
+from lakegate.gate.delivery.delivery_objects import row_of
+from lakegate.gate.delivery.delivery_row import TERMINAL, replay_id
+from lakegate.gate.delivery.find_deliveries import ALWAYS, NO_VERDICT, SEARCHED_ROWS, Wanted, recent
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.ledger import stored_objects
+from lakegate.gate.ledger.blocks import BlockKind, deliveries
+from lakegate.gate.ledger.stored_objects import erasures_of
+from lakegate.gate.ports import Address
+from lakegate.job.job_storage import Addresses, PinnedObject
+from lakegate.plan.plan import Plan, PlanField
+from lakegate.plan.request import StagedPart
+from lakegate.transfer.upload_files import To, read, send
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+    from typing import BinaryIO
+
+    from numpy.typing import NDArray
+
+    from lakegate.aws.open_stack import DeployedStack
+    from lakegate.engine.read.data_source import Share, Source, Store
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.ledger.blocks import Block, LedgerObject
+    from lakegate.gate.ledger.stored_objects import Erasures
+    from lakegate.gate.ports import ObjectVersion
+
+# ---- Writes an object again without some of its records ------------------------------------------------------------
+
+
+CODECS: Final = {Compression.GZIP: "gzip", Compression.BZIP2: "bz2", Compression.ZSTD: "zstd"}
+"""As Arrow names them."""
+
+
+def write_text(source: CsvSource | JsonSource, numbers: list[NDArray[np.int64]], target: Path) -> None:
+    """Write the other records of text with all that is between them, compressed as it was; `numbers`: by share, from 0."""
+    kept = _lines if isinstance(source, CsvSource) else _texts
+    codec = CODECS.get(source.plan.storage.compression)
+    with target.open("wb") as plain, pa.CompressedOutputStream(plain, codec) if codec else plain as file:
+        if isinstance(source, JsonSource) and source.plan.storage.format is Format.JSON:
+            _write_array(kept(source, numbers), file)
+        else:
+            for piece in kept(source, numbers):
+                file.write(piece)
+
+
+def _lines(source: Any, numbers: list[NDArray[np.int64]]) -> Iterator[bytes]:  # noqa: ANN401 - of its own format
+    for share, erased in zip(source.shares, numbers, strict=True):
+        left_out = set(erased.tolist())
+        for lines in source.lines(share):
+            yield b"".join(line for row, line in lines if row not in left_out)
+
+
+def _texts(source: Any, numbers: list[NDArray[np.int64]]) -> Iterator[bytes]:  # noqa: ANN401 - likewise
+    end = b"" if source.plan.storage.format is Format.JSON else b"\n"
+    for share, erased in zip(source.shares, numbers, strict=True):
+        left_out, row = set(erased.tolist()), 0
+        for texts, _ in source.texts(share):
+            for text in texts:
+                if row not in left_out:
+                    yield text + end
+                row += 1
+
+
+def _write_array(elements: Iterable[bytes], file: BinaryIO) -> None:
+    file.writelines((b",\n" if number else b"[") + text for number, text in enumerate(elements))
+    file.write(b"]\n")
+
+
+def write_parquet(source: Source, store: Store, numbers: list[NDArray[np.int64]], target: Path) -> None:
+    """Row group by row group, with the schema, the metadata and the codecs of the file."""
+    from pyarrow.parquet import ParquetFile, ParquetWriter  # noqa: PLC0415 - other formats do not need its 30 ms
+
+    file = AddressedFile(store, source.shares[0].address)
+    footer, opened = footer_of(file), ParquetFile(file, page_checksum_verification=True)
+    footer.refuse(footer.groups, {leaf.path[0] for leaf in footer.leaves})
+    chunks = zip(footer.leaves, footer.groups[0].chunks, strict=True)
+    codecs = {".".join(leaf.path): CODEC_NAMES[chunk.codec] for leaf, chunk in chunks}
+    is_old = any(leaf.kind == INT96 for leaf in footer.leaves)
+    with ParquetWriter(
+        target, opened.schema_arrow, compression=codecs, use_deprecated_int96_timestamps=is_old
+    ) as writer:
+        for share, erased in zip(source.shares, numbers, strict=True):
+            before = 0
+            for group in range(share.start, share.end):
+                table = opened.read_row_group(group)
+                keep = np.ones(table.num_rows, np.bool_)
+                keep[erased[(erased >= before) & (erased < before + table.num_rows)] - before] = False
+                writer.write_table(table.filter(pa.array(keep)))
+                before += table.num_rows
+
+
+# ---- An object without some of its records: those whose fields have given values. All other bytes of text stay as
+# they are
+#
+# A record that cannot be read (`lakegate.verdict.file_checks`) is left out if its bytes contain all the
+# values.
+
+
+REASONS: Final = "_reasons"
+"""The first column of rejected rows (`onReject: rows`)."""
+
+
+CHUNK: Final = "chunk"
+
+
+REWRITTEN: Final = (Format.CSV, Format.JSONL, Format.JSON, Format.PARQUET)
+
+
+class Key(NamedTuple):
+    """A field and the value of the records that are left out: as it is written, or as a value of the field's type."""
+
+    field: str
+    value: str
+
+
+class Found(NamedTuple):
+    """How many records an object has, and how many of them are left out."""
+
+    records: int
+    erased: int
+
+
+def without(  # noqa: PLR0913, PLR0917 - an object, how it is read, what is left out and where the rest is written
+    plan: Plan,
+    part: StagedPart,
+    store: Store,
+    keys: tuple[Key, ...],
+    connection: duckdb.DuckDBPyConnection,
+    target: Path,
+    *,
+    is_rejected: bool = False,
+) -> Found:
+    """Write an object without the records that have all these values; the target is written only if there are some.
+
+    `is_rejected`: it holds the rejected rows of a split delivery. `connection`: an empty database, such as
+    `lakegate.engine.measure.duckdb_tables.database`.
+
+    Raises InputError where its records cannot be found, or its format cannot be written: nothing is written then.
+    """
+    plan = _as_written(plan, is_rejected=is_rejected)
+    source = open_source(plan, (part,), store)
+    form = source.plan.storage.format if isinstance(source, JsonSource) else plan.storage.format
+    if form not in REWRITTEN:
+        raise InputError(f"a file of the format {form.value} cannot be written without some of its rows")
+    if is_rejected and form is Format.JSONL:
+        assert isinstance(source, JsonSource)
+        with _records_of(source, target) as records:
+            found, numbers = _matching(plan, open_source(*records), keys, connection)
+    else:
+        found, numbers = _matching(plan, source, keys, connection)
+    if found.erased:
+        if isinstance(source, CsvSource | JsonSource):
+            write_text(source, numbers, target)
+        else:
+            write_parquet(source, store, numbers, target)
+    return found
+
+
+def _as_written(plan: Plan, *, is_rejected: bool) -> Plan:
+    """The plan of an object: of tables only the declared columns are read; texts of a split are in UTF-8, after their reasons."""
+    plan = replace(plan, policy=replace(plan.policy, on_reject=OnReject.FILE), checks=())
+    if not is_rejected:
+        return plan
+    reasons = PlanField(REASONS, f"c{len(plan.fields)}", LogicalType.STRING)
+    fields = plan.fields if plan.csv.header else (reasons, *plan.fields)
+    return replace(plan, csv=replace(plan.csv, encoding="utf-8"), fields=fields)
+
+
+@contextmanager
+def _records_of(source: JsonSource, target: Path) -> Iterator[tuple[Plan, tuple[StagedPart, ...], Store]]:
+    """The records in a file of rejected JSON lines, as lines of a file of their own."""
+    bare = target.with_name(f"{target.name}.records")
+    try:
+        with bare.open("wb") as file:
+            for texts, _ in chain.from_iterable(map(source.texts, source.shares)):
+                file.writelines(_record(text) + b"\n" for text in texts)
+        plan = replace(source.plan, storage=replace(source.plan.storage, compression=Compression.NONE))
+        yield plan, (StagedPart(bare.as_uri(), bare.stat().st_size, bare.name),), LocalStore()
+    finally:
+        bare.unlink(missing_ok=True)
+
+
+def _record(text: bytes) -> bytes:
+    """The record of a rejected line; of one that could not be read, its own text."""
+    if not text:
+        return text
+    found: str | dict[str, Any] = json.loads(text)["_record"]
+    return found.encode() if isinstance(found, str) else text[text.index(b'"_record":') + len(b'"_record":') : -1]
+
+
+def _matching(
+    plan: Plan, source: Source, keys: tuple[Key, ...], connection: duckdb.DuckDBPyConnection
+) -> tuple[Found, list[NDArray[np.int64]]]:
+    """Of each share the numbers of the records that have all the values."""
+    select = _select(plan, source, keys, connection)
+    records, numbers = 0, []
+    for share in source.shares:
+        count, found = _of_share(source, share, keys, select, connection)
+        records += count
+        numbers.append(found)
+    return Found(records, sum(map(len, numbers))), numbers
+
+
+def _select(plan: Plan, source: Source, keys: tuple[Key, ...], connection: duckdb.DuckDBPyConnection) -> str:
+    conditions = [_condition(plan, source, each, connection) for each in keys]
+    return f"SELECT {ROW} FROM {CHUNK} WHERE {' AND '.join(conditions)}"  # noqa: S608 - generated names and literals
+
+
+def _condition(plan: Plan, source: Source, key: Key, connection: duckdb.DuckDBPyConnection) -> str:
+    try:
+        field = plan.field(key.field)
+    except KeyError:
+        raise InputError(f"the contract has no field {key.field}") from None
+    if field.level or field.shape is not Shape.VALUE:
+        raise InputError(f"the field {key.field} has no single value in each row")
+    if field.place[0].removeprefix(".") not in source.columns.found:
+        raise InputError(f"the file has no column {field.place[0].removeprefix('.')}")
+    expression = source.expressions[field.alias]
+    same = [f"{expression.text} = {text_literal(key.value)}"]
+    with suppress(ValueError, ArithmeticError, duckdb.Error):  # no value of the type: only a text can be equal
+        typed = literal(field, key.value)
+        connection.sql(f"SELECT {typed}").fetchall()
+        same.append(f"{expression.value} = {typed}")
+    return f"coalesce({' OR '.join(same)}, false)"
+
+
+def _of_share(
+    source: Source, share: Share, keys: tuple[Key, ...], select: str, connection: duckdb.DuckDBPyConnection
+) -> tuple[int, NDArray[np.int64]]:
+    """How many records a share has, and which have the values."""
+    rows, found, malformed = [np.empty(0, np.int64)], [np.empty(0, np.int64)], 0
+    for chunk in source.chunks(share):
+        connection.register(CHUNK, chunk.records)
+        found.append(connection.sql(select).to_arrow_table().column(ROW).to_numpy())
+        rows.append(chunk.records.column(ROW).to_numpy())
+        malformed += sum(each.rows for each in chunk.malformed)
+    read = np.concatenate(rows)
+    if malformed:
+        found.append(_unreadable(source, share, keys, read))
+    return len(read) + malformed, np.sort(np.concatenate(found))
+
+
+def _unreadable(source: Source, share: Share, keys: tuple[Key, ...], read: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The records of a share that cannot be read and contain all the values."""
+    known = set(read.tolist())
+    found = []
+    for table in source.originals(share):
+        if LINE not in table.column_names:
+            raise InputError("a value is longer than a record may be: the rows of the file cannot be found")
+        for row, text in zip(table.column(ROW).to_pylist(), table.column(LINE).to_pylist(), strict=True):
+            if row not in known and all(any(form in text for form in _forms(each.value)) for each in keys):
+                found.append(row)
+    return np.array(found, np.int64)
+
+
+def _forms(value: str) -> Iterable[bytes]:
+    """How a value may be written in bytes that cannot be read."""
+    quoted = (value, value.replace('"', '""'), json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1])
+    return {text.encode(code, errors="replace") for text in quoted for code in ("utf-8", "cp1252")}
+
+
+# ---- Finds the rows to erase in the objects of a line, and stages what is left of each object ----------------------
+
+
+ENDED: Final = TERMINAL | {State.FAILED, State.GONE}
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """An object with rows to erase."""
+
+    key: str
+    version: str
+    records: int | None
+    """None: it was not read."""
+    rows: int | None
+    """To erase; None: all of them, unread."""
+    left: Path | None = None
+    """The object without them; None: nothing is left."""
+
+
+@dataclass(slots=True)
+class ErasureSearch:
+    """What was found in the objects of a line."""
+
+    deliveries: list[tuple[Block, list[Hit]]] = field(default_factory=list)
+    unsearched: list[tuple[Block, str, str]] = field(default_factory=list)
+    """Delivery and key of each object that could not be searched, and why."""
+    count: int = 0
+    """Objects that were looked at."""
+
+    @property
+    def hits(self) -> list[Hit]:
+        """All objects with rows to erase."""
+        return [hit for _, hits in self.deliveries for hit in hits]
+
+
+def searched(
+    dependencies: Dependencies, chain: str, keys: tuple[Key, ...], folder: Path, looked: Callable[[int], None]
+) -> ErasureSearch:
+    """Read every object of a line, and write below a folder what is left of those with rows to erase."""
+    search = ErasureSearch()
+    blocks = dependencies.ledger.blocks(chain)
+    erasures = erasures_of(blocks)
+    for block in deliveries(blocks):
+        hits: list[Hit] = []
+        for each in erasures.objects_of(block):
+            try:
+                found = _found(dependencies, block, each, erasures)
+                if found is not None:
+                    hits += _hits(dependencies, block, found, keys, folder / f"{search.count}")
+            except (InputError, UnreadableError, duckdb.Error, OSError) as error:
+                search.unsearched.append((block, each.key, _why(error)))
+            search.count += 1
+            looked(search.count)
+        if hits:
+            search.deliveries.append((block, hits))
+    return search
+
+
+def whole(dependencies: Dependencies, chain: str, workloads: tuple[str, ...]) -> ErasureSearch:
+    """All objects of some deliveries, unread. Raises InputError for one that is none of the line's."""
+    search = ErasureSearch()
+    blocks = dependencies.ledger.blocks(chain)
+    erasures = erasures_of(blocks)
+    for name in workloads:
+        named = [each for each in deliveries(blocks) if each.workload.startswith(name)]
+        if len(named) != 1:
+            raise InputError(
+                f"{chain} has {'several deliveries' if named else 'no delivery'} whose id begins so: {name}"
+            )
+        objects = filter(
+            None, (_found(dependencies, named[0], each, erasures) for each in erasures.objects_of(named[0]))
+        )
+        hits = [Hit(each.key, each.version, None, None) for each in objects]
+        search.count += len(hits)
+        if hits:
+            search.deliveries.append((named[0], hits))
+    return search
+
+
+def staged(there: DeployedStack, block: Block, hits: list[Hit]) -> tuple[Erasing, ...]:
+    """Upload what is left of the objects of a delivery."""
+    lake = there.output("LakeBucket")
+    return tuple(Erasing(each.key, each.version, each.rows, _upload(there, lake, block, each)) for each in hits)
+
+
+def remaining(dependencies: Dependencies, chain: str) -> Iterator[tuple[str, str]]:
+    """Deliveries of the line whose data an erasure does not reach yet, each with its state."""
+    wanted = Wanted(verdicts=frozenset({NO_VERDICT}), chains=frozenset({chain}))
+    known = {each.id: each.row.state for each in recent(dependencies, SEARCHED_ROWS, wanted) if each.row}
+    rows = (row_of(dependencies, each) for each in dependencies.agenda.due(ALWAYS, SEARCHED_ROWS))
+    known |= {row.id: row.state for row in rows if row and row.pin and row.pin.chain == chain}
+    yield from ((identity, str(state)) for identity, state in known.items() if state is not State.GONE)
+
+
+def _found(dependencies: Dependencies, block: Block, each: LedgerObject, erasures: Erasures) -> ObjectVersion | None:
+    """The object; None where it expired, or its replay ended, which deleted it."""
+    try:
+        return dependencies.objects.head(Address(dependencies.places.lake, each.key, each.version))
+    except NotFound:
+        row = row_of(dependencies, replay_id(block.workload))
+        if row is not None and row.state in TERMINAL:
+            return None
+        until = stored_objects.kept_until(dependencies, block, each.key, erasures)
+        if until is not None and dependencies.clock.now() >= until:
+            return None
+        raise InputError(f"{each.key} is not there any more: lakegate verify {block.chain} --objects") from None
+
+
+def _hits(
+    dependencies: Dependencies, block: Block, found: ObjectVersion, keys: tuple[Key, ...], target: Path
+) -> Iterator[Hit]:
+    row = row_of(dependencies, replay_id(block.workload))
+    if row is not None and row.state not in ENDED:
+        raise InputError("it is being judged again: repeat the command when that has ended")
+    if not block.plan:
+        raise InputError("no contract covers it, so nobody knows its columns")
+    plan = Plan.from_json(json.loads(dependencies.plan_at(block.plan, block.workload)))
+    uri = f"s3://{found.bucket}/{found.key}"
+    store = Addresses({uri: PinnedObject(found.bucket, found.key, found.size, found.etag, found.version)})
+    is_rejected = block.kind is BlockKind.PUBLISHED and found.key.startswith("quarantine/")
+    with database(target.parent) as connection:
+        part = StagedPart(uri, found.size)
+        rows = without(plan, part, store, keys, connection, target, is_rejected=is_rejected)
+    if rows.erased:
+        is_empty = rows.erased == rows.records
+        yield Hit(found.key, found.version, rows.records, rows.erased, None if is_empty else target)
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, UnreadableError):
+        return f"{error.finding.code}: {error.finding.message}"
+    return str(error) if isinstance(error, InputError) else f"it cannot be read ({type(error).__name__})"
+
+
+def _upload(there: DeployedStack, lake: str, block: Block, hit: Hit) -> Staged | None:
+    if hit.left is None:
+        return None
+    local = read(hit.left)
+    key = f"{lake_layout.erasure_prefix(block.workload)}{secrets.token_hex(8)}"
+    version = send(client("s3"), local, To(lake, key, there.account), lambda _: None)
+    hit.left.unlink()
+    checksum = base64.b64encode(bytes.fromhex(local.sha256)).decode()
+    return Staged(key, version, local.size, f"sha256:{checksum}")

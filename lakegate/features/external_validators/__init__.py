@@ -1,0 +1,1 @@
+"""Rules measured by other services (we call them)."""

@@ -1,0 +1,432 @@
+"""Rules bound to a validator; validations started, reports merged."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
+
+from lakegate.contract.delivery_policy import DeliveryUnit, PublishAs
+from lakegate.errors import ConditionFailed, InputError, LakegateError, NotFound, PortError, Throttled, Unanswered
+from lakegate.features.external_validators.registered_validators import folded, validator_named
+from lakegate.features.external_validators.validator_client import ExternalValidation
+from lakegate.gate import lake_layout
+from lakegate.gate.delivery.delivery_row import FailureCause
+from lakegate.gate.delivery.protocol import Outcome
+from lakegate.gate.delivery.transition import OutcomeChanged
+from lakegate.gate.effects import ConcurrentUpdate, Effect, perform
+from lakegate.gate.ports import Address
+from lakegate.plan.check import NONE, Tier, Unit
+from lakegate.plan.external_rule import AnsweredTechnology, ExternalRule
+from lakegate.plan.metrics import Metric
+from lakegate.plan.plan import Plan
+from lakegate.plan.result import Measured, Measurement, Result
+from lakegate.rules.check_builder import brief
+from lakegate.rules.compile_plan import checks_by_rule, compile_rules
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from lakegate.contract.contract_model import Contract, Dataset, Rule
+    from lakegate.features.external_validators.registered_validators import ValidatorService
+    from lakegate.gate.delivery.delivery_row import Workload
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.effects import Steps
+    from lakegate.plan.check import Check
+
+# ---- Rules that this version does not measure are bound to registered validators, when a contract is published -----
+#
+# A rule is bound if its technology is one that a validator answers, and the compiler has named it as not measured. So
+# a rule that
+# the engines measure stays theirs. A rule that has a problem of its own (a column that is not declared) stays
+# skipped, as does one
+# with a schedule: it is about all accepted data, of which validators get none.
+
+
+LONGEST_RULE: Final = 32 << 10
+"""Characters of a rule in DCM's form; a longer one stays skipped."""
+
+
+LARGEST: Final = 2**63
+"""Below it, whole numbers are written as such."""
+
+
+def with_validators(
+    contract: Contract, dataset: Dataset, plan: Plan, answered: Mapping[str, AnsweredTechnology]
+) -> Plan:
+    """The plan with each rule bound that a validator answers; `answered`: by the folded name of a technology."""
+    bound = list(_each_check(contract, dataset, answered))
+    checks, external = [], []
+    for check, (rule, by) in zip(plan.checks, bound, strict=True):
+        checks.append(check if by is None else _measured(check, rule, by))
+        if by is not None:
+            external.append(ExternalRule(check.id, by.name, by.validator, _as_dcm(check, rule, by.name)))
+    return replace(plan, checks=tuple(checks), external=tuple(external)) if external else plan
+
+
+def bound_rules(contract: Contract, dataset: Dataset, answered: Mapping[str, AnsweredTechnology]) -> frozenset[str]:
+    """The paths of the rules that are bound, which are not reported as not measured."""
+    return frozenset(rule.origin.path for rule, by in _each_check(contract, dataset, answered) if by is not None)
+
+
+def _each_check(
+    contract: Contract, dataset: Dataset, answered: Mapping[str, AnsweredTechnology]
+) -> Iterator[tuple[Rule, AnsweredTechnology | None]]:
+    """The rule of each check of the plan, in its order, and who answers it."""
+    policy = dataset.policy
+    # only a delivery of one object that is published as it arrives is one address that a service can read
+    is_one = policy.delivery is DeliveryUnit.OBJECT and policy.publish_as is PublishAs.ORIGINAL
+    wrong = {problem.path for problem in compile_rules(contract, dataset).unmeasured} if answered else set()
+    for rule, checks in checks_by_rule(contract, dataset):
+        by = answered.get(_technology(rule)) if is_one else None
+        is_skipped = all(each.skip is not None for each in checks)
+        is_bound = bool(_call(rule)) and not rule.schedule and rule.origin.path not in wrong and is_skipped
+        for check in checks:
+            is_short = by is None or len(_as_dcm(check, rule, by.name)) <= LONGEST_RULE
+            yield rule, by if is_bound and is_short else None
+
+
+def _technology(rule: Rule) -> str:
+    return folded(str(rule.arguments.get("engine", "")))
+
+
+def _call(rule: Rule) -> str:
+    return str(rule.arguments.get("call", "")).strip()
+
+
+def _measured(check: Check, rule: Rule, by: AnsweredTechnology) -> Check:
+    """The check of what the validator answers: no answer may say that the rule is broken; a warning only warns."""
+    wanted = f"{brief(_call(rule))} (measured by {by.name})"
+    return replace(
+        check, metric=Metric.EXTERNAL, unit=Unit.VALUE, accept=Tier(NONE), tolerate=Tier(NONE), wanted=wanted, skip=None
+    )
+
+
+def _as_dcm(check: Check, rule: Rule, technology: str) -> str:
+    """The rule as DCM's validators read it (DCM table A.3, `custom`), as JSON."""
+    written = {
+        "id": check.id,
+        "name": rule.name or None,
+        "dimension": rule.dimension,
+        "ruleType": "custom",
+        "technology": technology,
+        "columns": list(check.fields) or None,
+        "call": _call(rule),
+        "args": _plain(rule.arguments.get("args") or {}),
+    }
+    return json.dumps(
+        {name: value for name, value in written.items() if value is not None}, sort_keys=True, allow_nan=False
+    )
+
+
+def _plain(value: object) -> object:
+    """A value of a document as JSON has it: exact numbers become numbers, anything else that JSON does not have a text."""
+    if isinstance(value, Decimal):
+        number = float(value) if value.is_finite() else math.inf
+        if math.isinf(number):
+            return str(value)
+        return int(value) if abs(value) < LARGEST and value == value.to_integral_value() else number
+    if isinstance(value, dict):
+        return {str(name): _plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return value if value is None or isinstance(value, str | bool | int) else str(value)
+
+
+# ---- What validators answer (DCM 3.3.3), read strictly, and merged with the result of the attempt ------------------
+#
+# An answer is text of a service that may fail or lie. It counts only if it has the form of DCM's, names the
+# validation that was
+# started, and has a result for each rule that was asked and for no other one; else the attempt has no answer.
+
+
+ENGINE: Final = "external:"
+"""How the name of a validator's technology begins in the engines of a result: no engine of the gate has such a name."""
+
+
+RAISED: Final = "the validator could not measure this rule"
+
+
+VERSION: Final = re.compile(r"[!-~]{1,64}", re.ASCII)
+
+
+UNKNOWN: Final = "unknown"
+"""The version of a technology, where no result names it."""
+
+
+SEVERITIES: Final = ("fail", "warn")
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalAnswer:
+    """All results of one validation."""
+
+    version: str
+    """Of the technology."""
+    measurements: tuple[Measurement, ...]
+    """One for each check that was asked."""
+
+
+class ValidationFailed(InputError):  # noqa: N818 - the name is what happened
+    """The validator answers that it could not validate (`NOK`)."""
+
+
+def read_answer(body: bytes, validation: str, technology: str, checks: Iterable[Check]) -> ExternalAnswer | None:
+    """What a validation has come to; None: it still runs.
+
+    Raises ValidationFailed, and InputError for what is not an answer to this validation: another id, rules that were not asked,
+    missing or repeated results, another technology, or another form.
+    """
+    document = _json(body)
+    if not isinstance(document, dict) or document.get("workloadId") != validation:
+        _refuse("the answer belongs to another validation")
+    status, results = document.get("status"), document.get("result")
+    if status == "Running":
+        return None
+    if status == "NOK":
+        raise ValidationFailed("the validator could not validate")
+    if status != "OK" or not isinstance(results, list) or not all(isinstance(each, dict) for each in results):
+        _refuse("the answer has no results")
+    asked = {check.id: check for check in checks}
+    found: dict[str, list[Mapping[str, Any]]] = {name: [] for name in asked}
+    for each in results:
+        name = each.get("id")
+        if not isinstance(name, str) or name not in found:
+            _refuse("the answer has a result of a rule that was not asked")
+        if each.get("technology") not in (None, technology):
+            _refuse("the answer is that of another technology")
+        found[name].append(each)
+    return ExternalAnswer(_version(results), tuple(_measurement(asked[name], found[name]) for name in asked))
+
+
+def merged(plan: Plan, result: Result, answers: Mapping[str, ExternalAnswer]) -> Result:
+    """The result with the answers of all technologies; what the attempt's own run says about external checks does not count."""
+    external = {each.check for each in plan.external}
+    own = tuple(each for each in result.measurements if each.check not in external)
+    others = (each for name in sorted(answers) for each in answers[name].measurements)
+    engines = {f"{ENGINE}{name}": answer.version for name, answer in sorted(answers.items())}
+    return replace(result, measurements=(*own, *others), engines={**result.engines, **engines})
+
+
+def _json(body: bytes) -> object:
+    try:
+        return json.loads(body, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        raise InputError("the answer is not JSON") from None
+
+
+def _version(results: list[dict[str, Any]]) -> str:
+    """The version that the results name; all of them have to name the same one."""
+    found = [each["version"] for each in results if each.get("version") is not None]
+    if not all(isinstance(each, str) and VERSION.fullmatch(each) for each in found) or len(set(found)) > 1:
+        _refuse("the results name several versions, or none that can be read")
+    return found[0] if found else UNKNOWN
+
+
+def _measurement(check: Check, results: list[Mapping[str, Any]]) -> Measurement:
+    """The measurement of a check: of one result for all its columns, which names none, or of one for each column."""
+    columns = [each.get("column") for each in results]
+    is_for_each = bool(results) and sorted(map(repr, columns)) == sorted(map(repr, check.fields))
+    if columns != [None] and not is_for_each:
+        _refuse("the answer has no result of a rule, or several")
+    kept = [_kept(each) for each in results]
+    if None in kept:
+        return Measurement(check.id, error=RAISED)
+    fails = sum(not fail for fail, _ in filter(None, kept))
+    broken = sum(not (fail and warn) for fail, warn in filter(None, kept))
+    number = _number(results[0].get("metric")) if len(results) == 1 else None
+    return Measurement(check.id, Measured(len(results), broken, number), tolerate=Measured(len(results), fails, number))
+
+
+def _kept(result: Mapping[str, Any]) -> tuple[bool, bool] | None:
+    """Whether a rule is kept to, by its severities `fail` and `warn`; one that it does not have is. None: it was not measured."""
+    severity = result.get("severity")
+    if not isinstance(severity, dict) or not set(severity) <= set(SEVERITIES):
+        _refuse("a result has severities that are unknown")
+    tiers = [each for each in severity.values() if each is not None]
+    if not tiers or not all(isinstance(each, dict) and isinstance(each.get("success"), bool) for each in tiers):
+        _refuse("a result does not say whether its rule is kept to")
+    if any(_has_raised(each) for each in tiers):
+        return None
+    fail, warn = ((severity.get(name) or {"success": True})["success"] for name in SEVERITIES)
+    return fail, warn
+
+
+def _has_raised(tier: Mapping[str, Any]) -> bool:
+    info = tier.get("exception_info") or {}
+    raised = info.get("raised_exception", False) if isinstance(info, dict) else None
+    if not isinstance(raised, bool):
+        _refuse("a result does not say whether its rule could be measured")
+    return raised
+
+
+def _number(metric: object) -> float | None:
+    """A metric, where it is a number; anything else is text of the service, and is not kept."""
+    if isinstance(metric, bool) or not isinstance(metric, int | float):
+        return None
+    try:
+        number = float(metric)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _refuse(message: str) -> NoReturn:
+    raise InputError(message)
+
+
+# ---- The rules of an attempt that other services measure: a validation of each technology is started before the
+# attempt's run
+#
+# The id of a validation is derived from workload, attempt and technology: started again, it is the same one, and an
+# answer to
+# another attempt has another id. `lakegate.features.external_validators.external_rules` asks when the attempt has its own
+# result.
+
+
+TRANSIENT: Final = (Unanswered, Throttled)
+
+
+class RuleGroup(NamedTuple):
+    """The rules of one technology."""
+
+    technology: str
+    validator: str
+    rules: tuple[str, ...]
+    checks: tuple[Check, ...]
+
+
+def start_validations(dependencies: Dependencies, workload: Workload) -> Steps[None]:
+    """Start the validations of an attempt. Raises OutcomeChanged where one of them cannot be started.
+
+    Raises ConcurrentUpdate where the caller may start none: nothing changes, and the next sweep continues.
+    """
+    if not dependencies.terms(workload).has_external:
+        return
+    if not dependencies.asks_validators:
+        raise ConcurrentUpdate
+    from lakegate.plan.plan import Plan  # noqa: PLC0415 - intake of other deliveries starts without it
+
+    for group in groups_of(Plan.from_validated(dependencies.plan(workload))):
+        service = service_of(dependencies, group)
+        if service is None:
+            raise OutcomeChanged(Outcome.CONFLICT, FailureCause.NO_VALIDATOR)
+        start = partial(dependencies.validators.start, service, _validation(dependencies, workload, group))
+        try:
+            yield from perform(Effect.START_VALIDATION, start)
+        except TRANSIENT:
+            raise OutcomeChanged(Outcome.CONFLICT, FailureCause.VALIDATOR_UNREACHABLE) from None
+        except PortError:
+            raise OutcomeChanged(Outcome.CONFLICT, FailureCause.VALIDATOR_REFUSED) from None
+
+
+def groups_of(plan: Plan) -> Iterator[RuleGroup]:
+    """The external rules by technology, in the order of their names."""
+    checks = {each.id: each for each in plan.checks}
+    for technology, validator in sorted({(each.technology, each.validator) for each in plan.external}):
+        own = [each for each in plan.external if (each.technology, each.validator) == (technology, validator)]
+        rules, asked = tuple(each.rule for each in own), tuple(checks[each.check] for each in own)
+        yield RuleGroup(technology, validator, rules, asked)
+
+
+def service_of(dependencies: Dependencies, group: RuleGroup) -> ValidatorService | None:
+    """The service as it is registered now; None if it is not, or not for this technology."""
+    found = validator_named(dependencies, group.validator)
+    return found if found is not None and folded(group.technology) in map(folded, found.technologies) else None
+
+
+def validation_id(workload: Workload, technology: str) -> str:
+    """The id of a validation of the current attempt."""
+    return hashlib.sha256(f"{workload.id}:{workload.attempt}:{technology}".encode()).hexdigest()
+
+
+def _validation(dependencies: Dependencies, workload: Workload, group: RuleGroup) -> ExternalValidation:
+    staged = workload.staged
+    assert staged is not None
+    return ExternalValidation(
+        validation_id(workload, group.technology),
+        group.rules,
+        Address(staged.bucket, staged.key, staged.version),
+        dependencies.terms(workload).dialect,
+        int(dependencies.timing.validation.total_seconds()),
+    )
+
+
+# ---- What validators answer to an attempt: all of them, merged with its own result and kept as one document
+# before it is judged
+#
+# The kept document is written only if it is absent. Everybody computes the verdict from it, whatever a service
+# answers later, and
+# its digest is part of the decision.
+
+
+class Lost(LakegateError):  # noqa: N818 - the name is what happened
+    """There will be no answer to the attempt."""
+
+    def __init__(self, cause: FailureCause) -> None:
+        super().__init__(cause)
+        self.cause = cause
+
+
+def kept(dependencies: Dependencies, workload: Workload) -> bytes | None:
+    """The result with the answers that were kept for the current attempt; None before they are."""
+    try:
+        return dependencies.objects.read(_where(dependencies, workload))
+    except NotFound:
+        return None
+
+
+def answered(dependencies: Dependencies, workload: Workload, body: bytes) -> bytes | None:
+    """The result of the attempt's run with what the services answer now; None: one of them has not answered yet.
+
+    What could not be read is measured by nobody, and asked of nobody. Raises Lost.
+    """
+    plan, result = Plan.from_validated(dependencies.plan(workload)), Result.from_validated(body)
+    answers: dict[str, ExternalAnswer] = {}
+    for group in groups_of(plan) if result.unreadable is None else ():
+        answer = _answer(dependencies, workload, group)
+        if answer is None:
+            return None
+        answers[group.technology] = answer
+    return merged(plan, result, answers).to_bytes()
+
+
+def keep(dependencies: Dependencies, workload: Workload, body: bytes) -> Steps[None]:
+    """Keep a result with answers, unless one is kept: that one counts, whichever worker wrote it."""
+    put = partial(dependencies.objects.put, _where(dependencies, workload), body, absent=True)
+    with suppress(ConditionFailed):
+        yield from perform(Effect.KEEP_ANSWERS, put)
+
+
+def _answer(dependencies: Dependencies, workload: Workload, group: RuleGroup) -> ExternalAnswer | None:
+    """What a service answers; None: nothing yet. Raises Lost, and ConcurrentUpdate where the caller may not ask."""
+    if not dependencies.asks_validators:
+        raise ConcurrentUpdate
+    service, name = service_of(dependencies, group), validation_id(workload, group.technology)
+    if service is None:
+        raise Lost(FailureCause.NO_VALIDATOR)
+    is_late = workload.deadline is not None and dependencies.clock.now() >= workload.deadline
+    try:
+        body = dependencies.validators.poll(service, name, is_last=is_late)
+        answer = read_answer(body, name, group.technology, group.checks)
+    except TRANSIENT:
+        if is_late:
+            raise Lost(FailureCause.VALIDATOR_UNREACHABLE) from None
+        return None
+    except (PortError, ValidationFailed):
+        raise Lost(FailureCause.VALIDATOR_REFUSED) from None
+    except InputError:
+        raise Lost(FailureCause.WRONG_ANSWER) from None
+    if answer is None and is_late:
+        raise Lost(FailureCause.VALIDATOR_LATE)
+    return answer
+
+
+def _where(dependencies: Dependencies, workload: Workload) -> Address:
+    return Address(dependencies.places.lake, lake_layout.answers_key(workload.id, workload.attempt))

@@ -1,0 +1,226 @@
+"""Validators of a stack: address, technologies, secret."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from lakegate.contract.semantic_versions import precedence
+from lakegate.errors import InputError
+from lakegate.gate.datasets.lifecycle import LineStatus
+from lakegate.gate.ports import Address
+from lakegate.gate.registry.contract_versions import Publication, document_key, published_by, store_document, write
+from lakegate.gate.registry.publish_contract import Validators
+from lakegate.json_codec import canonical
+from lakegate.plan.external_rule import AnsweredTechnology
+from lakegate.plan.plan import Plan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.effects import Steps
+    from lakegate.gate.registry.contract_versions import RegistrySnapshot
+
+# ---- Validators of the stack: services that measure rules of a technology, and speak DCM's Validator API (DCM
+# 3.3.3)
+
+
+NAME: Final = re.compile(r"[a-z][a-z0-9-]{0,39}", re.ASCII)
+
+
+TECHNOLOGY: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9 _.-]{0,38}[A-Za-z0-9])?", re.ASCII)
+
+
+SECRET: Final = re.compile(r"[\w-]{1,64}", re.ASCII)
+
+
+MAX_TECHNOLOGIES: Final = 10
+"""Of a stack. Each is a validation of its own for a delivery, and a name in its result."""
+
+
+LONGEST_URL: Final = 500
+
+
+ADDRESS: Final = re.compile(
+    r"https://[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?(:[1-9][0-9]{0,4})?(/[A-Za-z0-9._~!$&'()*+,;=:@%/-]*)?",
+    re.ASCII,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ValidatorService:
+    """A registered validator."""
+
+    name: str
+    url: str
+    """Its base address; `/v1/validation/start` follows."""
+    technologies: tuple[str, ...]
+    """Whose rules it measures."""
+    secret: str = ""
+    """The name of the secret with its credentials, behind the prefix of the stack; empty: requests are signed by IAM (SigV4)."""
+
+    @property
+    def document(self) -> bytes:
+        """As it is kept."""
+        return canonical(self)
+
+
+def service_of(name: str, url: str, technologies: Sequence[str], secret: str = "") -> ValidatorService:
+    """A validator to register. Raises InputError for what cannot be one."""
+    if not NAME.fullmatch(name):
+        raise InputError(
+            "the name of a validator has small letters, digits and hyphens, at most 40, and begins with a letter"
+        )
+    if len(url) > LONGEST_URL or not ADDRESS.fullmatch(url):
+        raise InputError("the address of a validator is https://HOST[:PORT][/PATH], without user, query and fragment")
+    if not technologies or not all(map(TECHNOLOGY.fullmatch, technologies)):
+        raise InputError(
+            "name each technology as contracts do: at most 40 letters, digits, spaces and _.- (--technology GreatExpectations)"
+        )
+    if len({folded(each) for each in technologies}) != len(technologies):
+        raise InputError("a technology is named twice")
+    if secret and not SECRET.fullmatch(secret):
+        raise InputError("the name of a secret has letters, digits, _ and -, at most 64")
+    return ValidatorService(name, url.rstrip("/"), tuple(technologies), secret)
+
+
+def read_service(body: bytes) -> ValidatorService:
+    """A validator as it was kept."""
+    document = json.loads(body)
+    return ValidatorService(document["name"], document["url"], tuple(document["technologies"]), document["secret"])
+
+
+def folded(technology: str) -> str:
+    """A technology without the differences of spelling that contracts have: `great-expectations` is `GreatExpectations`."""
+    return "".join(filter(str.isalnum, technology.lower()))
+
+
+# ---- Registered validators: documents in the registry, beside contracts and workflows and in the same way ----------
+#
+# A rule is bound to a validator by its name, in the plan that is pinned. Address and secret are those of the stack
+# when an attempt
+# begins: a service that moves needs no new contract version, and one that is removed gets no data any more.
+
+
+PREFIX: Final = "_validator:"
+"""Of the ids of validators in the registry."""
+
+
+def validators(dependencies: Dependencies) -> tuple[ValidatorService, ...]:
+    """The registered validators, by name."""
+    versions: dict[str, list[Publication]] = {}
+    for each in dependencies.registry.snapshot(PREFIX).versions:
+        versions.setdefault(each.contract, []).append(each)
+    found = (_active(dependencies, versions[name]) for name in sorted(versions))
+    return tuple(each for each in found if each is not None)
+
+
+def validator_named(dependencies: Dependencies, name: str) -> ValidatorService | None:
+    """A registered validator as it is now; None if none has this name."""
+    return _active(dependencies, dependencies.registry.contract(f"{PREFIX}{name}").versions)
+
+
+def newest(versions: Iterable[Publication]) -> Publication | None:
+    """The latest version of a validator; None of one that was never registered."""
+    return max(versions, key=lambda each: precedence(each.version), default=None)
+
+
+def _active(dependencies: Dependencies, versions: Iterable[Publication]) -> ValidatorService | None:
+    found = newest(versions)
+    if found is None or found.status != LineStatus.ACTIVE.value:
+        return None
+    return read_service(dependencies.objects.read(Address(dependencies.places.lake, found.document)))
+
+
+# ---- Registers validators, with a record of each act, and finds which rules of a contract they answer when that
+# is published
+
+
+def add_validator(dependencies: Dependencies, service: ValidatorService) -> Steps[Publication]:
+    """Register a validator, or give one another address, secret or other technologies. The same again changes nothing.
+
+    Raises InputError where another validator answers one of the technologies, or the stack would have too many. One that another
+    person registers at the same time is seen after the write, by at least one of both; until one is removed, nothing is bound.
+    """
+    taken = _taken(dependencies, service)
+    if len(taken) + len(service.technologies) > MAX_TECHNOLOGIES:
+        raise InputError(f"the validators of a stack answer at most {MAX_TECHNOLOGIES} technologies")
+    document = service.document
+
+    def decide(seen: RegistrySnapshot) -> Publication:
+        return _next(seen, service.name, LineStatus.ACTIVE, document_key(document))
+
+    yield from store_document(dependencies, document)
+    publication = yield from write(dependencies, f"{PREFIX}{service.name}", decide, published_by())
+    _taken(dependencies, service)
+    return publication
+
+
+def remove_validator(dependencies: Dependencies, name: str) -> Steps[Publication]:
+    """Remove a validator: it gets no data any more, and attempts that need it are lost. Raises InputError for an unknown one."""
+
+    def decide(seen: RegistrySnapshot) -> Publication:
+        last = newest(seen.versions)
+        if last is None:
+            raise InputError(f"no validator {name} is registered (lakegate validator list)")
+        return _next(seen, name, LineStatus.RETIRED, last.document)
+
+    return (yield from write(dependencies, f"{PREFIX}{name}", decide, published_by()))
+
+
+def validators_of(dependencies: Dependencies, before: Publication | None) -> Validators:
+    """Who answers the rules of a document to publish: who is registered, or, if it was published `before`, whom it had then.
+
+    What is returned raises InputError while a technology has two validators.
+    """
+    if before is None:
+        return _registered(dependencies)
+    plans = dict(before.plans)
+
+    def kept(dataset: str) -> Mapping[str, AnsweredTechnology]:
+        external = Plan.from_validated(dependencies.plan_at(plans[dataset], "")).external if dataset in plans else ()
+        return {folded(each.technology): AnsweredTechnology(each.technology, each.validator) for each in external}
+
+    return kept
+
+
+def _taken(dependencies: Dependencies, service: ValidatorService) -> Mapping[str, str]:
+    """The names of other validators, by folded technology. Raises InputError where one answers a technology of the service."""
+    others = [each for each in validators(dependencies) if each.name != service.name]
+    taken = {folded(technology): each.name for each in others for technology in each.technologies}
+    for technology in service.technologies:
+        if folded(technology) in taken:
+            raise InputError(
+                f"{taken[folded(technology)]} answers {technology} already: remove it first (lakegate validator remove)"
+            )
+    return taken
+
+
+def _registered(dependencies: Dependencies) -> Validators:
+    found: dict[str, AnsweredTechnology] = {}
+    twice: list[str] = []
+    for each in validators(dependencies):
+        for technology in each.technologies:
+            first = found.setdefault(folded(technology), AnsweredTechnology(technology, each.name)).validator
+            if first != each.name:
+                twice.append(f"{first} and {each.name} both answer {technology}")
+
+    def answered(_dataset: str) -> Mapping[str, AnsweredTechnology]:
+        if twice:
+            raise InputError(f"{'; '.join(twice)}: remove one of them (lakegate validator remove)")
+        return found
+
+    return answered
+
+
+def _next(seen: RegistrySnapshot, name: str, status: LineStatus, document: str) -> Publication:
+    """The next version of a validator, or the newest one where that is so already."""
+    last = newest(seen.versions)
+    if last is not None and (last.status, last.document) == (status.value, document):
+        return last
+    number = 1 + (int(last.version.partition(".")[0]) if last else 0)
+    return Publication(f"{PREFIX}{name}", f"{number}.0.0", status.value, document, ())

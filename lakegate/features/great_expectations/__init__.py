@@ -1,0 +1,1 @@
+"""Great Expectations by their own names."""

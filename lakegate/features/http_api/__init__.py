@@ -1,0 +1,1 @@
+"""HTTP API in DCM's representation, and its client."""

@@ -1,0 +1,95 @@
+"""Announced deliveries over HTTP (DCM 3.2.3, POST /api/v1/workload and /api/v1/workload/notify/{workloadId})."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from lakegate.features.http_api.api_router import HttpAnswer, HttpProblem, document_of
+from lakegate.features.http_api.workloads_api import found, representation
+from lakegate.gate.effects import run
+from lakegate.timestamps import instant_of
+
+if TYPE_CHECKING:
+    from lakegate.features.announcements.announced_delivery import Announcement, WantedDelivery
+    from lakegate.features.http_api.api_router import HttpRequest
+    from lakegate.gate.dependencies import Dependencies
+
+
+def announce_delivery(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
+    """POST /api/v1/workload, POST /api/v1/data-contract/{id}/workload: judge what is stated of the data, and where to put it."""
+    from lakegate.features.announcements.announced_delivery import SummaryRefused, UnknownContract  # noqa: PLC0415 - what judges takes 100 ms to import
+    from lakegate.features.announcements.announced_delivery import announce as keep  # noqa: PLC0415 - likewise
+
+    wanted, unknown = _wanted(request), "No contract that deliveries have a place for has this id."
+    if not request.allows(wanted.contract):
+        raise HttpProblem(404, "not-found", unknown)
+    try:
+        made = run(keep(dependencies, wanted, request.token), dependencies.clock)
+    except UnknownContract:
+        raise HttpProblem(404, "not-found", unknown) from None
+    except SummaryRefused as refused:
+        detail = "The data would be rejected. Numbers of rows are the fewest that the summary proves."
+        errors = [asdict(each) for each in refused.refusals]
+        raise HttpProblem(422, "summary-refused", detail, errors=errors) from None
+    return HttpAnswer(200, {**representation(dependencies, made), "upload": _upload(dependencies, made)})
+
+
+def notify(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
+    """POST /api/v1/workload/notify/{id}, and …/data-contract/{id}/workload/{workload}/notify: the data is there.
+
+    Changes nothing once the data was taken in.
+    """
+    from lakegate.features.announcements.announced_delivery import (  # noqa: PLC0415 - a feature
+        Announcement,
+        available,
+    )
+
+    there, announced = found(dependencies, request)
+    if isinstance(there, Announcement):
+        run(available(dependencies, there), dependencies.clock)
+    return HttpAnswer(200, representation(dependencies, there, announced))
+
+
+def _wanted(request: HttpRequest) -> WantedDelivery:
+    """The contract's id alone, as DCM has it, or an object."""
+    from lakegate.features.announcements.announced_delivery import LARGEST_PUT, WantedDelivery  # noqa: PLC0415 - likewise
+    from lakegate.features.announcements.data_summary import read_summary  # noqa: PLC0415 - as above
+
+    body: Any = document_of(request, "WantedDelivery")
+    document: dict[str, Any] = {"contract": body} if isinstance(body, str) else body
+    contract = document.get("contract", request.path.get("id"))
+    if contract is None:
+        raise HttpProblem(400, "invalid-body", "`contract` is missing.")
+    if contract != request.path.get("id", contract):
+        raise HttpProblem(400, "invalid-parameter", "The body has another contract than the address names.")
+    if document.get("size", 0) > LARGEST_PUT:
+        detail = (
+            "Announce the file without size and checksum, and upload it in parts to the key of the answer, with rights of your "
+            "own; or deliver several files."
+        )
+        errors = [{"path": "/size", "message": f"one upload URL takes {LARGEST_PUT:,} bytes"}]
+        raise HttpProblem(400, "refused", detail, errors=errors)
+    summary = document.get("summary")
+    return WantedDelivery(
+        contract,
+        document.get("dataset", ""),
+        document.get("prefix", ""),
+        document.get("name", ""),
+        document.get("size"),
+        document.get("checksum", "").removeprefix("sha256:"),
+        None if summary is None else read_summary(summary),
+    )
+
+
+def _upload(dependencies: Dependencies, made: Announcement) -> dict[str, object]:
+    """Where to put the data; with a URL, if size and checksum are known and its time is not over."""
+    from lakegate.features.announcements.announced_delivery import headers  # noqa: PLC0415 - a feature
+
+    place: dict[str, object] = {"bucket": dependencies.places.landing, "key": made.key}
+    seconds = int((instant_of(made.until) - dependencies.clock.now()).total_seconds())
+    if made.size is None or seconds < 1:
+        return place
+    url = dependencies.uploads.url(made.key, made.size, made.sha256, seconds)
+    signed = headers(made.size, made.sha256)
+    return {**place, "url": url, "method": "PUT", "headers": signed, "expiresAt": made.until}

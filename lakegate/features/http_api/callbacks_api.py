@@ -1,0 +1,43 @@
+"""Callbacks over HTTP: another system answers for a delivery that waits, by a token (DCM 3.3, passive states).
+
+The one route without an authorizer. Who has no token learns nothing: every refusal before the token was found is the same.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from lakegate.errors import InputError
+from lakegate.features.http_api.api_router import HttpAnswer, HttpProblem, document_of
+from lakegate.features.http_api.workloads_api import STATUSES
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.effects import run
+
+if TYPE_CHECKING:
+    from lakegate.features.http_api.api_router import HttpRequest
+    from lakegate.gate.dependencies import Dependencies
+
+LARGEST: Final = 4_096
+"""Bytes of a body: a token and a reason."""
+
+
+def call_back(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
+    """POST /api/v1/workload/{id}/callback: approve or decline; the next sweep carries it out."""
+    from lakegate.features.workflows.callbacks import UnknownToken, called_back  # noqa: PLC0415 - for this route alone
+
+    if len(request.body) > LARGEST:
+        raise HttpProblem(413, "too-large", f"A callback has at most {LARGEST:,} bytes.")
+    document: dict[str, Any] = document_of(request, "Callback")
+    workload, reason = request.path.get("id", ""), document["reason"].strip() if "reason" in document else None
+    at_once = dependencies.without_lease()
+    try:
+        row = run(called_back(at_once, workload, document["token"], reason), dependencies.clock)
+    except UnknownToken:
+        raise HttpProblem(404, "not-found", "No answer is awaited by this token.") from None
+    except InputError as refused:
+        row = dependencies.workloads.get(workload)
+        if row.state is State.AWAITING:
+            raise
+        detail, status = f"No answer can be given: {refused}.", STATUSES[row.state]
+        raise HttpProblem(409, "illegal-transition", detail, workloadStatus=status, transitions=[]) from None
+    return HttpAnswer(200, {"workloadId": row.id, "status": STATUSES[row.state]})

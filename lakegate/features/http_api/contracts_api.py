@@ -1,0 +1,230 @@
+"""Contracts over HTTP: published, read, found by label."""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import asdict, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
+
+from lakegate.contract.contract_model import is_usable
+from lakegate.contract.semantic_versions import precedence
+from lakegate.errors import InputError
+from lakegate.features.http_api.api_router import JSON, HttpAnswer, HttpProblem, media_type
+from lakegate.gate.effects import run
+from lakegate.gate.ports import Address
+from lakegate.gate.registry.contract_versions import WITHDRAWN
+from lakegate.timestamps import beginning_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from lakegate.errors import Problem
+    from lakegate.features.http_api.api_router import HttpRequest
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.registry.contract_versions import Publication
+
+PATH: Final = "/api/v1/data-contract"
+
+
+YAML: Final = frozenset({"application/yaml", "application/x-yaml", "text/yaml"})
+
+
+LABELS: Final = ("tag", "producer", "consumer")
+
+
+LONGEST_CURSOR: Final = 2_000
+
+
+ACTORS: Final = ("producer", "consumer")
+
+
+WARNINGS: Final = "lakegate-warnings"
+"""The header of what lint warns of in a document that was published."""
+
+
+MOST_OF_HEADER: Final = 4_000
+
+
+KEPT_DOCUMENTS: Final = 16
+"""Whose actors a function remembers: reading one takes as long as everything else of the request."""
+
+
+def publish(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
+    """POST /api/v1/data-contract, PUT /api/v1/data-contract/{id}: lint, compile and publish; the contract's id, as DCM has it.
+
+    Where the stack requires approval, a proposal is left (202).
+    """
+    from lakegate.features.proposals.proposal import propose  # noqa: PLC0415 - reading documents takes yaml and sqlglot
+    from lakegate.gate.registry.bounded_compilation import compile_bounded  # noqa: PLC0415 - likewise
+    from lakegate.gate.registry.parent_contracts import identity  # noqa: PLC0415 - likewise
+    from lakegate.gate.registry.publish_contract import (  # noqa: PLC0415 - likewise
+        DocumentRefused,
+        IncompatibleVersion,
+        effects_of,
+        planned,
+        referred_of,
+    )
+    from lakegate.gate.registry.publish_contract import publish as make_valid  # noqa: PLC0415 - likewise
+
+    body = document_in(request)
+    try:
+        if declared := identity(body)[0]:  # before what it refers to is read
+            _refuse_another(request, declared)
+        referred, unmeasured = referred_of(dependencies, body, request.own), request.flag("allowUnmeasured")
+        compiled = compile_bounded(body, referred, allow_unmeasured=unmeasured)
+        _refuse_another(request, compiled.contract)
+        compiled = replace(compiled, inherited_from=_day(dependencies, request))
+        change = planned(dependencies, compiled)
+        effects = list(effects_of(compiled, change))
+        if effects and not request.flag("confirm"):
+            detail = "Publishing has effects that may be unexpected: repeat the request with `confirm=true`."
+            children = [
+                {"contract": each.contract, "version": each.version, "errors": _located(each.problems)}
+                for each in change.announced
+            ]
+            raise HttpProblem(409, "confirmation-needed", detail, effects=effects, children=children)
+        place = {"location": f"{PATH}/{quote(compiled.contract, safe='')}"}
+        if dependencies.places.needs_approval and not change.is_done:
+            proposal = run(propose(dependencies, compiled, request.holder), dependencies.clock)
+            waiting = {"id": compiled.contract, "version": compiled.version, "proposal": proposal.digest}
+            return HttpAnswer(202, {**waiting, "expiresAt": proposal.expires_at}, _warned(change.warnings))
+        run(make_valid(dependencies, compiled), dependencies.clock)
+    except DocumentRefused as refused:
+        detail = "The contract document has errors; each has its position and says what to do."
+        if refused.unmeasured:
+            detail = "Rules can never be measured: correct them, or repeat the request with `allowUnmeasured=true`."
+        raise HttpProblem(
+            400,
+            "invalid-contract",
+            detail,
+            errors=_located(refused.examined.errors),
+            warnings=_located(refused.examined.warnings),
+        ) from None
+    except IncompatibleVersion as refused:
+        comparison = refused.comparison.to_json()
+        raise HttpProblem(409, "incompatible-version", str(refused), comparison=comparison) from None
+    return HttpAnswer(200, compiled.contract, {**place, **_warned(change.warnings)})
+
+
+def _warned(warnings: Sequence[Problem]) -> Mapping[str, str]:
+    """The header with what is warned of, as DCM's answer is the contract's id alone: how many, and the first ones, in ASCII."""
+    shown = _located(warnings)
+    while len(text := json.dumps({"count": len(warnings), "warnings": shown})) > MOST_OF_HEADER:
+        shown = shown[:-1]
+    return {WARNINGS: text} if warnings else {}
+
+
+def contract(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
+    """GET /api/v1/data-contract/{id}: DCM's representation of the highest version, or of the one that `version` names."""
+    name, version = request.path.get("id", ""), request.query.get("version")
+    published = dependencies.registry.contract(name).versions if is_usable(name) and request.allows(name) else ()
+    found = newest(each for each in published if version in {None, each.version})
+    if found is None:
+        raise HttpProblem(
+            404, "not-found", "No contract is published with this id" + (" and version." if version else ".")
+        )
+    text = dependencies.objects.read(Address(dependencies.places.lake, found.document))
+    return HttpAnswer(200, {**summary(found), **_actors(text), "content": text.decode("utf-8", "replace")})
+
+
+def contracts(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
+    """GET /api/v1/data-contract: the newest versions with all given labels, in upper or lower case; one page of them.
+
+    A page may have no contracts and a cursor: it holds what one bounded read of the registry found.
+    """
+    page = dependencies.registry.page(_place(request.query.get("cursor", "")))
+    wanted = {name: request.query[name].casefold() for name in LABELS if name in request.query}
+    found = filter(None, (newest(each.versions) for each in page.contracts))
+    fitting = [
+        summary(each)
+        for each in found
+        if request.allows(each.contract)
+        and all(
+            (name, value) in {(label, text.casefold()) for label, text in each.labels} for name, value in wanted.items()
+        )
+    ]
+    return HttpAnswer(200, {"contracts": fitting, "cursor": _cursor(page.after) if page.after else None})
+
+
+def _refuse_another(request: HttpRequest, contract: str) -> None:
+    """Raise HttpProblem for a contract that is not the one of the address, or that the caller may not use."""
+    if request.path.get("id", contract) != contract:
+        raise HttpProblem(400, "invalid-parameter", "The document has another id than the address names.")
+    if not request.allows(contract):
+        raise HttpProblem(403, "another-contract", "The token is limited to other contracts.")
+
+
+def _day(dependencies: Dependencies, request: HttpRequest) -> str:
+    """The day from which contracts inherit from the version; empty for now. Raises HttpProblem for a text that is no day."""
+    written = request.query.get("from")
+    try:
+        return "" if written is None else beginning_of(written, dependencies.clock.now())
+    except InputError as error:
+        raise HttpProblem(400, "invalid-parameter", f"`from`: {error}.") from None
+
+
+def newest(versions: Iterable[Publication]) -> Publication | None:
+    """The version with the highest number; a withdrawn one only where there is no other."""
+    return max(versions, key=lambda each: (each.status != WITHDRAWN, precedence(each.version)), default=None)
+
+
+def summary(publication: Publication) -> dict[str, object]:
+    """A version without its document; producer and consumer are those that a DCM document names."""
+    labels = dict(publication.labels)
+    return {
+        "id": publication.contract,
+        "version": publication.version,
+        "status": publication.status,
+        "tags": [value for name, value in publication.labels if name == "tag"],
+        **{name: {"name": labels[name]} if name in labels else None for name in ACTORS},
+    }
+
+
+def document_in(request: HttpRequest) -> bytes:
+    """The document: a text in JSON, or the body itself if it is YAML. Raises HttpProblem."""
+    kind = media_type(request)
+    if kind in YAML:
+        return request.body
+    if kind != JSON:
+        detail = "Send the document as a JSON string (`application/json`) or as YAML (`application/yaml`)."
+        raise HttpProblem(415, "unsupported-media-type", detail)
+    try:
+        text = json.loads(request.body)
+        if isinstance(text, str):
+            return text.encode()
+    except (ValueError, RecursionError):
+        pass
+    raise HttpProblem(400, "invalid-body", "The body is not a JSON string that contains the document.")
+
+
+@lru_cache(KEPT_DOCUMENTS)
+def _actors(text: bytes) -> Mapping[str, object]:
+    """Name and group of producer and consumer, as the document has them."""
+    from lakegate.contract.documents.read_document import parse  # noqa: PLC0415 - as above
+
+    top = parse(text).top
+    return {
+        name: {"name": top[name]["name"].text, "group": top[name]["group"].text} if top[name].entries else None
+        for name in ACTORS
+    }
+
+
+def _located(problems: Iterable[Problem]) -> list[dict[str, object]]:
+    return [asdict(each) for each in problems]
+
+
+def _cursor(after: str) -> str:
+    return base64.urlsafe_b64encode(after.encode()).decode().rstrip("=")
+
+
+def _place(cursor: str) -> str:
+    """Where the next page begins; empty for the first one."""
+    try:
+        if len(cursor) <= LONGEST_CURSOR:
+            return base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
+    except ValueError:
+        pass
+    raise HttpProblem(400, "invalid-parameter", "`cursor` is not one that a page had.")

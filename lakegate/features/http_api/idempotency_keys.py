@@ -1,0 +1,110 @@
+"""Repeated requests by Idempotency-Key."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+import secrets
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+
+from lakegate.aws.dynamodb_table import decoded, number, text
+from lakegate.errors import ConditionFailed
+from lakegate.features.http_api.api_router import CALLBACK_ROUTE, HttpProblem
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from lakegate.aws.dynamodb_table import DynamoTable
+    from lakegate.features.http_api.api_router import HttpRequest
+    from lakegate.gate.dependencies import Dependencies
+
+# ---- Idempotency keys of requests: what a caller sends twice under one key is one request --------------------------
+
+
+class KeptRequest(NamedTuple):
+    """The first request with a key."""
+
+    fingerprint: str
+    """Of what was asked."""
+    token: str
+    """By which what it created is known: random, so that nobody can guess it."""
+
+
+class RequestKeys(Protocol):
+    """The requests of the last day that had a key."""
+
+    def keep(self, key: str, request: KeptRequest, until: datetime) -> KeptRequest:
+        """Put the request if the key is new; the request that is kept under it. `until`: when it may be forgotten."""
+        ...
+
+
+# ---- Idempotency keys: items of the table `workloads` that expire --------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class DynamoRequestKeys:
+    """Keys of requests."""
+
+    table: DynamoTable
+
+    def keep(self, key: str, request: KeptRequest, until: datetime) -> KeptRequest:
+        """A conditional put; where it fails, a strongly consistent read. What has just expired is as good as new."""
+        own = {"id": text(f"request#{key}")}
+        item = {**own, "fingerprint": text(request.fingerprint), "token": text(request.token)}
+        expiring = {**item, "expires": number(math.ceil(until.timestamp()))}
+        try:
+            self.table.put(expiring, "request", ConditionExpression="attribute_not_exists(id)")
+        except ConditionFailed:
+            there = self.table.get(own) or item
+            return decoded(there, lambda item: KeptRequest(item["fingerprint"]["S"], item["token"]["S"]))
+        return request
+
+
+# ---- Requests that are sent again: the header `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header-07) -----
+#
+# Every POST can be repeated without harm, and answers what is true then. What a key adds: a repetition of an
+# announcement leads
+# to the same announcement, and another request with the key is refused. So no answer is stored, but what was asked.
+
+
+HEADER: Final = "idempotency-key"
+
+
+FORM: Final = re.compile(r"[!-~]{1,255}", re.ASCII)
+
+
+KEPT: Final = timedelta(days=1)
+
+
+def known_again(dependencies: Dependencies, request: HttpRequest) -> HttpRequest:
+    """The request with the token of its first sending; a new token without a key.
+
+    Raises HttpProblem for a key that cannot be read, and one that the caller has used for another request.
+    """
+    fresh = secrets.token_hex(32)
+    key = request.headers.get(HEADER)
+    if key is None or not request.route.startswith("POST ") or request.route == CALLBACK_ROUTE:
+        return replace(request, token=fresh)
+    if not FORM.fullmatch(key):
+        detail = "`Idempotency-Key` has 1 to 255 characters of ASCII, and no spaces."
+        raise HttpProblem(400, "invalid-parameter", detail)
+    own = _digest(request.caller, key)
+    asked = KeptRequest(_fingerprint(request), fresh)
+    kept = dependencies.requests.keep(own, asked, dependencies.clock.now() + KEPT)
+    if kept.fingerprint != asked.fingerprint:
+        detail = "Another request was sent with this `Idempotency-Key`: use a new one."
+        raise HttpProblem(422, "key-reused", detail)
+    return replace(request, token=kept.token)
+
+
+def _fingerprint(request: HttpRequest) -> str:
+    body = hashlib.sha256(request.body).hexdigest()
+    return _digest(request.route, dict(request.path), dict(request.query), body)
+
+
+def _digest(*parts: object) -> str:
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,72 @@
+"""Pulls over HTTP: the owner of a contract has its lines pulled now (docs/pull.md)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from lakegate.contract.contract_model import is_usable
+from lakegate.features.http_api.api_router import HttpAnswer, HttpProblem
+from lakegate.gate.datasets.dataset_names import names_of
+from lakegate.gate.effects import run
+from lakegate.text import counted
+
+if TYPE_CHECKING:
+    from lakegate.features.http_api.api_router import HttpRequest
+    from lakegate.features.pull.pull_task import PullingLine
+    from lakegate.gate.dependencies import Dependencies
+
+MOST_LINES: Final = 100
+"""Of one request: each is read and written, and a request has seconds."""
+
+
+def run_pulls(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
+    """POST /api/v1/data-contract/{id}/pull: the next tick pulls all lines of the contract, or those that `line` names.
+
+    The request fetches nothing. A line that is due or being fetched stays as it is, so that a repetition changes nothing.
+    """
+    from lakegate.features.pull.pull_task import pulled_lines  # noqa: PLC0415 - a feature
+
+    contract, wanted = request.path.get("id", ""), request.query.get("line")
+    lines = pulled_lines(dependencies, contract) if is_usable(contract) and request.allows(contract) else ()
+    found = [each for each in lines if wanted is None or wanted in names_of(each)]
+    if not found:
+        raise HttpProblem(404, "not-found", "No contract with this id has such a line that is pulled.")
+    if len(found) > MOST_LINES:
+        detail = f"The contract pulls {counted(len(found), 'line')}, and a request has at most {MOST_LINES}: name one by `line`."
+        raise HttpProblem(400, "refused", detail)
+    return HttpAnswer(200, {"pulls": [_asked(dependencies, each) for each in found]})
+
+
+def _asked(dependencies: Dependencies, line: str) -> dict[str, object]:
+    """One line, which the next tick pulls; without its source, which the contract states."""
+    from lakegate.features.pull.pull_task import run_now  # noqa: PLC0415 - a feature
+
+    row = dependencies.pulls.get(line)
+    if row.plan:
+        row = run(run_now(dependencies, line), dependencies.clock)
+    return {
+        "line": line,
+        "contractVersion": row.version or None,
+        "status": _status(row),
+        "latest": _latest_document(row),
+    }
+
+
+def _status(row: PullingLine) -> str:
+    """`Unscheduled`: no tick has seen what was published, or the stack does not pull."""
+    if not row.plan:
+        return "Unscheduled"
+    return "Fetching" if row.leased or row.fetch else "Due"
+
+
+def _latest_document(row: PullingLine) -> dict[str, object] | None:
+    if not row.ends:
+        return None
+    end = row.ends[0]
+    return {
+        "outcome": end.outcome.value,
+        "at": end.at,
+        "key": end.key or None,
+        "size": end.size if end.key else None,
+        "reason": end.reason or None,
+    }

@@ -1,0 +1,98 @@
+"""DCM's Validator API (DCM 3.3.3): rules of other managers are measured here."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from lakegate.errors import ContractError
+from lakegate.features.http_api.api_router import HttpAnswer, HttpProblem, document_of
+from lakegate.gate.effects import run
+from lakegate.report.dcm_results import results_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from lakegate.features.http_api.api_router import HttpRequest
+    from lakegate.features.validator_api.validation_run import Observed
+    from lakegate.gate.dependencies import Dependencies
+
+LARGEST: Final = 256 << 10
+"""Bytes of a body."""
+
+
+NAME: Final = re.compile(r"[!-~]{1,200}", re.ASCII)
+"""Of a validation, by its caller; DCM's are UUIDs."""
+
+
+def start_validation(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
+    """POST /v1/validation/start, and the same below …/data-contract/{id}: measure rules over data of the caller's."""
+    from lakegate.features.validator_api.validation_run import (  # noqa: PLC0415 - documents and judgement, for this route alone
+        NoSuchData,
+        OtherValidation,
+        WantedValidation,
+        start,
+    )
+
+    if len(request.body) > LARGEST:
+        raise HttpProblem(413, "too-large", f"A validation has at most {LARGEST:,} bytes.")
+    document: dict[str, Any] = document_of(request, "WantedValidation", exact)
+    name, path = document["workloadId"], document["access"]["path"]
+    wanted = WantedValidation(request.caller, name, document["validations"], path, partial(_allows, request))
+    try:
+        run(start(dependencies, wanted, request.token), dependencies.clock)
+    except OtherValidation:
+        detail = "The `workloadId` belongs to a validation of other rules or other data: choose a new one."
+        raise HttpProblem(409, "other-validation", detail) from None
+    except NoSuchData:
+        raise HttpProblem(404, "not-found", "`access.path` names no data that you may have validated.") from None
+    except ContractError as refused:
+        errors = [{"path": each.path, "code": each.code, "message": each.message} for each in refused.problems]
+        raise HttpProblem(400, "invalid-rules", "The rules cannot be measured.", errors=errors) from None
+    return HttpAnswer(200, {"workloadId": name, "status": "OK", "cause": None, "result": []})
+
+
+def validation(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
+    """GET /v1/validation/{workloadId}, and the same below …/data-contract/{id}.
+
+    `Running`, `OK` with the results, or `NOK` where there will be none.
+    """
+    from lakegate.features.validator_api.validation_run import find, observed  # noqa: PLC0415 - as above
+
+    name = request.path.get("workloadId", "")
+    known = find(dependencies, request.caller, name) if NAME.fullmatch(name) else None
+    if known is None or not _allows(request, known.contract):
+        raise HttpProblem(404, "not-found", "You have started no validation with this id, or it was forgotten.")
+    seen = observed(dependencies, known)
+    status = "NOK" if seen.failed else "OK" if seen.report else "Running"
+    body = {"workloadId": name, "status": status, "cause": seen.failed or None, "result": list(_results(seen))}
+    return HttpAnswer(200, body)
+
+
+def _allows(request: HttpRequest, contract: str) -> bool:
+    """Whether the caller may use a contract: the one of the address, if it names one."""
+    return request.allows(contract) and contract == request.path.get("id", contract)
+
+
+def exact(written: str) -> float:
+    """A number with a point; ValueError for one that has more digits than JSON numbers of other programs keep."""
+    number = float(written)
+    if Decimal(repr(number)) != Decimal(written):
+        raise ValueError
+    return number
+
+
+def _results(seen: Observed) -> Iterator[Mapping[str, object]]:
+    for each in results_of(seen.report) if seen.report else ():
+        yield {**each, "severity": {name: _of_validator(one) for name, one in each["severity"].items()}}
+
+
+def _of_validator(severity: Any) -> dict[str, object] | None:  # noqa: ANN401 - JSON
+    """A severity as validators of DCM write it: the manager's `exceptionInfoModel` is their `exception_info`."""
+    if severity is None:
+        return None
+    raised = severity["exceptionInfoModel"] or {"raisedException": False, "exceptionMessage": None}
+    info = {"raised_exception": raised["raisedException"], "exception_message": raised["exceptionMessage"]}
+    return {"success": severity["success"], "exception_info": info}

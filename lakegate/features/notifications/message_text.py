@@ -1,0 +1,190 @@
+"""All words of notices: titles, sentences, remedies, footer."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+
+from lakegate.gate.datasets.freshness_deadlines import LATENCY
+from lakegate.text import counted, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from datetime import datetime
+
+    from lakegate.features.openlineage.openlineage_events import JudgedDelivery
+    from lakegate.gate.delivery.delivery_row import Workload
+
+# ---- What the adapters of channels share: the words and the document of a notification -----------------------------
+
+
+def headline(notification: Notification) -> str:
+    """The title; of a resolved cause with a word before it."""
+    return printable(f"Resolved: {notification.title}" if notification.resolved else notification.title)
+
+
+def lines(notification: Notification) -> list[str]:
+    """The text. Signs that are not printed, such as those that turn the direction of text, are escaped."""
+    return [printable(each) for each in notification.text]
+
+
+def footer(notification: Notification) -> str:
+    """How often, since when, and how to find out more."""
+    often = "once" if notification.times == 1 else f"{notification.times:,} times"
+    words = [f"{often} since {notification.since[:16].replace('T', ' ')} UTC"] if notification.since else []
+    if notification.workload:
+        words.append(f"lakegate reasons {notification.workload[:12]}")
+    return " · ".join(words) or notification.line
+
+
+def document(notification: Notification) -> bytes:
+    """The notification as JSON; its schema is lakegate/schemas/notification.json."""
+    texts = {"title": printable(notification.title), "text": lines(notification)}
+    content = {**notification._asdict(), **texts, "at": notification.at.isoformat()}
+    if (callback := content.pop("callback")) is not None:
+        content["callback"] = asdict(callback)
+    return json.dumps(content, sort_keys=True, separators=(",", ":")).encode()
+
+
+# ---- Where notifications are sent: channels outside of AWS's event bus ---------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class CallbackInvitation:
+    """How the receiver of a notification answers for the delivery that it is about."""
+
+    token: str = field(repr=False)
+    """For one answer; nothing keeps it but its receiver."""
+    path: str
+    """Of the HTTP API."""
+    expires: str
+    """RFC 3339: until when an answer counts."""
+
+
+class Notification(NamedTuple):
+    """One message to one channel."""
+
+    id: str
+    """The same for every repetition of the message."""
+    key: str
+    """Of its cause: the same for all messages about it."""
+    kind: str
+    """Of the cause; `test` if there is none."""
+    line: str
+    title: str
+    """One line."""
+    text: tuple[str, ...]
+    """Lines."""
+    at: datetime
+    times: int = 1
+    """How often the cause occurred."""
+    since: str = ""
+    """RFC 3339: when it occurred first."""
+    resolved: bool = False
+    workload: str = ""
+    """The latest delivery; empty if it is about a line."""
+    callback: CallbackInvitation | None = None
+
+
+class Channels(Protocol):
+    """Channels by reference, at least once: `Notification.id` is the idempotency key."""
+
+    def deliver(self, channel: str, notification: Notification) -> None:
+        """Send one notification. Raises PortError with a text that contains no address, no secret and no answer."""
+        ...
+
+    def token(self, channel: str, about: str) -> str:
+        """A text that only the channel's receiver can know, the same whenever it is made of the same; empty: it takes none.
+
+        Raises as `deliver` does.
+        """
+        ...
+
+    def report(self, channel: str, delivery: JudgedDelivery) -> None:
+        """Send the lineage of one delivery to a channel that gets it. Raises as `deliver` does."""
+        ...
+
+
+# ---- What a message of the outbox means to subscribers: the cause that occurred, and the kinds of causes that it
+# ends
+
+
+TITLES: Final = {
+    "rejected": "Rejected",
+    "warned": "Accepted with warnings",
+    "failed": "No verdict",
+    "awaiting": "Waits for approval",
+}
+
+
+def _reasons(workload: Workload, kind: str, causes: list[str]) -> tuple[str, ...]:
+    if kind == "failed":
+        return tuple(causes)
+    if kind != "awaiting":
+        return workload.decision.reasons if workload.decision else tuple(causes)
+    assert workload.candidate is not None
+    return (
+        f"To publish it: lakegate approve {workload.id}",
+        f'To reject it: lakegate decline {workload.id} --reason "…"',
+        f"Without an answer it is rejected at {workload.deadline:%Y-%m-%d %H:%M} UTC",
+        *workload.candidate.reasons,
+    )
+
+
+def _lifecycle(body: Mapping[str, Any]) -> tuple[str, str, list[str]]:
+    planned = [f"{each['status']} from {each['at'][:16].replace('T', ' ')} UTC" for each in body["planned"]]
+    texts = {"Reason": body["reason"], "Use instead": body["replacement"], "Guide": body["guide"]}
+    given = [f"{name}: {text}" for name, text in texts.items() if text]
+    return "deprecated", f"{body['line']} is {body['status']}", planned + given
+
+
+def _breaking(body: Mapping[str, Any]) -> tuple[str, str, list[str]]:
+    day = body.get("inherited_from", "")[:10]
+    owner = f", whose owner is {body['owner']}" if body.get("owner") else ""
+    inherited = [f"{body['line']}{owner}, is weaker: new versions inherit from it from {day} on"] if day else []
+    return "breaking", f"{body['version']} breaks {body['follows']}", inherited + _lifecycle(body)[2]
+
+
+def _drift(body: Mapping[str, Any]) -> tuple[str, str, list[str]]:
+    of = f"of {counted(body['compared'], 'object')} of {body['line']}"
+    title = f"Drift: {counted(body['drifted'], f'{of} differs', f'{of} differ')} from {body['contract_version']}"
+    fields = body["fields"]
+    return "drift", title, [f"{each['field'] or 'object'}: {each['difference']} ({each['objects']})" for each in fields]
+
+
+def _late(body: Mapping[str, Any]) -> tuple[str, str, list[str]]:
+    since = body.get("since", body["last_accepted"])[:16].replace("T", " ")  # an older release wrote no `since`
+    title = f"Late: {body['line']} has missed its {body['promise']}"
+    if body["promise"] == LATENCY:
+        return (
+            "late",
+            title,
+            [f"What was taken in at {since} UTC was not accepted within {counted(body['seconds'], 'second')}"],
+        )
+    return "late", title, [f"No delivery was accepted within {counted(body['seconds'], 'second')} after {since} UTC"]
+
+
+def _pull(body: Mapping[str, Any]) -> tuple[str, str, list[str]]:
+    again = (
+        f"It is tried again at {body['next'][:16].replace('T', ' ')} UTC" if body["next"] else "It is not tried again"
+    )
+    return "pull", f"Not fetched: {body['line']}, {body['reason']}", [again]
+
+
+def _revalidation(body: Mapping[str, Any]) -> tuple[str, str, list[str]]:
+    if body["outcome"] == "FAILED":
+        title = f"Not measured: rules with a schedule over {body['line']}, {body['reason']}"
+        return "revalidation", title, ["Nothing is known about the accepted data since the run before"]
+    found = [f"{each['rule']} does not hold since {each['since'][:16].replace('T', ' ')} UTC" for each in body["stale"]]
+    return "revalidation", f"Accepted data of {body['line']} does not keep its contract", found
+
+
+_DESCRIBED: Final[Mapping[str, Callable[[Mapping[str, Any]], tuple[str, str, list[str]]]]] = {
+    "breaking": _breaking,
+    "drift": _drift,
+    "late": _late,
+    "pull": _pull,
+    "revalidation": _revalidation,
+}
+"""Kind, title and reasons of a message about a line, by its kind; all others are about its lifecycle."""

@@ -1,0 +1,656 @@
+"""One notice per cause and channel: begun, due, sent, retried, given up."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+
+from lakegate.aws import delivery_items, dynamodb_table
+from lakegate.aws.dynamodb_table import decoded, instant, number, shard, text
+from lakegate.errors import AccessDenied, ConditionFailed, NotFound, PortError, TransactionConflict, UnreadableItem
+from lakegate.features.notifications.channels import gets_lineage
+from lakegate.features.notifications.message_text import _DESCRIBED, TITLES, Notification, _lifecycle, _reasons
+from lakegate.gate.datasets.delivery_history import broken_rules
+from lakegate.gate.datasets.lifecycle import Line
+from lakegate.gate.datasets.subscriptions import ACCEPTED, ALWAYS, LINEAGE
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.effects import Alarm, Defect, Effect, perform
+from lakegate.gate.send_messages import Delivered
+from lakegate.json_codec import decode, encode
+from lakegate.text import printable
+from lakegate.timestamps import instant_of, moment
+from lakegate.verdict.verdict import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from lakegate.aws.dynamodb_table import DynamoTable
+    from lakegate.features.notifications.message_text import CallbackInvitation
+    from lakegate.gate.delivery.delivery_row import Workload
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.effects import Steps
+    from lakegate.gate.ports import Message
+
+# ---- What a channel was notified of about a line, and what of it is due: one message for each cause ----------------
+#
+# A cause is one reason to notify: deliveries below one route that break the same rules, or one change of a line. A
+# channel gets
+#
+# 1. one message when a cause begins,
+# 2. at most one further message in each digest period while it occurs again, with the number of occurrences,
+# 3. one message when it is resolved.
+#
+# Nothing is sent in quiet hours. All functions are pure: a notice, and what happens to it, give the notice
+# afterwards.
+
+
+MAX_CAUSES: Final = 50
+"""Open causes of one notice; further ones are counted together, so that the item stays below 100 KB."""
+
+
+MAX_REASONS_OF_CAUSE: Final = 5
+
+
+LONGEST_REASON: Final = 300
+"""Characters."""
+
+
+REMEMBERED: Final = 300
+"""Events: more than one turn of notify takes, so that a turn that was interrupted counts none of them twice."""
+
+
+TRIES: Final = 8
+"""Then a notice is a dead letter: with the pauses between them, after about four hours."""
+
+
+FIRST_PAUSE: Final = timedelta(minutes=1)
+
+
+LONGEST_PAUSE: Final = timedelta(hours=2)
+
+
+ONCE: Final = frozenset({"accepted", "awaiting", "breaking", "deprecated", "drift", "lineage"})
+"""Kinds that nothing resolves: each occurrence is a cause of its own, which ends when it was sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """What one event says about a line: a cause that occurred, and the kinds of causes that it ends."""
+
+    event: str
+    """Its id; the same for every repetition."""
+    at: str
+    """RFC 3339, UTC, six decimals (`moment`)."""
+    kind: str = ""
+    """One of `lakegate.gate.datasets.subscriptions`, such as `rejected`; empty: no cause occurred."""
+    key: str = ""
+    """What distinguishes the cause from others of this kind: the same rules of the same producer have the same key."""
+    title: str = ""
+    """One line."""
+    reasons: tuple[str, ...] = ()
+    workload: str = ""
+    """The delivery; empty if it is about a line."""
+    group: str = ""
+    """Only causes of the same group, or of none, are ended: the prefix of the producer's route."""
+    ends: tuple[str, ...] = ()
+    """Kinds of causes that are resolved."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenCause:
+    """An open cause."""
+
+    id: str
+    kind: str
+    title: str
+    reasons: tuple[str, ...]
+    first: str
+    last: str
+    workload: str = ""
+    """The latest delivery."""
+    group: str = ""
+    count: int = 1
+    reported: int = 0
+    """How many occurrences the last message stated; 0: none was sent."""
+    reported_at: str = ""
+    resolved: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelNotice:
+    """The causes of a line that one channel is notified of."""
+
+    line: str
+    channel: str
+    causes: tuple[OpenCause, ...] = ()
+    quiet: str = ""
+    """Hours, UTC, in which nothing is sent: `22:00-06:00`; empty: none."""
+    digest: int = 24
+    """Hours between messages about the same cause."""
+    seen: tuple[str, ...] = ()
+    """The latest events, the oldest first."""
+    tries: int = 0
+    """How often sending failed in succession."""
+    not_before: str = ""
+    error: str = ""
+    """Why sending failed: a code, without any text of the receiver's."""
+    dead: bool = False
+    """Given up after the last try; `retried` begins again."""
+    revision: int = 0
+    delivery: str = ""
+    """Of a channel that gets lineage: the message about the one delivery of the notice. No two are counted together."""
+    ended: str = ""
+    """When that delivery ended."""
+
+    @property
+    def id(self) -> str:
+        """The same for the same channel and line, and delivery if it is about one."""
+        parts = (self.channel, self.line, self.delivery) if self.delivery else (self.channel, self.line)
+        return _digest(*parts)
+
+    @property
+    def due(self) -> str:
+        """When the next message is to be sent, as `moment` writes it; empty if there is none."""
+        times = [] if self.dead else [at for each in self.causes if (at := self._due(each))]
+        return after_quiet(max(min(times), self.not_before), self.quiet) if times else ""
+
+    def _due(self, cause: OpenCause) -> str:
+        if cause.resolved or not cause.reported:
+            return cause.last if cause.resolved else cause.first
+        again = moment(instant_of(cause.reported_at) + timedelta(hours=self.digest))
+        return again if cause.count > cause.reported else ""
+
+    def ready(self, now: str) -> tuple[OpenCause, ...]:
+        """The causes to send a message about now."""
+        if not self.due or self.due > now:
+            return ()
+        return tuple(each for each in self.causes if (at := self._due(each)) and at <= now)
+
+
+def occurred(notice: ChannelNotice, what: Occurrence) -> ChannelNotice:
+    """The notice after an event; the same notice if nothing changes, or if the event was counted before."""
+    if what.event in notice.seen:
+        return notice
+    causes = tuple(_ended(notice, each, what) for each in notice.causes)
+    if what.kind:
+        causes = _counted(notice, causes, what)
+    elif causes == notice.causes:
+        return notice
+    seen = (*notice.seen, what.event)[-REMEMBERED:]
+    return replace(notice, causes=causes, seen=seen, revision=notice.revision + 1)
+
+
+def _ended(notice: ChannelNotice, cause: OpenCause, what: Occurrence) -> OpenCause:
+    is_meant = cause.kind in what.ends and (cause.group in {"", what.group} or cause.id == _others(notice))
+    return replace(cause, resolved=True, last=max(cause.last, what.at)) if is_meant and not cause.resolved else cause
+
+
+def _counted(notice: ChannelNotice, causes: tuple[OpenCause, ...], what: Occurrence) -> tuple[OpenCause, ...]:
+    identity, title = _identity(notice, what), what.title
+    if len(causes) >= MAX_CAUSES and identity not in {each.id for each in causes}:
+        identity, title = _others(notice), f"Further causes: {notice.line}"
+    before = next((each for each in causes if each.id == identity), None)
+    if before is None:
+        reasons = tuple(each[:LONGEST_REASON] for each in what.reasons[:MAX_REASONS_OF_CAUSE])
+        return (*causes, OpenCause(identity, what.kind, title, reasons, what.at, what.at, what.workload, what.group))
+    again = replace(
+        before, count=before.count + 1, last=max(before.last, what.at), workload=what.workload, resolved=False
+    )
+    return tuple(again if each is before else each for each in causes)
+
+
+def sent(notice: ChannelNotice, cause: OpenCause, now: str) -> ChannelNotice:
+    """The notice after a message about a cause, as it was when it was sent; what happened meanwhile stays due."""
+    causes = tuple(after for each in notice.causes if (after := _after_message(each, cause, now)) is not None)
+    return replace(notice, causes=causes, tries=0, not_before="", error="", revision=notice.revision + 1)
+
+
+def _after_message(cause: OpenCause, stated: OpenCause, now: str) -> OpenCause | None:
+    """A cause after a message that stated it as it was; None if that ends it."""
+    if cause.id != stated.id:
+        return cause
+    if stated.resolved:
+        return None if cause.resolved else replace(cause, reported=0, reported_at="")
+    return None if stated.kind in ONCE else replace(cause, reported=stated.count, reported_at=now)
+
+
+def failed(notice: ChannelNotice, now: str, error: str) -> ChannelNotice:
+    """The notice after a failure: it is sent again after a pause that doubles, and is a dead letter after the last try."""
+    pause = min(FIRST_PAUSE * 2**notice.tries, LONGEST_PAUSE)
+    again = moment(instant_of(now) + pause)
+    tries = notice.tries + 1
+    return replace(
+        notice, tries=tries, not_before=again, error=error, dead=tries >= TRIES, revision=notice.revision + 1
+    )
+
+
+def retried(notice: ChannelNotice) -> ChannelNotice:
+    """A dead letter that is sent again."""
+    return replace(notice, tries=0, not_before="", dead=False, revision=notice.revision + 1)
+
+
+def after_quiet(at: str, quiet: str) -> str:
+    """A time, or the end of the quiet hours that it is in."""
+    if not quiet:
+        return at
+    begin, end = quiet.split("-")
+    clock = at[11:16]
+    inside = begin <= clock < end if begin < end else clock >= begin or clock < end
+    if not inside:
+        return at
+    hour, minute = map(int, end.split(":"))
+    over = datetime.fromisoformat(at[:10]).replace(hour=hour, minute=minute, tzinfo=UTC)
+    return moment(over if end > clock else over + timedelta(days=1))
+
+
+def _identity(notice: ChannelNotice, what: Occurrence) -> str:
+    """The id of a cause: by it a receiver recognises what it was notified of before."""
+    return _digest(notice.id, what.kind, what.group, what.key, what.event if what.kind in ONCE else "")
+
+
+def _others(notice: ChannelNotice) -> str:
+    return _digest(notice.id, "others")
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+# ---- Notices: items of the table `workloads`, whose index finds those that are due ---------------------------------
+
+
+KIND: Final = "notice"
+
+
+DEAD: Final = "dead-notice"
+"""Kinds of shards of the index; the first one also of keys."""
+
+
+@dataclass(frozen=True, slots=True)
+class DynamoNotices:
+    """Notices."""
+
+    table: DynamoTable
+
+    def get(self, notice: str) -> ChannelNotice | None:
+        """A strongly consistent read."""
+        item = self.table.get(_key(notice))
+        return decoded(item, _notice) if item else None
+
+    def write(self, notice: ChannelNotice) -> None:
+        """A conditional put."""
+        content = json.dumps(encode(notice), separators=(",", ":"), ensure_ascii=False)
+        item = {**_key(notice.id), "revision": number(notice.revision), "notice": text(content), **_index(notice)}
+        if notice.ended:  # with its message
+            item["expires"] = number(int((instant_of(notice.ended) + delivery_items.REMEMBERED).timestamp()))
+        condition: dict[str, Any] = {"ConditionExpression": "attribute_not_exists(id)"}
+        if notice.revision > 1:
+            condition = {
+                "ConditionExpression": "revision = :seen",
+                "ExpressionAttributeValues": {":seen": number(notice.revision - 1)},
+            }
+        self.table.put(item, "notice", **condition)
+
+    def due(self, now: datetime, limit: int) -> tuple[str, ...]:
+        """All shards of the index, merged."""
+        return tuple(self.table.oldest(KIND, limit, instant(now)))
+
+    def dead(self, limit: int) -> tuple[str, ...]:
+        """All shards of the index, merged."""
+        return tuple(self.table.oldest(DEAD, limit, dynamodb_table.ALWAYS))
+
+
+def _notice(item: Mapping[str, Any]) -> ChannelNotice:
+    return decode(ChannelNotice, json.loads(item["notice"]["S"]))
+
+
+def _key(notice: str) -> dict[str, dict[str, str]]:
+    return {"id": text(f"{KIND}#{notice}")}
+
+
+def _index(notice: ChannelNotice) -> dict[str, dict[str, str]]:
+    if notice.dead:
+        return {"shard": text(shard(DEAD, notice.id)), "at": text(notice.not_before)}
+    return {"shard": text(shard(KIND, notice.id)), "at": text(notice.due)} if notice.due else {}
+
+
+# ---- What channels were notified of --------------------------------------------------------------------------------
+
+
+class Notices(Protocol):
+    """Notices, by id. `get` is strongly consistent; `due` and `dead` read an index that lags."""
+
+    def get(self, notice: str) -> ChannelNotice | None:
+        """The notice; None where nobody has written it."""
+        ...
+
+    def write(self, notice: ChannelNotice) -> None:
+        """Replace the notice if it is one revision older. Raises ConditionFailed."""
+        ...
+
+    def due(self, now: datetime, limit: int) -> tuple[str, ...]:
+        """Ids of notices with a message to send, the oldest first."""
+        ...
+
+    def dead(self, limit: int) -> tuple[str, ...]:
+        """Ids of notices that were given up, the oldest first."""
+        ...
+
+
+# ---- What a message of the outbox means to subscribers: the cause that occurred, and the kinds of causes that it
+# ends
+
+
+class Noted(NamedTuple):
+    """An occurrence, and whom it concerns."""
+
+    what: Occurrence
+    line: Line
+    """Whose subscribers are notified."""
+    producers: bool = True
+    """Whether producers are notified, too: of their deliveries only if the contract agrees (`notifyProducers`)."""
+    accepted: Occurrence | None = None
+    """The same for who asked for accepted deliveries, and not for what occurred; None where nothing was accepted."""
+
+
+def noted(dependencies: Dependencies, message: Message) -> Noted | None:
+    """What a message means; None if it means nothing to anybody: the line has no subscriber with a channel."""
+    if message.line:
+        return _of_line(dependencies, message, json.loads(message.body))
+    name = json.loads(message.body).get("line")
+    line = dependencies.lines.get(name) if name else None
+    if line is None or not any(each.to for each in line.subscriptions):
+        return None
+    try:
+        workload = dependencies.workloads.get(message.workload)
+    except NotFound:
+        return None
+    what = _of_delivery(message, workload, line)
+    if what is None:
+        return None
+    accepted = _accepted(what, workload, line) if message.kind == "published" else None
+    return Noted(what, line, _agreed(dependencies, workload), accepted)
+
+
+def _accepted(what: Occurrence, workload: Workload, line: Line) -> Occurrence:
+    counts = workload.decision.counts if workload.decision else None
+    rows = [counts.rows_in_words] if counts else []
+    title = printable(f"Accepted: {line.name}, below {what.group}")
+    reasons = (*rows, f"To read it: lakegate get {line.name} FOLDER")
+    return replace(what, kind=ACCEPTED, key=workload.id, title=title, reasons=reasons)
+
+
+def _of_delivery(message: Message, workload: Workload, line: Line) -> Occurrence | None:
+    kind, ends = _kind(message)
+    was_answered = kind == "awaiting" and workload.state is not State.AWAITING
+    if was_answered or (not kind and not ends):
+        return None
+    decision, pin = workload.decision, workload.pin
+    group = pin.prefix if pin else ""
+    rules = sorted({each.rule for each in broken_rules(decision)}) if decision else []
+    causes = [str(each.cause) for each in workload.failed[-1:]] if kind == "failed" else rules
+    return Occurrence(
+        event=message.id,
+        at=moment(message.at),
+        kind=kind,
+        key=workload.id if kind == "awaiting" else "\0".join(causes),
+        title=printable(f"{TITLES[kind]}: {line.name}, below {group}") if kind else "",
+        reasons=tuple(map(printable, _reasons(workload, kind, causes))),
+        workload=workload.id,
+        group=group,
+        ends=ends,
+    )
+
+
+def _kind(message: Message) -> tuple[str, tuple[str, ...]]:
+    """The kind of a delivery's cause, and the kinds that it ends."""
+    if message.kind == "quarantined":
+        return "rejected", ("failed",)
+    if message.kind == "failed":
+        return "failed", ()
+    if message.kind == "awaiting":
+        return "awaiting", ()
+    if message.kind == "published":
+        warned = json.loads(message.body)["verdict"] == Verdict.ACCEPTED_WITH_WARNINGS
+        return ("warned", ("rejected", "failed", "late")) if warned else ("", ("rejected", "failed", "warned", "late"))
+    return "", ()
+
+
+def _agreed(dependencies: Dependencies, workload: Workload) -> bool:
+    """Whether the contract agrees that producers are notified; not where its plan cannot be read."""
+    try:
+        return dependencies.terms(workload).notify_producers
+    except (AccessDenied, Alarm):
+        return False
+
+
+def _of_line(dependencies: Dependencies, message: Message, body: Mapping[str, Any]) -> Noted:
+    kind, title, reasons = _DESCRIBED.get(message.kind, _lifecycle)(body)
+    line = dependencies.lines.get(body["follows"] if kind == "breaking" else message.line)
+    at = moment(message.at)
+    is_good = kind == "pull" and body["outcome"] != "FAILED"
+    measured = kind == "revalidation" and body["outcome"] != "FAILED"
+    if is_good or (measured and not body["stale"]):
+        return Noted(Occurrence(message.id, at, ends=(kind,)), line)
+    broken = sorted(each["rule"] for each in body["stale"]) if measured else []
+    key = "\0".join(broken) or title  # a further rule that is broken is another cause
+    what = Occurrence(message.id, at, kind, key, title=printable(title), reasons=tuple(map(printable, reasons)))
+    return Noted(what, line)
+
+
+# ---- Notifications: each channel gets one message for each cause (`lakegate.features.notifications.notices`) ---------------
+#
+# 1. `note` counts a message of the outbox in the notices of the channels that subscribed to it. Nothing is sent.
+# 2. `deliver` sends what is due. A channel that fails is tried again later; the others do not wait for it.
+#
+# The delivery protocol takes no part in this: who is notified is looked up when the outbox is read.
+
+
+AWAITING: Final = "awaiting"
+"""The kind of cause for which a receiver may answer."""
+
+
+SEND_TRIES: Final = 5
+"""How often a notice is written again because another turn has written it."""
+
+
+DUE_PER_TURN: Final = 1_000
+"""Notices of one turn; further ones are left to the next."""
+
+
+ENOUGH: Final = 12.0
+"""Seconds: with less than this left nothing more is sent. As long as one message to a receiver that hangs takes, twice."""
+
+
+class ChannelSettings(NamedTuple):
+    """What one channel is notified of about a line."""
+
+    kinds: frozenset[str]
+    quiet: str
+    digest: int
+
+
+def note(dependencies: Dependencies, message: Message) -> Steps[tuple[str, ...]]:
+    """Count a message in the notices of the channels that subscribed to it; counting it twice is counting it once.
+
+    Returns the ids of these notices: the index that finds those that are due lags.
+    """
+    found = noted(dependencies, message)
+    if found is None:
+        return ()
+    ids = []
+    for channel, wanted in channels_of(found.line, producers=found.producers).items():
+        begun, mine = _of_channel(found, channel, wanted)
+        if mine.kind or mine.ends:
+            change = partial(_noted, begun=begun, wanted=wanted, what=mine)
+            yield from _changed(dependencies, begun.id, change)
+            ids.append(begun.id)
+    return tuple(ids)
+
+
+def _of_channel(found: Noted, channel: str, wanted: ChannelSettings) -> tuple[ChannelNotice, Occurrence]:
+    """The notice of a channel before anything was counted, and what is counted in it."""
+    what, line = found.what, found.line.name
+    if gets_lineage(channel):
+        kind = LINEAGE if what.workload and LINEAGE in wanted.kinds else ""
+        begun = ChannelNotice(line, channel, delivery=what.event, ended=what.at)
+        return begun, Occurrence(what.event, what.at, kind, workload=what.workload)
+    begun = ChannelNotice(line, channel)
+    if what.kind not in wanted.kinds and found.accepted is not None and ACCEPTED in wanted.kinds:
+        return begun, found.accepted
+    return begun, replace(what, kind=what.kind if what.kind in wanted.kinds else "")
+
+
+def channels_of(line: Line, *, producers: bool = True) -> dict[str, ChannelSettings]:
+    """The channels of a line's subscriptions; one that several subscriptions name has the settings of the first.
+
+    `producers`: whether producers are notified of more than the lifecycle of the line.
+    """
+    found: dict[str, ChannelSettings] = {}
+    for each in line.subscriptions:
+        kinds = frozenset(each.on) if producers or each.audience != "producer" else ALWAYS
+        for channel in each.to:
+            before = found.get(channel, ChannelSettings(frozenset(), each.quiet, each.digest))
+            found[channel] = before._replace(kinds=before.kinds | kinds)
+    return found
+
+
+def deliver(dependencies: Dependencies, noted_now: Iterable[str] = ()) -> Steps[Delivered]:
+    """Send what is due, while there is time; a channel that fails is tried again after a pause, by a later turn.
+
+    `noted_now`: ids of notices that may be due beside those that the index finds.
+    """
+    done = Delivered()
+    try:
+        due = dependencies.notices.due(dependencies.clock.now(), DUE_PER_TURN)
+        for identity in dict.fromkeys((*due, *noted_now)):
+            try:
+                notice = dependencies.notices.get(identity)
+                if notice is not None and notice.channel not in done.failing:
+                    yield from _deliver(dependencies, notice, done)
+            except PortError as failure:
+                if not isinstance(failure, UnreadableItem):
+                    raise
+                done.failures.append(failure)
+            except Exception as error:  # noqa: BLE001 - one notice stops none of the others
+                done.failures.append(Defect(identity, error))
+        done.dead = len(dependencies.notices.dead(DUE_PER_TURN))
+    except PortError as failure:  # of the table: the next turn goes on
+        done.failures.append(failure)
+    return done
+
+
+def trial_notification(channel: str, at: datetime) -> Notification:
+    """What `lakegate notify test` sends."""
+    identity = hashlib.sha256(f"{channel}\0{moment(at)}".encode()).hexdigest()
+    text = ("Notifications of data contracts will arrive here.",)
+    return Notification(identity, identity, "test", "lakegate", "Test of a channel", text, at)
+
+
+def retry(dependencies: Dependencies, identity: str) -> Steps[None]:
+    """Send a dead letter again, with the next turn."""
+    yield from _changed(dependencies, identity, lambda found: retried(found) if found and found.dead else found)
+
+
+def _deliver(dependencies: Dependencies, notice: ChannelNotice, done: Delivered) -> Steps[None]:
+    from lakegate.features.workflows.callbacks import invited  # noqa: PLC0415 - a feature
+
+    wanted = channels_of(dependencies.lines.get(notice.line)).get(notice.channel)
+    if wanted is None:
+        yield from _changed(dependencies, notice.id, _ended_notice)
+        return
+    current = replace(notice, quiet=wanted.quiet, digest=wanted.digest)
+    for cause in current.ready(moment(dependencies.clock.now())):
+        if dependencies.remaining() < ENOUGH:
+            return
+        now = dependencies.clock.now()
+        try:
+            is_asked = cause.kind == AWAITING and bool(cause.workload)
+            callback = (yield from invited(dependencies, notice.channel, cause.workload)) if is_asked else None
+            yield from perform(Effect.NOTIFY, partial(_send, dependencies, notice, cause, now, callback))
+        except PortError as failure:
+            done.failures.append(failure)
+            done.failing.add(notice.channel)
+            error = f"{type(failure).__name__}: {failure}"
+            yield from _changed(dependencies, notice.id, partial(_failed, at=moment(now), error=error))
+            return
+        done.sent += 1
+        yield from _changed(dependencies, notice.id, partial(_sent, cause=cause, at=moment(now)))
+
+
+def _send(
+    dependencies: Dependencies,
+    notice: ChannelNotice,
+    cause: OpenCause,
+    now: datetime,
+    callback: CallbackInvitation | None,
+) -> None:
+    if notice.delivery:
+        from lakegate.features.openlineage.openlineage_events import judged_delivery  # noqa: PLC0415 - judgement, where it is asked for
+
+        dependencies.channels.report(notice.channel, judged_delivery(dependencies, notice, cause.workload))
+    else:
+        notification = _notification(notice, cause, now)
+        dependencies.channels.deliver(notice.channel, notification._replace(callback=callback))
+
+
+def _notification(notice: ChannelNotice, cause: OpenCause, now: datetime) -> Notification:
+    identity = hashlib.sha256(f"{cause.id}\0{cause.first}\0{cause.reported}\0{cause.resolved}".encode()).hexdigest()
+    return Notification(
+        identity,
+        cause.id,
+        cause.kind,
+        notice.line,
+        cause.title,
+        cause.reasons,
+        now,
+        cause.count,
+        cause.first,
+        cause.resolved,
+        cause.workload,
+    )
+
+
+def _changed(
+    dependencies: Dependencies, identity: str, change: Callable[[ChannelNotice | None], ChannelNotice | None]
+) -> Steps[None]:
+    """Write a notice, changed by a pure function; nothing is written if the function returns the same notice."""
+    for _ in range(SEND_TRIES):
+        before = dependencies.notices.get(identity)
+        after = change(before)
+        if after is None or after == before:
+            return
+        try:
+            yield from perform(Effect.WRITE_NOTICE, partial(dependencies.notices.write, after))
+        except ConditionFailed:
+            if dependencies.notices.get(identity) == after:  # an earlier try of ours arrived
+                return
+        else:
+            return
+    raise TransactionConflict("notice")
+
+
+def _noted(
+    before: ChannelNotice | None, begun: ChannelNotice, wanted: ChannelSettings, what: Occurrence
+) -> ChannelNotice | None:
+    after = occurred(before or begun, what)
+    if after is before or after is begun:
+        return before
+    return replace(after, quiet=wanted.quiet, digest=wanted.digest)
+
+
+def _sent(before: ChannelNotice | None, cause: OpenCause, at: str) -> ChannelNotice | None:
+    return before and sent(before, cause, at)
+
+
+def _failed(before: ChannelNotice | None, at: str, error: str) -> ChannelNotice | None:
+    return before and failed(before, at, error)
+
+
+def _ended_notice(before: ChannelNotice | None) -> ChannelNotice | None:
+    """Nobody subscribes to the channel any more."""
+    return before and replace(before, causes=(), revision=before.revision + 1)

@@ -1,0 +1,36 @@
+"""SNS: the document of a notification to a topic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from lakegate.aws.clients import port_errors
+from lakegate.features.notifications.message_text import document, headline
+
+if TYPE_CHECKING:
+    from lakegate.features.notifications.message_text import Notification
+
+LONGEST_SUBJECT: Final = 99
+"""Characters: SNS API Reference, Publish: printable ASCII, less than 100."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sns:
+    """Topics."""
+
+    client: Any
+
+    def deliver(self, reference: str, notification: Notification) -> None:
+        """Publish. `kind` and `line` are attributes, by which subscriptions of the topic filter. Raises PortError."""
+        subject = headline(notification).encode("ascii", "replace").decode()[:LONGEST_SUBJECT]
+        attributes = {"kind": notification.kind, "line": notification.line}
+        with port_errors():
+            self.client.publish(
+                TopicArn=reference,
+                Subject=subject,
+                Message=document(notification).decode(),
+                MessageAttributes={
+                    name: {"DataType": "String", "StringValue": value} for name, value in attributes.items()
+                },
+            )

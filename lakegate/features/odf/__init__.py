@@ -1,0 +1,1 @@
+"""Open Data Fabric: accepted rows as slices, datasets exchanged."""

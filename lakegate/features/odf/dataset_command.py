@@ -1,0 +1,557 @@
+"""lakegate dataset: read, export, import, verify, watermark, digest, slice."""
+
+from __future__ import annotations
+
+import base64
+import json
+import shutil
+from dataclasses import asdict, dataclass
+from datetime import UTC, date, datetime, time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Final, TypeAlias, TypeVar
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from lakegate.aws.open_stack import DEFAULT_STACK, opened
+from lakegate.cli import terminal
+from lakegate.cli.command_runner import (
+    LINE,
+    AsJson,
+    Line,
+    Local,
+    StackName,
+)
+from lakegate.cli.contracts.check_command import CheckExit
+from lakegate.contract_files import (
+    ParentPaths,
+    ParentPlaces,
+    load,
+    plan_of,
+)
+from lakegate.engine.read.data_source import path_of
+from lakegate.errors import InputError
+from lakegate.features.odf.odf_publisher import set_watermark
+from lakegate.features.odf.odf_settings import event_time_misfit, misfits
+from lakegate.features.odf.read_slices import LONGEST, Reading, RowsRead, _check, _files, _imported, _rows, dataset_in
+from lakegate.gate.datasets.dataset_names import line_named
+from lakegate.gate.datasets.readers_manifest import whole
+from lakegate.gate.datasets.slice_projection import NOTHING, Projection, time_of
+from lakegate.gate.effects import run
+from lakegate.local_check.check_data import EngineName, LocalDelivery, interruptible_folder, judge_delivery
+from lakegate.local_check.data_files import files_of
+from lakegate.plan.slice_order import SliceOrder, WrittenSlice
+from lakegate.report.verdict_text import show
+from lakegate.text import counted
+from lakegate.text import printable as escaped
+from lakegate.timestamps import moment
+from lakegate.transfer.download_files import Folder, head_of
+from lakegate.verdict.verdict import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from lakegate.contract.contract_model import Contract
+    from lakegate.features.odf.exchange.odf_import import Proof
+    from lakegate.plan.plan import Plan
+    from lakegate.report.delivery_report import Report
+
+# ---- `lakegate dataset digest`, `inspect` and `slice`: files of published data on this machine ---------------------
+
+
+Read = TypeVar("Read")
+
+
+app: Final = typer.Typer(
+    no_args_is_help=True,
+    help="Files of published data: their rows, hashes and, of slices, offsets and times.",
+    pretty_exceptions_enable=False,
+)
+
+
+@app.callback()
+def dataset() -> None:
+    """Files of published data: their rows, hashes and, of slices, offsets and times."""
+
+
+@app.command()
+def digest(
+    files: Annotated[list[Path], typer.Argument(help="Parquet files.", show_default=False)],
+    as_json: AsJson = False,
+) -> None:
+    """Print the logical and the physical hash of Parquet files, as Open Data Fabric writes them.
+
+    The logical hash is of the rows: it stays the same where a file is written again with other row groups, compression or
+    encoding. The physical hash is of the bytes.
+
+    Example: lakegate dataset digest accepted/part-00000.parquet
+    """
+    from lakegate.features.odf.format.logical_hash import digest_of  # noqa: PLC0415 - pyarrow is for this command alone
+
+    found = [(each, _named(each, digest_of)) for each in files]
+    if as_json:
+        terminal.print_json({"files": [{"file": str(each), **asdict(one)} for each, one in found]})
+        return
+    for each, one in found:
+        typer.echo(f"{escaped(str(each))}: {counted(one.rows, 'row')}, {counted(one.size, 'byte')}")
+        typer.echo(f"  logical   {one.logical}")
+        typer.echo(f"  physical  {one.physical}")
+
+
+@app.command()
+def inspect(
+    file: Annotated[Path, typer.Argument(help="A Parquet file.", show_default=False)],
+    as_json: AsJson = False,
+) -> None:
+    """Check that a file is a slice of Open Data Fabric, and print its offsets, operations and times.
+
+    Offsets must be consecutive, each correction a pair of rows, and no common column may have a null.
+
+    Example: lakegate dataset inspect slice.parquet
+    """
+    from lakegate.features.odf.format.logical_hash import slice_in  # noqa: PLC0415 - likewise
+
+    found = _named(file, slice_in)
+    system, event = ([each.isoformat() for each in times] for times in (found.system_times, found.event_times))
+    if as_json:
+        offsets = [found.first_offset, found.last_offset]
+        document = {"offsets": offsets, "operations": found.operations, "systemTimes": system, "eventTimes": event}
+        terminal.print_json({"file": str(file), **document})
+        return
+    counts = ", ".join(f"{count:,} {name}" for name, count in found.operations.items() if count)
+    typer.echo(f"{escaped(str(file))}: offsets {found.first_offset} to {found.last_offset}")
+    typer.echo(f"  operations    {counts}")
+    typer.echo(f"  system times  {' to '.join(system)}")
+    typer.echo(f"  event times   {' to '.join(event)}")
+
+
+@app.command("slice")
+def slice_(  # noqa: PLR0913, PLR0917 - every option of the command is one
+    data: Annotated[list[str], typer.Argument(help="The files of one delivery.", show_default=False)],
+    contract: Annotated[Path, typer.Option(help="The contract document (ODCS, DCS or DCM).", show_default=False)],
+    into: Annotated[Path, typer.Option("--into", "-o", help="The folder of the slices.", show_default=False)],
+    offset: Annotated[int, typer.Option(min=0, help="The offset of the first row.")] = 0,
+    event_time: Annotated[
+        str | None, typer.Option(help="The column with the time of each event; else it is that of the command.")
+    ] = None,
+    parents: ParentPaths = None,
+    dataset: Annotated[str | None, typer.Option(help="Which dataset, where the contract has several.")] = None,
+    measured_by: Annotated[EngineName, typer.Option("--engine", help="What judges and writes.")] = EngineName.NATIVE,
+    as_json: AsJson = False,
+) -> None:
+    """Judge files as `lakegate check` does, and write the accepted rows as slices of Open Data Fabric.
+
+    A slice is Parquet: offset, op, system_time, event_time, then the contract's columns with their types. It is named by the
+    offset of its first row; a large delivery becomes several. No file is overwritten.
+
+    Example: lakegate dataset slice weather.csv --contract weather.dcm.yaml --into slices
+
+    Exit codes: those of `lakegate check`; nothing is written unless the delivery is accepted.
+    """
+    raise typer.Exit(
+        write(Slicing(contract, data, into, dataset, offset, event_time, parents, measured_by), as_json=as_json)
+    )
+
+
+def _named(path: Path, read: Callable[[Path], Read]) -> Read:
+    """What is read of a file; an error names it."""
+    try:
+        return read(path)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+# ---- `lakegate dataset`: published data of lines, and datasets of Open Data Fabric ---------------------------------
+
+
+KeyFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(help="The public key that must have signed: a PEM file, known from elsewhere.", show_default=False),
+]
+
+
+Anchor: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(help="HEIGHT=DIGEST of the ledger, known from elsewhere; may be given several times."),
+]
+
+
+MustBe: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--is",
+        help="The line, or the identity (did:odf:…), that the dataset must have; a key signs all lines of a stack.",
+        show_default=False,
+    ),
+]
+
+
+Unsigned: TypeAlias = Annotated[
+    bool, typer.Option("--unsigned", help="With --key: also the blocks above the highest signed one.")
+]
+
+
+@app.command()
+def read(  # noqa: PLR0913 - a command has these options
+    source: Annotated[
+        str,
+        typer.Argument(
+            help=f"A line, or a folder that `lakegate get` or `lakegate dataset import` filled. {LINE}",
+            show_default=False,
+        ),
+    ],
+    *,
+    as_at: Annotated[
+        str | None, typer.Option(help="What was published at this time: a day, or a time with its zone.")
+    ] = None,
+    as_of: Annotated[str | None, typer.Option(help="Events up to this time, as they are known now.")] = None,
+    changes_since: Annotated[
+        int, typer.Option(min=NOTHING, help="Only deliveries above this height, with all of their events.")
+    ] = NOTHING,
+    events: Annotated[
+        bool, typer.Option("--events", help="All events, also those that a later one retracts or corrects.")
+    ] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="A new file: .parquet, .csv or .duckdb (a view).")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=0, max=10_000, help="Rows to show, without --output.")] = 20,
+    stack: StackName = DEFAULT_STACK,
+    local: Local = False,
+    as_json: AsJson = False,
+) -> None:
+    """Read the rows of a line that publishes slices: as known at a time, as true at a time, or what is new.
+
+    Rows that were retracted or corrected by then are left out, unless events are wanted. Slices without a row of the answer
+    are not read. Both times together are allowed.
+
+    Example: lakegate dataset read sales_v1 --as-at 2026-11-01 --output sales.parquet
+    """
+    from lakegate.features.odf.read_slices import Reading  # noqa: PLC0415 - the engine is for this command alone
+
+    times = [time_of(each) if each is not None else None for each in (as_at, as_of)]
+    wanted = Projection(times[0], times[1], changes_since)
+    is_raw = events or changes_since > NOTHING
+    read_rows(Reading(source, wanted, is_raw, output, limit, stack, local), as_json=as_json)
+
+
+@app.command("export")
+def export_(
+    line: Line,
+    destination: Annotated[str, typer.Argument(help="A folder, or s3://BUCKET/PREFIX.", show_default=False)],
+    stack: StackName = DEFAULT_STACK,
+    local: Local = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write a line of slices as a dataset of Open Data Fabric, with verdicts and the ledger as attachments.
+
+    A web server in front of the destination makes it a repository of ODF. What is there already is not written again.
+
+    Example: lakegate dataset export sales_v1 s3://shared-data/sales
+    """
+    from lakegate.features.odf.exchange.odf_export import export_dataset  # noqa: PLC0415 - the engine is for this command alone
+
+    export_dataset(line, destination, stack, local=local, as_json=as_json)
+
+
+@app.command("import")
+def import_(  # noqa: PLR0913 - a command has these options
+    source: Annotated[
+        str, typer.Argument(help="A folder, s3://BUCKET/PREFIX, or the address of a web server.", show_default=False)
+    ],
+    folder: Annotated[Path, typer.Argument(help="The target folder; created if missing.", show_default=False)],
+    *,
+    key: KeyFile = None,
+    anchor: Anchor = None,
+    must_be: MustBe = None,
+    unsigned: Unsigned = False,
+    stack: StackName = DEFAULT_STACK,
+    local: Local = False,
+    as_json: AsJson = False,
+) -> None:
+    """Bring a dataset of Open Data Fabric into a folder: what is new, and only when all of it is verified.
+
+    Blocks, hashes, offsets, times, columns and rows are compared; of a dataset that Lakegate wrote also the ledger in its
+    attachments. `lakegate dataset read` reads the folder. An interrupted command goes on when it is repeated.
+
+    Example: lakegate dataset import https://data.example.com/sales sales/
+    """
+    from lakegate.features.odf.exchange.odf_import import import_dataset  # noqa: PLC0415 - likewise
+
+    import_dataset(
+        source, folder, _proof(key, anchor, must_be, takes_unsigned=unsigned), stack if local else None, as_json=as_json
+    )
+
+
+@app.command()
+def verify(  # noqa: PLR0913 - a command has these options
+    folder: Annotated[
+        Path, typer.Argument(help="A folder that `import` or `export` filled, or a copy of one.", show_default=False)
+    ],
+    key: KeyFile = None,
+    anchor: Anchor = None,
+    must_be: MustBe = None,
+    *,
+    unsigned: Unsigned = False,
+    as_json: AsJson = False,
+) -> None:
+    """Verify a dataset of Open Data Fabric in a folder: its chain, the ledger in its attachments, and all of its data.
+
+    Example: lakegate dataset verify sales/ --key key.pem
+
+    Exit code: 0 everything is as stated, 1 something is not, 2 there is no dataset.
+    """
+    from lakegate.features.odf.exchange.odf_import import verify_dataset  # noqa: PLC0415 - likewise
+
+    raise typer.Exit(verify_dataset(folder, _proof(key, anchor, must_be, takes_unsigned=unsigned), as_json=as_json))
+
+
+def _proof(key: Path | None, anchor: list[str] | None, must_be: list[str] | None, *, takes_unsigned: bool) -> Proof:
+    from lakegate.cli.datasets.verify_command import signatures_by  # noqa: PLC0415 - likewise
+    from lakegate.features.anchors.anchors import anchors_in  # noqa: PLC0415 - likewise
+    from lakegate.features.odf.exchange.odf_import import Proof  # noqa: PLC0415 - likewise
+
+    return Proof(signatures_by(key), anchors_in(anchor or ()), frozenset(must_be or ()), takes_unsigned)
+
+
+@app.command()
+def watermark(
+    line: Annotated[str, typer.Argument(help=LINE, show_default=False)],
+    time: Annotated[
+        str, typer.Argument(help="A day (its beginning, UTC), or a time with its zone.", show_default=False)
+    ],
+    stack: StackName = DEFAULT_STACK,
+    local: Local = False,
+    as_json: AsJson = False,
+) -> None:
+    """Set the watermark of a line with slices: no event before this time is expected any more. It never moves back.
+
+    The ledger records who set it. Rows of earlier events that are delivered later are late (`lateEvents` in the contract).
+
+    Example: lakegate dataset watermark visits_v1 2026-11-02
+    """
+    mark(line, time_of(time), stack, local=local, as_json=as_json)
+
+
+@app.command("rebuild-state")
+def rebuild_state(
+    line: Annotated[str, typer.Argument(help=LINE, show_default=False)],
+    stack: StackName = DEFAULT_STACK,
+    local: Local = False,
+    as_json: AsJson = False,
+) -> None:
+    """Compute what a line with a `mergeStrategy` knows of its keys again, from its slices.
+
+    A state that is another one, or cannot be read, is replaced. The digest does not depend on its division into files.
+
+    Example: lakegate dataset rebuild-state sales_v1
+    """
+    from lakegate.features.odf.verify_slices import rebuild  # noqa: PLC0415 - the engine is for this command alone
+
+    rebuild(line, stack, local=local, as_json=as_json)
+
+
+# ---- `lakegate dataset read`: the rows of a line that publishes slices, as at a time, as of a time, or what is
+# new
+
+
+def read_rows(given: Reading, *, as_json: bool) -> None:
+    """Print or write the rows of a line, or of a folder that `lakegate get` filled."""
+    folder = Path(given.source)
+    known = Folder(folder).manifest()
+    dataset = dataset_in(folder) if known is None and folder.is_dir() else None
+    _check(given, folder, is_folder=bool(known or dataset))
+    with TemporaryDirectory(prefix="lakegate-read-") as name:
+        if dataset is not None:
+            found = _imported(given, dataset, folder)
+        elif known is not None:
+            found = _files(given, known, Path(name), folder)
+        else:
+            with opened(given.stack, local=given.local) as there:
+                dependencies = there.dependencies()
+                manifest = whole(
+                    dependencies, head_of(dependencies, given.source), given.wanted.since, given.wanted.as_at
+                )
+                found = _files(given, manifest, Path(name), dependencies)
+        answer = _rows(given, *found, Path(name))
+    if as_json:
+        terminal.print_json(_as_document(given, answer))
+    else:
+        _print(given, answer)
+
+
+def _as_document(given: Reading, answer: RowsRead) -> dict[str, object]:
+    times = (each and each.isoformat() for each in (given.wanted.as_at, given.wanted.as_of))
+    return {
+        "line": answer.line,
+        "changesSince": given.wanted.since,
+        **dict(zip(("asAt", "asOf"), times, strict=True)),
+        "events": given.events,
+        "height": answer.height,
+        "rows": answer.rows,
+        "slices": {"read": len(answer.selected.keys), "skipped": answer.selected.skipped},
+        "bytes": answer.size,
+        "unsliced": answer.selected.unsliced,
+        "output": answer.output and str(answer.output),
+        "columns": list(answer.columns),
+        **({"records": list(map(_plain, answer.first))} if given.output is None else {}),
+    }
+
+
+def _plain(value: object) -> object:
+    """A value in JSON: times in ISO 8601, decimals and other types as texts, bytes in Base64."""
+    match value:
+        case None | bool() | int() | float() | str():
+            return value
+        case date() | time():
+            is_moment = isinstance(value, datetime) and value.tzinfo is not None
+            return (value.astimezone(UTC) if is_moment else value).isoformat()  # type: ignore[union-attr]  # is_moment
+        case bytes():
+            return base64.b64encode(value).decode()
+        case dict():
+            return {str(name): _plain(each) for name, each in value.items()}
+        case list():
+            return [_plain(each) for each in value]
+        case _:
+            return str(value)
+
+
+def _print(given: Reading, answer: RowsRead) -> None:
+    if answer.first:
+        grid = Table(box=None, header_style="bold", pad_edge=False)
+        for name in answer.columns:
+            grid.add_column(Text(escaped(name)), no_wrap=True)
+        for row in answer.first:
+            grid.add_row(*(Text(_cell(each)) for each in row.values()))
+        terminal.wide().print(grid)
+    console = terminal.answers()
+    for text in _sentences(given, answer):
+        console.print(escaped(text), markup=False, soft_wrap=True)
+
+
+def _sentences(given: Reading, answer: RowsRead) -> Iterator[str]:
+    slices, shown = answer.selected, len(answer.first)
+    where = f" in {answer.output}" if answer.output else f", the first {shown:,} shown" if shown < answer.rows else ""
+    yield f"{answer.line}: {counted(answer.rows, 'row')}{where}"
+    if given.output and not answer.rows:
+        yield f"{given.output} was not written: there are no rows."
+    yield f"Read {len(slices.keys):,} of {counted(len(slices.keys) + slices.skipped, 'slice')}, {counted(answer.size, 'byte')}."
+    if slices.unsliced:
+        yield f"Without {counted(slices.unsliced, 'delivery that was', 'deliveries that were')} published as arrived."
+    yield f"What is published later: --changes-since {answer.height}"
+
+
+def _cell(value: object) -> str:
+    """A value for people, on one line."""
+    plain = _plain(value)
+    text = "" if plain is None else plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
+    return escaped(text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…")
+
+
+# ---- `lakegate dataset slice`: the accepted rows of local files as slices of Open Data Fabric ----------------------
+
+
+CODES = {Verdict.REJECTED: CheckExit.REJECTED, Verdict.UNDECIDED: CheckExit.UNDECIDED}
+
+
+@dataclass(frozen=True, slots=True)
+class Slicing:
+    """What the command is given."""
+
+    contract: Path
+    data: list[str]
+    into: Path
+    dataset: str | None
+    offset: int
+    event_time: str | None
+    parents: list[Path] | None
+    engine: EngineName
+
+
+def write(given: Slicing, *, as_json: bool) -> int:
+    """Judge the files, write their slices, and print both; returns the exit code."""
+    places = ParentPlaces.of(given.parents, DEFAULT_STACK, local=False)
+    document, plan = _checked(given, places)
+    delivery = LocalDelivery(
+        given.contract,
+        given.dataset,
+        files_of(given.data),
+        [],
+        [],
+        None,
+        show_values=False,
+        engine=given.engine,
+        parents=places,
+        slices=SliceOrder(given.offset, given.event_time),
+    )
+    with interruptible_folder() as folder:
+        report, advice = judge_delivery(delivery, document, plan, folder)
+        slices = _moved(report.result.slices, given.into)
+    verdict = report.judgement.verdict
+    if as_json:
+        found = [{"file": str(path), **_described(each)} for path, each in slices]
+        terminal.print_json({"verdict": verdict.value, "rows": report.judgement.rows, "slices": found})
+    else:
+        _print_slices(report, advice, slices)
+    return CODES.get(verdict, CheckExit.ACCEPTED)
+
+
+def _checked(given: Slicing, places: ParentPlaces) -> tuple[Contract, Plan]:
+    """The contract and its plan. InputError where the dataset has columns that no slice has, or no such times."""
+    document = load(given.contract, places)
+    plan = plan_of(document, given.dataset)
+    dataset = next(each for each in document.datasets if each.name == plan.dataset)
+    for field, reason in misfits(dataset):
+        raise InputError(f"{given.contract}: {field}: {reason}")
+    if given.event_time is not None:
+        wrong = event_time_misfit(plan.fields, given.event_time)
+        if wrong is not None:
+            raise InputError(f"--event-time {given.event_time}: {wrong}; name a column of {given.contract}")
+    return document, plan
+
+
+def _moved(slices: tuple[WrittenSlice, ...], into: Path) -> list[tuple[Path, WrittenSlice]]:
+    """The slices in their folder, by the offsets of their first rows."""
+    found = [(into / f"{each.offset:020}.parquet", each) for each in slices]
+    for path, _ in found:
+        if path.exists():
+            raise InputError(f"{path} exists: name another folder, or the --offset that follows the last slice")
+    try:
+        into.mkdir(parents=True, exist_ok=True)
+        for path, each in found:
+            shutil.copyfile(path_of(each.uri), path)
+    except OSError as error:
+        raise InputError(f"--into {into} cannot be written: {error.strerror}") from error
+    return found
+
+
+def _described(each: WrittenSlice) -> dict[str, object]:
+    own = asdict(each)
+    return {name: own[name] for name in ("rows", "offset", "event_times", "size", "logical", "physical")}
+
+
+def _print_slices(report: Report, advice: tuple[str, ...], slices: list[tuple[Path, WrittenSlice]]) -> None:
+    show(terminal.answers(), report, show_all=False, advice=advice)
+    for path, each in slices:
+        typer.echo(
+            f"{escaped(str(path))}: offsets {each.offset} to {each.offset + each.rows - 1}, {counted(each.size, 'byte')}"
+        )
+        typer.echo(f"  event times  {' to '.join(each.event_times)}")
+        typer.echo(f"  logical      {each.logical}")
+        typer.echo(f"  physical     {each.physical}")
+
+
+# ---- `lakegate dataset watermark`: the watermark of a line with slices, set by a person ----------------------------
+
+
+def mark(line: str, at: datetime, stack: str, *, local: bool, as_json: bool) -> None:
+    """Set it, and print the one before."""
+    with opened(stack, local=local) as there:
+        dependencies = there.dependencies()
+        name = line_named(dependencies, line)
+        before = run(set_watermark(dependencies, name, at), dependencies.clock)
+    if as_json:
+        terminal.print_json({"line": name, "watermark": moment(at), "before": before or None})
+        return
+    typer.echo(f"{name}: the watermark is {moment(at)} (before: {before or 'none'}).")

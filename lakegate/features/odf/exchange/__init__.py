@@ -1,0 +1,1 @@
+"""A dataset shared with tools of ODF."""

@@ -1,0 +1,453 @@
+"""ODF dataset imported, verified before it is visible."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import islice, zip_longest
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from lakegate.aws.open_stack import entered, readable_errors
+from lakegate.cli import terminal
+from lakegate.cli.datasets import verify_command
+from lakegate.errors import InputError, NotFound
+from lakegate.features.odf.exchange.odf_export import ledger_in, named_plan, odf_blocks, plan_in
+from lakegate.features.odf.exchange.odf_repositories import (
+    FOLDERS,
+    FolderPlace,
+    SourceError,
+    check_file,
+    followed,
+    head_of,
+    names,
+    source_of,
+    walked,
+)
+from lakegate.features.odf.format.metadata_chain import SetAttachments, block_in
+from lakegate.gate.ledger.blocks import stored_block
+from lakegate.gate.ledger.compare_objects import MAX_SHOWN
+from lakegate.gate.ledger.ledger_yaml import Passed
+from lakegate.gate.ledger.verification import verify_signed
+from lakegate.text import counted, shown
+from lakegate.text import printable as escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from lakegate.features.odf.exchange.odf_export import Fields, OdfBlock
+    from lakegate.features.odf.exchange.odf_repositories import Added, Link, OdfSource
+    from lakegate.features.odf.format.metadata_chain import ChainState
+    from lakegate.gate.ledger.blocks import Block
+    from lakegate.gate.ledger.signatures import Signatures, SignedText
+
+# ---- What `lakegate dataset import` and `verify` print of a dataset in a folder ------------------------------------
+
+
+LICENSE: Final = ("name", "short_name", "spdx_id", "website_url")
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetCopy:
+    """A dataset in a folder, and which part of it a run brought or compared."""
+
+    state: ChainState
+    blocks: int
+    """Of that part, as are those below."""
+    added: tuple[Added, ...]
+    ledger: CheckedLedger | None
+    """None: another tool wrote the dataset."""
+
+    @property
+    def name(self) -> str:
+        """The line, or the identity of the dataset."""
+        return self.ledger.line if self.ledger else str(self.state.id)
+
+
+def check_names(state: ChainState, ledger: CheckedLedger | None, proof: Proof) -> None:
+    """InputError where the dataset has another line or identity than it must have."""
+    own = {str(state.id), ledger.line if ledger else ""}
+    if not proof.names <= own:
+        wanted = " and ".join(sorted(proof.names))
+        line = f"the line {shown(ledger.line)}" if ledger else "no line of Lakegate"
+        raise InputError(f"this is the dataset {state.id} of {line}, not {wanted}")
+
+
+def as_document(found: DatasetCopy, folder: Path, proof: Proof) -> dict[str, object]:
+    """For machines."""
+    ledger = found.ledger
+    return {
+        "dataset": found.name,
+        "id": str(found.state.id),
+        "folder": str(folder),
+        "head": found.state.head,
+        "license": found.state.license and {name: found.state.license.get(name) for name in LICENSE},
+        "blocks": found.blocks,
+        "slices": len(found.added),
+        "rows": sum(each.data.rows for each in found.added),
+        "bytes": sum(each.data.size for each in found.added),
+        "ledger": ledger and {"line": ledger.line, "height": ledger.height, "digest": ledger.digest},
+        "left_out": ledger.unproven if ledger else 0,
+        "signatures": ledger and verify_command.as_document(proof.signatures, proof.anchors),
+    }
+
+
+def in_words(found: DatasetCopy, new: str, proof: Proof) -> Iterator[str]:
+    """For people. `new`: a word before what is counted."""
+    rows, size = (sum(getattr(each.data, name) for each in found.added) for name in ("rows", "size"))
+    slices = counted(len(found.added), "slice")
+    yield f"{found.name}: {counted(found.blocks, f'{new}block')}"
+    yield f"  {slices}, each as its block states: {counted(rows, 'row')}, {counted(size, 'byte')}"
+    yield f"  identity  {found.state.id}"
+    yield f"  head      {found.state.head}"
+    if found.state.license:
+        terms = (found.state.license.get(name) for name in ("name", "website_url"))
+        yield f"  licence   {' '.join(shown(each) for each in terms if each)}"
+    if found.ledger is None:
+        yield "Another tool wrote this dataset: it has no verdicts of Lakegate."
+    else:
+        yield "The ledger in its attachments is intact, and gives this dataset."
+        yield f"  height and digest  {found.ledger.height}={found.ledger.digest}"
+        if found.ledger.unproven:
+            blocks = counted(found.ledger.unproven, "block")
+            yield f"Left out: {blocks} of the ledger above, which no signature covers yet; --unsigned takes them."
+        yield from verify_command.in_words(proof.signatures, found.ledger.height, proof.anchors)
+
+
+# ---- The chain of the ledger in the attachments of a dataset that `lakegate dataset export` wrote ------------------
+
+
+OTHER: Final = "the ledger in the attachments gives another dataset"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedLedger:
+    """The ledger of a dataset, which was verified."""
+
+    line: str
+    height: int
+    """Of the last block."""
+    digest: str
+    """Likewise."""
+    event_times: Mapping[int, tuple[str, str]]
+    """Of each slice, by the offset of its first row."""
+    proven: int
+    """Blocks of the dataset, from the first one, that a signature or an anchor covers; all of them where no key is given."""
+    unproven: int = 0
+    """Blocks of the ledger above these."""
+
+
+class Proof(NamedTuple):
+    """What is known of a ledger from elsewhere."""
+
+    signatures: Signatures
+    anchors: Mapping[int, str] = MappingProxyType({})
+    """Digests by height."""
+    names: frozenset[str] = frozenset()
+    """The line, the identity or both that the dataset must have."""
+    takes_unsigned: bool = False
+    """Whether blocks above the highest signed one are taken, although a key is given."""
+
+
+def ledger_of(links: Sequence[Link], proof: Proof) -> CheckedLedger | None:
+    """The ledger of a dataset; None where it has none. InputError where its chain is broken, or gives another dataset.
+
+    The blocks of a dataset follow from its ledger and from the plans that it names: they are written again, and compared.
+    The signatures of `proof` then have what is signed by whom.
+    """
+    first = next(_Attached().ledger(links), None)
+    if first is None:
+        if proof.signatures.given is not None or proof.anchors:
+            raise InputError(
+                "the dataset has no ledger in its attachments, so nothing proves that it is the one of --key or --anchor"
+            )
+        return None
+    lowest = stored_block(first.text)
+    line = "" if lowest is None else lowest.chain
+    passed = Passed()
+    faults = verify_signed(passed.through(_Attached().ledger(links)), line, proof.signatures, anchors=proof.anchors)
+    if faults:
+        raise InputError(
+            f"the ledger in the attachments is broken: {faults[0].what} at block {faults[0].height} {faults[0].why}"
+        )
+    times, ends = _written_again(links)
+    reached = max((proof.signatures.covered, *(each for each in proof.anchors if each <= passed.height)))
+    if proof.signatures.given is None or proof.takes_unsigned or reached == passed.height:
+        return CheckedLedger(line, passed.height, passed.digest, times, len(links))
+    stored = next(islice(_Attached().ledger(links), reached, None))
+    digest = hashlib.sha3_256(stored.text).hexdigest()
+    return CheckedLedger(line, reached, digest, times, ends[reached], passed.height - reached)
+
+
+@dataclass(slots=True)
+class _Attached:
+    """The ledger of a dataset, and the plan beside the block that was read last."""
+
+    plan: bytes | None = None
+    known: dict[str, Fields] = field(default_factory=dict)
+    """Columns of slices, by the digests of their plans."""
+
+    def ledger(self, links: Iterable[Link]) -> Iterator[SignedText]:
+        """The blocks of the ledger, the lowest first."""
+        return ledger_in(self._noted(links))
+
+    def plan_of(self, block: Block) -> bytes:
+        """See `odf_blocks`."""
+        if self.plan is None:
+            raise InputError(f"the plan of the block {block.height} is missing")
+        return self.plan
+
+    def fields_of(self, block: Block) -> Fields:
+        """See `odf_blocks`: the columns follow from the plan, whatever the dataset says of them."""
+        from lakegate.features.odf.slices.slice_writer import plan_fields  # noqa: PLC0415 - the engine is for ledgers with slices
+
+        if block.plan not in self.known:
+            self.known[block.plan] = plan_fields(named_plan(block, self.plan_of(block)))
+        return self.known[block.plan]
+
+    def _noted(self, links: Iterable[Link]) -> Iterator[SetAttachments]:
+        for each in links:
+            event = each.block.event
+            if isinstance(event, SetAttachments):
+                self.plan = plan_in(event)
+                yield event
+
+
+def _written_again(links: Sequence[Link]) -> tuple[dict[int, tuple[str, str]], list[int]]:
+    """The event times of slices in the ledger, and how many blocks of the dataset end with each block of the ledger.
+
+    InputError where the blocks that follow from the ledger are others than those of the dataset.
+    """
+    times: dict[int, tuple[str, str]] = {}
+    ends: list[int] = []
+    attached, at = _Attached(), 0
+    try:
+        written = odf_blocks(attached.ledger(links), attached.fields_of, attached.plan_of)
+        for own, link in zip_longest(written, links):
+            if own is None or link is None or own.name != link.name:
+                raise InputError(_difference(own, link))  # noqa: TRY301 - one of the ways in which it is another
+            if isinstance(block_in(own.body).event, SetAttachments):
+                ends.append(at)
+            if ends:
+                ends[-1] = at + 1
+            if own.added:
+                times[own.added.stated.offset] = own.added.stated.event_time
+            at += 1
+    except InputError as error:
+        where = f"at block {at}" if at < len(links) else "at its end"
+        raise InputError(f"{OTHER} {where}: {error}") from None
+    return times, ends
+
+
+def _difference(own: OdfBlock | None, link: Link | None) -> str:
+    """What is another in a block than the ledger gives."""
+    if link is None:
+        return "the ledger gives more blocks"
+    there = link.block
+    if own is None:
+        return f"the ledger ends before this block, {_kind(there.event)}"
+    wanted = block_in(own.body)
+    if _kind(wanted.event) != _kind(there.event):
+        words = f"it is {_kind(there.event)}, where the ledger gives {_kind(wanted.event)}"
+    elif wanted.event != there.event:
+        words = f"its event {_kind(there.event)} states other values than the ledger gives"
+    elif wanted.system_time != there.system_time:
+        words = "its system time is another than the ledger gives"
+    else:
+        words = "it has the content that the ledger gives in other bytes"
+    return f"{words}; or a later release wrote it"
+
+
+def _kind(event: object) -> str:
+    return shown(getattr(event, "kind", type(event).__name__))
+
+
+# ---- `lakegate dataset import`: a dataset of Open Data Fabric from a folder, S3 or a web server, verified before
+# it is visible
+#
+# 1. Blocks that are new come from the head downwards; each has the hash by which the one above names it. They have to
+# continue the
+#    chain in the folder: a fork, and an older chain, are refused.
+# 2. The chain is checked, and the chain of the ledger in its attachments, if Lakegate wrote it.
+# 3. Data comes next: each file is compared with its block, and read whole, before it gets its name.
+# 4. The head is replaced last. Until then the folder has the dataset that it had before; a repeated command goes on.
+
+
+def import_dataset(source: str, folder: Path, proof: Proof, stack: str | None, *, as_json: bool) -> None:
+    """Bring what is new of a dataset into a folder, and print what it is. `stack`: the local one, whose S3 is asked."""
+    if stack is not None:
+        entered(stack, local=True)
+    with readable_errors():
+        found = imported(source_of(source), FolderPlace(folder), proof)
+    if as_json:
+        terminal.print_json(as_document(found, folder, proof))
+        return
+    for text in (*in_words(found, "new ", proof), f"Read its rows: lakegate dataset read {folder}"):
+        terminal.answers().print(escaped(text), markup=False, soft_wrap=True)
+
+
+def imported(source: OdfSource, folder: FolderPlace, proof: Proof) -> DatasetCopy:
+    """Bring what is new into a folder. InputError, and nothing visible, where anything is not as it has to be."""
+    _check_folder(folder.path)
+    head = head_of(source)
+    if head is None:
+        raise InputError(
+            "the source has no dataset: refs/head is missing; `lakegate dataset export LINE DEST` writes one"
+        )
+    with folder.locked():
+        return _imported(source, head, folder, proof)
+
+
+def _imported(source: OdfSource, head: str, folder: FolderPlace, proof: Proof) -> DatasetCopy:
+    before, own = folder.head(), head_of(folder)
+    there = walked(folder, own)[0] if own else []
+    brought: list[str] = []
+    try:
+        new, joint = walked(folder, head, names(there), source, brought.append)
+        _check_continues(own, head, joint)
+        links = [*there, *new]
+        state, slices = followed(links)
+        ledger = ledger_of(links, proof)
+        check_names(state, ledger, proof)
+        if ledger is not None and ledger.unproven:
+            links, left = links[: ledger.proven], links[ledger.proven :]
+            _check_proven(links, there)
+            folder.remove(f"blocks/{each.name}" for each in left)
+            state, slices = followed(links)
+    except SourceError:
+        raise  # what came is used when the command is repeated
+    except InputError:
+        folder.remove(brought)
+        raise
+    added = [each for each in slices if each.sequence >= len(there)]
+    _bring(source, folder, added, ledger)
+    if len(links) > len(there):
+        folder.set_head(links[-1].name, before)
+    return DatasetCopy(state, len(links) - len(there), tuple(added), ledger)
+
+
+def _check_proven(links: Sequence[Link], there: Sequence[Link]) -> None:
+    """Whether the folder has nothing above what is proven."""
+    if len(links) < len(there):
+        words = f"the folder has {counted(len(there), 'block')}, and signatures cover {len(links):,} of them"
+        raise InputError(f"{words}: --unsigned takes the others, too, which anybody may have written")
+
+
+def _check_folder(path: Path) -> None:
+    if path.exists() and not path.is_dir():
+        raise InputError(f"{path} is not a folder")
+    if path.is_dir() and (extra := sorted({each.name for each in path.iterdir()} - set(FOLDERS))):
+        raise InputError(f"{path} has {extra[0]}, which is no part of a dataset: give another folder")
+
+
+def _check_continues(own: str | None, head: str, joint: str | None) -> None:
+    """Whether the new blocks begin where the chain of the folder ends. `joint`: the block before them."""
+    if own is None or joint == own:
+        return
+    if joint == head:
+        raise InputError("the dataset is older than the one in the folder: nothing was changed")
+    where = "is another one from its first block on" if joint is None else f"is another one above the block {joint}"
+    raise InputError(f"the dataset {where}: it is no continuation of the one in the folder, nothing was changed")
+
+
+def _bring(source: OdfSource, folder: FolderPlace, added: Sequence[Added], ledger: CheckedLedger | None) -> None:
+    """Files of data that are new, each whole and verified."""
+    size = sum(each.data.size for each in added)
+    free = shutil.disk_usage(_existing(folder.path)).free
+    if size > free:
+        raise InputError(f"the data has {counted(size, 'byte')}, and {free:,} are free")
+    times = ledger.event_times if ledger else {}
+    with terminal.bytes_arriving("data", size) as arrived:
+        for each in added:
+            _bring_slice(source, folder, each, times.get(each.data.start), arrived)
+
+
+def _existing(path: Path) -> Path:
+    return next(each for each in (path.absolute(), *path.absolute().parents) if each.exists())
+
+
+def _bring_slice(
+    source: OdfSource, folder: FolderPlace, each: Added, times: tuple[str, str] | None, arrived: Callable[[int], object]
+) -> None:
+    name = f"data/{each.data.physical}"
+    if folder.size(name) == each.data.size:  # of an interrupted run; fetched again if it was damaged since
+        with suppress(InputError):
+            check_file(folder.path / name, each.data, each.fields, times)
+            arrived(each.data.size)
+            return
+    try:
+        with folder.new(name) as part:
+            _fetch(source, name, each.data.size, part, arrived)
+            check_file(part, each.data, each.fields, times)
+    except NotFound:
+        raise InputError(f"block {each.sequence}: {name} is missing") from None
+    except InputError as error:
+        raise InputError(f"block {each.sequence}: {name} is not as stated: {error}") from None
+
+
+def _fetch(source: OdfSource, name: str, size: int, target: Path, arrived: Callable[[int], object]) -> None:
+    with target.open("wb") as file:
+        for piece in source.pieces(name):
+            file.write(piece)
+            arrived(len(piece))
+            if file.tell() > size:
+                raise InputError(f"it has more than {counted(size, 'byte')}")
+
+
+# ---- `lakegate dataset verify`: a dataset in a folder, without a stack: its chain, its ledger and every file of
+# its data
+
+
+AS_STATED, BROKEN = 0, 1
+
+
+def verify_dataset(folder: Path, proof: Proof, *, as_json: bool) -> int:
+    """Print what a dataset is, or what is wrong with it; the exit code. InputError where there is none."""
+    head = head_of(FolderPlace(folder))
+    if head is None:
+        raise InputError(
+            f"{folder} has no dataset: refs/head is missing; `lakegate dataset import SOURCE {folder}` brings one"
+        )
+    found, faults = _verified(FolderPlace(folder), head, proof)
+    if as_json:
+        terminal.print_json({"faults": faults, **(as_document(found, folder, proof) if found else {})})
+    else:
+        for text in in_words(found, "", proof) if found and not faults else _faults_in_words(folder, faults):
+            terminal.answers().print(escaped(text), markup=False, soft_wrap=True)
+    return BROKEN if faults else AS_STATED
+
+
+def _verified(folder: FolderPlace, head: str, proof: Proof) -> tuple[DatasetCopy | None, list[str]]:
+    """The dataset, if its chain is intact, and what is wrong."""
+    try:
+        links, _ = walked(folder, head)
+        state, added = followed(links)
+        ledger = ledger_of(links, proof)
+        check_names(state, ledger, proof)
+    except InputError as error:
+        return None, [str(error)]
+    times = ledger.event_times if ledger else {}
+    faults = []
+    if ledger is not None and ledger.unproven:
+        words = f"signatures cover {ledger.proven:,} of its {counted(len(links), 'block')}"
+        faults.append(f"{words}: anybody may have written the others; --unsigned accepts them")
+    with terminal.working("comparing slices") as progress:
+        for number, each in enumerate(added, 1):
+            progress(f"comparing slices: {number:,} of {len(added):,}")
+            name = f"data/{each.data.physical}"
+            try:
+                if folder.size(name) is None:
+                    raise InputError("it is missing")  # noqa: TRY301 - one of the ways in which a file differs
+                check_file(folder.path / name, each.data, each.fields, times.get(each.data.start))
+            except InputError as error:
+                faults.append(f"block {each.sequence}: {name} is not as stated: {error}")
+    return DatasetCopy(state, len(links), tuple(added), ledger), faults
+
+
+def _faults_in_words(folder: Path, faults: list[str]) -> Iterator[str]:
+    yield f"{folder} is not as stated:"
+    yield from faults[:MAX_SHOWN]
+    yield from terminal.more(len(faults), MAX_SHOWN)

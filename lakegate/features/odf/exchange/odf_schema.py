@@ -1,0 +1,280 @@
+"""ODF schemas (RFC-016) written and read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lakegate.contract.contract_model import Shape, shape_of
+from lakegate.contract.documents.imported_schema import (
+    Converted,
+    ExpressedPromises,
+    ImportedSchema,
+    contract_of,
+    own_name,
+    part,
+    unread_csv,
+)
+from lakegate.contract.documents.read_document import parse
+from lakegate.contract.documents.yaml_writer import Items, Mapping, YamlEntry, written
+from lakegate.contract.file_formats import Format
+from lakegate.contract.logical_types import LogicalType
+from lakegate.errors import InputError
+from lakegate.text import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from lakegate.contract.contract_model import Contract, Dataset, Field
+    from lakegate.contract.documents.document_tree import Place
+    from lakegate.contract.documents.yaml_writer import Scalar
+
+# ---- The schema of a dataset as an event `SetDataSchema` of Open Data Fabric (RFC-016), with ODF's common columns ----
+
+
+def odf(_contract: Contract, dataset: Dataset) -> Converted:
+    """The logical types of the columns that a slice of the dataset has; InputError where a field has the name of a common one.
+
+    ODF reads CSV (`AddPushSource`) with one word for null, and with numbers as the types' grammars have them.
+    """
+    promises = ExpressedPromises(dataset)
+    taken = sorted({each.name for each in dataset.fields} & set(COMMON))
+    if taken:
+        raise InputError(f"ODF has columns of its own with the names {', '.join(taken)}: rename the fields")
+    common = [_named(name, kind) for name, kind in COMMON.items()]
+    fields = Items([*common, *(_field(promises, each, None) for each in dataset.fields)])
+    event = [YamlEntry("kind", "SetDataSchema"), YamlEntry("schema", Mapping([YamlEntry("fields", fields)]))]
+    return Converted(written(Mapping(event)), (*unread_csv(dataset, 1), *promises.omitted()))
+
+
+def _kind(name: str, **more: Scalar | Mapping | Items) -> Mapping:
+    return Mapping([YamlEntry("kind", name), *(YamlEntry(key, value) for key, value in more.items())])
+
+
+_MILLISECONDS = _kind("Timestamp", unit="Millisecond", timezone="UTC")
+
+
+COMMON = {
+    "offset": _kind("UInt64"),
+    "op": _kind("UInt8"),
+    "system_time": _MILLISECONDS,
+    "event_time": _MILLISECONDS,
+}
+"""The columns that every slice has before its own, with the names of ODF's default vocabulary."""
+
+
+DESCRIPTION = "opendatafabric.org/description"
+
+
+_TEXT = _kind("String")
+
+
+_TYPES = {
+    LogicalType.INTEGER: _kind("Int64"),
+    LogicalType.NUMBER: _kind("Float64"),
+    LogicalType.DECIMAL: _kind("Decimal", precision=38, scale=18),
+    LogicalType.BOOLEAN: _kind("Bool"),
+    LogicalType.DATE: _kind("Date"),
+    LogicalType.TIME: _kind("Time", unit="Microsecond"),
+    LogicalType.TIMESTAMP: _kind("Timestamp", unit="Microsecond", timezone="UTC"),
+    LogicalType.BINARY: _kind("Binary"),
+}
+
+
+def _named(name: str, kind: Mapping, description: str | None = None) -> Mapping:
+    extra = Mapping([YamlEntry(DESCRIPTION, description or "")])
+    about = [YamlEntry("extra", extra)] if description else []
+    return Mapping([YamlEntry("name", name), YamlEntry("type", kind), *about])
+
+
+def _field(promises: ExpressedPromises, each: Field, parent: Field | None) -> Mapping:
+    return _named(own_name(each, parent), _optional(promises, each), each.description)
+
+
+def _optional(promises: ExpressedPromises, each: Field | None) -> Mapping:
+    """The type of a value, which may be null unless it is required; text where nothing is declared."""
+    if each is None:
+        return _kind("Option", inner=_TEXT)
+    kind = _SHAPES.get(shape_of(each), _value)(promises, each)
+    return kind if promises.is_present(each.name) else _kind("Option", inner=kind)
+
+
+def _value(_promises: ExpressedPromises, each: Field) -> Mapping:
+    return _TYPES.get(each.type, _TEXT)
+
+
+def _record(promises: ExpressedPromises, each: Field) -> Mapping:
+    if not each.parts:
+        return _TEXT
+    return _kind("Struct", fields=Items([_field(promises, one, each) for one in each.parts]))
+
+
+def _list(promises: ExpressedPromises, each: Field) -> Mapping:
+    return _kind("List", itemType=_optional(promises, part(each, "[]")))
+
+
+def _map(promises: ExpressedPromises, each: Field) -> Mapping:
+    """A key is never null."""
+    key = part(each, ".key")
+    return _kind(
+        "Map",
+        keyType=_TEXT if key is None else _value(promises, key),
+        valueType=_optional(promises, part(each, ".value")),
+    )
+
+
+_SHAPES: dict[Shape, Callable[[ExpressedPromises, Field], Mapping]] = {
+    Shape.RECORD: _record,
+    Shape.LIST: _list,
+    Shape.MAP: _map,
+    Shape.ANY: lambda _promises, _each: _TEXT,
+}
+
+
+# ---- Contracts from schemas of Open Data Fabric (RFC-016): an event `SetDataSchema`, alone or in the manifest of
+# a dataset or block
+#
+# ODF's common columns are left out: every slice has them. What is not an `Option` is required. Attributes other than
+# descriptions, and options of types that no logical type has, are listed.
+
+
+EVENT = "SetDataSchema"
+
+
+WHOLE = [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
+
+
+TYPES = {
+    **dict.fromkeys(WHOLE, LogicalType.INTEGER),
+    **dict.fromkeys(("float16", "float32", "float64"), LogicalType.NUMBER),
+    "decimal": LogicalType.DECIMAL,
+    "bool": LogicalType.BOOLEAN,
+    "date": LogicalType.DATE,
+    "time": LogicalType.TIME,
+    "timestamp": LogicalType.TIMESTAMP,
+    "string": LogicalType.STRING,
+    "binary": LogicalType.BINARY,
+}
+"""By kind, in lower case: RFC-013 leaves the case of kinds to who writes them."""
+
+
+PARTS = {"struct": ("fields",), "list": ("itemType",), "map": ("keyType", "valueType"), "option": ("inner",)}
+"""The keys of each kind that has parts."""
+
+
+OPTIONS = {"decimal": ("precision", "scale"), "time": ("unit",), "timestamp": ("unit", "timezone")}
+"""The keys of each other kind."""
+
+
+UTC, FINE = "utc", "nanosecond"
+
+
+MAX_DIGITS = 38
+
+
+def read(text: bytes, name: str) -> tuple[Contract, tuple[str, ...]]:
+    """A draft for the columns of the schema, and what of the schema is not in it.
+
+    ContractError if the text is not YAML within the limits of documents, InputError if it has no such event.
+    """
+    schema = _schema_of(parse(text).top, name)
+    reader = _Reader(ImportedSchema(name, storage=Format.PARQUET))
+    own = [each for each in schema["fields"].items if each["name"].text not in COMMON]
+    dataset = reader.schema.dataset(reader.fields(own, ""))
+    reader.list_rest(schema, ("fields",), "$.schema")
+    return contract_of(name, [dataset], reader.schema.lost)
+
+
+def _schema_of(top: Place, name: str) -> Place:
+    """The last schema of the events: a later one replaces those before."""
+    content = top["content"]
+    events = [top, *top.items, *content["metadata"].items, content["event"]]
+    schemas = [each["schema"] for each in events if _folded(each["kind"]) == EVENT.lower()]
+    if not schemas:
+        raise InputError(f"{name} has no event `{EVENT}`: give one, or the manifest of a dataset or a block with one")
+    if not schemas[-1]["fields"].items:
+        raise InputError(f"{schemas[-1].path} of {name} has no `fields`: a schema of RFC-016 lists its columns there")
+    return schemas[-1]
+
+
+def _folded(place: Place) -> str:
+    return (place.text or "").lower()
+
+
+def _kind_at(place: Place) -> str:
+    """A type is a mapping with its kind, or the kind alone."""
+    return _folded(place) or _folded(place["kind"])
+
+
+class _Reader:
+    """Reads the fields of one schema."""
+
+    def __init__(self, schema: ImportedSchema) -> None:
+        self.schema = schema
+
+    def fields(self, places: list[Place], within: str) -> Iterator[Field]:
+        """The fields of a schema or of a record."""
+        for each in places:
+            name = each["name"].text
+            if name is None:
+                raise InputError(f"{each.path} has no `name`: every field of a schema has one")
+            path = f"{within}.{name}" if within else name
+            self.list_rest(each, ("name", "type", "extra"), path)
+            self.list_rest(each["extra"], (DESCRIPTION,), path)
+            found = self._value(each["type"], path, each["extra"][DESCRIPTION].text)
+            if found is not None:
+                yield found
+
+    def list_rest(self, place: Place, read: tuple[str, ...], path: str) -> None:
+        """List the keys that have no equivalent."""
+        for key in place.entries:
+            if key not in read:
+                self.schema.lose(path, f"{shown(key)} has no equivalent")
+
+    def _value(self, place: Place, path: str, description: str | None = None, *, is_key: bool = False) -> Field | None:
+        """A field, which is required unless its type is an option; None for values that no logical type has."""
+        inner = place
+        while _kind_at(inner) == "option":
+            inner = inner["inner"]
+        kind = _kind_at(inner)
+        self.list_rest(inner, ("kind", *PARTS.get(kind, ()), *OPTIONS.get(kind, ())), path)
+        found = (
+            self._nested(kind, inner, path, description) if kind in PARTS else self._scalar(inner, path, description)
+        )
+        if found is None:
+            self.schema.lose(path, f"left out: no logical type has values of the type {shown(kind or 'none')}")
+        elif inner is place and not is_key:
+            self.schema.rule("required", path)
+        return found
+
+    def _nested(self, kind: str, place: Place, path: str, description: str | None) -> Field | None:
+        if kind == "struct":
+            parts = list(self.fields(place["fields"].items, path))
+            return self.schema.nested(path, "object", parts, description) if parts else None
+        if kind == "list":
+            declared, found = "array", [self._value(place["itemType"], f"{path}[]")]
+        else:
+            key = self._value(place["keyType"], f"{path}.key", is_key=True)
+            declared, found = "map", [key, self._value(place["valueType"], f"{path}.value")]
+        known = [each for each in found if each is not None]
+        return self.schema.nested(path, declared, known, description) if len(known) == len(found) else None
+
+    def _scalar(self, place: Place, path: str, description: str | None) -> Field | None:
+        kind = TYPES.get(_kind_at(place))
+        if kind is None:
+            return None
+        if _folded(place["unit"]) == FINE:
+            self.schema.lose(path, "nanoseconds: values are compared in microseconds")
+        if place["timezone"].present and _folded(place["timezone"]) != UTC:
+            self.schema.lose(path, f"the time zone {shown(place['timezone'].text)}: timestamps are moments in UTC")
+        return self.schema.value(path, kind, description, self._digits(place, path, kind))
+
+    def _digits(self, place: Place, path: str, kind: LogicalType) -> str | None:
+        if kind is not LogicalType.DECIMAL:
+            return None
+        digits, scale = place["precision"].scalar, place["scale"].scalar
+        if isinstance(digits, int) and isinstance(scale, int) and 0 <= scale <= digits <= MAX_DIGITS:
+            return f"decimal({digits},{scale})"
+        self.schema.lose(
+            path, f"its precision and scale: a decimal has at most {MAX_DIGITS} digits, and no negative scale"
+        )
+        return None

@@ -1,0 +1,1 @@
+"""ODF's hashes, names and metadata blocks."""

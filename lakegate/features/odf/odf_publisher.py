@@ -1,0 +1,330 @@
+"""Publisher at the gate: offsets, turns, copies, watermarks."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import partial
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from lakegate.aws.dynamodb_table import decoded, number, text
+from lakegate.contract.delivery_policy import MergeStrategy, PublishAs
+from lakegate.contract.name_times import time_in
+from lakegate.errors import ConditionFailed, InputError, TransactionConflict
+from lakegate.gate import lake_layout
+from lakegate.gate.decisions import TRIES
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery.publish_data import _name
+from lakegate.gate.effects import ConcurrentUpdate, Effect, perform
+from lakegate.gate.lake_layout import state_key
+from lakegate.gate.ledger.blocks import LedgerSlice, deliveries
+from lakegate.gate.ledger.commit import record_at_head
+from lakegate.json_codec import encode
+from lakegate.plan.plan import Plan
+from lakegate.plan.result import Result
+from lakegate.plan.slice_order import MergeOrder, PublishedSlice, SliceOrder, SnapshotOrder, StateRun
+from lakegate.timestamps import instant_of, moment
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    from lakegate.gate.delivery.delivery_row import Workload
+    from lakegate.gate.delivery.delivery_terms import Terms
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.effects import Steps
+    from lakegate.gate.table import Expected
+    from lakegate.plan.slice_order import Merged, WrittenSlice
+
+# ---- The rows of workloads -----------------------------------------------------------------------------------------
+
+
+class NextSlice(NamedTuple):
+    """What the slices of a line leave to the next one, with those of the delivery that is DECIDED."""
+
+    offset: int = 0
+    """The offset after the last row."""
+    watermark: str = ""
+    """Empty: the line has none."""
+    runs: tuple[StateRun, ...] = ()
+    """The merge state of the line; the file of a delivery that is DECIDED may not be there yet."""
+    writer: str = ""
+    """The delivery that is DECIDED and not committed; empty: none."""
+
+
+# ---- Turns: of each line with slices, what the next slice begins with, and the delivery that is decided, not
+# committed
+
+
+NAMES: Final = {"#writer": "writer"}
+
+
+def turn_key(line: str) -> dict[str, dict[str, str]]:
+    """The key of the item of a line."""
+    return {"id": text(f"slices#{line}")}
+
+
+def next_slice(item: Mapping[str, Any] | None) -> NextSlice:
+    """What an item leaves to the next slice. Raises UnreadableItem."""
+    return NextSlice() if item is None else decoded(item, _next_slice)
+
+
+def _next_slice(item: Mapping[str, Any]) -> NextSlice:
+    offset, mark, writer = (
+        int(item["following"]["N"]),
+        *(item.get(each, {}).get("S", "") for each in ("watermark", "writer")),
+    )
+    runs = json.loads(item["runs"]["S"]) if "runs" in item else ()
+    return NextSlice(offset, mark, tuple(StateRun(**each) for each in runs), writer)
+
+
+def turn_taken(table: str, workload: Workload, expected: Expected) -> list[dict[str, Any]]:
+    """What the write of a decision requires of the turn of its line; nothing for other writes, and without slices."""
+    decision, pin = workload.decision, workload.pin
+    if (
+        workload.state is not State.DECIDED
+        or expected.state is State.DECIDED
+        or decision is None
+        or not decision.offsets
+    ):
+        return []
+    assert pin is not None
+    (first, end), (before, after) = decision.offsets, decision.watermarks
+    start = "following = :first" if first else "(attribute_not_exists(following) OR following = :first)"
+    mark = "watermark = :before" if before else "attribute_not_exists(watermark)"
+    marks = {":before": text(before)} if before else {}
+    same, states = _same(decision.before)
+    state = {":runs": _runs(decision.runs)} if decision.runs else {}
+    moves = {":after": text(after)} if after else {}
+    sets = [
+        "#writer = :workload",
+        "following = :end",
+        *["watermark = :after"] * bool(after),
+        *["runs = :runs"] * bool(state),
+    ]
+    update = {
+        "TableName": table,
+        "Key": turn_key(pin.chain),
+        "UpdateExpression": f"SET {', '.join(sets)}",
+        "ConditionExpression": f"attribute_not_exists(#writer) AND {start} AND {mark} AND {same}",
+        "ExpressionAttributeNames": NAMES,
+        "ExpressionAttributeValues": {
+            ":workload": text(workload.id),
+            ":first": number(first),
+            ":end": number(end),
+            **marks,
+            **moves,
+            **states,
+            **state,
+        },
+    }
+    return [{"Update": update}]
+
+
+def state_replaced(before: NextSlice, runs: tuple[StateRun, ...]) -> dict[str, Any]:
+    """The update that replaces the merge state between two deliveries.
+
+    An offset that is the same does not prove that none was decided: a snapshot that changes nothing has another time in the
+    state alone.
+    """
+    values = {":runs": _runs(runs)} if runs else {}
+    same, states = _same(before.runs)
+    return {
+        "UpdateExpression": "SET runs = :runs" if runs else "REMOVE runs",
+        "ConditionExpression": f"attribute_not_exists(#writer) AND following = :following AND {same}",
+        "ExpressionAttributeNames": NAMES,
+        "ExpressionAttributeValues": {":following": number(before.offset), **values, **states},
+    }
+
+
+def watermark_set(table: str, line: str, before: NextSlice, watermark: str) -> dict[str, Any]:
+    """The update that sets the watermark of a line between two deliveries."""
+    marks = {":before": text(before.watermark)} if before.watermark else {}
+    mark = "watermark = :before" if before.watermark else "attribute_not_exists(watermark)"
+    values = {":after": text(watermark), ":following": number(before.offset), **marks}
+    update = {
+        "TableName": table,
+        "Key": turn_key(line),
+        "UpdateExpression": "SET watermark = :after",
+        "ConditionExpression": f"attribute_not_exists(#writer) AND following = :following AND {mark}",
+        "ExpressionAttributeNames": NAMES,
+        "ExpressionAttributeValues": values,
+    }
+    return {"Update": update}
+
+
+def _same(runs: tuple[StateRun, ...]) -> tuple[str, dict[str, dict[str, str]]]:
+    """The condition that the merge state is this one, with its values."""
+    return ("runs = :state", {":state": _runs(runs)}) if runs else ("attribute_not_exists(runs)", {})
+
+
+def _runs(runs: tuple[StateRun, ...]) -> dict[str, str]:
+    """As a text that a condition compares: of a file without a digest, as releases wrote it that knew none."""
+    return text(json.dumps([{name: value for name, value in encode(each).items() if value != ""} for each in runs]))
+
+
+def turn_ended(table: str, workload: Workload) -> list[dict[str, Any]]:
+    """The end of the turn of a delivery, for the transaction that commits it."""
+    decision, pin = workload.decision, workload.pin
+    if decision is None or not decision.offsets:
+        return []
+    assert pin is not None
+    update = {
+        "TableName": table,
+        "Key": turn_key(pin.chain),
+        "UpdateExpression": "REMOVE #writer",
+        "ConditionExpression": "#writer = :workload",
+        "ExpressionAttributeNames": NAMES,
+        "ExpressionAttributeValues": {":workload": text(workload.id)},
+    }
+    return [{"Update": update}]
+
+
+# ---- What a decided delivery consists of: the copies of its objects, and of the slices or shares that its job
+# wrote
+
+
+def slices_of(
+    dependencies: Dependencies, workload: Workload, to: State, result: Result | None
+) -> tuple[WrittenSlice, ...] | None:
+    """The slices that are published; None where the delivery is published as it arrived, or rejected."""
+    if to is not State.PUBLISHED or result is None or not dependencies.terms(workload).as_slices:
+        return None
+    return result.slices
+
+
+def listed(workload: Workload, slices: tuple[WrittenSlice, ...]) -> tuple[LedgerSlice, ...]:
+    """The published slices as the ledger lists them."""
+    pin = workload.pin
+    assert pin is not None
+    return tuple(
+        LedgerSlice(
+            lake_layout.destination_key("accepted", pin, workload.id, _name(each)),
+            each.offset,
+            each.rows,
+            each.event_times,
+            each.logical,
+            each.physical,
+        )
+        for each in slices
+    )
+
+
+# ---- The decision on a `result.json`. Imported with the first result: intake starts without judgement and JSON
+# Schema
+
+
+def _offsets(plan: Plan, result: Result) -> tuple[int, int] | None:
+    """The offsets of the slices of an accepted delivery. Raises InputError where they are no slices of it."""
+    slices, ordered, merge = result.slices, plan.policy.publish_as is PublishAs.PARQUET, result.merge
+    if bool(plan.policy.merge_key) != (merge is not None):
+        raise InputError("rows are merged without a key, or not merged with one")
+    if any(low.offset + low.rows != high.offset for low, high in pairwise(slices)):
+        raise InputError("the offsets of the slices are not contiguous")
+    if merge is not None:
+        return _merged_offsets(plan, merge, slices)
+    if bool(slices) != (ordered and result.rows > result.rejected_rows):
+        raise InputError("there are slices of a delivery that has none, or none of its rows")
+    return (slices[0].offset, slices[-1].offset + slices[-1].rows) if slices else None
+
+
+def _merged_offsets(plan: Plan, merge: Merged, slices: tuple[WrittenSlice, ...]) -> tuple[int, int]:
+    """Those of merged rows, whose slices, state and numbers prove each other. InputError where they do not."""
+    snapshot, rows = merge.snapshot, sum(each.rows for each in slices)
+    if (plan.policy.merge_strategy is MergeStrategy.SNAPSHOT) != (snapshot is not None):
+        raise InputError("rows are merged by another strategy than that of the contract")
+    keys, has_run = rows - merge.without_key, merge.run is not None
+    is_proved = (keys > 0) == has_run if snapshot is None else rows == snapshot.events and (has_run or not slices)
+    end = slices[-1].offset + slices[-1].rows if slices else merge.offset
+    if end - merge.offset != rows or keys < 0 or not is_proved:
+        raise InputError("slices and state are not those of the rows that are new, retracted or corrected")
+    return merge.offset, end
+
+
+def _states(result: Result, workload: Workload) -> tuple[tuple[StateRun, ...], tuple[StateRun, ...]]:
+    """The merge state of the line without and with the delivery, by keys of the lake; its own file where it will be."""
+    merge, pin = result.merge, workload.pin
+    if merge is None:
+        return (), ()
+    assert pin is not None
+    before, kept = (
+        tuple(replace(each, uri=each.uri.partition("://")[2].partition("/")[2]) for each in runs)
+        for runs in (merge.before, merge.kept)
+    )
+    if not all(each.uri.startswith(f"accepted/{pin.chain}/") for each in (*before, *kept)):
+        raise InputError("the merge state is not that of the line")
+    if merge.run is None:
+        return before, kept
+    as_of = merge.snapshot.time if merge.snapshot else ""
+    return before, (*kept, StateRun(state_key(pin, workload.id), merge.run.rows, merge.run.digest, as_of))
+
+
+# ---- The watermark of a line, set by a person: no event before a time is expected any more, whatever was
+# delivered
+
+
+KIND = "watermark"
+"""Of the record."""
+
+
+def set_watermark(dependencies: Dependencies, line: str, at: datetime) -> Steps[str]:
+    """Record and set the watermark of a line. Idempotent. Returns the watermark before; empty for none.
+
+    Raises InputError for a line without slices, a time before the watermark or after now, and while a delivery is committed.
+    """
+    wanted = moment(at)
+    if at > dependencies.clock.now():
+        raise InputError(f"{wanted} is to come: a watermark never moves back, so a mistake could not be corrected")
+    for _ in range(TRIES):
+        found = dependencies.workloads.next_slice(line)
+        if not found.offset:
+            raise InputError(f"{line} has no slices yet: `publishAs: parquet` in its contract publishes some")
+        if wanted < found.watermark:
+            raise InputError(f"the watermark of {line} is {found.watermark}: it never moves back")
+        if wanted == found.watermark:
+            return found.watermark
+        if found.writer:
+            raise InputError(f"a delivery of {line} is decided and not committed yet: repeat the command in a minute")
+        record = record_at_head(dependencies, KIND, line, {"watermark": wanted, "before": found.watermark})
+        try:
+            yield from perform(Effect.RECORD, partial(dependencies.ledger.mark, record, found))
+        except ConditionFailed:
+            continue
+        return found.watermark
+    raise TransactionConflict
+
+
+# ---- The inputs of an attempt and its start time: request.json, the request of StartJobRun or Invoke, the back-
+# off
+
+
+def _slices(dependencies: Dependencies, workload: Workload, line: str, terms: Terms) -> SliceOrder:
+    """What the slices begin with. ConcurrentUpdate while a part of the line's merge state is being committed."""
+    following = dependencies.workloads.next_slice(line)
+    if terms.merge_key and following.writer:
+        raise ConcurrentUpdate(workload.id)
+    order = SliceOrder(following.offset, terms.event_time, following.watermark)
+    if not terms.merge_key:
+        return order
+    runs = tuple(replace(each, uri=f"s3://{dependencies.places.lake}/{each.uri}") for each in following.runs)
+    snapshot = _snapshot(dependencies, workload, line, terms, following.offset) if terms.snapshots else None
+    return replace(order, merge=MergeOrder(line, terms.merge_key, runs, snapshot))
+
+
+def _snapshot(dependencies: Dependencies, workload: Workload, line: str, terms: Terms, end: int) -> SnapshotOrder:
+    """The time of a snapshot by its name or its object, and the slices of its line up to an offset."""
+    pin, time = workload.pin, None
+    assert pin is not None
+    if terms.snapshot_time:
+        time = time_in(terms.snapshot_time, (workload.landed or workload.source).key)
+    known = (
+        moment(time) if time else "" if terms.snapshot_time else pin.modified or moment(instant_of(pin.judging_time))
+    )
+    slices = (
+        PublishedSlice(f"s3://{dependencies.places.lake}/{each.key}", each.offset, each.rows)
+        for block in deliveries(dependencies.ledger.blocks(line) if end else ())
+        for each in block.slices or ()
+        if each.end <= end
+    )
+    return SnapshotOrder(known, tuple(slices))

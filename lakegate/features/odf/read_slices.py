@@ -1,0 +1,552 @@
+"""Rows as known, as true, new, or by offset; slices as one table."""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lakegate.cli import terminal
+from lakegate.cli.command_runner import usable
+from lakegate.engine.measure.duckdb_tables import database
+from lakegate.engine.read.data_source import AddressedFile
+from lakegate.errors import InputError
+from lakegate.features.odf.exchange.odf_export import ledger_in
+from lakegate.features.odf.exchange.odf_repositories import FolderPlace, followed, head_of, walked
+from lakegate.features.odf.format.logical_hash import COMMON
+from lakegate.features.odf.format.metadata_chain import SetAttachments
+from lakegate.features.odf.slices.merge_state import row_hashes
+from lakegate.gate.datasets.slice_projection import NOTHING, Projection, Selected, select
+from lakegate.gate.ledger import blocks
+from lakegate.gate.ledger.blocks import stored_block
+from lakegate.transfer.download_files import MANIFEST, ListedDelivery, deliveries, fetched
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from datetime import datetime
+
+    from numpy.typing import NDArray
+
+    from lakegate.engine.read.data_source import Store
+    from lakegate.features.odf.exchange.odf_repositories import Link
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.ledger.blocks import AnyBlock
+    from lakegate.plan.slice_order import PublishedSlice
+    from lakegate.transfer.download_files import File
+
+# ---- Slices as one table: rows to look at, and files that other programs read (Parquet, CSV, a view in a DuckDB
+# database)
+
+
+FORMS: Final = {
+    ".parquet": "FORMAT parquet, COMPRESSION zstd",
+    ".csv": "FORMAT csv, HEADER true, TIMESTAMPFORMAT '%Y-%m-%dT%H:%M:%S.%fZ'",
+}
+"""Options of DuckDB's COPY by the suffix of a file."""
+
+
+_MEMORY: Final = "4GB"
+
+
+_BATCH: Final = 1 << 16
+"""Rows that are in memory at a time."""
+
+
+_BY_STATISTICS: Final = (
+    "cte_filter_pusher",
+    "filter_pushdown",
+    "join_filter_pushdown",
+    "late_materialization",
+    "limit_pushdown",
+    "partial_aggregate_pushdown",
+    "row_group_pruner",
+    "statistics_propagation",
+    "top_n",
+)
+"""What DuckDB does by the statistics in files, which no hash of their rows covers."""
+
+
+@dataclass(frozen=True, slots=True)
+class SliceTable:
+    """Slices of one line, in the order of their offsets; there is at least one."""
+
+    files: Sequence[Path]
+    as_of: datetime | None = None
+    """Rows of later events are left out."""
+    events: bool = False
+    """All events; else rows that were retracted or corrected are left out, with the events that remove them."""
+
+    def count(self, folder: Path) -> int:
+        """Rows."""
+        with _opened(folder) as connection:
+            found = connection.execute(f"SELECT count(*) FROM ({self._rows.query})").fetchall()  # noqa: S608 - generated names
+        return int(found[0][0])
+
+    def first(self, limit: int, folder: Path) -> pa.Table:
+        """The first rows."""
+        rows = self._rows
+        with _opened(folder) as connection:
+            found = connection.sql(f"{rows.ordered} LIMIT {limit:d}").to_arrow_table()
+        return found.rename_columns(list(rows.names))
+
+    def write(self, path: Path, folder: Path) -> None:
+        """Write the rows to a file of one of FORMS. InputError where its form has no names that differ in their case alone."""
+        rows = self._rows
+        with _opened(folder) as connection:
+            if not rows.same_but_for_case:
+                query = f"SELECT {rows.named} FROM ({rows.ordered})"  # noqa: S608 - quoted
+                connection.execute(f"COPY ({query}) TO {_quoted(str(path.resolve()))} ({FORMS[path.suffix]})")
+                return
+            rows.refuse_case(path.suffix)
+            _write_parquet(path, connection.sql(rows.ordered).to_arrow_reader(_BATCH), rows.names)
+
+    def write_view(self, path: Path, name: str) -> None:
+        """Write a DuckDB database with one view, which reads the slices where they are. InputError likewise."""
+        rows = self._rows
+        rows.refuse_case(path.suffix)
+        with _failing():
+            connection = duckdb.connect(str(path))
+            try:
+                connection.execute(f"CREATE VIEW {_name(name)} AS SELECT {rows.named} FROM ({rows.query})")  # noqa: S608 - quoted
+            finally:
+                connection.close()
+
+    @property
+    def _rows(self) -> _Rows:
+        """InputError where a file is no Parquet file."""
+        schemas: dict[pa.Schema, list[str]] = {}
+        is_taken_back = False
+        for path in self.files:
+            schema, takes_back = _described(path)
+            schemas.setdefault(schema, []).append(_quoted(str(path.resolve())))
+            is_taken_back |= takes_back
+        return _Rows(schemas, self.as_of, is_taken_back and not self.events)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Rows of slices in DuckDB's SQL. Names have a case in ODF and none in DuckDB, so columns are `c0`, `c1`, ….
+
+    A column that only some slices have is null in the others.
+    """
+
+    files: dict[pa.Schema, list[str]]
+    """The quoted paths of the files of each schema."""
+    as_of: datetime | None
+    leaves_out: bool
+    """Whether rows that were retracted or corrected are left out, with the events that remove them."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of all columns, in the order of the first files that have them."""
+        return tuple(dict.fromkeys(name for schema in self.files for name in schema.names))
+
+    @property
+    def named(self) -> str:
+        """The columns under their names."""
+        return ", ".join(f"c{at} AS {_name(each)}" for at, each in enumerate(self.names))
+
+    @property
+    def same_but_for_case(self) -> list[str]:
+        """Two names that DuckDB takes for one, if there are any."""
+        known: dict[str, str] = {}
+        pairs = ([known.setdefault(each.lower(), each), each] for each in self.names)
+        return next((pair for pair in pairs if pair[0] != pair[1]), [])
+
+    def refuse_case(self, suffix: str) -> None:
+        """InputError where a form cannot have the names."""
+        if self.same_but_for_case and suffix != ".parquet":
+            words = " and ".join(self.same_but_for_case)
+            raise InputError(
+                f"the columns {words} differ in their case alone, which {suffix} cannot have: name a .parquet file"
+            )
+
+    @property
+    def query(self) -> str:
+        """The rows; files of one schema are read together."""
+        names = self.names
+        read = (
+            f"SELECT * FROM read_parquet([{', '.join(files)}], hive_partitioning = false) "  # noqa: S608 - quoted
+            f"AS t({', '.join(f'c{names.index(name)}' for name in schema.names)})"
+            for schema, files in self.files.items()
+        )
+        columns = ", ".join(f"c{at}" for at in range(len(names)))
+        rows = f"SELECT {columns} FROM ({' UNION ALL BY NAME '.join(read)})"  # noqa: S608 - generated names
+        if self.as_of is not None:
+            rows = f"{rows} WHERE {self._common('event_time')} <= TIMESTAMPTZ '{self.as_of.isoformat()}'"
+        return self._left(rows) if self.leaves_out else rows
+
+    @property
+    def ordered(self) -> str:
+        """The rows in the order of their offsets, which files of one schema have."""
+        if len(self.files) == 1 and not self.leaves_out:
+            return self.query
+        return f"SELECT * FROM ({self.query}) ORDER BY {self._common('offset')}"  # noqa: S608 - generated names
+
+    def _common(self, name: str) -> str:
+        return f"c{self.names.index(name)}"
+
+    def _left(self, rows: str) -> str:
+        """Of equal rows the last ones, as many as were added (`append`, `correctTo`) more often than removed.
+
+        A `retract` or `correctFrom` has all values of the row that it removes, so no key is needed.
+        """
+        offset, op = self._common(COMMON[0]), self._common(COMMON[1])
+        own = [f"c{at}" for at, name in enumerate(self.names) if name not in COMMON]
+        same = f"PARTITION BY {', '.join([*own, ''])}{op} IN (1, 2) ORDER BY {offset}"
+        values = f"PARTITION BY {', '.join(own)}" if own else ""
+        return (
+            f"WITH events AS ({rows}) SELECT * FROM events WHERE {offset} IN (SELECT place FROM ("  # noqa: S608 - generated names
+            f"SELECT {offset} AS place, {op} IN (1, 2) AS is_end, row_number() OVER ({same}) AS nth, "
+            f"count(*) FILTER (WHERE {op} IN (1, 2)) OVER ({values}) AS ended FROM events"
+            ") WHERE NOT is_end AND nth > ended)"
+        )
+
+
+def _described(path: Path) -> tuple[pa.Schema, bool]:
+    """The columns of a slice, and whether it has other operations than to append; its statistics may be wrong. InputError."""
+    from pyarrow.parquet import ParquetFile  # noqa: PLC0415 - 30 ms that a question without slices does not need
+
+    try:
+        with ParquetFile(path) as parquet:
+            schema = parquet.schema_arrow.remove_metadata()
+            operations = (each.column(0) for each in parquet.iter_batches(columns=[COMMON[1]]))
+            takes_back = COMMON[1] in schema.names and any(pc.any(pc.greater(each, 0)).as_py() for each in operations)
+    except (pa.ArrowException, OSError):
+        raise InputError(f"the slices cannot be read: {path.name} is no Parquet file, or is damaged") from None
+    return schema, takes_back
+
+
+def _write_parquet(path: Path, rows: pa.RecordBatchReader, names: tuple[str, ...]) -> None:
+    from pyarrow.parquet import ParquetWriter  # noqa: PLC0415 - likewise
+
+    schema = pa.schema([each.with_name(name) for each, name in zip(rows.schema, names, strict=True)])
+    with ParquetWriter(path, schema, compression="zstd") as writer:
+        for batch in rows:
+            writer.write_batch(batch.rename_columns(list(names)))
+
+
+def _name(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"'
+
+
+@contextmanager
+def _opened(folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A database that spills to a folder. InputError where a file cannot be read or written."""
+    with _failing():
+        connection = database(folder, _MEMORY)
+        try:
+            connection.execute(f"SET threads = {os.cpu_count() or 1:d}")
+            connection.execute(f"SET disabled_optimizers = '{','.join(_BY_STATISTICS)}'")
+            yield connection
+        finally:
+            connection.close()
+
+
+@contextmanager
+def _failing() -> Iterator[None]:
+    try:
+        yield
+    except duckdb.Error as error:
+        reason = str(error).partition("\n")[0]
+        raise InputError(f"the slices cannot be read, or the file cannot be written: {reason}") from None
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+# ---- `lakegate dataset read`: the rows of a line that publishes slices, as at a time, as of a time, or what is
+# new
+
+
+VIEW: Final = ".duckdb"
+
+
+LONGEST: Final = 40
+"""Characters of a value that are shown to people."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the command is given."""
+
+    source: str
+    wanted: Projection
+    events: bool
+    """All events, also retracted and corrected rows; always so for changes."""
+    output: Path | None
+    limit: int
+    stack: str
+    local: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RowsRead:
+    """What a projection contains."""
+
+    line: str
+    selected: Selected
+    height: int
+    """What to give as --changes-since next time."""
+    size: int
+    """Bytes of the slices that were read."""
+    rows: int = 0
+    columns: tuple[str, ...] = ()
+    first: tuple[dict[str, Any], ...] = ()
+    output: Path | None = None
+
+
+def _check(given: Reading, folder: Path, *, is_folder: bool) -> None:
+    """InputError for a folder of something else, and for an output that cannot be written, before anything is read."""
+    if folder.is_dir() and not is_folder:
+        text = f"`lakegate get LINE {folder}` or `lakegate dataset import SOURCE {folder}` fills one"
+        raise InputError(f"{folder} is a folder without {MANIFEST} or refs/head: {text}")
+    if given.output is None:
+        return
+    usable("--output", given.output, (*FORMS, VIEW), ())
+    if given.output.exists():
+        raise InputError(f"--output {given.output} exists: name another file")
+    if given.output.suffix == VIEW and not is_folder:
+        text = f"`lakegate get {given.source} DIR`, then `lakegate dataset read DIR --output {given.output}`"
+        raise InputError(f"--output {given.output}: a view reads files that stay on this machine: {text}")
+
+
+def _files(
+    given: Reading, manifest: dict[str, Any], temporary: Path, source: Path | Dependencies
+) -> tuple[RowsRead, list[Path]]:
+    """The files to read, in the order of their offsets: those of a folder, or of the lake, which are fetched."""
+    line, selected = manifest["line"], select(manifest["deliveries"], given.wanted)
+    if selected.unsliced and not selected.keys:
+        text = f"`lakegate get {line} DIR` downloads them (slices: `publishAs: parquet` in the contract)"
+        raise InputError(f"{line} publishes files as they arrived: {text}")
+    keys = frozenset(selected.keys)
+    needed = [
+        ListedDelivery(each.listed, tuple(one for one in each.files if one.key in keys))
+        for each in deliveries({**manifest, "deliveries": selected.deliveries}, NOTHING)
+    ]
+    files = {one.key: one for each in needed for one in each.files}
+    size = sum(each.size for each in files.values())
+    folder = source if isinstance(source, Path) else temporary / "slices"
+    if isinstance(source, Path):
+        _check_files(folder, line, files.values())
+    else:
+        with terminal.bytes_arriving(line, size) as arrived:
+            for each in needed:
+                fetched(source, folder, each, arrived)
+    reached = selected.height if given.wanted.as_at else manifest["height"]
+    answer = RowsRead(line, selected, max(reached, given.wanted.since), size)
+    return answer, [folder / files[key].place for key in selected.keys]
+
+
+def _imported(given: Reading, dataset: dict[str, Any], folder: Path) -> tuple[RowsRead, list[Path]]:
+    """The files to read of a dataset of ODF, in the order of their offsets."""
+    selected = select(dataset["deliveries"], given.wanted)
+    sizes = {each["key"]: each["size"] for one in dataset["deliveries"] for each in one["objects"]}
+    for key in selected.keys:
+        if FolderPlace(folder).size(key) != sizes[key]:
+            text = f"run `lakegate dataset import SOURCE {folder}` again, into an empty folder"
+            raise InputError(f"{folder / key} is missing, or has another size than its block states: {text}")
+    reached = selected.height if given.wanted.as_at else dataset["height"]
+    size = sum(sizes[key] for key in selected.keys)
+    answer = RowsRead(dataset["line"], selected, max(reached, given.wanted.since), size)
+    return answer, [folder / key for key in selected.keys]
+
+
+def _check_files(folder: Path, line: str, files: Iterable[File]) -> None:
+    """InputError where a file is missing or has another size; `lakegate verify --data` compares hashes."""
+    for each in files:
+        place = folder / each.place
+        if not place.is_file() or place.stat().st_size != each.size:
+            text = f"run `lakegate get {line} {folder}` again"
+            raise InputError(f"{place} is missing, or is not as the manifest lists it: {text}")
+
+
+def _rows(given: Reading, answer: RowsRead, paths: list[Path], temporary: Path) -> RowsRead:
+    """The answer with its rows, which are written where a file is named for them."""
+    if not paths:
+        return answer
+    table = SliceTable(paths, given.wanted.as_of, given.events)
+    first = table.first(0 if given.output else given.limit, temporary)
+    names, records = tuple(first.column_names), tuple(first.to_pylist())
+    found = replace(answer, rows=table.count(temporary), columns=names, first=records)
+    if given.output is None or not found.rows:
+        return found
+    part = given.output.with_name(f".{given.output.stem}.part{given.output.suffix}")
+    part.unlink(missing_ok=True)
+    try:
+        if given.output.suffix == VIEW:
+            table.write_view(part, answer.line.rpartition("/")[2])
+        else:
+            table.write(part, temporary)
+        part.rename(given.output)
+    finally:
+        part.unlink(missing_ok=True)
+    return replace(found, output=given.output)
+
+
+# ---- A folder that `lakegate dataset import` filled, for `lakegate dataset read` -----------------------------------
+
+
+ANY: Final = "0001-01-01T00:00:00+00:00"
+"""The earliest event of a slice of which it is not known."""
+
+
+def dataset_in(folder: Path) -> dict[str, Any] | None:
+    """The slices of a dataset, in the form of the readers' manifest; None where the folder has none.
+
+    Each is a delivery of its own, at the height of its block. Keys are places below the folder.
+    """
+    place = FolderPlace(folder)
+    head = head_of(place)
+    if head is None:
+        return None
+    links, _ = walked(place, head)
+    state, added = followed(links)
+    line = str(state.id)
+    earliest: dict[int, str] = {}
+    for block in _ledger(links):
+        line = block.chain
+        earliest.update(
+            (one.offset, one.event_time[0]) for each in blocks.deliveries([block]) for one in each.slices or ()
+        )
+    return {
+        "line": line,
+        "height": state.sequence,
+        "deliveries": [
+            {
+                "height": each.sequence,
+                "published_at": each.published_at,
+                "slices": [
+                    {
+                        "key": f"data/{each.data.physical}",
+                        "offset": each.data.start,
+                        "event_time": [earliest.get(each.data.start, ANY)],
+                    }
+                ],
+                "objects": [{"key": f"data/{each.data.physical}", "size": each.data.size}],
+            }
+            for each in added
+        ],
+    }
+
+
+def _ledger(links: Iterable[Link]) -> Iterator[AnyBlock]:
+    events = (each.block.event for each in links)
+    stored = ledger_in(each for each in events if isinstance(each, SetAttachments))
+    return (block for each in stored if (block := stored_block(each.text)) is not None)
+
+
+# ---- Rows of earlier slices of a line by their offsets: of each slice that has some, only the row groups with
+# them are read
+#
+# Offset and content of each are those of the merge state: no value is retracted or corrected that was not published.
+
+
+AT_ONCE = 1 << 16
+"""Rows that are in memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What rows consist of."""
+
+    schema: pa.Schema
+    without: tuple[str, ...] = ()
+    """Columns that are no content."""
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierRows:
+    """Rows in a file of this machine, which is mapped into memory."""
+
+    offsets: NDArray[np.int64]
+    """Of its rows, ascending."""
+    table: pa.Table
+
+    def taken(self, offsets: NDArray[np.int64]) -> pa.Table:
+        """Rows in this order; all of them are there."""
+        return self.table.take(pa.array(np.searchsorted(self.offsets, offsets)))
+
+    def of(self, offsets: NDArray[np.int64]) -> Iterator[pa.Table]:
+        """Likewise, some at a time."""
+        for begin in range(0, len(offsets), AT_ONCE):
+            yield self.taken(offsets[begin : begin + AT_ONCE])
+
+
+@contextmanager
+def earlier_rows(
+    store: Store, slices: Sequence[PublishedSlice], records: NDArray[np.void], content: Content, path: Path
+) -> Iterator[EarlierRows]:
+    """Rows by their records in the state, ascending by offset; `path`: of the file, which is deleted.
+
+    InputError where a slice has not the rows that it is listed with, or other values.
+    """
+    offsets = records["offset"].astype(np.int64)
+    with pa.ipc.new_file(str(path), content.schema) as writer:
+        for each in slices:
+            own = records[slice(*np.searchsorted(offsets, (each.offset, each.offset + each.rows)))]
+            for table in _earlier_rows(store, each, own, content) if len(own) else ():
+                writer.write_table(table)
+    with pa.memory_map(str(path)) as file:
+        table = pa.ipc.open_file(file).read_all()
+        if len(table) != len(offsets):
+            raise InputError(
+                "the slices of the line do not have all rows of its state: `lakegate verify LINE` gives the reason"
+            )
+        yield EarlierRows(offsets, table)
+    path.unlink()
+
+
+def _earlier_rows(
+    store: Store, found: PublishedSlice, records: NDArray[np.void], content: Content
+) -> Iterator[pa.Table]:
+    from pyarrow.parquet import ParquetFile  # noqa: PLC0415 - only lines of snapshots need it
+
+    offsets = records["offset"].astype(np.int64)
+    try:
+        with closing(AddressedFile(store, found.uri)) as file, ParquetFile(file) as parquet:
+            about, begin = parquet.metadata, found.offset
+            names = [COMMON[0], *(each for each in content.schema.names if each in parquet.schema_arrow.names)]
+            for group in range(about.num_row_groups):
+                end = begin + about.row_group(group).num_rows
+                own = records[slice(*np.searchsorted(offsets, (begin, end)))]
+                if len(own):
+                    yield _conformed(parquet.read_row_group(group, columns=names), own, begin, content)
+                begin = end
+    except (pa.ArrowException, KeyError):
+        raise _altered(found) from None
+    except OSError as error:
+        if error.errno is not None:  # of the storage; Arrow's own has none
+            raise
+        raise _altered(found) from None
+
+
+def _conformed(table: pa.Table, records: NDArray[np.void], begin: int, content: Content) -> pa.Table:
+    """These rows of a row group; a column that it does not have is null."""
+    offsets = records["offset"].astype(np.int64)
+    rows = table.take(pa.array(offsets - begin))
+    if not pc.equal(rows.column(COMMON[0]).cast(pa.int64()), pa.chunked_array([pa.array(offsets)])).to_numpy().all():
+        raise pa.ArrowInvalid("other offsets")
+    columns = (
+        rows.column(each.name).cast(each.type) if each.name in rows.column_names else pa.nulls(len(rows), each.type)
+        for each in content.schema
+    )
+    conformed = pa.table(list(columns), schema=content.schema)
+    if not np.array_equal(row_hashes(conformed.drop_columns(list(content.without))), records["content"]):
+        raise pa.ArrowInvalid("other values")
+    return conformed
+
+
+def _altered(found: PublishedSlice) -> InputError:
+    name = found.uri.rpartition("/")[2]
+    return InputError(
+        f"the slice {name} from offset {found.offset:,} is not as listed: `lakegate verify LINE --objects` names it"
+    )

@@ -1,0 +1,1 @@
+"""Accepted rows as slices."""

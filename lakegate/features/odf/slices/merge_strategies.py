@@ -1,0 +1,386 @@
+"""append, ledger, snapshot: which rows become slices."""
+
+from __future__ import annotations
+
+import pickle
+import tempfile
+from dataclasses import dataclass, replace
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import pyarrow as pa
+
+from lakegate.engine.measure.duckdb_tables import database
+from lakegate.features.odf.format.logical_hash import COMMON
+from lakegate.features.odf.read_slices import Content, earlier_rows
+from lakegate.features.odf.slices.merge_state import (
+    HASH_BYTES,
+    PLACED,
+    StateRecords,
+    StoredRun,
+    complete,
+    kept,
+    row_hashes,
+    write_run,
+)
+from lakegate.features.odf.slices.slice_writer import SLICE_ROWS, divided, event_moments, written_slice
+from lakegate.job.job_storage import ANYWHERE, keep
+from lakegate.plan.slice_order import Merged, MergedSnapshot, WrittenRun
+from lakegate.spark.spark_tasks import MEMORY
+from lakegate.timestamps import instant_of, moment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from datetime import datetime
+
+    import duckdb
+    from numpy.typing import NDArray
+    from pyspark.sql import SparkSession
+
+    from lakegate.engine.read.data_source import Store
+    from lakegate.features.odf.read_slices import EarlierRows
+    from lakegate.features.odf.slices.merge_state import Hashes
+    from lakegate.features.odf.slices.slice_writer import AcceptedSlices, Begin, Keep, SharesOfSlice
+    from lakegate.plan.slice_order import MergeOrder, StateRun, WrittenSlice
+
+# ---- How a snapshot differs from the state of its line, as events of Open Data Fabric (RFC-015) --------------------
+#
+# 1. `retract`: rows whose keys the snapshot does not have, in the order of their offsets.
+# 2. In the order of the snapshot: `append` of a row with a new key; `correctFrom` with the values of before, and then
+# `correctTo`,
+#    of a row with other values. Rows with the same values give no event.
+
+
+APPEND, RETRACT, CORRECT_FROM, CORRECT_TO = range(4)
+
+
+TAKEN_BACK: Final = (RETRACT, CORRECT_FROM)
+"""Operations whose rows are no state."""
+
+
+NEW: Final = -1
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotDifference:
+    """A snapshot against the state of before; no key is in it twice."""
+
+    rows: Identified
+    places: NDArray[np.int64]
+    """Of each row of the snapshot the offset of the row with its key before, or NEW."""
+    events: NDArray[np.int64]
+    """Of each row how many events it gives: 0, 1 or 2."""
+    retracted: NDArray[np.int64]
+    """Offsets of rows whose keys the snapshot does not have, ascending."""
+    taken_back: NDArray[np.void]
+    """Records of these, and of rows that have other values now, ascending by offset."""
+
+    @staticmethod
+    def of(rows: Identified, state: NDArray[np.void]) -> SnapshotDifference:
+        """`state`: by key, each once."""
+        places = np.full(len(rows.keys), NEW, np.int64)
+        is_same, is_left = np.zeros(len(rows.keys), bool), np.ones(len(state), bool)
+        is_taken_back = is_left.copy()
+        if len(state):
+            found = np.minimum(np.searchsorted(state["key"], rows.keys), len(state) - 1)
+            is_here = state["key"][found] == rows.keys
+            places[is_here] = state["offset"][found[is_here]]
+            is_same = is_here & (state["content"][found] == rows.contents)
+            is_left[found[is_here]] = False
+            is_taken_back[found[is_same]] = False
+        events = np.where(is_same, 0, np.where(places == NEW, 1, 2))
+        taken_back = state[is_taken_back]
+        retracted = np.sort(state["offset"][is_left].astype(np.int64))
+        return SnapshotDifference(rows, places, events, retracted, taken_back[np.argsort(taken_back["offset"])])
+
+    @property
+    def numbers(self) -> tuple[int, int, int, int]:
+        """Rows that are the same; appended, retracted and corrected ones."""
+        same, appended, corrected = np.bincount(self.events, minlength=3).tolist()
+        return same, appended, len(self.retracted), corrected
+
+    def counts(self, most: int) -> list[int]:
+        """Events of each slice: at most so many, and the two of a correction together."""
+        begins = self._ends[self.events == CORRECT_FROM] - CORRECT_FROM
+        total, found, begin = len(self.retracted) + int(self.events.sum()), [], 0
+        while begin < total:
+            end = min(begin + most, total)
+            at = int(np.searchsorted(begins, end - 1))
+            if end < total and at < len(begins) and begins[at] == end - 1:
+                end -= 1
+            found.append(end - begin)
+            begin = end
+        return found
+
+    @property
+    def _ends(self) -> NDArray[np.int64]:
+        """Of each row the place after its last event."""
+        found: NDArray[np.int64] = len(self.retracted) + np.cumsum(self.events)
+        return found
+
+    def state(self, offset: int) -> StateRecords:
+        """The state after the events, the first of which has this offset."""
+        offsets = np.where(self.events == 0, self.places, offset + self._ends - 1)
+        return StateRecords.of(self.rows.keys, self.rows.contents, offsets)
+
+    def tables(self, delivered: Iterable[pa.Table], earlier: EarlierRows) -> Iterator[pa.Table]:
+        """The events, with their operations in a column."""
+        for table in earlier.of(self.retracted):
+            yield _with(table, np.full(len(table), RETRACT))
+        begin = 0
+        for table in delivered:
+            own = slice(begin, begin + len(table))
+            begin += len(table)
+            events, places = self.events[own], self.places[own]
+            rows = np.flatnonzero(events)
+            if len(rows):
+                corrected = np.flatnonzero(events == CORRECT_FROM)
+                before = earlier.taken(places[corrected])
+                kinds = np.where(places[rows] == NEW, APPEND, CORRECT_TO)
+                order = np.argsort(np.concatenate([2 * corrected, 2 * rows + 1]), kind="stable")
+                both = pa.concat_tables([before, table.take(pa.array(rows))])
+                yield _with(both, np.concatenate([np.full(len(corrected), CORRECT_FROM), kinds])).take(pa.array(order))
+
+
+def _with(table: pa.Table, operations: NDArray[np.int64]) -> pa.Table:
+    return table.append_column(COMMON[1], pa.array(operations.astype(np.uint8)))
+
+
+# ---- The merge strategy `ledger`: of the accepted rows of a delivery, those whose keys are new become slices -------
+#
+# 1. Hash key and content of each accepted row.
+# 2. Look the keys up in the state of the line, and compare contents.
+# 3. Write the rows with new keys, the first one of each, in the order of the delivery.
+# 4. Write their keys and contents as a new file of the state.
+
+
+STATE: Final = "state.bin"
+
+
+@dataclass(frozen=True, slots=True)
+class MergedDelivery:
+    """What a delivery adds to its line."""
+
+    accepted: AcceptedSlices
+    order: MergeOrder
+    begin: Begin
+    folder: str
+    """Where slices and state are written."""
+
+    def write(
+        self, store: Store, connection: duckdb.DuckDBPyConnection, folder: Path, keep: Keep
+    ) -> tuple[tuple[WrittenSlice, ...], Merged]:
+        """Write slices and state by way of a folder of this machine; `connection`: a database that is not locked."""
+        rows = Identified.of(self.rows(connection), self.order.key)
+        runs = [StoredRun(store, each) for each in self.order.runs]
+        compared = rows.compared(runs)
+        begin, count = self.begin, int(compared.is_new.sum())
+        own_keys = compared.is_new & rows.has_key
+        keys = int(own_keys.sum())
+        new = of_rows(self.rows(connection), compared.is_new)
+        found = self.slices(new, _counts(count), begin, folder, keep)
+        left = kept(self.order.runs, keys)
+        run = self.state(rows.records(own_keys), runs[len(left) :], folder, keep) if keys else None
+        numbers = begin.offset, compared.known, compared.changed, compared.vanished, count - keys
+        return found, Merged(*numbers, self.order.runs, left if run else self.order.runs, run)
+
+    def rows(self, connection: duckdb.DuckDBPyConnection) -> Iterator[pa.Table]:
+        """The accepted rows."""
+        for each in self.accepted.slices:
+            yield from each.rows(self.accepted.columns, connection)
+
+    def slices(
+        self, rows: Iterator[pa.Table], counts: Sequence[int], begin: Begin, folder: Path, keep: Keep
+    ) -> tuple[WrittenSlice, ...]:
+        """Write rows, of which each slice has so many."""
+        found: list[WrittenSlice] = []
+        for at, tables in groupby(divided(rows, counts), key=lambda each: each[0]):
+            uri = f"{self.folder}/part-{at:05}.parquet"
+            own = replace(begin, offset=begin.offset + sum(counts[:at]))
+            rows_of_slice = (table for _, table in tables)
+            found.append(written_slice(rows_of_slice, self.accepted.columns.schema, own, uri, folder, keep))
+        return tuple(found)
+
+    def state(self, new: StateRecords, taken_up: Sequence[StoredRun], folder: Path, keep: Keep) -> WrittenRun:
+        """Write the file of the state."""
+        path, uri = folder / STATE, f"{self.folder}/{STATE}"
+        rows, digest = write_run(new, taken_up, path)
+        size, etag = path.stat().st_size, keep(path, uri)
+        path.unlink()
+        return WrittenRun(uri, size, etag, rows, digest)
+
+
+def _counts(rows: int) -> list[int]:
+    """Rows of each slice."""
+    return [min(SLICE_ROWS, rows - begin) for begin in range(0, rows, SLICE_ROWS)]
+
+
+@dataclass(frozen=True, slots=True)
+class AgainstState:
+    """What the rows of a delivery are to its line."""
+
+    is_new: NDArray[np.bool_]
+    """Of each row."""
+    known: int
+    """Rows with a key and a content that are there."""
+    changed: int
+    """Rows with a key that is there, and another content."""
+    vanished: int
+    """Keys of the line without a row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identified:
+    """Keys and contents of rows, as hashes."""
+
+    keys: Hashes
+    contents: Hashes
+    has_key: NDArray[np.bool_]
+    """Of each row whether no column of its key is null. A row with a null in its key is never the same as another one."""
+
+    @staticmethod
+    def of(tables: Iterator[pa.Table], key: tuple[str, ...], without: tuple[str, ...] = ()) -> Identified:
+        """Those of some rows; `without`: columns that are no content."""
+        none = (np.zeros(0, f"S{HASH_BYTES}"),) * 2 + (np.zeros(0, bool),)
+        found = [
+            (row_hashes(keys), row_hashes(table.drop_columns(list(without))), complete(keys))
+            for table in tables
+            for keys in [table.select(key)]
+        ]
+        return Identified(*(np.concatenate(each) for each in zip(none, *found, strict=True)))
+
+    def compared(self, runs: Sequence[StoredRun]) -> AgainstState:
+        """With the state of the line; of several rows with one key, the first one counts, and rows without one are new."""
+        keys, own = self.keys[self.has_key], self.contents[self.has_key]
+        unique, first, place = np.unique(keys, return_index=True, return_inverse=True)
+        is_known, known = np.zeros(len(unique), bool), own[first]
+        for each in runs:
+            is_here, contents = each.contents(unique)
+            known = np.where(is_here, contents, known)
+            is_known |= is_here
+        is_new = ~self.has_key
+        is_new[np.flatnonzero(self.has_key)[first[~is_known]]] = True
+        changed = int((own != known[place]).sum())
+        repeated = len(self.keys) - int(is_new.sum()) - changed
+        return AgainstState(is_new, repeated, changed, sum(each.run.rows for each in runs) - int(is_known.sum()))
+
+    def records(self, chosen: NDArray[np.bool_]) -> StateRecords:
+        """Of some rows, no two with one key."""
+        return StateRecords.of(self.keys[chosen], self.contents[chosen])
+
+
+def of_rows(tables: Iterator[pa.Table], chosen: NDArray[np.bool_]) -> Iterator[pa.Table]:
+    """The chosen rows of consecutive tables."""
+    begin = 0
+    for table in tables:
+        yield table.filter(pa.array(chosen[begin : begin + len(table)]))
+        begin += len(table)
+
+
+# ---- The merge strategy `snapshot`: a delivery has all current rows; how it differs from the one before becomes
+# slices
+#
+# 1. Hash key and content of each accepted row; find the time of the snapshot.
+# 2. Compare with the whole state of the line, which is one file: a snapshot is as large.
+# 3. Read the rows that are retracted or corrected, by their offsets.
+# 4. Write the events (`lakegate.features.odf.slices.merge_strategies`), and the state with the snapshot.
+#
+# A snapshot that is older than the newest one before, that has no time, or a key twice, changes nothing.
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotDelivery(MergedDelivery):
+    """What a snapshot changes in its line."""
+
+    def write(
+        self, store: Store, connection: duckdb.DuckDBPyConnection, folder: Path, keep: Keep
+    ) -> tuple[tuple[WrittenSlice, ...], Merged]:
+        """See `MergedDelivery`."""
+        order, begin, runs = self.order.snapshot, self.begin, self.order.runs
+        assert order is not None
+        times = _Times(begin.event_time)
+        without = () if begin.event_time is None else (begin.event_time,)
+        rows = Identified.of(times.seen(self.rows(connection)), self.order.key, without)
+        without_key = len(rows.keys) - len(np.unique(rows.keys[rows.has_key]))
+        newest = max((each.as_of for each in runs), default="")
+        found = MergedSnapshot(times.found(order.time, begin.system_time), newest, without_key)
+        if not found.is_merged:
+            return (), Merged(begin.offset, len(rows.keys), 0, 0, 0, runs, runs, snapshot=found)
+        difference = SnapshotDifference.of(rows, stored_state(store, runs))
+        same, appended, retracted, corrected = difference.numbers
+        found = replace(found, appended=appended, retracted=retracted, corrected=corrected)
+        if runs and not found.events:
+            kept = tuple(replace(each, as_of=found.time) for each in runs)
+            return (), Merged(begin.offset, same, 0, 0, 0, runs, kept, snapshot=found)
+        events = replace(begin, event_time=None, moment=instant_of(found.time))
+        content = Content(self.accepted.columns.schema, without)
+        with earlier_rows(store, order.slices, difference.taken_back, content, folder / "before.arrow") as earlier:
+            tables = difference.tables(self.rows(connection), earlier)
+            slices = self.slices(tables, difference.counts(SLICE_ROWS), events, folder, keep)
+        run = self.state(difference.state(begin.offset), (), folder, keep)
+        return slices, Merged(begin.offset, same, 0, 0, 0, runs, (), run, found)
+
+
+def stored_state(store: Store, runs: Sequence[StateRun]) -> NDArray[np.void]:
+    """All records of the state of a line of snapshots."""
+    return np.concatenate([np.empty(0, PLACED), *(each for run in runs for each in StoredRun(store, run).blocks())])
+
+
+@dataclass(slots=True)
+class _Times:
+    """The times in a column."""
+
+    column: str | None
+    rows: int = 0
+    distinct: frozenset[datetime | None] = frozenset()
+
+    def seen(self, tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
+        """The same tables."""
+        for table in tables:
+            self.rows += len(table)
+            if self.column is not None and len(self.distinct) <= 1:
+                values = pa.concat_arrays(table.column(self.column).chunks)
+                self.distinct |= frozenset(event_moments(values).unique().to_pylist())
+            yield table
+
+    def found(self, given: str, now: datetime) -> str:
+        """The time of the snapshot, at most now; empty where the rows have not one in common.
+
+        A time to come would make every later snapshot late. Without rows, or a column, the given one.
+        """
+        if self.column is None or not self.rows:
+            return min(given, moment(now))
+        time = next(iter(self.distinct)) if len(self.distinct) == 1 else None
+        return moment(min(time, now)) if time else ""
+
+
+# ---- Writes the slices of a delivery in tasks of Spark, one task for each slice; those that are merged in the
+# driver
+
+
+def write_slices(spark: SparkSession, accepted: AcceptedSlices) -> tuple[WrittenSlice, ...]:
+    """Write all slices, and list them in their order."""
+    columns = accepted.columns
+
+    def written(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        with tempfile.TemporaryDirectory(prefix="lakegate-") as folder, database(Path(folder), MEMORY) as connection:
+            for each in (each for batch in batches for each in batch.column(0).to_pylist()):
+                own: SharesOfSlice = pickle.loads(each)  # noqa: S301 - the driver wrote it
+                found = own.write(columns, connection, Path(folder), keep)
+                yield pa.record_batch([pa.array([pickle.dumps(found)], pa.binary())], names=["written"])
+
+    orders = [(bytearray(pickle.dumps(each)),) for each in accepted.slices]
+    if not orders:
+        return ()
+    frame = spark.createDataFrame(spark.sparkContext.parallelize(orders, len(orders)), "slice BINARY")
+    rows = frame.mapInArrow(written, "written BINARY").collect()
+    found: list[WrittenSlice] = [pickle.loads(row["written"]) for row in rows]  # noqa: S301 - our own workers wrote it
+    return tuple(sorted(found, key=lambda each: each.offset))
+
+
+def merge_slices(delivery: MergedDelivery) -> tuple[tuple[WrittenSlice, ...], Merged]:
+    """Write the rows that are new to the line, and its state."""
+    with tempfile.TemporaryDirectory(prefix="lakegate-") as folder, database(Path(folder), MEMORY) as connection:
+        return delivery.write(ANYWHERE, connection, Path(folder), keep)

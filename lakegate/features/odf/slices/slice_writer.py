@@ -1,0 +1,536 @@
+"""Slice files: accepted rows as typed columns, ODF's common columns first."""
+
+from __future__ import annotations
+
+import hashlib
+from bisect import bisect_right
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cached_property
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as is_type
+
+from lakegate.contract.contract_model import Shape
+from lakegate.contract.delivery_policy import OnReject
+from lakegate.contract.logical_types import LogicalType
+from lakegate.engine.evaluate.predicate_sql import SOURCE
+from lakegate.engine.evaluate.typed_values import value_name
+from lakegate.engine.read.csv import CsvSource
+from lakegate.engine.read.data_source import AT, ROW
+from lakegate.engine.read.json import JsonSource
+from lakegate.errors import InputError
+from lakegate.features.odf.format.logical_hash import (
+    COMMON,
+    LogicalHash,
+    is_binary,
+    is_list,
+    is_text,
+    statistics_of,
+    unwrapped,
+)
+from lakegate.features.odf.format.multihash import HashCode, multihash
+from lakegate.plan.slice_order import WrittenSlice
+from lakegate.text import shown
+from lakegate.timestamps import instant_of, moment
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    import duckdb
+    from numpy.typing import NDArray
+
+    from lakegate.engine.read.data_source import Chunk, Level, Source
+    from lakegate.engine.rejected_rows import Rejected
+    from lakegate.features.odf.format.logical_hash import SliceStatistics
+    from lakegate.plan.plan import Plan, PlanField
+    from lakegate.plan.request import Request
+
+    Keep = Callable[[Path, str], str]
+    """Puts a file at an address that has no object yet; returns the ETag or checksum of the object."""
+
+# ---- The rows of a chunk as typed columns of a slice: values of the plan's fields, with records and lists put
+# together again
+#
+# A text that is no value of its field's type is null: only a contract that tolerates it lets it through. Times and
+# timestamps
+# have microseconds, as in `lakegate convert --to odf`.
+
+
+_TYPES: Final = {
+    LogicalType.STRING: (pa.string(), "CAST({} AS VARCHAR)"),
+    LogicalType.INTEGER: (pa.int64(), "CAST({} AS BIGINT)"),
+    LogicalType.NUMBER: (pa.float64(), "CAST({} AS DOUBLE)"),
+    LogicalType.DECIMAL: (pa.decimal128(38, 18), "CAST({} AS DECIMAL(38,18))"),
+    LogicalType.BOOLEAN: (pa.bool_(), "CAST({} AS BOOLEAN)"),
+    LogicalType.DATE: (pa.date32(), "CAST({} AS DATE)"),
+    LogicalType.TIME: (pa.time64("us"), "CAST(left({}, 15) AS TIME)"),
+    LogicalType.TIMESTAMP: (pa.timestamp("us", "UTC"), "CAST({} AS TIMESTAMP)"),
+    LogicalType.BINARY: (pa.binary(), "CAST({} AS VARCHAR)"),
+}
+"""Of each logical type that of the column, and the value in SQL."""
+
+
+_LAST_INDEX = r"\[[0-9]+\]$"
+
+
+@dataclass(frozen=True)
+class PlanColumns:
+    """The types of the plan's columns."""
+
+    plan: Plan
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The columns of a slice after the common ones."""
+        return pa.schema([(each.name, self._type(each)) for each in self.plan.columns])
+
+    def parts(self, field: PlanField) -> list[PlanField]:
+        """The fields of a record, or what a list consists of."""
+        return self._parts.get(field.place, [])
+
+    @cached_property
+    def _parts(self) -> dict[tuple[str, ...], list[PlanField]]:
+        found: dict[tuple[str, ...], list[PlanField]] = {}
+        for each in self.plan.fields:
+            if each.path:
+                found.setdefault(each.path[:-1], []).append(each)
+        return found
+
+    def _type(self, field: PlanField) -> pa.DataType:
+        if field.shape is Shape.VALUE:
+            return _TYPES[field.type][0]
+        inner = [(each.place[-1][1:], self._type(each)) for each in self.parts(field)]
+        return pa.struct(inner) if field.shape is Shape.RECORD else pa.list_(inner[0][1])
+
+
+@dataclass(frozen=True)
+class SliceColumns(PlanColumns):
+    """The plan's columns in the chunks of a source."""
+
+    source: Source
+
+    def table(self, chunk: Chunk, connection: duckdb.DuckDBPyConnection) -> pa.Table:
+        """All records of a chunk."""
+        levels = {(): chunk.records, **chunk.levels}
+        values = {level: self._values(level, levels[level], connection) for level in self._queries}
+        return pa.table([_array(each, self, values) for each in self.plan.columns], schema=self.schema)
+
+    @cached_property
+    def _queries(self) -> dict[Level, str]:
+        """The SELECT of each level; of records and lists whether they are there."""
+        fields: dict[Level, list[PlanField]] = {(): []}
+        for each in self.plan.fields:
+            fields.setdefault(each.level, []).append(each)
+        return {
+            level: f"SELECT {', '.join([ROW, *([AT] if level else []), *map(self._select, own)])} FROM {SOURCE}"  # noqa: S608 - generated names
+            for level, own in fields.items()
+        }
+
+    def _select(self, field: PlanField) -> str:
+        value = self.source.expressions[field.alias].value
+        sql = _TYPES[field.type][1] if field.shape is Shape.VALUE else "({}) IS NOT NULL"
+        return f"{sql.format(value)} AS {value_name(field.alias)}"
+
+    def _values(self, level: Level, table: pa.Table, connection: duckdb.DuckDBPyConnection) -> Mapping[str, pa.Array]:
+        if not table.num_rows:
+            own = [each for each in self.plan.fields if each.level == level]
+            kinds = {value_name(each.alias): _kind(each) for each in own}
+            return {name: pa.array([], kind) for name, kind in {ROW: pa.int64(), AT: pa.string(), **kinds}.items()}
+        connection.register(SOURCE, table)
+        found = connection.sql(self._queries[level]).to_arrow_table()
+        return {name: _whole(found.column(name)) for name in found.column_names}
+
+    def value(self, field: PlanField, values: pa.Array) -> pa.Array:
+        """Values of DuckDB as those of the column."""
+        kind = _TYPES[field.type][0]
+        if field.type is LogicalType.BINARY and not isinstance(self.source, CsvSource | JsonSource):
+            return pa.array([None if each is None else each.encode("latin-1") for each in values.to_pylist()], kind)
+        return values.cast(kind)
+
+
+def _kind(field: PlanField) -> pa.DataType:
+    return _TYPES[field.type][0] if field.shape is Shape.VALUE else pa.bool_()
+
+
+def _array(field: PlanField, columns: SliceColumns, values: Mapping[Level, Mapping[str, pa.Array]]) -> pa.Array:
+    """The column of a field with all below it."""
+    found = values[field.level][value_name(field.alias)]
+    if field.shape is Shape.VALUE:
+        return columns.value(field, found)
+    inner = [_array(each, columns, values) for each in columns.parts(field)]
+    absent = pc.invert(found)
+    if field.shape is Shape.RECORD:
+        names = [each.place[-1][1:] for each in columns.parts(field)]
+        return pa.StructArray.from_arrays(inner, names, mask=absent)
+    lengths = _lengths(values[field.level], values[columns.parts(field)[0].level])
+    ends = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
+    return pa.ListArray.from_arrays(pa.array(ends), inner[0], mask=absent)
+
+
+def _lengths(parents: Mapping[str, pa.Array], elements: Mapping[str, pa.Array]) -> NDArray[np.int64]:
+    """How many elements each list has: those of the same row and, of lists in lists, in the place of the list."""
+    rows, owners = parents[ROW].to_numpy(), elements[ROW].to_numpy()
+    if AT in parents and len(rows):
+        lists = _keys(parents[ROW], parents[AT])
+        outer = pc.replace_substring_regex(elements[AT], _LAST_INDEX, "")
+        rows, owners = np.arange(len(lists)), pc.index_in(_keys(elements[ROW], outer), lists).to_numpy()
+    found: NDArray[np.int64] = np.searchsorted(owners, rows, "right") - np.searchsorted(owners, rows, "left")
+    return found
+
+
+def _keys(rows: pa.Array, places: pa.Array) -> pa.Array:
+    return pc.binary_join_element_wise(rows.cast(pa.string()), places, ":")
+
+
+def _whole(column: pa.ChunkedArray) -> pa.Array:
+    return pa.concat_arrays(column.chunks)
+
+
+# ---- Writes rows as one slice: Parquet with zstd, statistics and page indexes, ODF's common columns first ----------
+
+
+GROUP_ROWS: Final = 1 << 17
+
+
+GROUP_BYTES: Final = 64 << 20
+"""A row group ends with the chunk that reaches one of the two."""
+
+
+_MOMENT = pa.timestamp("ms", "UTC")
+
+
+_KINDS = (pa.uint64(), pa.uint8(), _MOMENT, _MOMENT)
+
+
+_FIRST, _LAST = -62135596800000, 253402300799999
+"""Milliseconds from 1970 to the years 1 and 9999: event times beyond are none (`lakegate.features.odf.format.logical_hash`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """Where a slice begins, and the times of its rows."""
+
+    offset: int
+    system_time: datetime
+    event_time: str | None
+    """The column with the times of events; where it has none, the system time is."""
+    watermark: datetime | None = None
+    """Events before it are late."""
+    moment: datetime | None = None
+    """The time of all events, if they have one in common."""
+
+
+@dataclass(frozen=True, slots=True)
+class SliceFile:
+    """What was written."""
+
+    statistics: SliceStatistics
+    size: int
+    logical: str
+    physical: str
+    late: int
+    """Rows with events before the watermark."""
+
+
+def write_slice(rows: Iterable[pa.Table], schema: pa.Schema, begin: Begin, target: Path) -> SliceFile:
+    """Write tables of the plan's columns as one slice; there is at least one row."""
+    from pyarrow.parquet import ParquetWriter  # noqa: PLC0415 - whoever writes no slices does not need its 30 ms
+
+    whole = schema_of(schema)
+    fields = list(whole)[: len(COMMON)]
+    logical = LogicalHash(whole)
+    late = 0
+
+    def written() -> Iterator[pa.RecordBatch]:
+        nonlocal late
+        offset = begin.offset
+        with ParquetWriter(
+            target,
+            whole,
+            compression="zstd",
+            use_dictionary=[each for field in fields[1:] + list(schema) for each in _leaves(field.name, field.type)],
+            column_encoding={COMMON[0]: "DELTA_BINARY_PACKED"},
+            write_page_index=True,
+        ) as writer:
+            for group in _groups(rows):
+                batch = with_common(group, whole, begin, offset)
+                writer.write_batch(batch, row_group_size=len(batch))
+                logical.update(batch)
+                late += _late(batch, begin)
+                offset += len(batch)
+                yield batch
+
+    statistics = statistics_of(whole, written())
+    with target.open("rb") as file:
+        physical = hashlib.file_digest(file, "sha3_256").digest()
+    return SliceFile(
+        statistics,
+        target.stat().st_size,
+        multihash(HashCode.ARROW0_SHA3_256, logical.digest()),
+        multihash(HashCode.SHA3_256, physical),
+        late,
+    )
+
+
+def schema_of(columns: pa.Schema) -> pa.Schema:
+    """The columns of a slice: the common ones, then the plan's."""
+    return pa.schema([*(pa.field(*each, nullable=False) for each in zip(COMMON, _KINDS, strict=True)), *columns])
+
+
+def divided(tables: Iterable[pa.Table], counts: Sequence[int]) -> Iterator[tuple[int, pa.Table]]:
+    """The same rows in pieces, each with the number of its slice; rows beyond the last one have the next number."""
+    ends, position = list(accumulate(counts)), 0
+    for table in tables:
+        rest = table
+        while len(rest):
+            at = bisect_right(ends, position)
+            piece = rest[: ends[at] - position] if at < len(ends) else rest
+            yield at, piece
+            position, rest = position + len(piece), rest[len(piece) :]
+
+
+def _groups(rows: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """The rows of each row group."""
+    held: list[pa.Table] = []
+    for table in rows:
+        held.append(table)
+        if sum(len(each) for each in held) >= GROUP_ROWS or sum(each.nbytes for each in held) >= GROUP_BYTES:
+            yield pa.concat_tables(held)
+            held = []
+    if held:
+        yield pa.concat_tables(held)
+
+
+def with_common(group: pa.Table, schema: pa.Schema, begin: Begin, offset: int) -> pa.RecordBatch:
+    """Rows of a slice, the first of them with this offset; there is at least one. Without a column `op` they are appended."""
+    count = len(group)
+    now = pa.repeat(pa.scalar(begin.system_time, _MOMENT), count)
+    events = now if begin.moment is None else pa.repeat(pa.scalar(begin.moment, _MOMENT), count)
+    has_operations = COMMON[1] in group.column_names
+    common = [
+        pa.array(np.arange(offset, offset + count, dtype=np.uint64)),
+        _whole_column(group.column(COMMON[1])) if has_operations else pa.array(np.zeros(count, np.uint8)),
+        now,
+        events if begin.event_time is None else _event_times(_whole_column(group.column(begin.event_time)), now),
+    ]
+    columns = map(group.column, schema.names[len(COMMON) :])
+    return pa.RecordBatch.from_arrays([*common, *map(_whole_column, columns)], schema=schema)
+
+
+def _late(batch: pa.RecordBatch, begin: Begin) -> int:
+    if begin.watermark is None:
+        return 0
+    found: int = pc.sum(pc.less(batch.column(COMMON[3]), pa.scalar(begin.watermark, pa.timestamp("us", "UTC")))).as_py()
+    return found
+
+
+def _event_times(values: pa.Array, now: pa.Array) -> pa.Array:
+    """Whole milliseconds; a day is its midnight."""
+    moments = event_moments(values)
+    return pc.if_else(pc.is_valid(moments), moments, now)
+
+
+def event_moments(values: pa.Array) -> pa.Array:
+    """Times of events of a column, in whole milliseconds; null where it has none."""
+    if is_type.is_date32(values.type):
+        moments = values.cast(pa.timestamp("ms")).cast(pa.int64())
+    else:
+        micros = np.asarray(values.cast(pa.int64()).fill_null(0))
+        moments = pa.array(np.floor_divide(micros, 1000), mask=np.asarray(values.is_null()))
+    known = pc.and_(pc.greater_equal(moments, _FIRST), pc.less_equal(moments, _LAST))
+    return pc.if_else(pc.fill_null(known, fill_value=False), moments, None).cast(_MOMENT)
+
+
+def _leaves(path: str, found: pa.DataType) -> Iterator[str]:
+    """The columns of Parquet that a field consists of."""
+    if is_type.is_struct(found):
+        for each in found.fields:
+            yield from _leaves(f"{path}.{each.name}", each.type)
+    elif is_type.is_list(found):
+        yield from _leaves(f"{path}.list.element", found.value_type)
+    else:
+        yield path
+
+
+def _whole_column(column: pa.ChunkedArray) -> pa.Array:
+    return pa.concat_arrays(column.chunks)
+
+
+# ---- The accepted rows of a delivery as slices: which shares are one slice, where it begins, and its file ----------
+#
+# Consecutive shares are put together until a slice is large enough. The division depends on the delivery alone, not
+# on the
+# engine: every engine writes the same slices.
+
+
+SLICE_ROWS: Final = 1 << 20
+
+
+SLICE_SHARES: Final = 32
+"""A slice ends with the share that reaches one of the two."""
+
+
+@dataclass(frozen=True, slots=True)
+class SharesOfSlice:
+    """The accepted rows of consecutive shares, which become one slice."""
+
+    uri: str
+    begin: Begin
+    lines: tuple[tuple[int, NDArray[np.int64]], ...]
+    """Of each share its number and the lines of its accepted records."""
+
+    def write(
+        self, columns: SliceColumns, connection: duckdb.DuckDBPyConnection, folder: Path, keep: Keep
+    ) -> WrittenSlice:
+        """Write it by way of a folder of this machine; `connection`: a database that is not locked."""
+        return written_slice(self.rows(columns, connection), columns.schema, self.begin, self.uri, folder, keep)
+
+    def rows(self, columns: SliceColumns, connection: duckdb.DuckDBPyConnection) -> Iterator[pa.Table]:
+        """Its accepted rows as typed columns."""
+        for number, lines in self.lines:
+            share = columns.source.shares[number]
+            for chunk in columns.source.chunks(share) if len(lines) else ():
+                accepted = np.isin(chunk.records.column(ROW).to_numpy(), lines, assume_unique=True)
+                if accepted.any():
+                    yield columns.table(chunk, connection).filter(pa.array(accepted))
+
+
+def written_slice(  # noqa: PLR0913, PLR0917 - rows with their columns, where they begin, and how they are stored
+    rows: Iterable[pa.Table], schema: pa.Schema, begin: Begin, uri: str, folder: Path, keep: Keep
+) -> WrittenSlice:
+    """Write rows as a slice at an address, by way of a folder of this machine."""
+    target = folder / "slice.parquet"
+    found = write_slice(rows, schema, begin, target)
+    etag = keep(target, uri)
+    target.unlink()
+    statistics = found.statistics
+    first, last = statistics.event_times
+    return WrittenSlice(
+        uri,
+        found.size,
+        etag,
+        statistics.last_offset + 1 - statistics.first_offset,
+        statistics.first_offset,
+        (moment(first), moment(last)),
+        found.logical,
+        found.physical,
+        found.late,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptedSlices:
+    """The accepted rows of a delivery, divided into slices."""
+
+    columns: SliceColumns
+    slices: tuple[SharesOfSlice, ...]
+    begin: Begin
+
+    @staticmethod
+    def of(plan: Plan, request: Request, source: Source, rejected: Rejected) -> AcceptedSlices:
+        """Those that the request orders; its delivery is accepted."""
+        order = request.slices
+        assert order is not None
+        watermark = instant_of(order.watermark) if order.watermark else None
+        begin = Begin(order.offset, datetime.fromisoformat(request.judged_at), order.event_time, watermark)
+        offset = order.offset
+        found: list[SharesOfSlice] = []
+        held: list[tuple[int, NDArray[np.int64]]] = []
+        for at, partial in enumerate(rejected.partials, start=1):
+            lines, broken = rejected.reasons(partial)
+            held.append((partial.number, lines if plan.policy.on_reject is OnReject.FILE else lines[broken == 0]))
+            rows = sum(len(each) for _, each in held)
+            is_full = rows >= SLICE_ROWS or len(held) >= SLICE_SHARES or at == len(rejected.partials)
+            if rows and is_full:
+                uri = f"{request.output_uri}/slices/part-{len(found):05}.parquet"
+                found.append(SharesOfSlice(uri, replace(begin, offset=offset), tuple(held)))
+                offset, held = offset + rows, []
+        return AcceptedSlices(SliceColumns(plan, source), tuple(found), begin)
+
+
+# ---- The columns of slices as fields of ODF's schema (RFC-016), from Arrow's types; a column that may be null is
+# an option
+
+
+_UNITS = {"s": "Second", "ms": "Millisecond", "us": "Microsecond", "ns": "Nanosecond"}
+
+
+def odf_fields(columns: Iterable[pa.Field]) -> tuple[dict[str, Any], ...]:
+    """Each column as a `DataField`. InputError for a type that ODF does not have."""
+    return tuple({"name": each.name, **_member("type", *_of_field(each))} for each in columns)
+
+
+def plan_fields(plan: Plan) -> tuple[dict[str, Any], ...]:
+    """The columns of the slices that are written by a plan."""
+    return odf_fields(schema_of(PlanColumns(plan).schema))
+
+
+def bare(fields: Iterable[Mapping[str, Any]]) -> list[Any]:
+    """What a file must have of a schema: names and types in their order, without options and attributes."""
+    return [(each.get("name"), _bare(each, "type")) for each in fields]
+
+
+def _bare(value: Mapping[str, Any], name: str) -> Any:  # noqa: ANN401 - nested lists
+    kind, found = value.get(f"{name}_type"), value.get(name, {})
+    match kind:
+        case "DataTypeOption":
+            return _bare(found, "inner")
+        case "DataTypeStruct":
+            return [kind, bare(found.get("fields", ()))]
+        case "DataTypeList":
+            return [kind, _bare(found, "item_type")]
+        case "DataTypeMap":
+            return [kind, _bare(found, "key_type"), _bare(found, "value_type")]
+        case "DataTypeTimestamp" | "DataTypeTime":
+            return [kind, found.get("unit", "Millisecond"), found.get("timezone", "UTC")]
+        case _:
+            return [kind, *sorted((key, found[key]) for key in found if key != "fixed_length")]
+
+
+def _member(name: str, kind: str, value: Mapping[str, Any]) -> dict[str, Any]:
+    return {f"{name}_type": f"DataType{kind}", name: value}
+
+
+def _of_field(field: pa.Field) -> tuple[str, dict[str, Any]]:
+    found = _of(field.type, field.name)
+    return ("Option", _member("inner", *found)) if field.nullable else found
+
+
+def _of(kind: pa.DataType, name: str) -> tuple[str, dict[str, Any]]:
+    kind = unwrapped(kind)
+    if is_type.is_struct(kind):
+        return "Struct", {"fields": list(odf_fields(kind.fields))}
+    if is_list(kind):
+        return "List", _member("item_type", *_of_field(kind.value_field))
+    for applies, written in _FIELD_KINDS:
+        if applies(kind):
+            return written(kind)
+    raise InputError(f"the column {shown(name)} has a type that ODF does not have ({kind})")
+
+
+def _whole_kind(kind: pa.DataType) -> tuple[str, dict[str, Any]]:
+    return f"{'' if is_type.is_signed_integer(kind) else 'U'}Int{kind.bit_width}", {}
+
+
+def _timestamp(kind: pa.DataType) -> tuple[str, dict[str, Any]]:
+    zone = {} if kind.tz is None else {"timezone": kind.tz}
+    return "Timestamp", {"unit": _UNITS[kind.unit], **zone}
+
+
+_FIELD_KINDS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.DataType], tuple[str, dict[str, Any]]]], ...] = (
+    (is_type.is_boolean, lambda _: ("Bool", {})),
+    (is_type.is_integer, _whole_kind),
+    (is_type.is_floating, lambda kind: (f"Float{kind.bit_width}", {})),
+    (is_type.is_decimal, lambda kind: ("Decimal", {"precision": kind.precision, "scale": kind.scale})),
+    (is_type.is_date, lambda _: ("Date", {})),
+    (is_type.is_time, lambda kind: ("Time", {"unit": _UNITS[kind.unit]})),
+    (is_type.is_timestamp, _timestamp),
+    (is_text, lambda _: ("String", {})),
+    (is_binary, lambda _: ("Binary", {})),
+)

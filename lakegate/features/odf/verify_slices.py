@@ -1,0 +1,548 @@
+"""Comparisons of verify: slices read, hashed, built again."""
+
+from __future__ import annotations
+
+from contextlib import closing, suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import typer
+
+from lakegate.admission.file_signatures import UnreadableError
+from lakegate.aws.clients import client
+from lakegate.aws.open_stack import opened
+from lakegate.cli import terminal
+from lakegate.engine.measure.duckdb_tables import database
+from lakegate.engine.read.data_source import LocalStore, path_of
+from lakegate.engine.read.open_delivery import open_source
+from lakegate.errors import ConditionFailed, InputError, NotFound
+from lakegate.features.odf.format.logical_hash import COMMON, LogicalHash
+from lakegate.features.odf.format.multihash import HashCode, multihash
+from lakegate.features.odf.read_slices import Content, earlier_rows
+from lakegate.features.odf.slices.merge_state import (
+    HASH_BYTES,
+    PLACED,
+    StateRecords,
+    StoredRun,
+    complete,
+    kept,
+    row_hashes,
+    state_digest,
+    write_run,
+)
+from lakegate.features.odf.slices.merge_strategies import TAKEN_BACK, Identified, SnapshotDifference, of_rows
+from lakegate.features.odf.slices.slice_writer import SliceColumns, divided, schema_of, with_common
+from lakegate.gate.delivery.delivery_terms import terms_of
+from lakegate.gate.effects import Alarm
+from lakegate.gate.lake_layout import is_original, rebuilt_key
+from lakegate.gate.ledger.blocks import Block, deliveries
+from lakegate.gate.ledger.compare_objects import Compared, Damage, DamagedObject, compared_in_words
+from lakegate.gate.ledger.stored_objects import erasures_of
+from lakegate.gate.ports import Address
+from lakegate.plan.plan import Plan
+from lakegate.plan.request import StagedPart
+from lakegate.plan.slice_order import PublishedSlice, StateRun
+from lakegate.text import counted
+from lakegate.transfer.download_files import DiffersError, File, ListedDelivery, fetched, head_of, is_as_stated
+from lakegate.transfer.upload_files import To, read, send
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from lakegate.aws.open_stack import DeployedStack
+    from lakegate.engine.read.data_source import Store
+    from lakegate.features.odf.odf_publisher import NextSlice
+    from lakegate.features.odf.slices.merge_state import Hashes, Parts
+    from lakegate.features.odf.slices.slice_writer import Begin
+    from lakegate.gate.delivery.delivery_terms import Terms
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.ledger.blocks import AnyBlock, LedgerObject, LedgerSlice
+    from lakegate.gate.ledger.stored_objects import Erasures
+
+# ---- The current rows of a line of snapshots, found from its slices: a key has a row unless its newest event
+# removes one
+#
+# The slices stay on this machine, so that what a later snapshot retracts or corrects is read from them.
+
+
+@dataclass(slots=True)
+class CurrentRows:
+    """The rows of a line of snapshots, below a delivery."""
+
+    records: NDArray[np.void] = field(default_factory=lambda: np.empty(0, PLACED))
+    """By key."""
+    slices: list[PublishedSlice] = field(default_factory=list)
+
+    def add(self, files: Iterable[Path], key: tuple[str, ...], time: str | None) -> None:
+        """The events of slices, too, in the order of their offsets. `time`: a column that is no content. InputError."""
+        for path in files:
+            tables, common = _events_of(path)
+            found = Identified.of(iter(tables), key, _present(tables, time))
+            operations, offsets = (np.concatenate([*map(np.asarray, each)]).astype(np.int64) for each in common)
+            keys, place = np.unique(found.keys[::-1], return_index=True)
+            last = len(found.keys) - 1 - place
+            new = last[~np.isin(operations[last], TAKEN_BACK)]
+            added = StateRecords.of(found.keys[new], found.contents[new], offsets[new]).records
+            self._replace(keys, added)
+            self.slices.append(PublishedSlice(path.as_uri(), int(offsets[0]), len(offsets)))
+
+    def _replace(self, keys: Hashes, added: NDArray[np.void]) -> None:
+        """Put records in the place of those with some keys; all are sorted. The others are moved, and not sorted again."""
+        begins, ends = (np.searchsorted(self.records["key"], keys, side) for side in ("left", "right"))
+        stays = np.delete(self.records, begins[ends > begins])
+        self.records = np.insert(stays, np.searchsorted(stays["key"], added["key"]), added)
+
+    def whole(self, folder: Path, as_of: str) -> StateRun:
+        """The state of the line as a file; `as_of`: of its newest snapshot."""
+        path = folder / "state.bin"
+        rows, digest = write_run(StateRecords(self.records), [], path)
+        return StateRun(path.as_uri(), rows, digest, as_of)
+
+    def events(
+        self,
+        tables: Callable[[], Iterator[pa.Table]],
+        key: tuple[str, ...],
+        time: str | None,
+        schema: pa.Schema,
+        path: Path,
+    ) -> Iterator[pa.Table]:
+        """The events of a snapshot that is merged; `path`: of a file for retracted and corrected rows."""
+        content = Content(schema, () if time is None else (time,))
+        rows = Identified.of(tables(), key, content.without)
+        difference = SnapshotDifference.of(rows, self.records)
+        with earlier_rows(LocalStore(), self.slices, difference.taken_back, content, path) as earlier:
+            yield from difference.tables(tables(), earlier)
+
+
+def _events_of(path: Path) -> tuple[list[pa.Table], tuple[list[pa.Array], list[pa.Array]]]:
+    """The rows of a slice without the common columns; operations and offsets."""
+    from pyarrow.parquet import ParquetFile  # noqa: PLC0415 - only lines of snapshots need it
+
+    try:
+        with path.open("rb") as file, closing(ParquetFile(file)) as parquet:
+            tables = [pa.Table.from_batches([each]) for each in parquet.iter_batches()]
+        operations, offsets = ([each.column(name) for each in tables] for name in (COMMON[1], COMMON[0]))
+        if tables:
+            return [each.drop_columns(list(COMMON)) for each in tables], (operations, offsets)
+    except (pa.ArrowException, KeyError):
+        pass
+    raise InputError("a file is no slice of the line")
+
+
+def _present(tables: list[pa.Table], column: str | None) -> tuple[str, ...]:
+    """A column, if the slice has it."""
+    return (column,) if column is not None and column in tables[0].column_names else ()
+
+
+# ---- Slices built again from what arrived: the logical hash of the rows that each of them must have ----------------
+#
+# Rows are neither judged nor stored. What was accepted is known: the originals of a delivery are all of its accepted
+# rows.
+
+
+@dataclass(slots=True)
+class RowsBefore:
+    """The keys of a line that merges its rows, below a delivery, as hashes: 16 bytes each."""
+
+    levels: list[Hashes] = field(default_factory=list)
+    """Sorted; each at least twice as long as the next one, so that a key is moved as often as their number at most."""
+
+    def add(self, files: Iterable[Path], key: tuple[str, ...]) -> None:
+        """Those of slices, too. InputError where a file is none."""
+        new = joined([keys[has_key] for keys, has_key in _keys(rows_of(files), key)])
+        while self.levels and len(self.levels[-1]) < 2 * len(new):
+            new = joined([self.levels.pop(), new])
+        if len(new):
+            self.levels.append(new)
+
+    def new(self, tables: Iterator[pa.Table], key: tuple[str, ...]) -> NDArray[np.bool_]:
+        """Which rows have no key, or one that is not there; of several with one key, the first."""
+        none = np.zeros(0, f"S{HASH_BYTES}"), np.zeros(0, bool)
+        keys, has_key = (np.concatenate(each) for each in zip(none, *_keys(tables, key), strict=True))
+        is_new = np.zeros(len(keys), bool)
+        is_new[np.unique(keys, return_index=True)[1]] = True
+        for each in self.levels:
+            is_new &= each[np.minimum(np.searchsorted(each, keys), len(each) - 1)] != keys
+        chosen: NDArray[np.bool_] = is_new | ~has_key
+        return chosen
+
+
+def _keys(tables: Iterable[pa.Table], key: tuple[str, ...]) -> Iterator[tuple[Hashes, NDArray[np.bool_]]]:
+    """The hashes of the keys of some rows, and whether no column of each is null; contents are not needed."""
+    for keys in (table.select(key) for table in tables):
+        yield row_hashes(keys), complete(keys)
+
+
+def joined(keys: Sequence[Hashes]) -> Hashes:
+    """Sorted, none twice."""
+    found: Hashes = np.unique(np.concatenate([np.zeros(0, f"S{HASH_BYTES}"), *keys]))
+    return found
+
+
+def rows_of(files: Iterable[Path]) -> Iterator[pa.Table]:
+    """The rows of slices without the common columns. InputError where a file is none."""
+    from pyarrow.parquet import ParquetFile  # noqa: PLC0415 - only lines that merge rows need it
+
+    try:
+        for path in files:
+            for batch in ParquetFile(path).iter_batches():
+                yield pa.Table.from_batches([batch]).drop_columns(list(COMMON))
+    except (pa.ArrowException, KeyError):
+        raise InputError("a file is no slice of the line") from None
+
+
+def logical_hashes(  # noqa: PLR0913, PLR0917 - what arrived, and where the slices begin and end
+    plan: Plan,
+    parts: tuple[StagedPart, ...],
+    store: Store,
+    begin: Begin,
+    counts: Sequence[int],
+    folder: Path,
+    before: RowsBefore | CurrentRows | None = None,
+) -> tuple[str, ...]:
+    """The logical hash of each slice, of which the numbers of rows are known, as multihashes.
+
+    One more hash for rows beyond the last slice, and fewer hashes if there are not enough rows. InputError where an object cannot
+    be read by the plan.
+    """
+    found: list[LogicalHash] = []
+    try:
+        columns = SliceColumns(plan, open_source(plan, parts, store))
+        whole, offset = schema_of(columns.schema), begin.offset
+        tables, policy = _tables(columns, folder), plan.policy
+        if isinstance(before, CurrentRows):
+            again, path = partial(_tables, columns, folder), folder / "before.arrow"
+            tables = before.events(again, policy.merge_key, policy.event_time, columns.schema, path)
+        elif policy.merge_key:
+            tables = of_rows(tables, (before or RowsBefore()).new(_tables(columns, folder), policy.merge_key))
+        for at, rows in divided(tables, counts):
+            while len(found) <= at:
+                found.append(LogicalHash(whole))
+            found[at].update(with_common(rows, whole, begin, offset))
+            offset += len(rows)
+    except UnreadableError as error:
+        raise InputError(f"an original cannot be read by its plan: {error}") from None
+    return tuple(multihash(HashCode.ARROW0_SHA3_256, each.digest()) for each in found)
+
+
+def _tables(columns: SliceColumns, folder: Path) -> Iterator[pa.Table]:
+    with database(folder) as connection:
+        for share in columns.source.shares:
+            for chunk in columns.source.chunks(share):
+                yield columns.table(chunk, connection)
+
+
+# ---- The merge state of a line computed again from its slices, by way of files: only the rows of one delivery are
+# in memory
+
+
+@dataclass(slots=True)
+class StateOfSlices:
+    """Keys and contents of the slices so far, in sorted files of a folder, the oldest first."""
+
+    folder: Path
+    runs: tuple[StateRun, ...] = ()
+    count: int = 0
+    """Files that were written."""
+
+    def add(self, files: Iterable[Path], key: tuple[str, ...]) -> None:
+        """Those of further slices; of a key that is there, the first row counts. InputError where a file is none."""
+        found = Identified.of(rows_of(files), key)
+        records = found.records(found.has_key)
+        left = len(kept(self.runs, len(records.records)))
+        self._replace(left, records)
+
+    def whole(self) -> StateRun:
+        """One file with all of them."""
+        self._replace(0, StateRecords.none())
+        return self.runs[0]
+
+    def _replace(self, left: int, records: StateRecords) -> None:
+        """Take up the files from a place on."""
+        self.count += 1
+        path, taken_up = self.folder / f"state-{self.count}.bin", self.runs[left:]
+        rows, digest = write_run(records, _stored(taken_up), path)
+        for each in taken_up:
+            path_of(each.uri).unlink()
+        self.runs = (*self.runs[:left], StateRun(path.as_uri(), rows, digest))
+
+
+def _stored(runs: Sequence[StateRun]) -> list[StoredRun]:
+    return [StoredRun(LocalStore(), each) for each in runs]
+
+
+# ---- `lakegate dataset rebuild-state`: what a line that merges rows knows of its keys, computed again from its
+# slices
+
+
+@dataclass(frozen=True, slots=True)
+class RebuiltState:
+    """What was found."""
+
+    line: str
+    keys: int
+    digest: str
+    """Of keys and contents, by the slices."""
+    stored: str
+    """By the state; empty where one of its files is not there, or not as listed."""
+    replaced: bool
+
+
+def rebuild(line: str, stack: str, *, local: bool, as_json: bool) -> None:
+    """Compute the state of a line from its slices, and replace it where it is another one."""
+    with opened(stack, local=local) as there, TemporaryDirectory(prefix="lakegate-state-") as name:
+        found = _rebuilt(there, line, Path(name))
+    if as_json:
+        names = ("line", "keys", "digest", "stored", "replaced")
+        terminal.print_json({each: getattr(found, each) for each in names})
+        return
+    is_same = "the state was another one, and is replaced" if found.replaced else "the state is the same"
+    typer.echo(f"{found.line}: {counted(found.keys, 'key')} in its slices: {is_same}.")
+    typer.echo(f"Digest: {found.digest}")
+
+
+def _rebuilt(there: DeployedStack, named: str, folder: Path) -> RebuiltState:
+    dependencies = there.dependencies()
+    line = head_of(dependencies, named)["line"]
+    before = dependencies.workloads.next_slice(line)
+    if before.writer:
+        raise InputError(f"a delivery of {line} is decided and not committed yet: repeat the command in a minute")
+    blocks = dependencies.ledger.blocks(line)
+    merged = [(each, terms) for each in deliveries(blocks) if (terms := _terms(dependencies, each))]
+    if not merged:
+        raise InputError(
+            f"{line} has no merge state: no delivery of it was merged. With a `mergeStrategy` in its contract, the first one "
+            "that publishes slices has one"
+        )
+    found = _whole(dependencies, merged, erasures_of(blocks), before, folder)
+    digest, stored = _digest(LocalStore(), [found]), _stored_state(dependencies, before)
+    if digest == stored:
+        return RebuiltState(line, found.rows, digest, stored, replaced=False)
+    run = replace(found, uri=rebuilt_key(line, digest))
+    to = To(dependencies.places.lake, run.uri, there.account)
+    send(client("s3"), read(path_of(found.uri)), to, lambda _: None)
+    try:
+        dependencies.workloads.replace_state(line, before, (run,) if run.rows or run.as_of else ())
+    except ConditionFailed:
+        raise InputError(f"a delivery of {line} was decided meanwhile: repeat the command") from None
+    return RebuiltState(line, found.rows, digest, stored, replaced=True)
+
+
+def _whole(
+    dependencies: Dependencies, merged: list[tuple[Block, Terms]], erasures: Erasures, before: NextSlice, folder: Path
+) -> StateRun:
+    """The state by the slices, in one file; a restored slice has another version than in its block (`erasures`)."""
+    rows, snapshots = StateOfSlices(folder), CurrentRows()
+    for block, terms in merged:
+        with TemporaryDirectory(dir=folder) as name:
+            slices = _slices(dependencies, block, erasures, Path(name))
+            if terms.snapshots:
+                snapshots.add(slices, terms.merge_key, terms.event_time)
+            else:
+                rows.add(slices, terms.merge_key)
+    if not merged[-1][1].snapshots:
+        return rows.whole()
+    # no slice has the time of a snapshot that changed nothing
+    changed = max((each.event_time[1] for block, _ in merged for each in block.slices or ()), default="")
+    return snapshots.whole(folder, max([each.as_of for each in before.runs], default=changed))
+
+
+def _terms(dependencies: Dependencies, block: Block) -> Terms | None:
+    """By which the rows of a delivery were merged; None where they were appended, or published as they arrived."""
+    terms = terms_of(dependencies.plan_at(block.plan, block.workload)) if block.slices is not None else None
+    return terms if terms and terms.merge_key else None
+
+
+def _slices(dependencies: Dependencies, block: Block, erasures: Erasures, folder: Path) -> list[Path]:
+    """The slices of a delivery on this machine, each as its block states, or as it was restored."""
+    keys = {each.key for each in block.slices or ()}
+    files = tuple(
+        File(each.key, each.version, each.size, each.checksum, f"{number}.parquet")
+        for number, each in enumerate(erasures.objects_of(block))
+        if each.key in keys
+    )
+    fetched(dependencies, folder, ListedDelivery({}, files), lambda _: None)
+    return [folder / each.place for each in files]
+
+
+@dataclass(frozen=True, slots=True)
+class _OfTheLake:
+    """Parts of objects of the lake, by their keys."""
+
+    dependencies: Dependencies
+
+    def part(self, address: str, start: int, length: int) -> bytes:
+        """See `lakegate.features.odf.slices.merge_state.Parts`."""
+        return self.dependencies.objects.read(Address(self.dependencies.places.lake, address), start, length)
+
+
+def _stored_state(dependencies: Dependencies, before: NextSlice) -> str:
+    """The digest of the state as it is stored."""
+    with suppress(NotFound, InputError):
+        return _digest(_OfTheLake(dependencies), before.runs)
+    return ""
+
+
+def _digest(store: Parts, runs: Iterable[StateRun]) -> str:
+    return state_digest([StoredRun(store, each).blocks() for each in runs])
+
+
+# ---- Slices in the store, each read and compared with what its block states (`lakegate verify --integrity`) --------
+
+
+def read_slices(dependencies: Dependencies, blocks: Sequence[AnyBlock]) -> Compared:
+    """Every slice of a chain: offset, rows, event times and both hashes are those of its block.
+
+    One slice at a time is on this machine.
+    """
+    damaged: list[DamagedObject] = []
+    count = 0
+    with terminal.working("reading slices") as progress:
+        erasures = erasures_of(blocks)
+        for block in deliveries(blocks):
+            for each, damage in _read(dependencies, block, erasures):
+                count += 1
+                progress(f"reading slices: {count:,}")
+                if damage is not None:
+                    damaged.append(damaged_slice(damage, each, block))
+    return Compared(count, 0, tuple(damaged))
+
+
+def _read(dependencies: Dependencies, block: Block, erasures: Erasures) -> Iterator[tuple[LedgerSlice, Damage | None]]:
+    objects = {each.key: each for each in erasures.objects_of(block)}
+    for each in block.slices or ():
+        with TemporaryDirectory(prefix="lakegate-slice-") as name:
+            path = fetched_object(dependencies, Path(name), objects[each.key])
+            yield each, Damage.LOST if path is None else None if is_as_stated(path, each) else Damage.ALTERED
+
+
+def damaged_slice(damage: Damage, stated: LedgerSlice, block: Block) -> DamagedObject:
+    """A slice that is not as its block states."""
+    return DamagedObject(damage, stated.key, "", "", block.height, block.workload, stated.key)
+
+
+def fetched_object(dependencies: Dependencies, folder: Path, judged: LedgerObject) -> Path | None:
+    """An object of a block on this machine; None where the store does not have it as recorded."""
+    file = File(judged.key, judged.version, judged.size, judged.checksum, "object")
+    try:
+        fetched(dependencies, folder, ListedDelivery({}, (file,)), lambda _: None)
+    except DiffersError:
+        return None
+    return folder / file.place
+
+
+def integrity_in_words(compared: Compared) -> Iterator[str]:
+    """For people."""
+    return compared_in_words(
+        compared, "slice", "read", "offsets, event times and both hashes of each are those of its block"
+    )
+
+
+# ---- Slices built again from the accepted originals beside them, and compared with the chain (`lakegate verify
+# --replay`)
+
+
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """What the slices below a delivery are to it, where rows are merged."""
+
+    folder: Path
+    """Of slices that stay on this machine."""
+    rows: RowsBefore
+    snapshots: CurrentRows
+    erasures: Erasures
+    """By which a restored object has another version."""
+
+
+def replayed_slices(dependencies: Dependencies, chain: str, blocks: Sequence[AnyBlock]) -> Compared:
+    """Every slice of the chain: the file is what its block states, and its rows are those of what arrived."""
+    damaged: list[DamagedObject] = []
+
+    count = 0
+    with terminal.working("building slices again") as progress, TemporaryDirectory(prefix="lakegate-slices-") as name:
+        before = _Before(Path(name), RowsBefore(), CurrentRows(), erasures_of(blocks))
+        for block in deliveries(blocks):
+            for each, damage in _replayed(dependencies, chain, block, before) if block.slices else ():
+                count += 1
+                progress(f"building slices again: {count:,}")
+                if damage is not None:
+                    damaged.append(damaged_slice(damage, each, block))
+    return Compared(count, 0, tuple(damaged))
+
+
+def _replayed(
+    dependencies: Dependencies, chain: str, block: Block, before: _Before
+) -> Iterator[tuple[LedgerSlice, Damage | None]]:
+    """Each slice of a delivery, and what is wrong with it."""
+    slices, objects = block.slices or (), {each.key: each for each in before.erasures.objects_of(block)}
+    originals = sorted((key for key in objects if is_original(block, chain, key)), key=lambda key: (len(key), key))
+    with TemporaryDirectory(prefix="lakegate-replay-") as name:
+        folder = Path(name)
+        paths = {
+            key: fetched_object(dependencies, folder / str(number), objects[key])
+            for number, key in enumerate((*originals, *(each.key for each in slices)))
+        }
+        arrived = [path for key in originals if (path := paths[key])]
+        present = [path for each in slices if (path := paths[each.key])]
+        is_whole = len(arrived) == len(originals)
+        hashes = _hashes(dependencies, folder, block, before, arrived, present[0]) if is_whole and present else ()
+        for at, each in enumerate(slices):
+            path = paths[each.key]
+            if path is None or not is_whole:
+                yield each, Damage.LOST
+            elif not is_as_stated(path, each):
+                yield each, Damage.ALTERED
+            elif len(hashes) != len(slices) or hashes[at] != each.logical:
+                yield each, Damage.IRREPRODUCIBLE
+            else:
+                yield each, None
+        _remember(dependencies, block, before, present)
+
+
+def _remember(dependencies: Dependencies, block: Block, before: _Before, slices: list[Path]) -> None:
+    """Add the keys of a delivery whose rows were merged: rows of later ones are compared with them."""
+    with suppress(Alarm, InputError):  # without its plan, or a slice that can be read, its own slices are damaged
+        terms = terms_of(dependencies.plan_at(block.plan, block.workload))
+        if terms.snapshots:
+            stay = [each.replace(before.folder / f"{block.height}-{at}") for at, each in enumerate(slices)]
+            before.snapshots.add(stay, terms.merge_key, terms.event_time)
+        elif terms.merge_key:
+            before.rows.add(slices, terms.merge_key)
+
+
+def _hashes(  # noqa: PLR0913, PLR0917 - a delivery as it arrived, and what is known of its slices
+    dependencies: Dependencies, folder: Path, block: Block, before: _Before, originals: list[Path], a_slice: Path
+) -> tuple[str, ...]:
+    """The logical hashes that the slices of a delivery must have; none where they cannot be built."""
+    from lakegate.engine.read.data_source import LocalStore  # noqa: PLC0415 - likewise
+    from lakegate.features.odf.format.logical_hash import slice_in  # noqa: PLC0415 - the engine is for this option alone
+    from lakegate.features.odf.slices.slice_writer import Begin  # noqa: PLC0415 - likewise
+
+    slices = block.slices or ()
+    parts = tuple(StagedPart(each.as_uri(), each.stat().st_size) for each in originals)
+    counts = [each.rows for each in slices]
+    if not originals:
+        return ()
+    try:
+        body = dependencies.plan_at(block.plan, block.workload)
+        terms, found = terms_of(body), slice_in(a_slice)
+        begin = Begin(slices[0].offset, found.system_times[0], terms.event_time)
+        if terms.snapshots:
+            begin = replace(begin, event_time=None, moment=found.event_times[0])
+        below = before.snapshots if terms.snapshots else before.rows
+        return logical_hashes(Plan.from_bytes(body), parts, LocalStore(), begin, counts, folder, below)
+    except (Alarm, InputError):  # the plan is missing or another one, or an original cannot be read by it
+        return ()
+
+
+def replay_in_words(compared: Compared) -> Iterator[str]:
+    """For people."""
+    kept = "the rows of each are the same, and its file is as recorded"
+    return compared_in_words(compared, "slice", "built again from what arrived", kept)

@@ -1,0 +1,422 @@
+"""Events of a delivery: lineage and quality facets, posted."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from lakegate.admission.multi_file_delivery import folder_of
+from lakegate.contract.contract_model import Severity, Shape
+from lakegate.errors import InputError, PortError
+from lakegate.gate.delivery.find_deliveries import judged
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.effects import Alarm
+from lakegate.gate.outbox import message_id
+from lakegate.plan.plan import OF_MAPS, Plan
+from lakegate.text import printable
+from lakegate.timestamps import moment
+from lakegate.verdict.check_status import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from lakegate.aws.secrets import Secrets
+    from lakegate.contract.contract_model import FieldLineage, FieldSource, Transformation
+    from lakegate.features.notifications.message_text import Notification
+    from lakegate.features.notifications.notices import ChannelNotice
+    from lakegate.gate.delivery.delivery_row import Workload
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.https_client import Web
+    from lakegate.plan.plan import PlanField
+    from lakegate.report.delivery_report import Report
+    from lakegate.verdict.check_status import CheckOutcome
+
+# ---- OpenLineage 2-0-2: a delivery as events of a run, posted to a backend
+# (https://openlineage.io/apidocs/openapi)
+#
+# The run is the judgement of one delivery, its job the line. START and the end are sent together, when the delivery
+# has ended,
+# each with the time when it happened. All of an event follows from the delivery: a repetition is the same event.
+#
+# Datasets are named by https://openlineage.io/docs/spec/naming: of S3 the namespace is `s3://<bucket>`, the name the
+# key.
+
+
+PRODUCER: Final = "urn:lakegate:openlineage:1"
+
+
+SCHEMA: Final = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent"
+
+
+CONTRACT_SCHEMA: Final = "urn:lakegate:openlineage-contract:1"
+"""Of `lakegate/schemas/openlineage-contract.json`."""
+
+
+FACETS: Final = {
+    "schema": "1-2-0/SchemaDatasetFacet",
+    "dataSource": "1-0-1/DatasourceDatasetFacet",
+    "version": "1-0-1/DatasetVersionDatasetFacet",
+    "columnLineage": "1-2-0/ColumnLineageDatasetFacet",
+    "dataQualityAssertions": "1-1-0/DataQualityAssertionsDatasetFacet",
+    "inputStatistics": "1-0-0/InputStatisticsInputDatasetFacet",
+    "outputStatistics": "1-0-2/OutputStatisticsOutputDatasetFacet",
+    "errorMessage": "1-0-1/ErrorMessageRunFacet",
+    "processing_engine": "1-1-1/ProcessingEngineRunFacet",
+    "jobType": "2-0-4/JobTypeJobFacet",
+}
+"""By key: version and name of the official schema."""
+
+
+MAX_EVENT: Final = 4 << 20
+"""Bytes. An event that is larger is sent without columns and assertions."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenLineage:
+    """Backends. The secret has the address, such as `https://…/api/v1/lineage`, and an API key if the backend needs one."""
+
+    secrets: Secrets
+    web: Web
+
+    def deliver(self, reference: str, notification: Notification) -> None:
+        """Post a run of a job named `test`, without datasets: the only notification that is sent here. Raises PortError."""
+        at = moment(notification.at)
+        job, run = {"namespace": "lakegate", "name": notification.kind}, {"runId": _run_id(notification.id)}
+        self._post(reference, [_event(kind, at, run, job) for kind in ("START", "COMPLETE")])
+
+    def report(self, reference: str, delivery: JudgedDelivery) -> None:
+        """Post the events of a delivery. Raises PortError."""
+        full = events(delivery)
+        if any(len(json.dumps(each)) > MAX_EVENT for each in full):
+            full = events(replace(delivery, columns=(), lineage=(), assertions=()))
+        self._post(reference, full)
+
+    def _post(self, reference: str, those: list[dict[str, Any]]) -> None:
+        secret = self.secrets.read(reference)
+        headers = {"Content-Type": "application/json"}
+        if secret.key:
+            if not (secret.key.isascii() and secret.key.isprintable()):
+                raise PortError("secret-malformed")
+            headers["Authorization"] = f"Bearer {secret.key}"
+        web = replace(self.web, most=MAX_EVENT)
+        for each in those:
+            web.post(secret.url, json.dumps(each).encode(), headers)
+
+
+def events(delivery: JudgedDelivery) -> list[dict[str, Any]]:
+    """START, and COMPLETE of an accepted delivery or FAIL of any other."""
+    job = {
+        "namespace": f"lakegate://{delivery.lake}",
+        "name": printable(delivery.line),
+        "facets": _facet("jobType", processingType="BATCH", integration="LAKEGATE", jobType="DELIVERY"),
+    }
+    run = {"runId": _run_id(delivery.id), "facets": _engine(delivery)}
+    landed = _dataset(delivery, delivery.landed)
+    if delivery.landed_version:
+        landed["facets"] |= _facet("version", datasetVersion=printable(delivery.landed_version))
+    start = _event("START", delivery.began, run, job, inputs=[landed], outputs=[])
+    judged = [landed | {"inputFacets": _measured(delivery)}]
+    if delivery.published is None:
+        message = "\n".join(map(printable, delivery.reasons)) or "no verdict"
+        error = _facet("errorMessage", message=message, programmingLanguage="PYTHON")
+        failed = run | {"facets": _engine(delivery) | error}
+        return [start, _event("FAIL", delivery.ended, failed, job, inputs=judged, outputs=[])]
+    accepted = _dataset(delivery, delivery.published)
+    accepted["facets"] |= _origins(delivery)
+    accepted["outputFacets"] = _statistics("outputStatistics", rowCount=delivery.published_rows)
+    return [start, _event("COMPLETE", delivery.ended, run, job, inputs=judged, outputs=[accepted])]
+
+
+def _event(kind: str, at: str, run: Any, job: Any, **datasets: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
+    about = {"eventType": kind, "eventTime": at, "run": run, "job": job, **datasets}
+    return {**about, "producer": PRODUCER, "schemaURL": SCHEMA}
+
+
+def _engine(delivery: JudgedDelivery) -> dict[str, Any]:
+    """The facet of what evaluated a delivery; none where nothing did."""
+    if delivery.engine is None:
+        return {}
+    name, version = map(printable, delivery.engine)
+    return _facet("processing_engine", name=name, version=version)
+
+
+def _run_id(delivery: str) -> str:
+    """The same for every repetition."""
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, f"urn:lakegate:run:{delivery}"))
+
+
+def _facet(key: str, **content: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
+    version, _, name = FACETS[key].partition("/")
+    url = f"https://openlineage.io/spec/facets/{version}/{name}.json#/$defs/{name}"
+    return {key: {"_producer": PRODUCER, "_schemaURL": url, **content}}
+
+
+def _names(dataset: LineageDataset) -> dict[str, str]:
+    return {"namespace": f"s3://{dataset.bucket}", "name": printable(dataset.key)}
+
+
+def _dataset(delivery: JudgedDelivery, dataset: LineageDataset) -> dict[str, Any]:
+    """A dataset with what both of a delivery's have: only accepted data is known to have the columns of the contract."""
+    names = _names(dataset)
+    facets = _facet("dataSource", name=names["namespace"], uri=names["namespace"])
+    if delivery.contract:
+        about = {"contract": printable(delivery.contract), "version": printable(delivery.version)}
+        base = {"_producer": PRODUCER, "_schemaURL": CONTRACT_SCHEMA}
+        facets["lakegate_contract"] = {**base, **about, "line": printable(delivery.line)}
+    if delivery.columns and delivery.published:
+        facets |= _facet("schema", fields=list(map(_field, delivery.columns)))
+    return {**names, "facets": facets}
+
+
+def _field(column: LineageColumn) -> dict[str, Any]:
+    parts = {"fields": list(map(_field, column.parts))} if column.parts else {}
+    return {"name": printable(column.name), "type": printable(column.type), **parts}
+
+
+def _origins(delivery: JudgedDelivery) -> dict[str, Any]:
+    """Each column of accepted data is that of what landed; before that, it comes from what the contract declares."""
+    same = {"type": "DIRECT", "subtype": "IDENTITY", "description": "", "masking": False}
+    inputs = {
+        (name := printable(each.name)): [{**_names(delivery.landed), "field": name, "transformations": [same]}]
+        for each in delivery.columns
+    }
+    for each in delivery.lineage:
+        inputs.setdefault(printable(each.field), []).extend(map(_source, each.sources))
+    return (
+        _facet("columnLineage", fields={name: {"inputFields": those} for name, those in inputs.items()})
+        if inputs
+        else {}
+    )
+
+
+def _source(source: FieldSource) -> dict[str, Any]:
+    names = {"namespace": source.namespace, "name": source.name, "field": source.field}
+    steps = [_transformation(each) for each in source.transformations]
+    return {**{key: printable(text) for key, text in names.items()}, "transformations": steps}
+
+
+def _transformation(step: Transformation) -> dict[str, Any]:
+    texts = {"type": step.type, "subtype": step.subtype, "description": step.description}
+    masking = {} if step.masking is None else {"masking": step.masking}
+    return {**{key: printable(text) for key, text in texts.items() if text is not None}, **masking}
+
+
+def _measured(delivery: JudgedDelivery) -> dict[str, Any]:
+    facets = _statistics("inputStatistics", rowCount=delivery.rows, size=delivery.size)
+    if delivery.assertions:
+        facets |= _facet("dataQualityAssertions", assertions=list(map(_assertion, delivery.assertions)))
+    return facets
+
+
+def _statistics(key: str, **numbers: int | None) -> dict[str, Any]:
+    known = {name: number for name, number in numbers.items() if number is not None}
+    return _facet(key, **known) if known else {}
+
+
+def _assertion(check: Assertion) -> dict[str, Any]:
+    texts = {"column": check.column, "name": check.id, "expected": check.expected, "actual": check.actual}
+    given = {name: printable(text) for name, text in texts.items() if text}
+    severity = "error" if check.blocks else "warn"
+    return {"assertion": printable(check.kind), "success": check.success, "severity": severity, **given}
+
+
+# ---- The lineage of a delivery: what was read, what was checked, what was written ----------------------------------
+
+
+class LineageDataset(NamedTuple):
+    """An object, or all objects below a folder."""
+
+    bucket: str
+    key: str
+
+
+class LineageColumn(NamedTuple):
+    """A declared field."""
+
+    name: str
+    type: str
+    parts: tuple[LineageColumn, ...] = ()
+    """The fields of a record; `_element` of a list; `key` and `value` of a map."""
+
+
+class UsedEngine(NamedTuple):
+    """What evaluated a delivery: `spark` in a job, else `duckdb`."""
+
+    name: str
+    version: str
+
+
+class Assertion(NamedTuple):
+    """A check that was measured."""
+
+    id: str
+    kind: str
+    """Of its rule, such as `required`."""
+    column: str
+    """Empty if it is about several fields or the whole dataset."""
+    success: bool
+    blocks: bool
+    """Whether a delivery that breaks it is rejected; else it is warned of."""
+    expected: str
+    actual: str
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedDelivery:
+    """One delivery that ended."""
+
+    id: str
+    """Of the message about it: the same for every repetition; another one after a replay."""
+    line: str
+    """`<contract>/<dataset>_v<major>`."""
+    landed: LineageDataset
+    published: LineageDataset | None
+    """The accepted data of its line; None if it was not accepted."""
+    lake: str
+    """The bucket of the stack, by which stacks are distinguished."""
+    began: str
+    ended: str
+    """RFC 3339, UTC."""
+    contract: str = ""
+    """Empty, as everything below: it is not known any more."""
+    version: str = ""
+    """Of the contract."""
+    landed_version: str = ""
+    """S3 version id of what landed."""
+    size: int | None = None
+    """Bytes of what landed."""
+    rows: int | None = None
+    published_rows: int | None = None
+    columns: tuple[LineageColumn, ...] = ()
+    lineage: tuple[FieldLineage, ...] = ()
+    """Where columns come from, as the contract declares it."""
+    assertions: tuple[Assertion, ...] = ()
+    engine: UsedEngine | None = None
+    """None where nothing was evaluated."""
+    reasons: tuple[str, ...] = ()
+    """Why it was not accepted, or accepted with warnings: texts with masked values, or a code."""
+
+
+# ---- What is reported to channels for lineage about one delivery that ended ----------------------------------------
+#
+# It is read when it is sent, from the row, the plan and the result, which do not change once a delivery has ended.
+# Only a FAILED
+# one may have gone on since, by a replay: then its end is reported, and nothing that the replay may have changed.
+
+
+MEASURED: Final = frozenset({Status.PASS, Status.WARN, Status.FAIL})
+
+
+ENGINES: Final = ("spark", "duckdb")
+"""Names of engines in results: a job has both, and is one of Spark."""
+
+
+ELEMENT: Final = "_element"
+"""The name of the elements of a list in OpenLineage's facet `schema`."""
+
+
+def judged_delivery(dependencies: Dependencies, notice: ChannelNotice, workload: str) -> JudgedDelivery:
+    """The delivery of a notice. Raises PortError."""
+    row = dependencies.workloads.get(workload)
+    landed = row.landed or row.source
+    bare = JudgedDelivery(
+        id=notice.delivery,
+        line=notice.line,
+        landed=LineageDataset(landed.bucket, folder_of(landed.key).rstrip("/") if row.parts else landed.key),
+        published=None,
+        lake=dependencies.places.lake,
+        began=notice.ended,
+        ended=notice.ended,
+    )
+    if message_id(row) != notice.delivery:
+        return bare
+    return _described(dependencies, row, bare)
+
+
+def _described(dependencies: Dependencies, row: Workload, bare: JudgedDelivery) -> JudgedDelivery:
+    assert row.pin is not None  # it has a line
+    landed, decision = row.landed or row.source, row.decision
+    counts = decision.counts if decision else None
+    report = _report(dependencies, row)
+    plan = report.plan if report else _plan(dependencies, row)
+    began = moment(datetime.fromisoformat(row.pin.judging_time))
+    return replace(
+        bare,
+        published=LineageDataset(bare.lake, f"accepted/{bare.line}") if row.state is State.PUBLISHED else None,
+        began=min(began, bare.ended),  # clocks of two functions may differ
+        contract=row.pin.contract,
+        version=row.pin.version,
+        landed_version="" if row.parts else landed.version,
+        size=(row.parts or landed).size,
+        rows=counts.rows if counts else None,
+        published_rows=counts.published_rows if counts else None,
+        columns=columns_of(plan.fields) if plan else (),
+        lineage=plan.lineage if plan else (),
+        assertions=tuple(_assertions(report)) if report else (),
+        engine=engine_of(report.result.engines) if report else None,
+        reasons=decision.reasons if decision else tuple(str(each.cause) for each in row.failed[-1:]),
+    )
+
+
+def _report(dependencies: Dependencies, row: Workload) -> Report | None:
+    try:
+        return judged(dependencies, row)
+    except (Alarm, InputError):  # raised where the verdict was computed, too
+        return None
+
+
+def _plan(dependencies: Dependencies, row: Workload) -> Plan | None:
+    try:
+        return Plan.from_bytes(dependencies.plan(row))
+    except (Alarm, InputError):
+        return None
+
+
+def engine_of(versions: Mapping[str, str]) -> UsedEngine | None:
+    """What evaluated a delivery, by the versions in its result."""
+    return next((UsedEngine(name, versions[name]) for name in ENGINES if name in versions), None)
+
+
+def _assertions(report: Report) -> Iterator[Assertion]:
+    worst = {each.id: each.worst for each in report.plan.checks}
+    for each in report.judgement.outcomes:
+        if each.status in MEASURED:
+            yield _assertion_of(each, worst.get(each.id, Severity.FAIL))
+
+
+def _assertion_of(outcome: CheckOutcome, worst: Severity) -> Assertion:
+    return Assertion(
+        outcome.id,
+        outcome.kind,
+        outcome.fields[0] if len(outcome.fields) == 1 else "",
+        success=outcome.status is Status.PASS,
+        blocks=outcome.status is Status.FAIL or (outcome.status is Status.PASS and worst is Severity.FAIL),
+        expected=outcome.wanted,
+        actual=outcome.measured,
+    )
+
+
+def columns_of(fields: tuple[PlanField, ...]) -> tuple[LineageColumn, ...]:
+    """The columns, with their parts."""
+    below: dict[tuple[str, ...], list[PlanField]] = {}
+    for each in fields:
+        below.setdefault(each.place[:-1], []).append(each)
+
+    def columns(place: tuple[str, ...]) -> tuple[LineageColumn, ...]:
+        found = below.get(place, ())
+        return tuple(LineageColumn(_name(each.place[-1]), _type(each), columns(each.place)) for each in found)
+
+    return columns(())
+
+
+def _name(step: str) -> str:
+    if step == "[]":
+        return ELEMENT
+    return step.strip("{}") if step in OF_MAPS else step.removeprefix(".")
+
+
+def _type(field: PlanField) -> str:
+    return str((field.type if field.shape is Shape.VALUE else field.shape).value)

@@ -1,0 +1,211 @@
+"""Contract version proposed, approved by a second person."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from lakegate.aws.dynamodb_table import text
+from lakegate.aws.registry_table import apart
+from lakegate.errors import ConditionFailed, InputError
+from lakegate.gate.effects import Effect, perform
+from lakegate.gate.registry.contract_owners import EVERY_CONTRACT
+from lakegate.gate.registry.contract_versions import ANOTHER_CONTENT, Publication, publication_of, published_by, store
+from lakegate.gate.registry.publish_contract import refuse, write_with_lines
+from lakegate.gate.registry.routes import leading_its_routes
+from lakegate.json_codec import canonical, digest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.effects import Steps
+    from lakegate.gate.registry.contract_versions import CompiledContract, RegistrySnapshot
+
+# ---- Contracts and their routes ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A contract version that somebody wants to publish, and that another person has to approve."""
+
+    publication: Publication
+    """Without routes: those are decided when it is approved."""
+    proposer: str
+    """The caller's ARN."""
+    proposed_at: str
+    """RFC 3339, UTC."""
+    expires_at: str
+    """Likewise; from then on it cannot be approved."""
+    base: int
+    """The revision of the contract that it was proposed for."""
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of all that is proposed: another proposal of the version has another one."""
+        return digest(self)
+
+
+# ---- Proposals as items of the registry: `proposal#<contract>#<version>` -------------------------------------------
+
+
+PREFIX = "proposal#"
+
+
+def proposal_key(contract: str, version: str) -> dict[str, dict[str, str]]:
+    """The key of the proposal of a version."""
+    return {"id": text(f"{PREFIX}{contract}#{version}")}
+
+
+def proposal_item(proposal: Proposal) -> dict[str, Any]:
+    """The item; conditions use its digest."""
+    key = proposal_key(proposal.publication.contract, proposal.publication.version)
+    return {**key, "digest": text(proposal.digest), "proposal": text(canonical(proposal).decode())}
+
+
+def proposal_of(item: Mapping[str, Any]) -> Proposal:
+    """The proposal of an item."""
+    document = json.loads(item["proposal"]["S"])
+    content: dict[str, Any] = document.pop("publication") | {"routes": (), "retired": ()}
+    pairs = {name: tuple(map(tuple, content[name])) for name in ("plans", "labels", "needs")}
+    kept_apart = apart(content.get("shared_with", ()), content.get("own", EVERY_CONTRACT))
+    return Proposal(Publication(**content | pairs | kept_apart), **document)
+
+
+def if_unchanged(seen: Proposal | None) -> dict[str, Any]:
+    """The condition that the item is the one that was seen."""
+    if seen is None:
+        return {"ConditionExpression": "attribute_not_exists(id)"}
+    return {"ConditionExpression": "digest = :seen", "ExpressionAttributeValues": {":seen": text(seen.digest)}}
+
+
+# ---- Publishing by two people: one proposes a contract version, another approves it; only then it becomes valid ----
+#
+# 1. The publisher writes document and plans, and a proposal that names them. Nothing refers to it.
+# 2. The approver compiles the document again. One transaction writes version and routes, removes the proposal and
+# records both.
+#
+# The transaction needs the very proposal that was read, and the contract as it was when it was proposed.
+
+
+IDENTITY_CENTER: Final = "AWSReservedSSO_"
+"""Beginning of the roles whose sessions IAM Identity Center names after its users; nobody else can make such a role."""
+
+
+OF_PERSON: Final = "="
+"""Between a token, which contains none, and the ARN of the person who has it."""
+
+
+PROPOSAL_LIFETIME: Final = timedelta(days=14)
+"""How long a proposal can be approved."""
+
+
+def propose(dependencies: Dependencies, compiled: CompiledContract, holder: str = "") -> Steps[Proposal]:
+    """Leave a proposal in the place of the one that was there. Raises IncompatibleVersion and InputError as `publish`.
+
+    `holder`: the ARN of the person who has the caller's token. Without it nobody could approve: raises InputError.
+    The same proposal of the same person is left as it is, while it is valid.
+    """
+    seen = dependencies.registry.contract(compiled.contract)
+    refuse(dependencies, seen, compiled)
+    publication = publication_of(compiled)
+    if seen.has(leading_its_routes(seen, publication)):
+        raise InputError("this version is published already: there is nothing to approve")
+    if any(each.version == publication.version and each.document != publication.document for each in seen.versions):
+        raise InputError(ANOTHER_CONTENT)
+    before = dependencies.registry.proposal(compiled.contract, compiled.version)
+    now, caller = dependencies.clock.now(), proposer_of(dependencies.identity.caller(), holder)
+    proposal = Proposal(publication, caller, now.isoformat(), (now + PROPOSAL_LIFETIME).isoformat(), seen.revision)
+    if before is not None and _is_same(before, proposal) and not is_expired(before, now):
+        return before
+    yield from store(dependencies, compiled)
+    try:
+        yield from perform(Effect.PROPOSE, partial(dependencies.registry.propose, proposal, before))
+    except ConditionFailed:
+        current = dependencies.registry.proposal(compiled.contract, compiled.version)
+        if current is not None and _is_same(current, proposal):
+            return current
+        raise InputError(
+            "somebody else has proposed or changed something of this contract meanwhile: look at `lakegate proposals`"
+        ) from None
+    return proposal
+
+
+def proposer_of(caller: str, holder: str) -> str:
+    """The proposer as a proposal and its record name them: a caller by IAM, or a token and the person who has it.
+
+    Raises InputError for a token without a person: only people with an ARN approve, and a token cannot be compared with one.
+    """
+    if caller.startswith("arn:"):
+        return caller
+    if not holder:
+        raise InputError(
+            "a token without the claim `lakegate_arn` cannot propose, because nobody could approve: let its issuer name the"
+            " ARN of the person who has it, or propose with rights in the account (lakegate publish)"
+        )
+    return f"{caller}{OF_PERSON}{holder}"
+
+
+def approve(dependencies: Dependencies, compiled: CompiledContract, proposal: Proposal) -> Steps[Publication]:
+    """Make a proposed version valid. `compiled`: its document, compiled again. Idempotent.
+
+    Raises InputError for one's own proposal, an expired one, one that was changed since it was read, one whose contract
+    was changed since it was proposed, and one that is compiled otherwise; IncompatibleVersion as `publish`.
+    """
+    refuse_own(proposal, dependencies.identity.caller(), "this version")
+    if is_expired(proposal, dependencies.clock.now()):
+        raise InputError(f"the proposal expired at {proposal.expires_at}: publish the document again")
+    publication = publication_of(compiled)
+    if publication != proposal.publication:
+        raise InputError("this release compiles the proposed document otherwise: publish it again with this release")
+
+    def decide(seen: RegistrySnapshot) -> Publication:
+        wanted = leading_its_routes(seen, publication)
+        if seen.has(wanted):
+            return wanted
+        if seen.revision != proposal.base:
+            raise InputError(
+                f"{proposal.publication.contract} was changed since this was proposed (revision {proposal.base}, now"
+                f" {seen.revision}): publish the document again, and approve what it changes now"
+            )
+        refuse(dependencies, seen, compiled)
+        return wanted
+
+    decide(dependencies.registry.contract(compiled.contract))
+    return (yield from write_with_lines(dependencies, compiled, decide, published_by(proposal)))
+
+
+def refuse_own(proposal: Proposal, caller: str, what: str) -> None:
+    """Raise InputError where the caller is not known to be another person than the proposer."""
+    reason = not_apart(proposal.proposer, caller)
+    if reason is not None:
+        raise InputError(f"{proposal.proposer} has proposed {what}{reason}: another person has to approve it")
+
+
+def not_apart(one: str, other: str) -> str | None:
+    """Why two callers may be one person; None: they are two, empty: they are the same.
+
+    Sessions of a role are one person, because its holder chooses their names, but those of IAM Identity Center, which are
+    the users' names. A token is compared by the person who has it; one that names none cannot be compared with an ARN.
+    """
+    one, other = (each if each.startswith("arn:") else each.partition(OF_PERSON)[2] or each for each in (one, other))
+    if one == other:
+        return ""
+    if one.startswith("arn:") != other.startswith("arn:"):
+        return f", and {other} may be the same person, because a token and an ARN cannot be compared"
+    role, _, _ = one.rpartition("/")
+    if ":assumed-role/" in one and role == other.rpartition("/")[0] and f"/{IDENTITY_CENTER}" not in role:
+        return f", and {other} is a session of the same role, whose holder chooses the names of its sessions"
+    return None
+
+
+def is_expired(proposal: Proposal, now: datetime) -> bool:
+    """Whether it is too late to approve it."""
+    return now >= datetime.fromisoformat(proposal.expires_at)
+
+
+def _is_same(one: Proposal, other: Proposal) -> bool:
+    return (one.publication, one.proposer, one.base) == (other.publication, other.proposer, other.base)

@@ -1,0 +1,1 @@
+"""Sources fetched by schedule into landing."""

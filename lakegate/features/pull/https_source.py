@@ -1,0 +1,152 @@
+"""Sources over HTTPS: conditional requests, ranges, and redirects that are checked as the first address is.
+
+What a server answers is hostile text: of its headers only those are kept that have the form of HTTP's own.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from http.client import HTTPException
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urljoin
+
+from lakegate.aws.secrets import CREDENTIAL_KEYS, header_of
+from lakegate.errors import PortError, Throttled, Unanswered
+from lakegate.features.pull.pull_sources import MAX_IDLE, OpenedSource, SourceChanged, SourceIdentity
+from lakegate.https_client import read_whole, split
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from http.client import HTTPResponse
+
+    from lakegate.contract.delivery_policy import Pull
+    from lakegate.features.pull.pull_sources import PullAccess
+    from lakegate.https_client import Web
+
+MAX_REDIRECTS: Final = 5
+
+
+REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
+
+
+OK, PARTIAL, NOT_MODIFIED, FAILED, UNSATISFIABLE, TOO_MANY, SERVER_ERROR = 200, 206, 304, 412, 416, 429, 500
+
+
+_ETAG: Final = re.compile(r'(W/)?"[!#-~]{0,200}"')
+
+
+_DATE: Final = re.compile(r"[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9:]{8} GMT")
+
+
+_RANGE: Final = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18})")
+
+
+@dataclass(frozen=True, slots=True)
+class HttpsSource:
+    """Files of web servers that the stack's operator has allowed."""
+
+    web: Web
+    access: PullAccess
+
+    @contextmanager
+    def open(
+        self, contract: str, pull: Pull, unless: SourceIdentity, begun: SourceIdentity | None = None, at: int = 0
+    ) -> Iterator[OpenedSource | None]:
+        """GET, with the conditions that identity and byte ask for."""
+        headers = {"Accept-Encoding": "identity", "User-Agent": "lakegate"}
+        if begun is not None:
+            headers |= {"Range": f"bytes={at}-", "If-Range": begun.etag}
+        elif unless.etag:
+            headers["If-None-Match"] = unless.etag
+        elif unless.modified:
+            headers["If-Modified-Since"] = unless.modified
+        with self._answer(contract, pull, headers) as answer:
+            yield _opened(answer, unless, begun, at)
+
+    @contextmanager
+    def _answer(self, contract: str, pull: Pull, headers: dict[str, str]) -> Iterator[HTTPResponse]:
+        """The first answer that is no redirect. Credentials go to the host of the contract only."""
+        url, first = pull.source, split(pull.source)
+        self.access.allow(first.hostname)
+        credentials = self._credentials(contract, pull.secret, first.hostname or "")
+        seconds = self.access.seconds
+        for _ in range(MAX_REDIRECTS + 1):
+            parts = split(url)
+            self.access.allow(parts.hostname)
+            is_first = (parts.hostname, parts.port or 443) == (first.hostname, first.port or 443)
+            with replace(self.web, seconds=seconds, idle=MAX_IDLE).get(
+                url, headers | (credentials if is_first else {})
+            ) as answer:
+                if answer.status not in REDIRECTS:
+                    yield answer
+                    return
+                url = _followed(url, answer.getheader("Location") or "")
+        raise PortError("too-many-redirects")
+
+    def _credentials(self, contract: str, name: str, host: str) -> dict[str, str]:
+        """The header of a secret."""
+        if not name:
+            return {}
+        return header_of(self.access.secret(contract, name, host, CREDENTIAL_KEYS))
+
+
+def _followed(url: str, location: str) -> str:
+    """The address that a redirect leads to; `Web` judges it as any other."""
+    try:
+        return urljoin(url, location)
+    except ValueError:
+        raise PortError("address-refused") from None
+
+
+def _opened(answer: HTTPResponse, unless: SourceIdentity, begun: SourceIdentity | None, at: int) -> OpenedSource | None:
+    """What an answer brings; None: the source is unchanged."""
+    status = answer.status
+    if status == NOT_MODIFIED and begun is None and unless.is_known:
+        return None
+    if begun is not None and status in {OK, FAILED, UNSATISFIABLE}:
+        raise SourceChanged("source-changed")
+    if status == TOO_MANY:
+        raise Throttled("http-429")
+    if status >= SERVER_ERROR:
+        raise Unanswered(f"http-{status}")
+    if status != (OK if begun is None else PARTIAL):
+        raise PortError(f"http-{status}")
+    if (answer.getheader("Content-Encoding") or "identity").lower() != "identity":
+        raise PortError("encoding-refused")
+    identity = SourceIdentity(_kept(_ETAG, answer.getheader("ETag")), _kept(_DATE, answer.getheader("Last-Modified")))
+    if begun is not None:
+        return _resumed(answer, identity, begun, at)
+    if identity.is_as(unless):
+        return None
+    if answer.length is None and not answer.chunked:
+        raise PortError("length-missing")  # its end would look like a connection that broke
+    is_strong = identity.etag.startswith('"') and answer.length is not None
+    is_resumable = is_strong and answer.getheader("Accept-Ranges") == "bytes"
+    return OpenedSource(identity, answer.length, is_resumable, _reader(answer))
+
+
+def _resumed(answer: HTTPResponse, identity: SourceIdentity, begun: SourceIdentity, at: int) -> OpenedSource:
+    """The remainder of a source, which has to be the one that was begun."""
+    found = _RANGE.fullmatch(answer.getheader("Content-Range") or "")
+    if identity.etag != begun.etag or found is None:
+        raise SourceChanged("source-changed")
+    first, last, size = map(int, found.groups())
+    if first != at or last != size - 1 or answer.length != size - at:
+        raise SourceChanged("source-changed")
+    return OpenedSource(begun, size, resumable=True, read=_reader(answer))
+
+
+def _reader(answer: HTTPResponse) -> Callable[[int], bytes]:
+    def read(length: int) -> bytes:
+        try:
+            return read_whole(answer.read, length)
+        except (OSError, HTTPException) as error:
+            raise Unanswered(type(error).__name__) from None
+
+    return read
+
+
+def _kept(form: re.Pattern[str], value: str | None) -> str:
+    return value if value and form.fullmatch(value) else ""

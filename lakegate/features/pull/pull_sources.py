@@ -1,0 +1,206 @@
+"""Source by scheme; S3 sources; allowed hosts."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Protocol
+from urllib.parse import urlsplit
+
+from lakegate.aws.clients import port_errors
+from lakegate.errors import ConditionFailed, PortError
+from lakegate.https_client import read_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from contextlib import AbstractContextManager
+
+    from lakegate.aws.secrets import Secrets
+    from lakegate.contract.delivery_policy import Pull
+
+# ---- Where the pull of a line is: when it is due, what is being fetched, and how it ended before. Pure functions ----
+
+
+@dataclass(frozen=True, slots=True)
+class SourceIdentity:
+    """What a source states of its content: two contents with the same known identity are the same."""
+
+    etag: str = ""
+    """As the source writes it, with quotes."""
+    modified: str = ""
+    """As the source writes it."""
+    version: str = ""
+    """Of an object of S3."""
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the source states anything."""
+        return bool(self.etag or self.modified or self.version)
+
+    def is_as(self, seen: SourceIdentity) -> bool:
+        """Whether this is what was seen: by the strongest statement that both have."""
+        for one, other in ((self.etag, seen.etag), (self.version, seen.version), (self.modified, seen.modified)):
+            if one and other:
+                return one == other
+        return False
+
+
+# ---- What pulls may reach: the hosts that the stack's operator lists, with secrets that name who may use them ------
+
+
+SCOPE: Final = frozenset({"contract", "host"})
+"""Of every secret: the contract that may use it, and the host that it is sent to."""
+
+
+MAX_ANSWER, MAX_IDLE, RESERVE = 600.0, 30.0, 20.0
+"""Seconds: of one answer with its body, without a byte of it, and that are left after it to write how it ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class PullAccess:
+    """Hosts, secrets and time of pulls."""
+
+    secrets: Secrets
+    hosts: frozenset[str]
+    """Names of hosts, in lower case; no other one is asked, also after a redirect."""
+    prefix: str
+    """Of the names of secrets."""
+    remaining: Callable[[], float] = lambda: float("inf")
+    """Seconds that this invocation has left."""
+
+    @property
+    def seconds(self) -> float:
+        """The time for one answer with its body."""
+        return max(1.0, min(MAX_ANSWER, self.remaining() - RESERVE))
+
+    def allow(self, host: str | None) -> None:
+        """Raise PortError if the host is not listed."""
+        if (host or "") not in self.hosts:
+            raise PortError("host-refused")
+
+    def secret(self, contract: str, name: str, host: str, keys: frozenset[str]) -> dict[str, str]:
+        """A secret without its scope, which has to be this contract and host: else a contract could use that of another one."""
+        content = self.secrets.content(f"{self.prefix}{name}", SCOPE | keys)
+        if not content.keys() >= SCOPE:
+            raise PortError("secret-malformed")
+        if (content["contract"], content["host"].lower()) != (contract, host):
+            raise PortError("secret-of-another")
+        return {key: value for key, value in content.items() if key not in SCOPE}
+
+
+# ---- Sources that data is fetched from, and the landing bucket that it is written to in parts ----------------------
+
+
+class SourceChanged(PortError):  # noqa: N818 - the name is what happened
+    """The source is not any more what was begun, or cannot continue: what is fetched of it is of no use."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedSource:
+    """A source that is being read."""
+
+    identity: SourceIdentity
+    size: int | None
+    """Bytes of the whole source; None if it does not say."""
+    resumable: bool
+    """Whether it can be opened again in its middle, and would say if it is another one."""
+    read: Callable[[int], bytes]
+    """Up to so many bytes; fewer only at the end. Raises Unanswered where it breaks off."""
+
+
+class Transfer(Protocol):
+    """Sources of pulls."""
+
+    def open(
+        self, contract: str, pull: Pull, unless: SourceIdentity, begun: SourceIdentity | None = None, at: int = 0
+    ) -> AbstractContextManager[OpenedSource | None]:
+        """Read a source of a contract; None if it is as `unless` says. With `begun`, go on from byte `at` of that one.
+
+        Raises SourceChanged, Unanswered and Throttled, where another attempt is right, and PortError with a code else.
+        """
+        ...
+
+
+# ---- Sources of pulls: the scheme of an address chooses the adapter ------------------------------------------------
+
+
+NOT_MODIFIED = frozenset({"304", "NotModified"})
+
+
+GONE = frozenset({"NoSuchVersion", "InvalidRange", "416"})
+"""Answers to a resumed read: the version, or the byte to go on from, is not there any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class TransferByScheme:
+    """Transfer."""
+
+    adapters: Mapping[str, Transfer]
+
+    def open(
+        self, contract: str, pull: Pull, unless: SourceIdentity, begun: SourceIdentity | None = None, at: int = 0
+    ) -> AbstractContextManager[OpenedSource | None]:
+        """By the adapter of the scheme."""
+        return self.adapters[pull.source.partition(":")[0]].open(contract, pull, unless, begun, at)
+
+
+@dataclass(frozen=True, slots=True)
+class S3Source:
+    """Objects of S3, of this account or another one; what is begun is read by its version and ETag.
+
+    The rights of the function say which. Its own buckets, which it has rights for besides, are no sources.
+    """
+
+    client: Any
+    own: frozenset[str]
+    """The buckets of the stack."""
+
+    @contextmanager
+    def open(
+        self, _contract: str, pull: Pull, unless: SourceIdentity, begun: SourceIdentity | None = None, at: int = 0
+    ) -> Iterator[OpenedSource | None]:
+        """GetObject."""
+        parts = urlsplit(pull.source)
+        if parts.netloc in self.own:
+            raise PortError("bucket-refused")
+        request: dict[str, Any] = {"Bucket": parts.netloc, "Key": pull.source.partition(f"//{parts.netloc}/")[2]}
+        if begun is not None:
+            request |= {"Range": f"bytes={at}-", "IfMatch": begun.etag}
+            request |= {"VersionId": begun.version} if begun.version else {}
+        elif unless.etag:
+            request["IfNoneMatch"] = unless.etag
+        answer = self._asked(request, resumes=begun is not None)
+        if answer is None:
+            yield None
+            return
+        version = answer.get("VersionId", "null")
+        identity = begun or SourceIdentity(answer["ETag"], "", "" if version == "null" else version)
+        body = answer["Body"]
+
+        def read(length: int) -> bytes:
+            with port_errors():
+                return read_whole(body.read, length)
+
+        try:
+            yield OpenedSource(identity, at + answer["ContentLength"], resumable=True, read=read)
+        finally:
+            body.close()
+
+    def _asked(self, request: Mapping[str, Any], *, resumes: bool) -> Mapping[str, Any] | None:
+        """The answer; None: the source is not modified."""
+        from botocore.exceptions import ClientError  # noqa: PLC0415 - loaded with the first client
+
+        try:
+            with port_errors("source"):
+                try:
+                    answer: Mapping[str, Any] = self.client.get_object(**request)
+                except ClientError as error:
+                    code = error.response.get("Error", {}).get("Code", "")
+                    if code in NOT_MODIFIED:
+                        return None
+                    if resumes and code in GONE:
+                        raise SourceChanged("source-changed") from None
+                    raise
+        except ConditionFailed:
+            raise SourceChanged("source-changed") from None
+        return answer

@@ -1,0 +1,739 @@
+"""Due pulls: row, lease, fetch, retry, end."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+
+from lakegate.aws.clients import port_errors
+from lakegate.aws.s3_objects import arrived_parts, part_of
+from lakegate.contract.contract_model import PULL
+from lakegate.contract.delivery_policy import Pull
+from lakegate.contract.schedules import schedule
+from lakegate.errors import ConditionFailed, InputError, LakegateError, NotFound, PortError, Throttled, Unanswered
+from lakegate.features.pull.pull_sources import SourceChanged, SourceIdentity
+from lakegate.gate.datasets.lifecycle import addressed
+from lakegate.gate.effects import Defect, Effect, perform
+from lakegate.gate.ports import Address, Message
+from lakegate.gate.scheduled_tasks import RETIRED, current, discover, is_retired, labelled
+from lakegate.json_codec import decode
+from lakegate.timestamps import instant_of, moment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from lakegate.features.pull.pull_sources import OpenedSource, Transfer
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.effects import Steps
+    from lakegate.gate.registry.contract_versions import Publication
+
+# ---- Where the pull of a line is: when it is due, what is being fetched, and how it ended before. Pure functions ----
+
+
+MAX_ENDS: Final = 20
+"""Ends that a line remembers."""
+
+
+MAX_NAME: Final = 100
+"""Characters of a source's name in the key of its object."""
+
+
+class PullOutcome(StrEnum):
+    """How a pull ended."""
+
+    FETCHED = "FETCHED"
+    UNCHANGED = "UNCHANGED"
+    FAILED = "FAILED"
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFetch:
+    """A source that is being fetched: all of it has this identity, and goes to this key."""
+
+    due: str
+    """The time of the schedule."""
+    began: str
+    key: str
+    source: SourceIdentity
+    size: int | None = None
+    """Bytes; None: the source does not state it."""
+    resumable: bool = False
+    """Whether the source can be opened again in its middle."""
+    upload: str = ""
+    """Id of the upload in parts; empty before there is one."""
+
+
+@dataclass(frozen=True, slots=True)
+class PullEnd:
+    """The end of one pull."""
+
+    outcome: PullOutcome
+    at: str
+    key: str = ""
+    """Of what was fetched."""
+    size: int = 0
+    """Bytes of what was fetched."""
+    reason: str = ""
+    """A code, of what failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class PullingLine:
+    """The pull of a line. Times are as `moment` writes them."""
+
+    line: str
+    plan: str = ""
+    """Digest of the plan that the schedule is of; empty: the line is not pulled."""
+    version: str = ""
+    """Of the contract."""
+    source: str = ""
+    schedule: str = ""
+    next: str = ""
+    """When it is due; empty: never."""
+    leased: str = ""
+    """Until when a tick has it."""
+    failures: int = 0
+    """Of this pull, in a row: each is followed by another attempt."""
+    fetch: SourceFetch | None = None
+    seen: SourceIdentity = SourceIdentity()  # noqa: RUF009 - a value that nobody changes
+    """Of what was fetched last."""
+    ends: tuple[PullEnd, ...] = ()
+    """The latest first."""
+    revision: int = 0
+
+    @property
+    def due(self) -> str:
+        """When a tick has to look at it; empty: never."""
+        return max(self.next, self.leased) if self.next else ""
+
+    def is_due(self, at: str) -> bool:
+        """Whether a tick has to look at it now."""
+        return "" < self.due <= at
+
+
+def planned(line: PullingLine, pull: Pull, version: str, plan: str, now: str) -> PullingLine:
+    """The line under another plan: due as before if the schedule is the same one; of another source nothing is known."""
+    due = line.next if line.next and line.schedule == pull.schedule else following(pull.schedule, now)
+    known = line if line.source == pull.source else replace(line, fetch=None, seen=SourceIdentity(), failures=0)
+    return replace(_next(known), plan=plan, version=version, source=pull.source, schedule=pull.schedule, next=due)
+
+
+def unplanned(line: PullingLine) -> PullingLine:
+    """The line when nothing is pulled any more; how pulls ended stays."""
+    return replace(_next(line), plan="", version="", source="", schedule="", next="", leased="", fetch=None, failures=0)
+
+
+def asked(line: PullingLine, now: str) -> PullingLine:
+    """The line when a person wants it to be pulled now."""
+    return replace(_next(line), next=min(now, line.next or now))
+
+
+def leased(line: PullingLine, until: str) -> PullingLine:
+    """The line while a tick has it."""
+    return replace(_next(line), leased=until)
+
+
+def fetching(line: PullingLine, fetch: SourceFetch | None) -> PullingLine:
+    """The line with what is being fetched; None: what was is given up."""
+    return replace(_next(line), fetch=fetch)
+
+
+def released(line: PullingLine, due: str, *, failed: bool = False, keep: bool = True) -> PullingLine:
+    """The line when another tick continues; without `keep` from the beginning."""
+    fetch = line.fetch if keep else None
+    return replace(_next(line), leased="", next=due, fetch=fetch, failures=line.failures + failed)
+
+
+def ended(line: PullingLine, end: PullEnd, seen: SourceIdentity | None = None) -> PullingLine:
+    """The line after a pull has ended: due again by its schedule."""
+    return replace(
+        _next(line),
+        next=following(line.schedule, end.at),
+        leased="",
+        failures=0,
+        fetch=None,
+        seen=seen or line.seen,
+        ends=(end, *line.ends)[:MAX_ENDS],
+    )
+
+
+def postponed(line: PullingLine, now: str) -> PullingLine:
+    """The line when nothing is to be fetched this time."""
+    return replace(_next(line), next=following(line.schedule, now), leased="")
+
+
+def following(text: str, after: str) -> str:
+    """The next time of a schedule; empty if there is none."""
+    found = schedule(text).next_after(instant_of(after))
+    return moment(found) if found else ""
+
+
+def key_of(prefix: str, line: PullingLine, source: SourceIdentity) -> str:
+    """The key in landing: below the line's route, by the time of the schedule, what is fetched, and the source's name."""
+    name = re.sub(r"[^A-Za-z0-9._-]", "_", line.source.partition("?")[0].rpartition("/")[2])[-MAX_NAME:]
+    what = json.dumps([line.line, line.revision, line.source, asdict(source)])
+    digest = hashlib.sha256(what.encode()).hexdigest()[:12]
+    stamp = re.sub(r"[-:]", "", line.next[:19])
+    return f"{prefix}{stamp}Z-{digest}-{name or 'data'}"
+
+
+def _next(line: PullingLine) -> PullingLine:
+    return replace(line, revision=line.revision + 1)
+
+
+def has_lasted(fetch: SourceFetch, now: datetime) -> float:
+    """Seconds since a fetch began."""
+    return (now - instant_of(fetch.began)).total_seconds()
+
+
+# ---- Sources that data is fetched from, and the landing bucket that it is written to in parts ----------------------
+
+
+class LandedPart(NamedTuple):
+    """A part that arrived."""
+
+    number: int
+    size: int
+    etag: str
+
+
+class LandingParts(Protocol):
+    """Objects of the landing bucket that are written in parts; parts of an upload that ended raise NotFound."""
+
+    def begin(self, key: str) -> str:
+        """Begin an upload; its id."""
+        ...
+
+    def add(self, key: str, upload: str, number: int, body: bytes) -> None:
+        """Write a part. The same part again replaces it."""
+        ...
+
+    def arrived(self, key: str, upload: str) -> tuple[LandedPart, ...]:
+        """The parts that are there, by number."""
+        ...
+
+    def complete(self, key: str, upload: str) -> None:
+        """Make the object of all parts. Raises ConditionFailed if there is one already."""
+        ...
+
+    def abort(self, key: str, upload: str) -> None:
+        """End an upload without an object. One that is not there is done."""
+        ...
+
+
+class Pulls(Protocol):
+    """Pulls by line. `get` is strongly consistent, `due` reads an index that lags."""
+
+    def get(self, line: str) -> PullingLine:
+        """The pull of a line; one that nobody has written has revision 0."""
+        ...
+
+    def write(self, line: PullingLine) -> None:
+        """Replace it if it is one revision older. Raises ConditionFailed."""
+        ...
+
+    def due(self, now: datetime, limit: int) -> tuple[str, ...]:
+        """Names of lines that are due, the oldest first."""
+        ...
+
+
+# ---- Objects of the landing bucket that are written in parts, on S3 ------------------------------------------------
+
+
+ALGORITHM = "CRC32"
+"""Of each part and of the whole: what botocore computes without a further library."""
+
+
+@dataclass(frozen=True, slots=True)
+class S3LandingParts:
+    """LandingParts."""
+
+    client: Any
+    bucket: str
+    owner: str
+    """The account that the bucket must belong to."""
+
+    def begin(self, key: str) -> str:
+        """CreateMultipartUpload."""
+        with port_errors():
+            upload: str = self.client.create_multipart_upload(
+                ChecksumAlgorithm=ALGORITHM, ChecksumType="FULL_OBJECT", **self._at(key)
+            )["UploadId"]
+        return upload
+
+    def add(self, key: str, upload: str, number: int, body: bytes) -> None:
+        """UploadPart."""
+        with port_errors():
+            self.client.upload_part(
+                UploadId=upload, PartNumber=number, Body=body, ChecksumAlgorithm=ALGORITHM, **self._at(key)
+            )
+
+    def arrived(self, key: str, upload: str) -> tuple[LandedPart, ...]:
+        """ListParts."""
+        return tuple(LandedPart(each["PartNumber"], each["Size"], each["ETag"]) for each in self._parts(key, upload))
+
+    def complete(self, key: str, upload: str) -> None:
+        """CompleteMultipartUpload of the parts that S3 has, if nothing is at the key."""
+        parts: list[Any] = [part_of(each, each["PartNumber"]) for each in self._parts(key, upload)]
+        with port_errors("absent"):
+            self.client.complete_multipart_upload(
+                UploadId=upload, MultipartUpload={"Parts": parts}, IfNoneMatch="*", **self._at(key)
+            )
+
+    def abort(self, key: str, upload: str) -> None:
+        """AbortMultipartUpload."""
+        with suppress(NotFound), port_errors():
+            self.client.abort_multipart_upload(UploadId=upload, **self._at(key))
+
+    def _parts(self, key: str, upload: str) -> Iterator[Any]:
+        with port_errors():
+            yield from arrived_parts(self.client, {"UploadId": upload, **self._at(key)})
+
+    def _at(self, key: str) -> dict[str, Any]:
+        return {"Bucket": self.bucket, "Key": key, "ExpectedBucketOwner": self.owner}
+
+
+# ---- What a tick writes to landing: a small object at once, a larger one in parts, each of which stays if the
+# tick ends
+
+
+PART: Final = 32 << 20
+"""Bytes that are in memory at a time, and that a tick may have to fetch again."""
+
+
+MAX_BYTES: Final = 64 << 30
+"""Bytes of a source."""
+
+
+TURN_SECONDS: Final = 240
+"""After so long a source that can be resumed is left to the next tick, so that others have their turn."""
+
+
+ENOUGH: Final = 60.0
+"""Seconds: with less than this left, nothing more is begun."""
+
+
+@dataclass(slots=True)
+class Pulled:
+    """What a tick did, for metrics."""
+
+    ends: list[tuple[str, PullEnd]] = field(default_factory=list)
+    """Names of lines, and how their pulls ended."""
+    failures: list[LakegateError] = field(default_factory=list)
+    """Errors of single lines that are no end of their pull."""
+
+
+class Work(NamedTuple):
+    """What a tick works with."""
+
+    dependencies: Dependencies
+    transfer: Transfer
+    landing: LandingParts
+    part: int
+    pulled: Pulled
+
+
+class TimeIsUp(Exception):  # noqa: N818 - the name is what happened
+    """Another tick continues."""
+
+
+def to_landing(work: Work, row: PullingLine, opened: OpenedSource, sizes: tuple[int, ...], limit: int) -> Steps[int]:
+    """Write what is read to landing. Returns the bytes of the whole object."""
+    fetch, size, began = row.fetch, sum(sizes), work.dependencies.clock.now()
+    assert fetch is not None
+    number, body = len(sizes), opened.read(work.part)
+    if not sizes and len(body) < work.part:
+        _verify(opened, len(body), limit)
+        to = Address(work.dependencies.places.landing, fetch.key)
+        with suppress(ConditionFailed):  # as below
+            yield from perform(Effect.LAND, partial(work.dependencies.objects.put, to, body, absent=True))
+        return len(body)
+    if not fetch.upload:
+        upload = yield from perform(Effect.BEGIN_UPLOAD, partial(work.landing.begin, fetch.key))
+        fetch = replace(fetch, upload=upload)
+        row = yield from write(work, fetching(row, fetch))
+    while body:
+        number, size = number + 1, size + len(body)
+        if size > limit:
+            raise PortError("too-large")
+        add = partial(work.landing.add, fetch.key, fetch.upload, number, body)
+        yield from perform(Effect.LAND_PART, add)
+        if len(body) < work.part:
+            break
+        _has_time(work, opened, (work.dependencies.clock.now() - began).total_seconds())
+        body = opened.read(work.part)
+    _verify(opened, size, limit)
+    yield from complete(work, fetch)
+    return size
+
+
+def complete(work: Work, fetch: SourceFetch) -> Steps[None]:
+    """Make the object of the parts."""
+    with suppress(ConditionFailed):  # it is there: written by this fetch, whose answer was lost
+        yield from perform(Effect.LAND, partial(work.landing.complete, fetch.key, fetch.upload))
+
+
+def _has_time(work: Work, opened: OpenedSource, seconds: float) -> None:
+    """Whether another part is read now."""
+    if work.dependencies.remaining() < ENOUGH:
+        if not opened.resumable:
+            raise PortError("too-slow")
+        raise TimeIsUp
+    if opened.resumable and seconds > TURN_SECONDS:
+        raise TimeIsUp
+
+
+def _verify(opened: OpenedSource, size: int, limit: int) -> None:
+    if opened.size is not None and size != opened.size:
+        raise Unanswered("length-differs")
+    if size > limit:
+        raise PortError("too-large")
+
+
+def arrived(work: Work, fetch: SourceFetch) -> tuple[int, ...]:
+    """Sizes of the parts of an upload, from the first one without a gap; none if there is no upload."""
+    try:
+        parts = work.landing.arrived(fetch.key, fetch.upload) if fetch.upload else ()
+    except NotFound:
+        return ()
+    return tuple(each.size for number, each in enumerate(parts, 1) if each.number == number)
+
+
+def landed(work: Work, fetch: SourceFetch) -> int | None:
+    """Bytes of the object, if it is there."""
+    try:
+        return work.dependencies.objects.head(Address(work.dependencies.places.landing, fetch.key)).size
+    except NotFound:
+        return None
+
+
+def write(work: Work, row: PullingLine) -> Steps[PullingLine]:
+    """Write where the pull is. Raises ConditionFailed if somebody else has."""
+    yield from perform(Effect.WRITE_PULL, partial(work.dependencies.pulls.write, row))
+    return row
+
+
+def moment_of(work: Work) -> str:
+    """The present time, as rows have it."""
+    return moment(work.dependencies.clock.now())
+
+
+# ---- Which lines are pulled, and how: by the current versions of the registry, and their plans ---------------------
+
+
+CURSOR: Final = "pulls"
+"""The name of the place in the registry where the next tick goes on."""
+
+
+MAX_LISTED: Final = 10_000
+"""Lines."""
+
+
+class PullPlan(NamedTuple):
+    """How a line is pulled now."""
+
+    pull: Pull
+    contract: str
+    version: str
+    """Of the contract."""
+    plan: str
+    """Its digest."""
+    prefix: str | None
+    """Of the first route of the line by name; None if no key delivers to it."""
+    max_bytes: int | None
+    is_paused: bool
+
+
+def discover_pulls(dependencies: Dependencies) -> Steps[list[LakegateError]]:
+    """Schedule the lines whose contracts say that they are pulled. Returns errors of single lines."""
+    return (yield from discover(dependencies, PULL, CURSOR, _schedule))
+
+
+def plan_of(dependencies: Dependencies, line: str) -> PullPlan | None:
+    """How a line is pulled, by the version that is current now; None: it is not, any more."""
+    found = current(dependencies, line, PULL)
+    if found is None:
+        return None
+    snapshot, version, digest = found
+    policy = _policy(dependencies, line, digest)
+    routes = sorted(each.prefix for each in snapshot.routes if each.line == line and each.status != RETIRED)
+    return PullPlan(
+        pull=decode(Pull, policy["pull"]),
+        contract=version.contract,
+        version=version.version,
+        plan=digest,
+        prefix=next(iter(routes), None),
+        max_bytes=policy["max_bytes"],
+        is_paused=dependencies.pauses.pause_of(line) is not None,
+    )
+
+
+def pulled_lines(dependencies: Dependencies, contract: str) -> tuple[str, ...]:
+    """The lines that a contract pulls by its current versions; none of a contract that is not published."""
+    return tuple(line for line, _, _ in labelled(dependencies.registry.contract(contract), PULL))
+
+
+def run_now(dependencies: Dependencies, line: str) -> Steps[PullingLine]:
+    """Let the next tick pull a line, unless one is fetching it, or it is due already.
+
+    Raises InputError for one that is not pulled.
+    """
+    while True:
+        row = dependencies.pulls.get(line)
+        if not row.plan:
+            raise InputError(f"{line} is not pulled: its contract has no `pull`, or was published within five minutes")
+        if row.leased > _now(dependencies) or row.is_due(_now(dependencies)):
+            return row
+        wanted = asked(row, _now(dependencies))
+        with suppress(ConditionFailed):  # a tick has it
+            yield from perform(Effect.WRITE_PULL, partial(dependencies.pulls.write, wanted))
+            return wanted
+
+
+def pulls_of(dependencies: Dependencies, lines: Iterable[str] | None = None) -> tuple[PullingLine, ...]:
+    """The lines that are pulled, the next one first: of all lines, or of these."""
+    found = dependencies.pulls.due(datetime.max.replace(tzinfo=UTC), MAX_LISTED) if lines is None else lines
+    rows = [row for row in map(dependencies.pulls.get, found) if row.plan]
+    return tuple(sorted(rows, key=lambda row: (row.due, row.line)))
+
+
+def message_of(dependencies: Dependencies, row: PullingLine, end: PullEnd) -> Message | None:
+    """The message about the end of a pull; None if nobody has to know: it has not failed, and neither has the one before.
+
+    It has no address and no text of the source.
+    """
+    failed = end.outcome is PullOutcome.FAILED
+    if not failed and not (row.ends and row.ends[0].outcome is PullOutcome.FAILED):
+        return None
+    body = {
+        "line": row.line,
+        "contract_version": row.version,
+        "outcome": end.outcome,
+        "reason": end.reason or None,
+        "at": end.at,
+        "next": following(row.schedule, end.at) or None,
+        "subscribers": addressed(dependencies.lines.get(row.line), "pull"),
+    }
+    identity = f"{row.line}:pull:{row.next}:{end.outcome.lower()}"
+    return Message(identity, "", "pull", json.dumps(body, sort_keys=True), dependencies.clock.now(), row.line)
+
+
+def _schedule(dependencies: Dependencies, line: str, version: Publication, digest: str) -> Steps[None]:
+    row = dependencies.pulls.get(line)
+    if row.leased > _now(dependencies):
+        return  # a tick is fetching it, and would lose what it does: the next one schedules it
+    if row.plan != digest and not is_retired(dependencies, line):
+        pull = decode(Pull, _policy(dependencies, line, digest)["pull"])
+        wanted = planned(row, pull, version.version, digest, _now(dependencies))
+        with suppress(ConditionFailed):  # another tick has it
+            yield from perform(Effect.WRITE_PULL, partial(dependencies.pulls.write, wanted))
+
+
+def _policy(dependencies: Dependencies, line: str, digest: str) -> dict[str, Any]:
+    policy: dict[str, Any] = json.loads(dependencies.plan_at(digest, line))["policy"]
+    return policy
+
+
+def _now(dependencies: Dependencies) -> str:
+    return moment(dependencies.clock.now())
+
+
+# ---- A tick of the scheduler: sources of lines that are due are fetched into landing, where a delivery begins as
+# any other
+#
+# The row of a line says where its pull is. A tick leases the row, and writes what it is going to do before it does
+# it:
+#
+# 1. open the source; unchanged, that was all;
+# 2. write identity and key of what is fetched: all that follows is of this identity and goes to this key;
+# 3. what is small is put as one object, anything else in parts, each of which stays if the tick ends;
+# 4. make the object, unless there is one at the key, and write how the pull ended.
+#
+# A tick that comes later first looks whether the object is there. It goes on behind the last part only if the source
+# says that it
+# is still the same; else it ends the upload and begins again, under another key.
+
+
+DUE_PER_TICK: Final = 10_000
+"""Lines of one tick: more than its time is enough for. Further ones are left to the next."""
+
+
+LEASE: Final = timedelta(minutes=20)
+"""Longer than a function can run, so that a lease outlives its tick."""
+
+
+MAX_SECONDS: Final = 6 * 3600
+"""From the beginning of a fetch to its end, over all ticks."""
+
+
+MAX_FAILURES: Final = 3
+"""Attempts that failed; then the pull ends as FAILED."""
+
+
+AGAIN: Final = timedelta(minutes=5)
+"""Until the next attempt."""
+
+
+RETRIED: Final = (Unanswered, Throttled, SourceChanged)
+"""Failures that are followed by another attempt."""
+
+
+def tick(dependencies: Dependencies, transfer: Transfer, landing: LandingParts, part: int = PART) -> Steps[Pulled]:
+    """Schedule what contracts say is pulled, and pull what is due."""
+    pulled = Pulled()
+    work = Work(dependencies, transfer, landing, part, pulled)
+    pulled.failures += yield from discover_pulls(dependencies)
+    for line in dependencies.pulls.due(dependencies.clock.now(), DUE_PER_TICK):
+        if dependencies.remaining() < ENOUGH:
+            break
+        try:
+            yield from _pull(work, line)
+        except ConditionFailed:  # another tick has it
+            continue
+        except LakegateError as failure:
+            pulled.failures.append(failure)
+        except Exception as error:  # noqa: BLE001 - one line stops none of the others
+            pulled.failures.append(Defect(line, error))
+    pulled.failures += dependencies.taken_out()
+    return pulled
+
+
+def _pull(work: Work, name: str) -> Steps[None]:
+    """One line: read again by key, because the index lags; leased, so that two ticks do not do one thing twice."""
+    row, now = work.dependencies.pulls.get(name), work.dependencies.clock.now()
+    if not row.is_due(moment(now)):
+        return
+    row = yield from write(work, leased(row, moment(now + LEASE)))
+    try:
+        yield from _leased(work, row)
+    except ConditionFailed:
+        raise
+    except LakegateError:
+        # of the line itself, such as a plan that does not have its digest: the next tick looks again
+        with suppress(PortError):  # else the lease ends by its time
+            current = _retried_now(work, row)
+            yield from write(work, released(current, current.next))
+        raise
+
+
+def _leased(work: Work, row: PullingLine) -> Steps[None]:
+    """What is to be done about a line that this tick has."""
+    name, now = row.line, work.dependencies.clock.now()
+    plan = plan_of(work.dependencies, name)
+    if plan is None:
+        yield from _abort(work, row)
+        yield from write(work, unplanned(row))
+        return
+    if plan.plan != row.plan:
+        if plan.pull.source != row.source:
+            yield from _abort(work, row)
+        row = yield from write(work, planned(row, plan.pull, plan.version, plan.plan, moment(now)))
+    if row.fetch is not None and not row.fetch.key.startswith(plan.prefix or ""):  # the route is another one now
+        yield from _abort(work, row)
+        row = yield from write(work, fetching(row, None))
+    if plan.is_paused and row.fetch is None:
+        yield from write(work, postponed(row, moment(now)))
+    else:
+        yield from _attempt(work, row, plan)
+
+
+def _attempt(work: Work, row: PullingLine, plan: PullPlan) -> Steps[None]:
+    """SourceFetch, and write how that ended: the row is read again, because the fetch has written it."""
+    try:
+        end, seen = yield from _fetched(work, row, plan)
+    except TimeIsUp:
+        yield from write(work, released(_retried_now(work, row), moment_of(work)))
+    except ConditionFailed:
+        raise
+    except PortError as failure:
+        yield from _failed(work, _retried_now(work, row), failure)
+    else:
+        yield from _end(work, _retried_now(work, row), end, seen)
+
+
+def _failed(work: Work, row: PullingLine, failure: PortError) -> Steps[None]:
+    """Another attempt where that is right; else the pull has failed, unless its object is there all the same."""
+    begins = isinstance(failure, SourceChanged)
+    if isinstance(failure, RETRIED) and row.failures + 1 < MAX_FAILURES:
+        if begins:
+            yield from _abort(work, row)
+        due = moment(work.dependencies.clock.now() + AGAIN)
+        yield from write(work, released(row, due, failed=True, keep=not begins))
+        return
+    yield from _abort(work, row)
+    there = None if row.fetch is None else landed(work, row.fetch)
+    if row.fetch is not None and there is not None:
+        yield from _end(
+            work, row, PullEnd(PullOutcome.FETCHED, moment_of(work), row.fetch.key, there), row.fetch.source
+        )
+    else:
+        reason = str(failure) or type(failure).__name__
+        yield from _end(work, row, PullEnd(PullOutcome.FAILED, moment_of(work), reason=reason), None)
+
+
+def _end(work: Work, row: PullingLine, end: PullEnd, seen: SourceIdentity | None) -> Steps[None]:
+    """Write how a pull ended; a message goes before if it has failed, or is the first one that has not."""
+    if message := message_of(work.dependencies, row, end):
+        yield from perform(Effect.REPORT_PULL, partial(work.dependencies.outbox.add, message))
+    yield from write(work, ended(row, end, seen))
+    work.pulled.ends.append((row.line, end))
+
+
+def _fetched(work: Work, row: PullingLine, plan: PullPlan) -> Steps[tuple[PullEnd, SourceIdentity | None]]:
+    """The end of a pull, unless it is interrupted."""
+    if plan.prefix is None:
+        raise PortError("no-route")
+    fetch, there = row.fetch, None if row.fetch is None else landed(work, row.fetch)
+    if fetch is not None and there is not None:
+        return PullEnd(PullOutcome.FETCHED, moment_of(work), fetch.key, there), fetch.source
+    if fetch is not None and has_lasted(fetch, work.dependencies.clock.now()) > MAX_SECONDS:
+        raise PortError("too-slow")
+    sizes = () if fetch is None else arrived(work, fetch)
+    if fetch is not None and sizes and sum(sizes) == fetch.size:
+        yield from complete(work, fetch)
+        return PullEnd(PullOutcome.FETCHED, moment_of(work), fetch.key, fetch.size), fetch.source
+    if fetch is not None and not (fetch.resumable and set(sizes) == {work.part}):  # there is nothing to go on with
+        yield from _abort(work, row)
+        sizes = ()
+    begun = fetch.source if fetch is not None and sizes else None
+    with work.transfer.open(plan.contract, plan.pull, row.seen, begun, sum(sizes)) as opened:
+        if opened is None:
+            return PullEnd(PullOutcome.UNCHANGED, moment_of(work)), None
+        limit = min(MAX_BYTES, plan.max_bytes or MAX_BYTES)
+        if (opened.size or 0) > limit:
+            raise PortError("too-large")
+        if begun is None:
+            fetch = _begun(work, row, plan.prefix, opened)
+            row = yield from write(work, fetching(row, fetch))
+        assert fetch is not None
+        size = yield from to_landing(work, row, opened, sizes, limit)
+    return PullEnd(PullOutcome.FETCHED, moment_of(work), fetch.key, size), fetch.source
+
+
+def _begun(work: Work, row: PullingLine, prefix: str, opened: OpenedSource) -> SourceFetch:
+    """What is fetched from its beginning: the same content goes to the same key, another one to another key."""
+    before, identity = row.fetch, opened.identity
+    if before is not None and identity.is_as(before.source):
+        return replace(before, source=identity, size=opened.size, resumable=opened.resumable, upload="")
+    key = key_of(prefix, row, identity)
+    return SourceFetch(row.next, moment_of(work), key, identity, opened.size, opened.resumable)
+
+
+def _abort(work: Work, row: PullingLine) -> Steps[None]:
+    if row.fetch is not None and row.fetch.upload:
+        yield from perform(Effect.END_UPLOAD, partial(work.landing.abort, row.fetch.key, row.fetch.upload))
+
+
+def _retried_now(work: Work, row: PullingLine) -> PullingLine:
+    """The row as the attempt left it. Raises ConditionFailed if somebody else has taken it."""
+    found = work.dependencies.pulls.get(row.line)
+    if found.leased != row.leased:
+        raise ConditionFailed("pull")
+    return found

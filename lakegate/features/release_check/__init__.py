@@ -1,0 +1,1 @@
+"""Whether a release is what was built."""

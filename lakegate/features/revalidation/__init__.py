@@ -1,0 +1,1 @@
+"""Scheduled rules over all accepted data."""

@@ -1,0 +1,719 @@
+"""Due measurements: row, plan, request, start, findings recorded."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+
+from lakegate.contract.contract_model import REVALIDATED, parts_of
+from lakegate.contract.schedules import schedule
+from lakegate.errors import (
+    ConditionFailed,
+    IdempotencyMismatch,
+    InputError,
+    LakegateError,
+    NotFound,
+    TransactionConflict,
+)
+from lakegate.gate import lake_layout
+from lakegate.gate.datasets import readers_manifest
+from lakegate.gate.datasets.lifecycle import addressed
+from lakegate.gate.decisions import TRIES
+from lakegate.gate.delivery.attempt_request import accepted_objects, plan_uri, referred_data
+from lakegate.gate.delivery.delivery_row import Referred, job_token
+from lakegate.gate.delivery.delivery_terms import terms_of
+from lakegate.gate.delivery.pin_contract import referred_lines
+from lakegate.gate.delivery.submit_run import RunParameters, executors, invoke_judge, line_policy, start_job_run
+from lakegate.gate.effects import Effect, perform
+from lakegate.gate.ledger.blocks import Head, Record, digest, event_id
+from lakegate.gate.ledger.commit import record_at_head
+from lakegate.gate.ports import Address, JobState, Message, names_invocation
+from lakegate.gate.scheduled_tasks import current, discover, is_retired
+from lakegate.gate.sweep import EndedRun, RevalidationEnd
+from lakegate.plan.plan import Plan
+from lakegate.plan.request import Request, StagedPart
+from lakegate.plan.result import Result
+from lakegate.stack import in_utc
+from lakegate.text import listed
+from lakegate.timestamps import instant_of, moment
+from lakegate.verdict.check_status import Status
+from lakegate.verdict.verdict import LONGEST_RULE, broken_rules, judge
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from datetime import datetime
+
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.effects import Steps
+    from lakegate.gate.ledger.blocks import AnyBlock, Block, LedgerObject
+    from lakegate.gate.registry.contract_versions import Publication
+    from lakegate.verdict.verdict import BrokenRule
+
+    Content = Callable[[list[dict[str, Any]]], dict[str, Any]]
+    """The content of a record, by the rules that do not hold before it."""
+
+# ---- How the latest measurement of a line's accepted data by schedule ended, in words and for machines -------------
+
+
+def measured_lines(dependencies: Dependencies, lines: Iterable[str]) -> tuple[RevalidatedLine, ...]:
+    """The rows of the lines that are, or were, measured by schedule."""
+    rows = map(dependencies.revalidations.get, sorted(lines))
+    return tuple(row for row in rows if row.plan or row.ends)
+
+
+def in_words(row: RevalidatedLine) -> str:
+    """One line of text."""
+    return "; ".join(_parts(row))
+
+
+def _parts(row: RevalidatedLine) -> Iterator[str]:
+    if row.ends:
+        yield f"{_time(row.ends[0].at)}: {_end(row.ends[0])}"
+    if row.run is not None:
+        yield f"is being measured since {_time(row.run.at)}"
+    elif row.next:
+        yield f"next at {_time(row.next)}"
+    else:
+        yield "not measured any more"
+
+
+def _end(end: EndedRun) -> str:
+    failed = f"FAILED ({end.reason})" if end.reason else end.end.value
+    if not end.stale:
+        return failed
+    return f"{failed}, does not hold: {listed(end.stale)}"
+
+
+def _time(at: str) -> str:
+    return in_utc(instant_of(at))
+
+
+def as_document(row: RevalidatedLine) -> dict[str, object]:
+    """The row for machines."""
+    return {
+        "line": row.line,
+        "contract_version": row.version or None,
+        "schedules": [{"schedule": each.text, "next": each.next or None} for each in row.schedules],
+        "measuring": {"since": row.run.at, "height": row.run.height, "attempt": row.run.attempt} if row.run else None,
+        "ends": [
+            {
+                "outcome": each.end.value,
+                "at": each.at,
+                "height": each.height,
+                "reason": each.reason or None,
+                "stale": list(each.stale),
+            }
+            for each in row.ends
+        ],
+    }
+
+
+# ---- Where the measurement of a line's accepted data is, for rules with a schedule of their own. Pure functions ----
+#
+# What such a run found is a record of the line's chain; what does not hold follows from the records, and is not
+# stored here.
+
+
+KIND: Final = "revalidation"
+"""Of the record, of the message, and of what subscribers ask for."""
+
+
+EVERY: Final = timedelta(days=1)
+"""Between two looks at a line whose rules do not hold."""
+
+
+MAX_ENDS: Final = 20
+"""Ends that a line remembers."""
+
+
+MAX_STALE: Final = 100
+"""Rules that a record lists as not holding."""
+
+
+@dataclass(frozen=True, slots=True)
+class DueSchedule:
+    """A schedule of the line's rules, and when it is due; empty: never again."""
+
+    text: str
+    next: str
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduledRun:
+    """A measurement that has begun; one attempt of it at a time."""
+
+    id: str
+    """Names the folder of its requests and results."""
+    schedules: tuple[str, ...]
+    """That were due."""
+    plan: str
+    """Digest of the plan with their checks alone."""
+    height: int
+    """Up to which accepted data is measured; by another attempt it may be a higher one."""
+    at: str
+    """The judging time."""
+    attempt: int = 1
+    run: str = ""
+    """Of the job or of the judge function; empty: not started yet."""
+    deadline: str = ""
+    """From when on no result is waited for, once it is started."""
+
+
+@dataclass(frozen=True, slots=True)
+class RevalidatedLine:
+    """The row of a line. Times are as `moment` writes them."""
+
+    line: str
+    plan: str = ""
+    """Digest of the line's plan that the schedules are of; empty: nothing is measured by schedule."""
+    version: str = ""
+    """Of the contract."""
+    schedules: tuple[DueSchedule, ...] = ()
+    run: ScheduledRun | None = None
+    look: str = ""
+    """When to look at the run again; without a run whether rules that do not hold still have a schedule; empty: never."""
+    ends: tuple[EndedRun, ...] = ()
+    """The latest first."""
+    revision: int = 0
+
+    @property
+    def due(self) -> str:
+        """When a sweep has to look at it; empty: never."""
+        return self.look if self.run is not None else min(filter(None, (self.look, self.next)), default="")
+
+    @property
+    def next(self) -> str:
+        """When a schedule is due next; empty: never."""
+        return min((each.next for each in self.schedules if each.next), default="")
+
+    def is_due(self, at: str) -> bool:
+        """Whether a sweep has to look at it now."""
+        return "" < self.due <= at
+
+    def due_schedules(self, at: str) -> tuple[str, ...]:
+        """The schedules whose time has come."""
+        return tuple(each.text for each in self.schedules if "" < each.next <= at)
+
+
+def planned(line: RevalidatedLine, schedules: Iterable[str], version: str, plan: str, now: str) -> RevalidatedLine:
+    """The line under another plan: a schedule that it had before is due as before."""
+    known = {each.text: each.next for each in line.schedules}
+    due = tuple(DueSchedule(each, known.get(each) or following(each, now)) for each in sorted(set(schedules)))
+    return replace(_next(line), plan=plan, version=version, schedules=due)
+
+
+def unplanned(line: RevalidatedLine) -> RevalidatedLine:
+    """The line when nothing is measured by schedule any more; how runs ended stays."""
+    return replace(_next(line), plan="", version="", schedules=(), look="")
+
+
+def running(line: RevalidatedLine, run: ScheduledRun, look: str) -> RevalidatedLine:
+    """The line with a run, or with another attempt of it."""
+    return replace(_next(line), run=run, look=look)
+
+
+def ended(line: RevalidatedLine, end: EndedRun) -> RevalidatedLine:
+    """The line after a run has ended: due again by its schedules."""
+    assert line.run is not None
+    after = postponed(line, line.run.schedules, end.at)
+    earlier = (replace(each, stale=()) for each in line.ends[: MAX_ENDS - 1])
+    return _watched(replace(after, ends=(end, *earlier)), end.at)
+
+
+def postponed(line: RevalidatedLine, schedules: Collection[str], now: str) -> RevalidatedLine:
+    """The line when some schedules are done for this time."""
+    due = tuple(
+        DueSchedule(each.text, following(each.text, now)) if each.text in schedules else each for each in line.schedules
+    )
+    return _watched(replace(_next(line), schedules=due, run=None), now)
+
+
+def _watched(line: RevalidatedLine, now: str) -> RevalidatedLine:
+    """The line without a run: looked at once a day while rules do not hold, because their schedules can be dropped."""
+    is_stale = bool(line.ends and line.ends[0].stale)
+    return replace(line, look=moment(instant_of(now) + EVERY) if is_stale else "")
+
+
+def following(text: str, after: str) -> str:
+    """The next time of a schedule; empty if there is none."""
+    found = schedule(text).next_after(instant_of(after))
+    return moment(found) if found else ""
+
+
+def stale_rules(blocks: Iterable[AnyBlock]) -> list[dict[str, Any]]:
+    """The rules that do not hold for accepted data by the last record of some blocks, each with the time since when."""
+    contents = [each.content for each in blocks if isinstance(each, Record) and each.kind == KIND]
+    return [dict(each) for each in contents[-1]["stale"]] if contents else []
+
+
+def stale_after(
+    before: Iterable[dict[str, Any]],
+    scheduled: Collection[str],
+    measured: Collection[str],
+    broken: Iterable[str],
+    at: str,
+) -> list[dict[str, Any]]:
+    """The rules that do not hold after a run: those that failed, and earlier ones that have a schedule and were not measured.
+
+    A rule that failed before does not hold since then.
+    """
+    since = {each["rule"]: each["since"] for each in before}
+    kept = {rule for rule in since if rule in scheduled and rule not in measured}
+    found = [{"rule": rule, "since": since.get(rule, at)} for rule in kept.union(broken)]
+    return sorted(found, key=lambda each: (each["since"], each["rule"]))[:MAX_STALE]
+
+
+def mark_of(record: Record) -> dict[str, Any] | None:
+    """What the readers' manifest states by a record; None: every rule held when it was measured last."""
+    stale = record.content["stale"]
+    if not stale:
+        return None
+    reason = "rules that are measured by schedule do not hold for all accepted data"
+    return {
+        "since": stale[0]["since"],
+        "reason": reason,
+        "height": record.height,
+        "rules": [dict(each) for each in stale],
+    }
+
+
+def content_of(
+    version: str, run: ScheduledRun, rules: int, broken: Iterable[BrokenRule], stale: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """The content of the record of a run."""
+    return {
+        "contract_version": version,
+        "run": run.id,
+        "plan": run.plan,
+        "height": run.height,
+        "schedules": list(run.schedules),
+        "rules": rules,
+        "broken": [{"rule": each.rule, "status": each.status, "rows": each.rows} for each in broken],
+        "stale": stale,
+    }
+
+
+def _next(line: RevalidatedLine) -> RevalidatedLine:
+    return replace(line, revision=line.revision + 1)
+
+
+# ---- Which lines have accepted data to measure by schedule, and where that is --------------------------------------
+
+
+class Revalidations(Protocol):
+    """Measurements by line. `get` is strongly consistent, `due` reads an index that lags."""
+
+    def get(self, line: str) -> RevalidatedLine:
+        """The row of a line; one that nobody has written has revision 0."""
+        ...
+
+    def write(self, line: RevalidatedLine) -> None:
+        """Replace it if it is one revision older. Raises ConditionFailed."""
+        ...
+
+    def due(self, now: datetime, limit: int) -> tuple[str, ...]:
+        """Names of lines that are due, the oldest first."""
+        ...
+
+
+# ---- What a run over accepted data found: in the ledger, in the readers' manifest, and as a message ----------------
+
+
+class Findings(NamedTuple):
+    """What a run measured."""
+
+    rules: frozenset[str]
+    """Those that were skipped are not among them: nothing is known about them."""
+    broken: tuple[BrokenRule, ...]
+    failed: frozenset[str]
+    """Rules, of all that are broken."""
+
+
+def findings_of(plan: Plan, result: Result) -> Findings | str:
+    """The rules of a plan that accepted data breaks; a code where not every check was measured.
+
+    Only the checks of the plan count: accepted data keeps what its deliveries were accepted with.
+    """
+    if result.does_not_fit:
+        return "does-not-fit"
+    if result.unreadable is not None:
+        return "unreadable"
+    own = {each.id for each in plan.checks}
+    outcomes = tuple(each for each in judge(plan, result).outcomes if each.id in own and each.kind != "file")
+    if any(each.status is Status.ERROR for each in outcomes):
+        return "not-measured"
+    measured = frozenset(each.rule[:LONGEST_RULE] for each in outcomes if each.status is not Status.SKIP)
+    if not measured:
+        return "not-measured"
+    failed = frozenset(each.rule[:LONGEST_RULE] for each in outcomes if each.status is Status.FAIL)
+    return Findings(measured, broken_rules(outcomes), failed)
+
+
+def publish(
+    dependencies: Dependencies, row: RevalidatedLine, run: ScheduledRun, plan: Plan, found: Findings
+) -> Steps[EndedRun]:
+    """Record a run, mark the manifest and report it: in this order, each once. `plan`: of the line, with all its schedules."""
+    scheduled = {each.check.rule[:LONGEST_RULE] for each in plan.scheduled}
+
+    def content(before: list[dict[str, Any]]) -> dict[str, Any]:
+        stale = stale_after(before, scheduled, found.rules, found.failed, run.at)
+        return content_of(row.version, run, len(found.rules), found.broken, stale)
+
+    recorded = yield from _record(dependencies, row.line, event_id(KIND, run.id), content)
+    yield from readers_manifest.update(dependencies, row.line)
+    is_broken = any(each["status"] == Status.FAIL.value for each in recorded["broken"])
+    now = moment(dependencies.clock.now())
+    stale = tuple(each["rule"] for each in recorded["stale"])
+    end = EndedRun(RevalidationEnd.BROKEN if is_broken else RevalidationEnd.HELD, now, recorded["height"], stale=stale)
+    about = {name: recorded[name] for name in ("rules", "broken", "stale")}
+    yield from _report(dependencies, row, run, end, about)
+    return end
+
+
+def report_failed(
+    dependencies: Dependencies, row: RevalidatedLine, run: ScheduledRun, end: EndedRun
+) -> Steps[EndedRun]:
+    """Report a run that measured nothing: what the manifest states stays. Returns the end with that."""
+    stale = stale_rules(dependencies.ledger.blocks(row.line))
+    yield from _report(dependencies, row, run, end, {"rules": 0, "broken": [], "stale": stale})
+    return replace(end, stale=tuple(each["rule"] for each in stale))
+
+
+def lift(dependencies: Dependencies, row: RevalidatedLine) -> Steps[None]:
+    """Record that no rule of a line has a schedule any more, where one did not hold: nothing would measure it again."""
+    blocks = dependencies.ledger.blocks(row.line)
+    if not stale_rules(blocks):
+        return
+    last = next(each for each in reversed(blocks) if isinstance(each, Record) and each.kind == KIND)
+    before = {name: last.content[name] for name in ("contract_version", "run", "plan", "height")}
+    content = {**before, "schedules": [], "rules": 0, "broken": [], "stale": []}
+    yield from _record(dependencies, row.line, event_id(KIND, "lifted", last.event), lambda _: content)
+    yield from readers_manifest.update(dependencies, row.line)
+
+
+def _record(dependencies: Dependencies, line: str, event: str, content: Content) -> Steps[dict[str, Any]]:
+    """Append a record unless there is one of this event. Returns the content that is recorded.
+
+    What did not hold before is read from the chain itself, at the height below the record.
+    """
+    for _ in range(TRIES):
+        blocks = dependencies.ledger.blocks(line)
+        there = next((each for each in blocks if isinstance(each, Record) and each.event == event), None)
+        if there is not None:
+            return dict(there.content)
+        head = Head(blocks[-1].height, digest(blocks[-1]))
+        record = record_at_head(dependencies, KIND, line, content(stale_rules(blocks)), event, head=head)
+        try:
+            yield from perform(Effect.RECORD, partial(dependencies.ledger.append, record))
+        except ConditionFailed:  # others extend the chain, or an earlier try of this worker arrived
+            continue
+        return dict(record.content)
+    raise TransactionConflict
+
+
+def _report(
+    dependencies: Dependencies, row: RevalidatedLine, run: ScheduledRun, end: EndedRun, about: dict[str, Any]
+) -> Steps[None]:
+    body = {
+        "line": row.line,
+        "contract_version": row.version,
+        "outcome": end.end,
+        "reason": end.reason or None,
+        "at": end.at,
+        "next": min(filter(None, (following(each, end.at) for each in run.schedules)), default=None),
+        "schedules": list(run.schedules),
+        "height": end.height,
+        **about,
+        "subscribers": addressed(dependencies.lines.get(row.line), KIND),
+    }
+    identity = f"{row.line}:{KIND}:{run.id}"
+    message = Message(identity, "", KIND, json.dumps(body, sort_keys=True), dependencies.clock.now(), row.line)
+    yield from perform(Effect.REPORT_REVALIDATION, partial(dependencies.outbox.add, message))
+
+
+# ---- One attempt to measure the accepted data of a line: its plan, its request, and how it is started --------------
+
+
+class OtherFormat(LakegateError):  # noqa: N818 - the name is what is wrong
+    """Some of the accepted data has another format or dialect than the current version of the contract says."""
+
+
+class AcceptedData(NamedTuple):
+    """What consumers read of a line."""
+
+    height: int
+    found: tuple[tuple[Block, LedgerObject], ...]
+
+
+def accepted_data(dependencies: Dependencies, line: str) -> AcceptedData:
+    """All of a line, as it is now."""
+    return accepted_up_to(dependencies, line, dependencies.ledger.head(line).height)
+
+
+def accepted_up_to(dependencies: Dependencies, line: str, height: int) -> AcceptedData:
+    """All of a line up to a height, without what was erased since."""
+    return AcceptedData(height, tuple(accepted_objects(dependencies, Referred(line, height))))
+
+
+def _refuse_other_formats(dependencies: Dependencies, line: str, run: ScheduledRun, data: AcceptedData) -> None:
+    """One plan reads all objects. Raises OtherFormat where some were accepted in another format or dialect."""
+    own = dialect_of(dependencies, run.plan, line)
+    accepted = (block.plan for block, _ in data.found)
+    if any(dialect_of(dependencies, each, line) != own for each in dict.fromkeys(accepted)):
+        raise OtherFormat
+
+
+def dialect_of(dependencies: Dependencies, plan: str, line: str) -> Mapping[str, object]:
+    """How what a plan accepted is read."""
+    return terms_of(dependencies.plan_at(plan, line)).dialect
+
+
+def request_of(dependencies: Dependencies, row: RevalidatedLine, run: ScheduledRun, data: AcceptedData) -> Request:
+    """The request of an attempt: what was accepted up to its height and is not erased, read by version."""
+    lake, plan = dependencies.places.lake, Plan.from_validated(dependencies.plan_at(run.plan, run.id))
+    parts = tuple(StagedPart(f"s3://{lake}/{each.key}", each.size, version=each.version) for _, each in data.found)
+    queries = (each.query for each in plan.checks if each.query is not None)
+    lines = sorted({each.line for query in queries for each in query.relations if each.line})
+    referred = referred_lines(dependencies, parts_of(row.line)[0], row.version, lines)
+    return Request(
+        workload=run.id,
+        attempt=run.attempt,
+        plan_uri=plan_uri(dependencies, run.plan),
+        plan_digest=run.plan,
+        source_version=source_of(run),
+        parts=parts,
+        judged_at=run.at,
+        output_uri=f"s3://{lake}/{lake_layout.attempt_prefix(run.id, run.attempt)}",
+        references=tuple(referred_data(dependencies, each) for each in referred),
+    )
+
+
+def source_of(run: ScheduledRun) -> str:
+    """The identity of what an attempt reads: repeated in its result."""
+    return hashlib.sha256(json.dumps([run.id, run.attempt, run.height, run.at]).encode()).hexdigest()
+
+
+def start(dependencies: Dependencies, row: RevalidatedLine, run: ScheduledRun, data: AcceptedData) -> Steps[str]:
+    """Write the request of an attempt over some data and start it: by the judge function where that may be enough.
+
+    Returns the run's id.
+
+    Repeated, it starts the same job run, or invokes the judge function once more: one result is written. Raises NotFound where
+    there is no such function, or nothing to measure, and OtherFormat.
+    """
+    lake, job = dependencies.places.lake, dependencies.places.job
+    _refuse_other_formats(dependencies, row.line, run, data)
+    request = request_of(dependencies, row, run, data)
+    if not request.parts:  # all of it was erased since
+        raise NotFound("no-data")
+    where = Address(lake, f"{lake_layout.attempt_prefix(run.id, run.attempt)}/request.json")
+    yield from perform(Effect.WRITE_REQUEST, partial(dependencies.objects.put, where, request.to_bytes()))
+    if is_small(dependencies, request):
+        asked = invoke_judge(job, request)
+    else:
+        parameters = RunParameters(
+            run.id,
+            job_token(run.id, run.attempt),
+            ["--request", f"{request.output_uri}/request.json"],
+            line_policy(job, lake, request, row.line),
+            executors(job, request),
+        )
+        asked = start_job_run(job, row.line.partition("/")[0], row.line, parameters)
+    started: str = yield from perform(Effect.START_JOB, partial(dependencies.jobs.start, asked))
+    return started
+
+
+def is_small(dependencies: Dependencies, request: Request) -> bool:
+    """Whether an attempt is given to the judge function: the first one, where the whole line is a small delivery."""
+    job = dependencies.places.job
+    return bool(job.judge) and request.attempt == 1 and sum(each.size for each in request.parts) < job.small
+
+
+def write_plan(dependencies: Dependencies, plan: Plan) -> Steps[str]:
+    """Keep the plan of a run by its digest, which is returned."""
+    where = Address(dependencies.places.lake, f"plans/{plan.digest}.json")
+    yield from perform(Effect.WRITE_PLAN, partial(dependencies.objects.put, where, plan.to_bytes()))
+    return plan.digest
+
+
+# ---- Rules with a schedule of their own, measured over everything accepted of a line; called by `sweep` ------------
+#
+# The row of a line says where this is; each write of it has the revision as its condition, so that of two sweeps one
+# goes on.
+#
+# 1. write what is going to be measured: checks, height, judging time;
+# 2. start the run, and write its id; look again every few minutes;
+# 3. with its result: record it in the ledger, mark the readers' manifest, report it, and write that the run has
+# ended.
+#
+# Each effect may be repeated, and what was done is found again: the record by its event, the mark by the records, the
+# message
+# by its id. A run that is lost is started again, as another attempt over what is accepted then; after the last one
+# its end is
+# reported, without a record: nothing is known about the data.
+
+
+CURSOR: Final = "revalidations"
+"""The name of the place in the registry where the next sweep goes on."""
+
+
+ATTEMPTS: Final = 3
+"""Of one run."""
+
+
+AGAIN: Final = timedelta(minutes=1)
+"""Until a run is looked at again, and between attempts: less than the time between two sweeps, so that the next one looks."""
+
+
+OVER: Final = frozenset({JobState.SUCCESS, JobState.FAILED, JobState.CANCELLED})
+
+
+def discover_schedules(dependencies: Dependencies) -> Steps[list[LakegateError]]:
+    """Schedule the lines whose contracts have rules with a schedule. Returns errors of single lines."""
+    return (yield from discover(dependencies, REVALIDATED, CURSOR, _schedule))
+
+
+def revalidate(dependencies: Dependencies, line: str) -> Steps[EndedRun | None]:
+    """What is to be done about a line that is due: read again by key, because the index lags. Returns the run that ended."""
+    row = dependencies.revalidations.get(line)
+    if not row.is_due(moment(dependencies.clock.now())):
+        return None
+    try:
+        after = yield from _begun(dependencies, row) if row.run is None else _continued(dependencies, row, row.run)
+    except ConditionFailed:  # another sweep goes on
+        return None
+    return after.ends[0] if after.ends != row.ends else None
+
+
+def _schedule(dependencies: Dependencies, line: str, version: Publication, digest: str) -> Steps[None]:
+    row = dependencies.revalidations.get(line)
+    if row.run is None and row.plan != digest and not is_retired(dependencies, line):
+        with suppress(ConditionFailed):
+            yield from _planned(dependencies, row, version, digest)
+
+
+def _planned(
+    dependencies: Dependencies, row: RevalidatedLine, version: Publication, digest: str
+) -> Steps[RevalidatedLine]:
+    plan = _plan(dependencies, row, digest)
+    schedules = (each.schedule for each in plan.scheduled)
+    return (yield from _write(dependencies, planned(row, schedules, version.version, digest, _now(dependencies))))
+
+
+def _begun(dependencies: Dependencies, row: RevalidatedLine) -> Steps[RevalidatedLine]:
+    """Write what is measured, and start it."""
+    found = current(dependencies, row.line, REVALIDATED)
+    if found is None:
+        if not is_retired(dependencies, row.line):
+            yield from lift(dependencies, row)
+        return (yield from _write(dependencies, unplanned(row)))
+    if found[2] != row.plan:
+        row = yield from _planned(dependencies, row, *found[1:])
+    now = moment(dependencies.clock.now())
+    due, data = row.due_schedules(now), accepted_data(dependencies, row.line)
+    if not due or not data.found:
+        return (yield from _write(dependencies, postponed(row, due, now)))
+    plan = _plan(dependencies, row, row.plan).of_schedules(due)
+    yield from write_plan(dependencies, plan)
+    secret = data.found[0][0].workload  # who knows the id of a run may read its result
+    identity = hashlib.sha256(f"{row.line}:{row.revision}:{now}:{secret}".encode()).hexdigest()
+    run = ScheduledRun(identity, due, plan.digest, data.height, now)
+    return (yield from _started(dependencies, (yield from _write(dependencies, running(row, run, now))), run, data))
+
+
+def _started(
+    dependencies: Dependencies, row: RevalidatedLine, run: ScheduledRun, data: AcceptedData
+) -> Steps[RevalidatedLine]:
+    try:
+        identity = yield from start(dependencies, row, run, data)
+    except OtherFormat:
+        return (yield from _failed(dependencies, row, run, "other-format"))
+    except (NotFound, IdempotencyMismatch):  # no such function, no data, or another release has started it
+        return (yield from _again(dependencies, row, run, "not-started"))
+    now, timing = dependencies.clock.now(), dependencies.timing
+    deadline = now + (timing.invocation if names_invocation(identity) else timing.longest_run)
+    begun = replace(run, run=identity, deadline=moment(deadline))
+    return (yield from _write(dependencies, running(row, begun, moment(now + AGAIN))))
+
+
+def _continued(dependencies: Dependencies, row: RevalidatedLine, run: ScheduledRun) -> Steps[RevalidatedLine]:
+    """Start what is not started; else look whether there is a result."""
+    if not run.run:
+        return (yield from _started(dependencies, row, run, accepted_up_to(dependencies, row.line, run.height)))
+    found = _result(dependencies, run)
+    if found is None and _is_over(dependencies, run):
+        found = _result(dependencies, run) or "lost"
+    if found is None:
+        return (yield from _write(dependencies, running(row, run, moment(dependencies.clock.now() + AGAIN))))
+    if isinstance(found, str):
+        yield from perform(Effect.CANCEL_JOB, partial(dependencies.jobs.cancel, run.run))
+        return (yield from _again(dependencies, row, run, found))
+    end = yield from publish(dependencies, row, run, _plan(dependencies, row, row.plan), found)
+    return (yield from _write(dependencies, ended(row, end)))
+
+
+def _result(dependencies: Dependencies, run: ScheduledRun) -> Findings | str | None:
+    """What an attempt found; a code where it did not measure its checks; None where there is no result."""
+    where = Address(dependencies.places.lake, f"{lake_layout.attempt_prefix(run.id, run.attempt)}/result.json")
+    try:
+        body = dependencies.objects.read(where)
+    except NotFound:
+        return None
+    try:
+        result = Result.from_bytes(body)
+    except InputError:
+        return "wrong-result"
+    own = (run.id, run.attempt, run.plan, source_of(run))
+    if own != (result.workload, result.attempt, result.plan_digest, result.source_version):
+        return "wrong-result"
+    return findings_of(Plan.from_validated(dependencies.plan_at(run.plan, run.id)), result)
+
+
+def _is_over(dependencies: Dependencies, run: ScheduledRun) -> bool:
+    """Whether no result is to be expected."""
+    if _now(dependencies) >= run.deadline:
+        return True
+    try:
+        return dependencies.jobs.describe(run.run).state in OVER
+    except NotFound:
+        return True
+
+
+def _again(dependencies: Dependencies, row: RevalidatedLine, run: ScheduledRun, reason: str) -> Steps[RevalidatedLine]:
+    """Another attempt over what is accepted then; after the last one the run has failed."""
+    if run.attempt == ATTEMPTS:
+        return (yield from _failed(dependencies, row, run, reason))
+    data, now = accepted_data(dependencies, row.line), dependencies.clock.now()
+    if not data.found:
+        return (yield from _write(dependencies, postponed(row, run.schedules, moment(now))))
+    following = ScheduledRun(run.id, run.schedules, run.plan, data.height, moment(now), run.attempt + 1)
+    return (yield from _write(dependencies, running(row, following, moment(now + AGAIN))))
+
+
+def _failed(dependencies: Dependencies, row: RevalidatedLine, run: ScheduledRun, reason: str) -> Steps[RevalidatedLine]:
+    end = EndedRun(RevalidationEnd.FAILED, _now(dependencies), run.height, reason)
+    end = yield from report_failed(dependencies, row, run, end)
+    return (yield from _write(dependencies, ended(row, end)))
+
+
+def _plan(dependencies: Dependencies, row: RevalidatedLine, digest: str) -> Plan:
+    return Plan.from_validated(dependencies.plan_at(digest, row.line))
+
+
+def _write(dependencies: Dependencies, row: RevalidatedLine) -> Steps[RevalidatedLine]:
+    """Raises ConditionFailed where another sweep was first, unless an earlier try of this worker arrived."""
+    try:
+        yield from perform(Effect.WRITE_REVALIDATION, partial(dependencies.revalidations.write, row))
+    except ConditionFailed:
+        if dependencies.revalidations.get(row.line) != row:
+            raise
+    return row
+
+
+def _now(dependencies: Dependencies) -> str:
+    return moment(dependencies.clock.now())

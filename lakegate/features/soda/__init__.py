@@ -1,0 +1,1 @@
+"""Soda checks and SodaCL."""

@@ -1,0 +1,675 @@
+"""SodaCL and Soda contracts: grammar, settings, checks."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from lakegate.contract.contract_model import Severity
+from lakegate.contract.physical_types import TYPE_NAMES
+from lakegate.patterns.ecma_patterns import translate
+from lakegate.plan.check import Check, HeaderRequirement, Interval, Quantile, QuantileMethod, Tier, Unit
+from lakegate.plan.metrics import Metric
+from lakegate.plan.predicates import All, Length, Matches, Not, Predicate, Present, Typed, together, where
+from lakegate.rules import check_builder
+from lakegate.rules.check_builder import (
+    brief,
+    check,
+    conditioned,
+    items,
+    one_as_written,
+    one_of,
+    refuse,
+    rows,
+    skipped,
+    valid_in_words,
+    whole,
+    within,
+)
+from lakegate.rules.column_aggregates import extremes, numeric, of_header, some
+from lakegate.rules.field_constraints import NAME_AT_DOMAIN, TEXT_FORMS
+from lakegate.rules.row_conditions import UnreadConditionError, condition_of
+from lakegate.rules.service_level_rules import age
+from lakegate.text import limited
+
+if TYPE_CHECKING:
+    from lakegate.contract.contract_model import Field, Rule
+
+    Settings = Mapping[str, object]
+
+# ---- Missing and valid values in Soda's checks ---------------------------------------------------------------------
+
+
+FORMATS = {
+    "email": NAME_AT_DOMAIN,
+    "uuid": TEXT_FORMS["uuid"].pattern,
+    "ip address": TEXT_FORMS["ipv4"].pattern,
+    "ipv4 address": TEXT_FORMS["ipv4"].pattern,
+    "ipv6 address": TEXT_FORMS["ipv6"].pattern,
+    "integer": r"\A[-+]?[0-9]+\z",
+    "positive integer": r"\A\+?[0-9]+\z",
+    "negative integer": r"\A-[0-9]+\z",
+    "decimal": r"\A[-+]?(?:[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+)\z",
+    "date iso 8601": r"\A[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])\z",
+    "date us": r"\A(?:0?[1-9]|1[0-2])[-./](?:0?[1-9]|[12][0-9]|3[01])[-./](?:[0-9]{4}|[0-9]{2})\z",
+    "date eu": r"\A(?:0?[1-9]|[12][0-9]|3[01])[-./](?:0?[1-9]|1[0-2])[-./](?:[0-9]{4}|[0-9]{2})\z",
+    "time 24h": r"\A(?:[01]?[0-9]|2[0-3]):[0-5][0-9]\z",
+}
+"""Named formats of texts, with their patterns."""
+
+
+def there(rule: Rule, field: Field, settings: Settings) -> Predicate:
+    """The predicate of a value that is not missing."""
+    not_missing = [Not(MISSING[name](rule, field, settings[name])) for name in MISSING if name in settings]
+    return All((Present(field.name), *not_missing)) if not_missing else Present(field.name)
+
+
+def valid(rule: Rule, field: Field, settings: Settings) -> Predicate | None:
+    """The predicate of a valid value; None if the settings do not define one."""
+    return together(*(VALIDITY[name][1](rule, field, settings[name]) for name in VALIDITY if name in settings))
+
+
+def _values(rule: Rule, field: Field, value: object) -> Predicate:
+    return one_of(rule, field, items(rule, value))
+
+
+def _regex(rule: Rule, field: Field, value: object) -> Predicate:
+    return Matches(field.name, translate(rule, str(value)))
+
+
+def _length(rule: Rule, field: Field, value: object) -> Predicate:
+    return Length(field.name, whole(rule, value), whole(rule, value))
+
+
+def _format(rule: Rule, field: Field, value: object) -> Predicate:
+    pattern = FORMATS.get(str(value).strip().lower())
+    if pattern is None:
+        refuse(rule, "soda-check", f"the format {brief(str(value))} is none of {', '.join(FORMATS)}")
+    return Matches(field.name, pattern)
+
+
+MISSING: dict[str, Callable[[Rule, Field, object], Predicate]] = {
+    "missing values": lambda rule, field, value: one_as_written(rule, field, items(rule, value)),
+    "missing regex": _regex,
+}
+
+
+VALIDITY: dict[str, tuple[str, Callable[[Rule, Field, object], Predicate]]] = {
+    "valid values": ("one of {}", _values),
+    "valid regex": ("matching {}", _regex),
+    "valid format": ("in the format {}", _format),
+    "valid length": ("{} characters", _length),
+    "valid min length": (
+        "at least {} characters",
+        lambda rule, field, value: Length(field.name, low=whole(rule, value)),
+    ),
+    "valid max length": (
+        "at most {} characters",
+        lambda rule, field, value: Length(field.name, high=whole(rule, value)),
+    ),
+    "valid min": ("at least {}", lambda rule, field, value: within(rule, field, low=value)),
+    "valid max": ("at most {}", lambda rule, field, value: within(rule, field, high=value)),
+    "invalid values": ("none of {}", lambda rule, field, value: Not(_values(rule, field, value))),
+    "invalid regex": ("not matching {}", lambda rule, field, value: Not(_regex(rule, field, value))),
+}
+"""Each setting with its description and its predicate of a valid value."""
+
+
+# ---- The compilers of Soda's checks, and the settings that each check supports -------------------------------------
+
+
+NO_BAD = Interval(Decimal(0), Decimal(0))
+
+
+_HUNDRED = Decimal(100)
+
+
+class UnmeasuredError(Exception):
+    """The check is skipped; the message is the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """The input of the compiler of a check."""
+
+    rule: Rule
+    fields: tuple[Field, ...]
+    parsed: SodaCheck
+    good: Interval
+
+    @property
+    def field(self) -> Field:
+        """The column of the check; it must have one."""
+        if not self.fields:
+            refuse(self.rule, "no-column", f"{self.parsed.metric} must name a column: `{self.parsed.metric}(a)`")
+        return self.fields[0]
+
+
+@dataclass(frozen=True, slots=True)
+class SodaMetric:
+    """The compiler of a check, the settings it supports, and the default interval of good numbers."""
+
+    compile: Callable[[Site], Check | tuple[Check, ...]]
+    knows: frozenset[str] = frozenset()
+    default: Interval | None = None
+
+
+def _row_count(site: Site) -> Check:
+    words = limited(site.good, "row")
+    return check(site.rule, (), Metric.ROW_COUNT, accept=Tier(site.good), wanted=words, unit=Unit.VALUE)
+
+
+def _missing(unit: Unit) -> Callable[[Site], Check]:
+    return lambda site: _counted(site, there(site.rule, site.field, site.parsed.settings), "missing", unit)
+
+
+def _invalid(unit: Unit) -> Callable[[Site], Check]:
+    def compile_one(site: Site) -> Check:
+        settings = site.parsed.settings
+        predicate = valid(site.rule, site.field, settings)
+        if predicate is None:
+            refuse(
+                site.rule,
+                "no-argument",
+                f"{site.parsed.metric} needs a setting that defines valid values, e.g. `valid values`",
+            )
+        found = _counted(site, where(there(site.rule, site.field, settings), predicate), "invalid", unit)
+        return replace(found, wanted=found.wanted + valid_in_words(VALIDITY, settings))
+
+    return compile_one
+
+
+def _counted(site: Site, predicate: Predicate, noun: str, unit: Unit) -> Check:
+    words = f"{site.good} % {noun}" if unit is Unit.PERCENT else limited(site.good, "row", f" {noun}")
+    tier = Tier(_share(site, unit), predicate)
+    return check(site.rule, (site.field,), Metric.FAILING_ROWS, accept=tier, wanted=words, unit=unit)
+
+
+def _duplicates(unit: Unit) -> Callable[[Site], Check]:
+    def compile_one(site: Site) -> Check:
+        fields = site.fields or (site.field,)
+        words = (
+            f"{site.good} % of values in more than one row"
+            if unit is Unit.PERCENT
+            else limited(site.good, "value", " in more than one row")
+        )
+        tier = Tier(_share(site, unit))
+        return check(site.rule, fields, Metric.DUPLICATE_KEYS, accept=tier, wanted=words, unit=unit)
+
+    return compile_one
+
+
+def _share(site: Site, unit: Unit) -> Interval:
+    """The interval of good numbers; of a percentage it is between 0 and 100."""
+    ends = [end for end in (site.good.low, site.good.high) if end is not None]
+    if unit is Unit.PERCENT and not all(0 <= end <= _HUNDRED for end in ends):
+        refuse(site.rule, "percent", "a percentage lies between 0 and 100")
+    return site.good
+
+
+def _distinct(site: Site) -> Check:
+    words = limited(site.good, "distinct value")
+    tier = Tier(site.good)
+    return check(site.rule, (site.field,), Metric.DISTINCT_COUNT, accept=tier, wanted=words, unit=Unit.VALUE)
+
+
+def _aggregate(metric: Metric, words: str) -> Callable[[Site], Check]:
+    return lambda site: _of_valid(site, numeric(site.rule, site.field, metric, site.good, words))
+
+
+def _percentile(site: Site) -> Check:
+    share = check_builder.number(site.rule, site.parsed.columns[1] if len(site.parsed.columns) > 1 else None)
+    if not 0 <= share <= 1:
+        refuse(site.rule, "share", "a percentile is a share from 0 to 1: `percentile(a, 0.95)`")
+    found = numeric(site.rule, site.field, Metric.QUANTILE, site.good, f"percentile {share:f}")
+    return _of_valid(site, replace(found, quantile=Quantile(share, QuantileMethod.REACHED)))
+
+
+def _of_valid(site: Site, base: Check) -> Check:
+    """If a check defines missing or valid values, its metric uses valid values only."""
+    settings = site.parsed.settings
+    given = together(
+        there(site.rule, site.field, settings) if MISSING.keys() & settings else None,
+        valid(site.rule, site.field, settings),
+    )
+    return conditioned(base, given)
+
+
+def _extreme(*, greatest: bool) -> Callable[[Site], tuple[Check, ...]]:
+    def compile_all(site: Site) -> tuple[Check, ...]:
+        good = _between(site)
+        ends, opened = (good.low, good.high), (good.low_open, good.high_open)
+        found = extremes(site.rule, site.field, ends, opened, greatest=greatest)
+        return tuple(_of_valid(site, each) for each in found)
+
+    return compile_all
+
+
+def _between(site: Site) -> Interval:
+    if site.good.outside:
+        raise UnmeasuredError(f"a {site.parsed.metric} outside of bounds is not measured by this version")
+    return site.good
+
+
+def _extreme_length(*, greatest: bool) -> Callable[[Site], tuple[Check, ...]]:
+    """No text is beyond one bound, and some text reaches the other."""
+
+    def compile_all(site: Site) -> tuple[Check, ...]:
+        good = _between(site)
+        low, high = (
+            _whole(good.low, up=True, is_open=good.low_open),
+            _whole(good.high, up=False, is_open=good.high_open),
+        )
+        name, words = site.field.name, f"a length of {good}"
+        outer, inner = (Length(name, high=high), low) if greatest else (Length(name, low=low), high)
+        has_outer = (high if greatest else low) is not None
+        reached: Predicate = Length(name, low=low) if greatest else Length(name, high=high)
+        if inner is None:
+            reached = Present(name)
+        found = some(site.rule, site.field, reached, words if inner is not None else "a value")
+        checks = [replace(found, id=f"{site.rule.id}:reached/{name}")]
+        return (*([rows(site.rule, site.field, outer, words)] if has_outer else []), *checks)
+
+    return compile_all
+
+
+def _whole(end: Decimal | None, *, up: bool, is_open: bool) -> int | None:
+    """The last integer within a bound."""
+    if end is None:
+        return None
+    nearest = math.ceil(end) if up else math.floor(end)
+    step = (1 if up else -1) if is_open and nearest == end else 0
+    return max(nearest + step, 0 if up else -1)
+
+
+def _mean_length(site: Site) -> Check:
+    words = f"a mean length of {site.good}"
+    tier = Tier(site.good)
+    base = check(site.rule, (site.field,), Metric.MEAN_LENGTH, accept=tier, wanted=words, unit=Unit.VALUE)
+    return _of_valid(site, base)
+
+
+def _freshness(unit: int) -> Callable[[Site], Check]:
+    def compile_one(site: Site) -> Check:
+        good = site.good
+        if good.low is not None or good.high is None or good.outside:
+            refuse(site.rule, "soda-check", "freshness is at most a time: `freshness(a) < 1d`")
+        return age(site.rule, site.field, replace(good, high=good.high * unit))
+
+    return compile_one
+
+
+_OF_VALUES = frozenset({*MISSING, *VALIDITY})
+
+
+METRICS = {
+    "row_count": SodaMetric(_row_count),
+    "missing_count": SodaMetric(_missing(Unit.ROWS), frozenset(MISSING)),
+    "missing_percent": SodaMetric(_missing(Unit.PERCENT), frozenset(MISSING)),
+    "no_missing_values": SodaMetric(_missing(Unit.ROWS), frozenset(MISSING), NO_BAD),
+    "invalid_count": SodaMetric(_invalid(Unit.ROWS), _OF_VALUES),
+    "invalid_percent": SodaMetric(_invalid(Unit.PERCENT), _OF_VALUES),
+    "no_invalid_values": SodaMetric(_invalid(Unit.ROWS), _OF_VALUES, NO_BAD),
+    "duplicate_count": SodaMetric(_duplicates(Unit.ROWS)),
+    "duplicate_percent": SodaMetric(_duplicates(Unit.PERCENT)),
+    "no_duplicate_values": SodaMetric(_duplicates(Unit.ROWS), default=NO_BAD),
+    "distinct_count": SodaMetric(_distinct),
+    "avg": SodaMetric(_aggregate(Metric.MEAN, "mean"), _OF_VALUES),
+    "sum": SodaMetric(_aggregate(Metric.SUM, "sum"), _OF_VALUES),
+    "stddev": SodaMetric(_aggregate(Metric.DEVIATION, "standard deviation"), _OF_VALUES),
+    "stddev_samp": SodaMetric(_aggregate(Metric.DEVIATION, "standard deviation"), _OF_VALUES),
+    "percentile": SodaMetric(_percentile, _OF_VALUES),
+    "min": SodaMetric(_extreme(greatest=False), _OF_VALUES),
+    "max": SodaMetric(_extreme(greatest=True), _OF_VALUES),
+    "min_length": SodaMetric(_extreme_length(greatest=False)),
+    "max_length": SodaMetric(_extreme_length(greatest=True)),
+    "avg_length": SodaMetric(_mean_length, _OF_VALUES),
+    "freshness": SodaMetric(_freshness(1)),
+    "freshness_in_minutes": SodaMetric(_freshness(60)),
+    "freshness_in_hours": SodaMetric(_freshness(3600)),
+    "freshness_in_days": SodaMetric(_freshness(86400)),
+}
+"""All checks that count something; `schema` is in a module of its own."""
+
+
+# ---- Soda's schema check: the columns that a file must or must not have, and their types ---------------------------
+
+
+WRONG_TYPE = "when wrong column type"
+
+
+def schema(rule: Rule, known: Mapping[str, Field], parsed: SodaCheck) -> Iterator[tuple[str, Check]]:
+    """The checks of a schema, each with the suffix of its id."""
+    if not parsed.zones:
+        raise UnmeasuredError("a schema without `warn` or `fail` wants nothing")
+    for zone, conditions in parsed.zones.items():
+        if not isinstance(conditions, Mapping):
+            refuse(rule, "soda-check", "a schema check needs conditions, e.g. `when required column missing: [a]`")
+        worst = Severity.WARN if zone == "warn" else rule.severity
+        for name, value in conditions.items():
+            yield from (
+                (f":{zone}:{name}", replace(each, worst=worst)) for each in _wants(rule, known, str(name), value)
+            )
+
+
+def typed_columns(zones: Mapping[str, object]) -> tuple[str, ...]:
+    """The columns whose types a schema wants; they need not be declared."""
+    wanted = [each.get(WRONG_TYPE) for each in zones.values() if isinstance(each, Mapping)]
+    return tuple(dict.fromkeys(str(column) for each in wanted if isinstance(each, Mapping) for column in each))
+
+
+def _wants(rule: Rule, known: Mapping[str, Field], name: str, value: object) -> Iterator[Check]:
+    """The checks of one condition; one that is not judged is skipped, and its neighbours are measured."""
+    if name == "when required column missing":
+        names = tuple(map(str, items(rule, value)))
+        yield of_header(rule, HeaderRequirement(required=names), f"the columns {brief(', '.join(names))}")
+    elif name == "when forbidden column present":
+        names = tuple(str(each).replace("%", "*") for each in items(rule, value))
+        yield of_header(rule, HeaderRequirement(forbidden=names), f"no column {brief(', '.join(names))}")
+    elif name == WRONG_TYPE and isinstance(value, Mapping):
+        yield from (_of_type(rule, known, str(column), str(declared)) for column, declared in value.items())
+    else:
+        yield skipped(rule, (), f"a schema is not judged by `{brief(name)}`: the order of columns is, without a rule")
+
+
+def _of_type(rule: Rule, known: Mapping[str, Field], column: str, declared: str) -> Check:
+    field = known.get(column)
+    if field is None:
+        return skipped(rule, (), f"the schema names a column that is not declared: {brief(column)}")
+    if TYPE_NAMES.get(declared.lower().partition("(")[0]) is not field.type:
+        return skipped(rule, (field,), f"the contract declares {column} as {field.type.value}")
+    return rows(rule, field, Typed(field.name), f"of type {brief(declared)}")
+
+
+# ---- The grammar of SodaCL, and of the equivalent checks of Soda's contracts, which are mappings -------------------
+#
+# ::
+#
+#     check     = metric ["(" column, … ")"] [threshold]
+#     threshold = ("<" | "<=" | "=" | "!=" | "<>" | ">=" | ">") number ["%"]
+#               | ["not"] "between" ["(" | "["] number "and" number [")" | "]"]
+#     column    = name ["::" type]                     a cast; the contract's type of the column is used
+#     number    = 12 | -0.5 | 1d | 2h30m
+#     zone      = "when" threshold                     in `warn` and `fail`: the bad numbers
+#
+# As a mapping: `type: missing_count`, `column: x` or `columns: [x, y]`, `must_be_less_than: 5`, `valid_values: [a,
+# b]`.
+
+
+LONGEST = 1000
+"""The most characters of a check."""
+
+
+_NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)|(?:[0-9]+[dhm])+[0-9]*"
+
+
+_NAME = r"""[^\s<>=()\[\],"'`]+|"[^"]+"|`[^`]+`"""
+
+
+_CHECK = re.compile(
+    rf"(?P<metric>[a-z_]+)(?:\((?P<columns>\s*(?:{_NAME})\s*(?:,\s*(?:{_NAME})\s*)*)\))?(?:\s*(?P<threshold>\S.*))?",
+    re.DOTALL,
+)
+
+
+_COMPARED = re.compile(rf"(?P<sign><=|>=|<>|!=|=|<|>)\s*(?P<number>{_NUMBER})\s*%?")
+
+
+_BETWEEN = re.compile(
+    rf"(?P<turned>not\s+)?between\s*(?P<open>[\[(])?\s*(?P<low>{_NUMBER})\s*%?\s+and\s+(?P<high>{_NUMBER})\s*%?\s*(?P<close>[\])])?"
+)
+
+
+_PART_OF_TIME = re.compile(r"([0-9]+)([dhm])")
+
+
+_SECONDS = {"d": 86400, "h": 3600, "m": 60}
+
+
+_SIGNS = {"<": ("high", True), "<=": ("high", False), ">": ("low", True), ">=": ("low", False)}
+
+
+_KEYS = {
+    "must_be": "=",
+    "must_not_be": "!=",
+    "must_be_greater_than": ">",
+    "must_be_greater_than_or_equal_to": ">=",
+    "must_be_greater_or_equal_to": ">=",
+    "must_be_less_than": "<",
+    "must_be_less_than_or_equal_to": "<=",
+    "must_be_less_or_equal_to": "<=",
+}
+
+
+_BETWEEN_KEYS = {"must_be_between": False, "must_be_not_between": True, "must_not_be_between": True}
+
+
+ZONES = ("fail", "warn")
+
+
+class SodaSyntaxError(Exception):
+    """The check is not valid SodaCL; the message describes how to fix it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SodaCheck:
+    """A parsed check."""
+
+    metric: str
+    columns: tuple[str, ...]
+    good: Interval | None
+    """The interval of good numbers; None without a threshold, or with zones only."""
+    zones: dict[str, object]
+    """The thresholds of `warn` and `fail`."""
+    settings: dict[str, object]
+    """All other settings, with keys in Soda's spelling: `valid min length`."""
+
+
+def read(call: str, arguments: Mapping[str, object]) -> SodaCheck:
+    """Parse a check in either syntax; MalformedError if it is invalid."""
+    found = _CHECK.fullmatch(call.strip()) if len(call) <= LONGEST else None
+    if found is None:
+        raise SodaSyntaxError(
+            "a check of Soda is a metric, its columns in brackets and a threshold: `missing_count(a) = 0`"
+        )
+    settings = {name.replace("_", " "): value for name, value in arguments.items() if name not in _reserved()}
+    return SodaCheck(
+        metric=found["metric"],
+        columns=tuple(_columns(found["columns"] or "")) or _named(arguments),
+        good=threshold(found["threshold"]) if found["threshold"] else _in_keys(arguments),
+        zones={name: arguments[name] for name in ZONES if arguments.get(name) is not None},
+        settings=settings,
+    )
+
+
+def threshold(text: str, *, turned: bool = False) -> Interval:
+    """The interval of a threshold, or (`turned`) its complement; MalformedError if it is invalid."""
+    compared, between = _COMPARED.fullmatch(text.strip()), _BETWEEN.fullmatch(text.strip())
+    if compared:
+        return _compared(compared["sign"], number(compared["number"]), turned=turned)
+    if between is None:
+        raise SodaSyntaxError(f"`{text.strip()[:80]}` is not a threshold: write `< 5` or `between 1 and 5`")
+    return Interval(
+        number(between["low"]),
+        number(between["high"]),
+        low_open=between["open"] == "(" and between["close"] is not None,
+        high_open=between["close"] == ")" and between["open"] is not None,
+        outside=(between["turned"] is not None) is not turned,
+    )
+
+
+def zone(condition: object) -> Interval:
+    """The good numbers outside of a zone: up to 5 for `when > 5`."""
+    text = str(condition).strip()
+    if not text.startswith("when "):
+        raise SodaSyntaxError("a zone begins with `when`: `warn: when > 5`")
+    return threshold(text.removeprefix("when "), turned=True)
+
+
+def number(text: str) -> Decimal:
+    """A number, or a duration in seconds: `1d6h`. Last digits without a unit are minutes."""
+    if text[-1:] not in _SECONDS and not re.search("[dhm]", text):
+        return Decimal(text)
+    rest = re.search(r"[0-9]*\Z", text)
+    left_over = int(rest[0]) * 60 if rest and rest[0] else 0
+    return Decimal(sum(int(count) * _SECONDS[unit] for count, unit in _PART_OF_TIME.findall(text)) + left_over)
+
+
+def _compared(sign: str, bound: Decimal, *, turned: bool) -> Interval:
+    if sign not in _SIGNS:
+        return Interval(bound, bound, outside=(sign != "=") is not turned)
+    end, is_open = _SIGNS[sign]
+    if turned:
+        end, is_open = ("low" if end == "high" else "high"), not is_open
+    return Interval(low=bound, low_open=is_open) if end == "low" else Interval(high=bound, high_open=is_open)
+
+
+def _columns(text: str) -> Iterator[str]:
+    for found in re.finditer(_NAME, text):
+        yield found[0].strip('"`').partition("::")[0]
+
+
+def _named(arguments: Mapping[str, object]) -> tuple[str, ...]:
+    listed = arguments.get("columns")
+    names = listed if isinstance(listed, list | tuple) else (arguments.get("column"),)
+    return tuple(str(name) for name in names if name is not None)
+
+
+def _in_keys(arguments: Mapping[str, object]) -> Interval | None:
+    for name, sign in _KEYS.items():
+        if arguments.get(name) is not None:
+            return threshold(f"{sign} {arguments[name]}")
+    for name, turned in _BETWEEN_KEYS.items():
+        ends = arguments.get(name)
+        if isinstance(ends, list | tuple) and len(ends) == 2:  # noqa: PLR2004 - two ends
+            return threshold(f"between {ends[0]} and {ends[1]}", turned=turned)
+    return None
+
+
+def _reserved() -> set[str]:
+    return {*_KEYS, *_BETWEEN_KEYS, *ZONES, "column", "columns"}
+
+
+# ---- Soda's checks by their own names and settings (`custom` rules), compiled to the same checks as every other
+# rule
+#
+# `warn` and `fail` zones are checks of their own. Nulls are missing and never invalid; percentages are of all rows;
+# duplicates are
+# counted by the value, as Soda does, and not by the row. A check without an exact equivalent is skipped, with the
+# reason.
+
+
+Arguments = Mapping[str, object]
+
+
+Wanted = tuple[str, "Interval", Severity | None]
+"""The suffix of a check's id, the interval of good numbers, and the severity of the check (None: that of the rule)."""
+
+
+SILENT = {
+    "name",
+    "title",
+    "identity",
+    "attributes",
+    "samples limit",
+    "samples columns",
+    "description",
+    "type",
+    "filter",
+}
+"""Settings that do not affect the data, or that every check has."""
+
+
+ELSEWHERE = {
+    "change ": "changes over time need earlier deliveries, which no rule sees",
+    "anomaly": "anomalies need earlier deliveries, which no rule sees",
+    "distribution": "distributions need earlier deliveries, which no rule sees",
+    "values in ": "references between datasets are rules of their own: say a relationship",
+    "row_count same as": "datasets are not compared by their number of rows",
+    "failed rows": "failed rows are found by a query: say it as a rule in SQL",
+    "group by": "groups are found by a query: say it as a rule in SQL",
+    "freshness using": "an older spelling of freshness: say `freshness(column) < 1d`",
+}
+"""Prefixes of checks without an equivalent, with the reason."""
+
+
+def soda(rule: Rule, fields: tuple[Field, ...], call: str, arguments: Arguments) -> tuple[Check, ...]:
+    """The checks of one check of Soda: one for its threshold, or one for each zone."""
+    elsewhere = next((reason for start, reason in ELSEWHERE.items() if call.startswith(start)), None)
+    if elsewhere is not None:
+        return (skipped(rule, fields, elsewhere),)
+    try:
+        parsed = read(call, arguments)
+        known = {field.name: field for field in fields}
+        if parsed.metric == "schema":
+            return tuple(_named_check(check, rule, part) for part, check in schema(rule, known, parsed))
+        names = subjects_of(call, arguments) or rule.fields
+        subjects = tuple(known[name] for name in names if name in known)
+        return tuple(_compiled(rule, known, subjects, parsed))
+    except SodaSyntaxError as error:
+        refuse(rule, "soda-check", str(error))
+    except UnmeasuredError as error:
+        return (skipped(rule, fields, str(error)),)
+
+
+def subjects_of(call: str, arguments: Arguments) -> tuple[str, ...]:
+    """The columns of a check, as far as it can be read."""
+    try:
+        parsed = read(call, arguments)
+    except SodaSyntaxError:
+        return ()
+    return parsed.columns[:1] if parsed.metric == "percentile" else parsed.columns
+
+
+def optional_subjects(call: str, arguments: Arguments) -> tuple[str, ...]:
+    """The columns that a check mentions, whether or not the contract declares them."""
+    return typed_columns(arguments) if call.strip() == "schema" else ()
+
+
+def _compiled(rule: Rule, known: dict[str, Field], fields: tuple[Field, ...], parsed: SodaCheck) -> list[Check]:
+    metric = METRICS.get(parsed.metric)
+    if metric is None:
+        raise UnmeasuredError(f"the check {brief(parsed.metric)} of Soda is not measured by this version")
+    foreign = sorted(set(parsed.settings) - SILENT - metric.knows)
+    if foreign:
+        raise UnmeasuredError(f"the setting {brief(foreign[0])} of {parsed.metric} is not measured by this version")
+    given = _filter(rule, known, parsed)
+    found: list[Check] = []
+    for part, good, worst in _wanted(rule, parsed, metric.default):
+        compiled = metric.compile(Site(rule, fields, parsed, good))
+        checks = compiled if isinstance(compiled, tuple) else (compiled,)
+        found += (
+            conditioned(replace(_named_check(each, rule, part), worst=worst or each.worst), given) for each in checks
+        )
+    return found
+
+
+def _named_check(check: Check, rule: Rule, part: str) -> Check:
+    return replace(check, id=f"{rule.id}{part}{check.id.removeprefix(rule.id)}")
+
+
+def _wanted(rule: Rule, parsed: SodaCheck, default: Interval | None) -> list[Wanted]:
+    """The intervals of the threshold, or of each zone."""
+    if parsed.zones:
+        return [
+            (f":{name}", zone(threshold), Severity.WARN if name == "warn" else None)
+            for name, threshold in parsed.zones.items()
+        ]
+    good = parsed.good or default
+    if good is None:
+        refuse(rule, "no-argument", f"the check {parsed.metric} needs a threshold, `> 0` for example")
+    return [("", good, None)]
+
+
+def _filter(rule: Rule, known: dict[str, Field], parsed: SodaCheck) -> Predicate | None:
+    condition = parsed.settings.get("filter")
+    if condition is None:
+        return None
+    try:
+        return condition_of(rule, str(condition), known, is_sql=True)
+    except UnreadConditionError:
+        raise UnmeasuredError("the filter is written in a language that is not read here") from None

@@ -1,0 +1,1 @@
+"""Rules of other managers measured here (they call us)."""

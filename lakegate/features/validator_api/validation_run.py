@@ -1,0 +1,506 @@
+"""A validation: plan, data, run, state; HTTP routes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, fields, replace
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from lakegate.admission.refusals import is_ignored
+from lakegate.aws.dynamodb_table import decoded, number, text
+from lakegate.contract.contract_model import Shape
+from lakegate.contract.delivery_policy import Policy
+from lakegate.contract.logical_types import LogicalType
+from lakegate.errors import ConditionFailed, ContractError, InputError, LakegateError, NotFound, Problem
+from lakegate.gate import lake_layout
+from lakegate.gate.delivery import delivery_objects
+from lakegate.gate.delivery.attempt_request import plan_uri
+from lakegate.gate.delivery.delivery_objects import IDENTIFIER, described, row_of
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery.submit_run import invoke_judge
+from lakegate.gate.effects import Effect, perform
+from lakegate.gate.ports import Address
+from lakegate.gate.registry.routes import candidates, covering
+from lakegate.lints.linter import examine
+from lakegate.plan.plan import Plan
+from lakegate.plan.request import Request, StagedPart
+from lakegate.plan.result import Result
+from lakegate.report.delivery_report import Report
+from lakegate.rules.compile_plan import compile_plan
+from lakegate.text import counted
+from lakegate.timestamps import instant_of, moment
+from lakegate.verdict.verdict import judge
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from datetime import datetime
+
+    from lakegate.aws.dynamodb_table import DynamoTable
+    from lakegate.gate.delivery.delivery_row import SourceObject, Workload
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.effects import Steps
+
+# ---- Validations that other managers asked for (DCM's Validator API): each one run of the judge function, and no
+# workload
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """What was asked, and the run that answers it. Times are RFC 3339, UTC, six decimals."""
+
+    id: str
+    """A digest of the caller and of the id that the caller chose: nobody finds another's."""
+    fingerprint: str
+    """Of what was asked."""
+    contract: str
+    """Of the data."""
+    run: str
+    """Random: names the folder of request and result, so that no earlier result is taken for this one."""
+    plan: str
+    """Digest of the plan that the caller's rules were compiled to."""
+    source: str
+    """Identity of the object versions that are read."""
+    request: str
+    """The whole request of Invoke, as JSON."""
+    lease: str
+    """Until when it is being started; empty once it was."""
+    deadline: str
+    """From when on no result is waited for."""
+    expires: str
+    """When it is forgotten."""
+
+
+class Validations(Protocol):
+    """Validations by id. `get` is strongly consistent."""
+
+    def create(self, validation: Validation) -> None:
+        """Put if absent. Raises ConditionFailed when the id is taken."""
+        ...
+
+    def get(self, validation: str) -> Validation | None:
+        """The validation with this id; an expired one may still be there."""
+        ...
+
+    def replace(self, before: Validation, after: Validation) -> None:
+        """Put if it is still as it was read. Raises ConditionFailed where somebody was first."""
+        ...
+
+
+# ---- Validations: items of the table `workloads` that expire -------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class DynamoValidations:
+    """Validations."""
+
+    table: DynamoTable
+
+    def create(self, validation: Validation) -> None:
+        """A conditional put."""
+        self.table.put(_item(validation), "validation", ConditionExpression="attribute_not_exists(id)")
+
+    def get(self, validation: str) -> Validation | None:
+        """A strongly consistent read."""
+        item = self.table.get(_key(validation))
+        return decoded(item, _validation) if item else None
+
+    def replace(self, before: Validation, after: Validation) -> None:
+        """A put on the condition that the whole text is unchanged."""
+        self.table.put(
+            _item(after),
+            "validation",
+            ConditionExpression="validation = :before",
+            ExpressionAttributeValues={":before": _item(before)["validation"]},
+        )
+
+
+def _validation(item: Mapping[str, Any]) -> Validation:
+    """Keys of a newer release are ignored, and are not written again: a validation expires after days."""
+    document = json.loads(item["validation"]["S"])
+    return Validation(**{each.name: document[each.name] for each in fields(Validation) if each.name in document})
+
+
+def _key(validation: str) -> dict[str, dict[str, str]]:
+    return {"id": text(f"validation#{validation}")}
+
+
+def _item(validation: Validation) -> Mapping[str, Any]:
+    content = json.dumps(asdict(validation), separators=(",", ":"), sort_keys=True)
+    expires = number(math.ceil(instant_of(validation.expires).timestamp()))
+    return {**_key(validation.id), "validation": text(content), "expires": expires}
+
+
+# ---- The plan of a validation: the caller's rules, over the fields and the file format of the contract of the
+# data
+#
+# The rules are read as those of a DCM document that has no other content, so that they mean what they mean in a
+# contract, and are
+# refused for the same reasons. Nothing of the document is published.
+
+
+TYPES: Final[Mapping[LogicalType, str]] = {
+    LogicalType.STRING: "string",
+    LogicalType.INTEGER: "int",
+    LogicalType.NUMBER: "number",
+    LogicalType.DECIMAL: "decimal",
+    LogicalType.BOOLEAN: "boolean",
+    LogicalType.DATE: "date",
+    LogicalType.TIME: "time",
+    LogicalType.TIMESTAMP: "timestamp",
+    LogicalType.BINARY: "binary",
+}
+"""Of DCM."""
+
+
+FRAME: Final = {
+    "specVersion": "0.1.3",
+    "id": "validation",
+    "name": "validation",
+    "kind": "DataContract",
+    "version": "1.0.0",
+    "producer": {"name": "-", "group": "-"},
+    "access": {"eventType": "push", "protocol": "HTTP", "location": "-", "accessConfiguration": {}},
+}
+"""What a document of DCM must have beside columns and rules."""
+
+
+OF_RULE: Final = re.compile(r"\$\.quality\[(\d+)\](.*)", re.DOTALL)
+
+
+def plan_of(base: Plan, rules: Sequence[Mapping[str, Any]]) -> Plan:
+    """The plan of some rules in DCM's form (`ruleType` for `type`).
+
+    Raises ContractError with the problems of all rules, by JSON Pointer into the request; a rule that cannot be measured is one.
+    """
+    columns = list(_columns(base, rules)) or [{"name": "-", "dataType": "string"}]
+    quality = [{"name": each["id"], **_renamed(each)} for each in rules]
+    document = {**FRAME, "dataset": {"name": base.dataset, "schema": columns}, "quality": quality}
+    examined = examine(json.dumps(document).encode())
+    if problems := examined.errors + examined.unmeasured:
+        raise ContractError(tuple(map(_located, problems)))
+    contract = examined.contract
+    assert contract is not None
+    (dataset,) = contract.datasets
+    own = tuple(each for each in dataset.rules if OF_RULE.match(each.origin.path))
+    dataset = replace(dataset, rules=own, csv=base.csv, storage=base.storage)
+    compiled = compile_plan(replace(contract, datasets=(dataset,)), dataset)
+    policy = Policy(samples=False, allow_empty=True)
+    return replace(
+        compiled, contract=base.contract, contract_version=base.contract_version, fields=base.fields, policy=policy
+    )
+
+
+def _columns(base: Plan, rules: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, str]]:
+    """The declared columns that rules name, in DCM's form; all of them where a rule may have some in its arguments."""
+    named = {column for each in rules for column in each.get("columns") or ()}
+    every = any(each["ruleType"] == "custom" for each in rules)
+    for each in base.columns:
+        if each.shape is Shape.VALUE and (every or each.name in named):
+            yield {"name": each.name, "dataType": TYPES[each.type]}
+
+
+def _renamed(rule: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type" if name == "ruleType" else name: value for name, value in rule.items()}
+
+
+def _located(problem: Problem) -> Problem:
+    """The problem with the place of the rule in the request."""
+    found = OF_RULE.match(problem.path)
+    if found is None:
+        return replace(problem, path="/validations")
+    return replace(problem, path="".join(("/validations/", found[1], *_steps(found[2]))))
+
+
+def _steps(path: str) -> Iterator[str]:
+    for step in re.findall(r"[^.\[\]]+", path):
+        yield f"/{'ruleType' if step == 'type' else step}"
+
+
+# ---- The data that a validation reads: versions of objects that landed under a route, wherever they are now --------
+
+
+SHARES: Final = {State.PUBLISHED: "accepted", State.QUARANTINED: "quarantine"}
+
+
+READABLE: Final = re.compile(r"[^\x00-\x20\x7f#?]+")
+"""Keys that are part of an address."""
+
+
+class NoSuchData(LakegateError):  # noqa: N818 - the name is what happened
+    """The path names no data that the caller may have validated; the error does not disclose whether there is any."""
+
+
+@dataclass(frozen=True, slots=True)
+class ValidatedData:
+    """Object versions of one line, and the plan that says how to read them."""
+
+    contract: str
+    plan: str
+    """Digest."""
+    parts: tuple[StagedPart, ...]
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return sum(each.size for each in self.parts)
+
+
+def data_at(dependencies: Dependencies, path: str, allows: Callable[[str], bool]) -> ValidatedData:
+    """The data of a path: the id of a workload or of an announcement, a landing key, or a folder of landing with its objects.
+
+    `allows`: whether the caller may use a contract. Raises NoSuchData, and InputError for data that cannot be addressed.
+    """
+    if not path.isprintable():
+        raise NoSuchData
+    found = _of_workload if IDENTIFIER.fullmatch(path) else _of_key
+    contract, plan, objects = found(dependencies, path, allows)
+    if not objects:
+        raise NoSuchData
+    if not all(READABLE.fullmatch(each.key) for each in objects):
+        raise InputError(
+            "the key of an object has a space, a control character, `#` or `?`: such data is not validated"
+        )
+    staged = (StagedPart(f"s3://{each.bucket}/{each.key}", each.size, version=each.version) for each in objects)
+    return ValidatedData(contract, plan, tuple(staged))
+
+
+def _of_workload(
+    dependencies: Dependencies, workload: str, allows: Callable[[str], bool]
+) -> tuple[str, str, tuple[SourceObject, ...]]:
+    row = row_of(dependencies, workload)
+    if row is not None and row.joined:
+        row = row_of(dependencies, row.joined)
+    if row is None or row.pin is None or not row.pin.plan or not allows(row.pin.contract):
+        raise NoSuchData
+    return row.pin.contract, row.pin.plan, _of_row(dependencies, row)
+
+
+def _of_row(dependencies: Dependencies, row: Workload) -> tuple[SourceObject, ...]:
+    """What a delivery consists of: its objects in the lake once it is finished, before that what landed; no slices."""
+    share = SHARES.get(row.state)
+    if share is None:
+        return delivery_objects.landed(dependencies, row).parts
+    assert row.pin is not None
+    beside = lake_layout.ORIGINALS if row.state is State.PUBLISHED and dependencies.terms(row).as_slices else ""
+    return _listed(dependencies, dependencies.places.lake, lake_layout.destination_key(share, row.pin, row.id, beside))
+
+
+def _of_key(
+    dependencies: Dependencies, key: str, allows: Callable[[str], bool]
+) -> tuple[str, str, tuple[SourceObject, ...]]:
+    landing = dependencies.places.landing
+    route = covering(key, dependencies.registry.routes(landing, candidates(key)))
+    if route is None or not allows(route.contract):
+        raise NoSuchData
+    listed = _listed(dependencies, landing, key)
+    is_folder, ignored = key.endswith("/"), dependencies.places.ignored
+    own = (each for each in listed if each.key == key or is_folder)
+    return route.contract, route.plan, tuple(each for each in own if not is_ignored(each.key, each.size, ignored))
+
+
+def _listed(dependencies: Dependencies, bucket: str, prefix: str) -> tuple[SourceObject, ...]:
+    """The current versions below a prefix, of one page: more are not validated at once."""
+    page = dependencies.objects.versions(bucket, prefix)
+    if page.after is not None:
+        raise InputError("there are too many objects: name one of them")
+    return tuple(described(each) for each in page.versions if each.current)
+
+
+# ---- DCM's Validator API: rules of another manager, measured by the judge function over data that landed here ------
+#
+# Nothing is decided, published or recorded in the ledger, and no workload is touched: a validation has a row of its
+# own that
+# expires, and its run is named after no workload, so completion and sweep find nothing to do for it.
+
+
+KEPT: Final = timedelta(days=7)
+
+
+STARTING: Final = timedelta(minutes=1)
+"""Longer than the function of the API runs."""
+
+
+ATTEMPT: Final = 1
+
+
+SWITCHED_OFF: Final = "this stack has no judge function, which runs validations (parameter SmallFileBytes)"
+
+
+class OtherValidation(LakegateError):  # noqa: N818 - the name is what happened
+    """The caller has used the id for other rules or other data."""
+
+
+@dataclass(frozen=True, slots=True)
+class WantedValidation:
+    """What a manager asks for."""
+
+    caller: str
+    name: str
+    """The id that the caller chose."""
+    rules: Sequence[Mapping[str, Any]]
+    path: str
+    allows: Callable[[str], bool] = field(repr=False)
+    """Whether the caller may use a contract."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """Where a validation is."""
+
+    failed: str = ""
+    """Why there will be no result: a code; empty: it runs, or there is one."""
+    report: Report | None = None
+    """None: it runs, or it failed."""
+
+
+def start(dependencies: Dependencies, wanted: WantedValidation, token: str) -> Steps[Validation]:
+    """Start the run of a validation; idempotent. One that failed is started again. `token`: random.
+
+    Raises OtherValidation, NoSuchData, ContractError with the problems of the rules, and InputError.
+    """
+    identity = identity_of(wanted.caller, wanted.name)
+    asked = hashlib.sha256(json.dumps([wanted.rules, wanted.path], sort_keys=True).encode()).hexdigest()
+    before = dependencies.validations.get(identity)
+    if before is not None and not _is_expired(dependencies, before):
+        if before.fingerprint != asked:
+            raise OtherValidation
+        if not observed(dependencies, before).failed:
+            return (yield from _continued(dependencies, before))
+    made = yield from _prepared(dependencies, wanted, identity, asked, token)
+    write = partial(dependencies.validations.replace, before) if before else dependencies.validations.create
+    try:
+        yield from perform(Effect.VALIDATE, partial(write, made))
+    except ConditionFailed:
+        there = dependencies.validations.get(identity)
+        if there is None or there.fingerprint != asked:
+            raise OtherValidation from None
+        return there
+    return (yield from _started(dependencies, made))
+
+
+def find(dependencies: Dependencies, caller: str, name: str) -> Validation | None:
+    """The validation of a caller; None where there is none, or it has expired."""
+    found = dependencies.validations.get(identity_of(caller, name))
+    return None if found is None or _is_expired(dependencies, found) else found
+
+
+def observed(dependencies: Dependencies, validation: Validation) -> Observed:
+    """What its run has come to. A result of another run, and one that cannot be read, is a failure."""
+    where = Address(dependencies.places.lake, f"{lake_layout.attempt_prefix(validation.run, ATTEMPT)}/result.json")
+    try:
+        body = dependencies.objects.read(where)
+    except NotFound:
+        is_over = dependencies.clock.now() >= instant_of(validation.deadline)
+        return Observed("no-answer") if is_over else Observed()
+    try:
+        result = Result.from_bytes(body)
+    except InputError:
+        return Observed("wrong-result")
+    own = (validation.run, ATTEMPT, validation.plan, validation.source)
+    if own != (result.workload, result.attempt, result.plan_digest, result.source_version):
+        return Observed("wrong-result")
+    if result.does_not_fit:
+        return Observed("does-not-fit")
+    if result.unreadable is not None:
+        return Observed("unreadable")
+    plan = Plan.from_bytes(dependencies.plan_at(validation.plan, validation.run))
+    return Observed(report=Report(plan, judge(plan, result), result, ()))
+
+
+def identity_of(caller: str, name: str) -> str:
+    """The id of a caller's validation."""
+    return hashlib.sha256(json.dumps(["validation", caller, name]).encode()).hexdigest()
+
+
+def _is_expired(dependencies: Dependencies, validation: Validation) -> bool:
+    """Whether a validation is over, also where the table still has its row."""
+    return dependencies.clock.now() >= instant_of(validation.expires)
+
+
+def _prepared(
+    dependencies: Dependencies, wanted: WantedValidation, identity: str, asked: str, token: str
+) -> Steps[Validation]:
+    """The validation with its plan and request written: objects that nobody reads unless its run is started."""
+    job, now = dependencies.places.job, dependencies.clock.now()
+    if not job.judge:
+        raise InputError(SWITCHED_OFF)
+    data = data_at(dependencies, wanted.path, wanted.allows)
+    if data.size >= job.small:
+        raise InputError(
+            f"the data has {counted(data.size, 'byte')}: validations read less than {job.small:,} (SmallFileBytes)"
+        )
+    base = Plan.from_bytes(dependencies.plan_at(data.plan, identity))
+    plan = plan_of(base, wanted.rules)
+    run = hashlib.sha256(f"{identity}:{token}:{moment(now)}".encode()).hexdigest()
+    lake, prefix = dependencies.places.lake, lake_layout.attempt_prefix(run, ATTEMPT)
+    request = _request(dependencies, run, plan, data, now)
+    for effect, key, body in (
+        (Effect.WRITE_PLAN, f"plans/{plan.digest}.json", plan.to_bytes()),
+        (Effect.WRITE_REQUEST, f"{prefix}/request.json", request.to_bytes()),
+    ):
+        yield from perform(effect, partial(dependencies.objects.put, Address(lake, key), body))
+    return Validation(
+        identity,
+        asked,
+        data.contract,
+        run,
+        plan.digest,
+        request.source_version,
+        json.dumps(invoke_judge(job, request)),
+        lease=moment(now + STARTING),
+        deadline=moment(now + dependencies.timing.invocation),
+        expires=moment(now + KEPT),
+    )
+
+
+def _request(dependencies: Dependencies, run: str, plan: Plan, data: ValidatedData, now: datetime) -> Request:
+    versions = json.dumps([[each.uri, each.version] for each in data.parts])
+    return Request(
+        workload=run,
+        attempt=ATTEMPT,
+        plan_uri=plan_uri(dependencies, plan.digest),
+        plan_digest=plan.digest,
+        source_version=hashlib.sha256(versions.encode()).hexdigest(),
+        parts=data.parts,
+        judged_at=moment(now),
+        output_uri=f"s3://{dependencies.places.lake}/{lake_layout.attempt_prefix(run, ATTEMPT)}",
+    )
+
+
+def _continued(dependencies: Dependencies, known: Validation) -> Steps[Validation]:
+    """Start what an interrupted request left unstarted; nothing where it was started, or somebody is at it."""
+    now = dependencies.clock.now()
+    if not known.lease or now < instant_of(known.lease):
+        return known
+    taken = replace(known, lease=moment(now + STARTING))
+    try:
+        yield from perform(Effect.VALIDATE, partial(dependencies.validations.replace, known, taken))
+    except ConditionFailed:
+        return known
+    return (yield from _started(dependencies, taken))
+
+
+def _started(dependencies: Dependencies, leased: Validation) -> Steps[Validation]:
+    """Start the run. What refuses it gives the lease back, so that the next request tries again."""
+    try:
+        yield from perform(Effect.START_JOB, partial(dependencies.jobs.start, json.loads(leased.request)))
+    except LakegateError as refused:
+        yield from _marked(dependencies, leased, moment(dependencies.clock.now()))
+        if isinstance(refused, NotFound):
+            raise InputError(SWITCHED_OFF) from None
+        raise
+    return (yield from _marked(dependencies, leased, ""))
+
+
+def _marked(dependencies: Dependencies, leased: Validation, lease: str) -> Steps[Validation]:
+    """The validation with another lease, unless somebody else has taken it since."""
+    after = replace(leased, lease=lease)
+    with suppress(ConditionFailed):
+        yield from perform(Effect.VALIDATE, partial(dependencies.validations.replace, leased, after))
+    return after

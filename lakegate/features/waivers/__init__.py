@@ -1,0 +1,1 @@
+"""A person lets a rejected delivery through."""

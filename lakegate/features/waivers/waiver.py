@@ -1,0 +1,148 @@
+"""Waiver: legal, recorded, until when, decided by."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from lakegate.contract.semantic_versions import ChosenVersion
+from lakegate.errors import ConditionFailed, InputError, NotFound
+from lakegate.gate import lake_layout
+from lakegate.gate.datasets.lifecycle import warned
+from lakegate.gate.decisions import LONGEST_REASON, append, excluded
+from lakegate.gate.delivery.admit_delivery import refused_by_pin
+from lakegate.gate.delivery.delivery_objects import row_of
+from lakegate.gate.delivery.delivery_row import Decision, replay_id
+from lakegate.gate.delivery.people_decisions import Waiver
+from lakegate.gate.delivery.pin_contract import pin_of, route_of
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery.replay import advanced, fresh, named_row
+from lakegate.gate.effects import Effect, perform
+from lakegate.gate.ledger.blocks import event_id
+from lakegate.gate.ports import Address
+from lakegate.timestamps import instant_of
+from lakegate.verdict.reasons import WAIVER_EXPIRED
+from lakegate.verdict.verdict import Verdict
+
+if TYPE_CHECKING:
+    from lakegate.gate.delivery.delivery_row import Workload
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.effects import Steps
+
+# ---- Let a rejected delivery through: a named person, a reason, and until when the waiver may be used --------------
+#
+# The delivery gets the workload that a replay would get, so that it is either replayed or waived, and accepted once.
+# Its bytes
+# stay in quarantine until the accepted copy is committed.
+
+
+LONGEST: Final = timedelta(days=366)
+"""What is needed for longer is a change of the contract."""
+
+
+def waive(dependencies: Dependencies, workload: str, reason: str, expires: str) -> Steps[str]:
+    """Accept a quarantined delivery. Returns the id of the workload that is accepted. Raises as `let_through` does."""
+    row = yield from let_through(dependencies, workload, reason, expires)
+    return (yield from advanced(dependencies, row))
+
+
+def let_through(dependencies: Dependencies, workload: str, reason: str, expires: str) -> Steps[Workload]:
+    """The workload that is to be accepted in the place of a quarantined one; it is not advanced. Idempotent.
+
+    Who waives is recorded on the chain of the delivery before anything is started. `expires`: RFC 3339, UTC, six decimals.
+
+    Raises InputError for a delivery that is not rejected, was replayed, or that no waiver is for; for a reason that is empty or
+    too long, and for a time that is past or too far ahead.
+    """
+    row = named_row(dependencies, workload)
+    current = row_of(dependencies, replay_id(row.id))
+    if current is None:
+        _usable(dependencies, row, reason, expires)
+        current = yield from _created(dependencies, row, reason, expires)
+    if current.waiver is None:
+        raise InputError(f"it was replayed before: if the replay is rejected, waive that: {current.id}")
+    return current
+
+
+def _usable(dependencies: Dependencies, row: Workload, reason: str, expires: str) -> None:
+    if not reason or not reason.isprintable() or len(reason) > LONGEST_REASON:
+        raise InputError(f"the reason of a waiver is one line of at most {LONGEST_REASON} characters")
+    now, end = dependencies.clock.now(), instant_of(expires)
+    if not now < end <= now + LONGEST:
+        raise InputError(f"a waiver expires after now, and within {LONGEST.days} days")
+    if row.state is not State.QUARANTINED or row.decision is None:
+        raise InputError("only a quarantined delivery can be waived")
+    if dependencies.terms(row).as_slices:
+        raise InputError("its line publishes slices, and no slice was written of it: correct the data, or replay it")
+    if code := excluded(row):
+        raise InputError(f"a delivery that is rejected as `{code}` cannot be waived (docs/waivers.md)")
+
+
+def _created(dependencies: Dependencies, row: Workload, reason: str, expires: str) -> Steps[Workload]:
+    """The workload that is let through, recorded first; whatever was created meanwhile comes before it."""
+    actor, pin, identity = dependencies.identity.caller(), row.pin, replay_id(row.id)
+    assert pin is not None
+    again = (yield from fresh(dependencies, row, identity))._replace(
+        chosen=ChosenVersion(pin.chain, pin.version, pin.plan), waiver=Waiver(actor, reason, expires, row.id)
+    )
+    _in_force(dependencies, again)
+    content = {"workload": row.id, "waived_by": identity, "reason": reason, "expires": expires}
+    yield from append(dependencies, "waiver", pin.chain, content, event_id("waiver", row.id, actor, reason, expires))
+    try:
+        yield from perform(Effect.WAIVE, partial(dependencies.workloads.create, again))
+    except ConditionFailed:
+        return dependencies.workloads.get(identity)
+    return again
+
+
+def _in_force(dependencies: Dependencies, again: Workload) -> None:
+    """Refuse at once what the status of the line would refuse after the waiver is recorded."""
+    pin = pin_of(dependencies, route_of(dependencies, again), "")
+    if refused := refused_by_pin(dependencies, again._replace(pin=pin), pin):
+        raise InputError(
+            f"the delivery would be refused as `{refused}`: a waiver changes no lifecycle (docs/waivers.md)"
+        )
+
+
+# ---- A delivery that a person lets through: decided by the waiver and the rejection that it waives, without
+# another judgement
+
+
+def measured_row(dependencies: Dependencies, workload: Workload) -> Workload:
+    """The workload whose attempt measured the delivery: of a waived one, the rejected workload."""
+    return dependencies.workloads.get(workload.waiver.rejected) if workload.waiver else workload
+
+
+def measured_result(dependencies: Dependencies, measured: Workload) -> bytes:
+    """The result of the last attempt, with what validators answered, if that was kept. Raises NotFound."""
+    keys = [f"{lake_layout.attempt_prefix(measured.id, measured.attempt, measured.batch)}/result.json"]
+    if dependencies.terms(measured).has_external:
+        keys.insert(0, lake_layout.answers_key(measured.id, measured.attempt))
+    for key in keys[:-1]:
+        with suppress(NotFound):
+            return dependencies.objects.read(Address(dependencies.places.lake, key))
+    return dependencies.objects.read(Address(dependencies.places.lake, keys[-1]))
+
+
+def decision_on_waived(dependencies: Dependencies, workload: Workload) -> Decision:
+    """Accepted with the reasons of the rejection, or rejected once more: the waiver was over at the judging time."""
+    waiver, pin, rejected = workload.waiver, workload.pin, measured_row(dependencies, workload)
+    rejection = rejected.decision
+    assert waiver is not None
+    assert pin is not None
+    assert rejected.pin is not None
+    assert rejection is not None
+    reasons = tuple(each for each in rejection.reasons if each != rejected.pin.warning)
+    if waiver.has_expired(pin.judging_time):
+        return Decision(Verdict.REJECTED, (WAIVER_EXPIRED, *reasons), staged=False, broken=rejection.broken)
+    counts = rejection.counts
+    return Decision(
+        *warned(Verdict.ACCEPTED_WITH_WARNINGS, (waiver.in_words, *reasons), pin.warning),
+        rejection.result,
+        staged=False,
+        counts=counts and replace(counts, published_rows=counts.rows, rejected_rows=0),
+        broken=rejection.broken,
+    )

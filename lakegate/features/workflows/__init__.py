@@ -1,0 +1,1 @@
+"""Published workflows: attempts, approval, callbacks, dates."""

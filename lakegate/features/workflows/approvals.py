@@ -1,0 +1,111 @@
+"""A person approves or declines a judged delivery that waits for it (state AWAITING), or declines one that waits for its date.
+
+docs/approvals.md and docs/workflows.md explain it.
+
+Who answers is recorded on the chain of the delivery first. The write that follows is fenced as every other: of two answers, and
+of an answer and the end of the time, the first one counts, and the other person gets an error.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from lakegate.errors import InputError
+from lakegate.gate.decisions import LONGEST_REASON, append
+from lakegate.gate.delivery.advance import take
+from lakegate.gate.delivery.decide_verdict import decision_of_answer
+from lakegate.gate.delivery.people_decisions import ApprovalAnswer
+from lakegate.gate.delivery.protocol import Outcome, State
+from lakegate.gate.delivery.replay import advanced, named_row
+from lakegate.gate.delivery.transition import Observation
+from lakegate.gate.effects import ConcurrentUpdate
+from lakegate.gate.ledger.blocks import event_id
+from lakegate.timestamps import moment
+from lakegate.verdict.reasons import APPROVAL_EXPIRED
+
+if TYPE_CHECKING:
+    from lakegate.gate.delivery.delivery_row import Workload
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.effects import Steps
+
+
+def approve(dependencies: Dependencies, workload: str) -> Steps[str]:
+    """Let a judged delivery be published. Returns its id. Raises as `answered` does."""
+    row = yield from answered(dependencies, workload)
+    return (yield from advanced(dependencies, row))
+
+
+def decline(dependencies: Dependencies, workload: str, reason: str) -> Steps[str]:
+    """Reject a judged delivery. Returns its id. Raises as `answered` does."""
+    row = yield from answered(dependencies, workload, reason)
+    return (yield from advanced(dependencies, row))
+
+
+def answered(
+    dependencies: Dependencies, workload: str, declined: str | None = None, *, withdraws: bool = True
+) -> Steps[Workload]:
+    """The workload with the answer of the caller, or the same answer that was given before; it is not advanced. Idempotent.
+
+    `declined`: why; None: it is approved. `withdraws`: whether what waits for its date may be declined, too.
+
+    Raises InputError for a delivery that does not wait for an answer, or that was
+    answered otherwise and is no longer waiting for its date, and for a reason that is empty or too long.
+    """
+    if declined is not None and (not declined or not declined.isprintable() or len(declined) > LONGEST_REASON):
+        raise InputError(f"the reason for declining is one line of at most {LONGEST_REASON} characters")
+    row = named_row(dependencies, workload)
+    if row.state is State.AWAITING or (row.state is State.SCHEDULED and declined is not None and withdraws):
+        _check_time(dependencies, row)
+        given = ApprovalAnswer(
+            dependencies.identity.caller(), declined is None, declined or "", moment(dependencies.clock.now())
+        )
+        yield from _record(dependencies, row, given)
+        with suppress(ConcurrentUpdate):
+            return (yield from take(dependencies, row, _observed(row, given)))
+        row = dependencies.workloads.get(row.id)
+    if row.answer is None or row.answer.approved is not (declined is None):
+        raise InputError(unanswerable(row))
+    return row
+
+
+def _check_time(dependencies: Dependencies, row: Workload) -> None:
+    assert row.deadline is not None
+    if dependencies.clock.now() >= row.deadline:
+        if row.state is State.SCHEDULED:
+            raise InputError(f"its date was {moment(row.deadline)}: the delivery is being published")
+        raise InputError(f"the time for an answer was over at {moment(row.deadline)}: the delivery will be rejected")
+
+
+def _record(dependencies: Dependencies, row: Workload, given: ApprovalAnswer) -> Steps[None]:
+    assert row.pin is not None
+    assert row.candidate is not None
+    kind = "approval" if given.approved else "decline"
+    content = {"workload": row.id, "attempt": row.attempt, "verdict": row.candidate.verdict}
+    if not given.approved:
+        content["reason"] = given.reason
+    # what the same person declined before somebody else approved of it is another answer
+    withdrawn = (row.state.value,) if row.state is State.SCHEDULED else ()
+    event = event_id(kind, row.id, row.attempt, given.actor, given.reason, *withdrawn)
+    yield from append(dependencies, kind, row.pin.chain, content, event)
+
+
+def _observed(row: Workload, given: ApprovalAnswer) -> Observation:
+    """What is SCHEDULED is decided at once: back in ANSWERED, who read an approval there before could store its date again."""
+    if row.state is State.AWAITING:
+        return Observation(Outcome.ANSWERED, answer=given)
+    return Observation(Outcome.DECLINED, answer=given, decision=decision_of_answer(row._replace(answer=given)))
+
+
+def unanswerable(row: Workload) -> str:
+    """Why nobody can answer, or answer otherwise."""
+    if row.answer is not None:
+        did = "approved" if row.answer.approved else "declined"
+        return f"it was {did} before, by {row.answer.actor} at {row.answer.at}"
+    if row.decision is not None and APPROVAL_EXPIRED in row.decision.reasons:
+        return "nobody answered in time, and it was rejected: `lakegate replay` judges it again, and asks again"
+    if row.state is State.SCHEDULED and row.deadline is not None:
+        return (
+            f"it needs no approval: it is published at {moment(row.deadline)}, or rejected by `lakegate decline` before"
+        )
+    return f"it does not wait for approval: it is {row.state}"

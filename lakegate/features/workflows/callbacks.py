@@ -1,0 +1,149 @@
+"""Approval by another system's token; HTTP route."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import math
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from lakegate.aws.dynamodb_table import decoded, instant, number, text
+from lakegate.errors import LakegateError
+from lakegate.gate.delivery.protocol import CALLBACK, State
+from lakegate.gate.effects import Alarm, Effect, perform
+from lakegate.timestamps import moment
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from lakegate.aws.dynamodb_table import DynamoTable
+    from lakegate.features.notifications.message_text import CallbackInvitation
+    from lakegate.gate.delivery.delivery_row import Workload
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.effects import Steps
+
+# ---- Tokens by which another system answers for a delivery that waits: their hashes, never themselves --------------
+
+
+class CallbackToken(NamedTuple):
+    """What a token is for."""
+
+    workload: str
+    attempt: int
+    channel: str
+    """That it was sent to, such as `webhook:lakegate-channel-erp`."""
+    until: datetime
+    """When it is worth nothing any more."""
+
+
+class Callbacks(Protocol):
+    """What tokens are for, by the SHA-256 of each."""
+
+    def keep(self, digest: str, token: CallbackToken) -> None:
+        """Put it; the same again changes nothing."""
+        ...
+
+    def get(self, digest: str) -> CallbackToken | None:
+        """A strongly consistent read; None for a token that nobody has made, or that has been forgotten."""
+        ...
+
+
+# ---- What tokens of callbacks are for: items of the table `workloads` that expire, by the hashes of the tokens -----
+
+
+@dataclass(frozen=True, slots=True)
+class DynamoCallbacks:
+    """Tokens of callbacks."""
+
+    table: DynamoTable
+
+    def keep(self, digest: str, token: CallbackToken) -> None:
+        """A put."""
+        content = {
+            "workload": text(token.workload),
+            "attempt": number(token.attempt),
+            "channel": text(token.channel),
+            "until": text(instant(token.until)),
+        }
+        expires = number(math.ceil(token.until.timestamp()))
+        self.table.put({"id": text(f"callback#{digest}"), **content, "expires": expires}, "callback")
+
+    def get(self, digest: str) -> CallbackToken | None:
+        """A strongly consistent read."""
+        item = self.table.get({"id": text(f"callback#{digest}")})
+        return decoded(item, _token) if item else None
+
+
+def _token(item: Mapping[str, Any]) -> CallbackToken:
+    until = datetime.fromisoformat(item["until"]["S"])
+    return CallbackToken(item["workload"]["S"], int(item["attempt"]["N"]), item["channel"]["S"], until)
+
+
+# ---- Another system answers for a delivery that waits, by a token of its own (`waitsFor: callback`).
+# docs/approvals.md explains it
+#
+# 1. `invited`: before a channel is notified, the token is made and the hash of it is kept. Sent again, it is the same
+# token.
+# 2. `called_back`: who has the token answers as a person does. The hash finds what the token is for.
+
+
+class UnknownToken(LakegateError):  # noqa: N818 - the name is what happened
+    """There is no such token, or it is for something else, or its time is over: nothing says which."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallbackCaller:
+    """Identity: who has a token."""
+
+    channel: str
+    """That it was sent to."""
+
+    def caller(self) -> str:
+        """The author of the answer."""
+        return f"callback:{self.channel}"
+
+
+def invited(dependencies: Dependencies, channel: str, workload: str) -> Steps[CallbackInvitation | None]:
+    """What a channel is sent so that it can answer; None if nothing waits for a callback, or the channel takes no token."""
+    from lakegate.features.notifications.message_text import CallbackInvitation  # noqa: PLC0415 - a feature
+
+    row = dependencies.workloads.get(workload)
+    if row.state is not State.AWAITING or row.deadline is None or not _waits_for_callback(dependencies, row):
+        return None
+    token = dependencies.channels.token(channel, f"{row.id}.{row.attempt}")
+    if not token:
+        return None
+    kept = CallbackToken(row.id, row.attempt, channel, row.deadline)
+    yield from perform(Effect.KEEP_CALLBACK, partial(dependencies.callbacks.keep, _digest(token), kept))
+    return CallbackInvitation(token, f"/api/v1/workload/{row.id}/callback", moment(row.deadline))
+
+
+def called_back(dependencies: Dependencies, workload: str, token: str, declined: str | None = None) -> Steps[Workload]:
+    """The workload with the answer of who has the token; it is not advanced. Idempotent.
+
+    A token answers what waits for an answer, and withdraws nothing. Raises UnknownToken, and InputError as `answered` does.
+    """
+    from lakegate.features.workflows.approvals import answered  # noqa: PLC0415 - the engine; `notify` has no use for it
+
+    kept = dependencies.callbacks.get(_digest(token))
+    if kept is None or not hmac.compare_digest(kept.workload.encode(), workload.encode(errors="replace")):
+        raise UnknownToken
+    if dependencies.clock.now() >= kept.until or dependencies.workloads.get(workload).attempt != kept.attempt:
+        raise UnknownToken
+    by = replace(dependencies, identity=CallbackCaller(kept.channel))
+    return (yield from answered(by, workload, declined, withdraws=False))
+
+
+def _waits_for_callback(dependencies: Dependencies, row: Workload) -> bool:
+    """Not where the plan cannot be read: the notification is sent without a token."""
+    try:
+        return dependencies.terms(row).workflow.waits_for == CALLBACK
+    except Alarm:
+        return False
+
+
+def _digest(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()

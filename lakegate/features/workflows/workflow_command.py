@@ -1,0 +1,211 @@
+"""`lakegate workflow`: what follows an observation about a delivery, as a published document."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lakegate.aws.open_stack import DEFAULT_STACK, opened
+from lakegate.cli import terminal
+from lakegate.cli.command_runner import AsJson, Local, StackName
+from lakegate.contract_files import InputDocument
+from lakegate.errors import ContractError
+from lakegate.features.workflows.workflow_document import (
+    publish_workflow,
+    published_workflows,
+    read_workflow,
+    workflow_of,
+)
+from lakegate.gate.delivery.protocol import CALLBACK, END_STATES, PUSH, Bound, Outcome, State
+from lakegate.gate.effects import run
+from lakegate.json_codec import encode
+from lakegate.text import counted
+from lakegate.text import printable as escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from lakegate.gate.delivery.protocol import Transition, Workflow
+    from lakegate.plan.planned_workflow import PlannedTransition, PlannedWorkflow
+
+REFUSED = 1
+
+
+UNTIL = {Bound.ATTEMPTS: " (until the attempts are used)", Bound.PERSON: " (by a person)", Bound.DATE: " (at its time)"}
+"""What ends a loop, or a wait."""
+
+
+WIDTH = max(map(len, Outcome))
+
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    help="Define how often deliveries are judged again, what follows when that is of no use, and whether a person is asked.",
+)
+
+
+File = Annotated[str, typer.Argument(help="The workflow document, or - for standard input.", show_default=False)]
+
+
+class Drawing(Enum):
+    """How a workflow is drawn."""
+
+    TEXT = "text"
+    MERMAID = "mermaid"
+
+
+@app.command("lint")
+def lint(file: File, *, as_json: AsJson = False) -> None:
+    """Check a workflow document: every error at once, with its line. Nothing is asked of a stack.
+
+    Example: lakegate workflow lint contracts/examples/workflows/once.yaml
+
+    Exit code: 0 valid, 1 refused, 2 a file that cannot be read.
+    """
+    workflow = _read(InputDocument(file).read(), as_json=as_json)
+    if as_json:
+        terminal.print_json({"valid": True, "errors": []})
+        return
+    _print((f"{file}: {workflow.name} is valid.",))
+
+
+@app.command("draw")
+def draw(
+    file: Annotated[
+        str, typer.Argument(help="The workflow document, or `push`, the workflow of every delivery.")
+    ] = "push",
+    *,
+    form: Annotated[Drawing, typer.Option("--format", help="A table, or a state diagram of Mermaid.")] = Drawing.TEXT,
+    as_json: AsJson = False,
+) -> None:
+    """Print all transitions of a workflow, with those that it has in common with `push`.
+
+    Example: lakegate workflow draw contracts/examples/workflows/once.yaml --format mermaid
+    """
+    is_own = file != PUSH.name
+    pinned = _as_document(_read(InputDocument(file).read(), as_json=as_json)) if is_own else None
+    workflow = workflow_of(pinned)
+    if as_json:
+        transitions = [
+            {"from": each.source, "when": each.on, "to": each.to, "operation": each.operation, "bound": each.bound}
+            for each in workflow.reached
+        ]
+        document = {"name": workflow.name, "attempts": workflow.attempts, "wait_days": workflow.wait_days}
+        document |= {"waits_for": workflow.waits_for}
+        document |= {"publish_at": workflow.publish_at or None, "delay_hours": workflow.delay_hours or None}
+        terminal.print_json({**document, "transitions": transitions})
+        return
+    _print(diagram(workflow) if form is Drawing.MERMAID else rows(workflow))
+
+
+def rows(workflow: Workflow) -> Iterator[str]:
+    """The transitions, as a table of text."""
+    transitions = workflow.reached
+    waits = f", {_answer(workflow)}" if _asks(transitions) else ""
+    dates = "".join(f", {each}" for each in _dates(workflow))
+    yield f"{workflow.name}, at most {counted(workflow.attempts, 'attempt')}{waits}{dates}"
+    for each in transitions:
+        yield f"{each.source:<11} {each.on:<{WIDTH}} {each.to:<12} {each.operation}{_until(each)}"
+
+
+def diagram(workflow: Workflow) -> Iterator[str]:
+    """The transitions, as a state diagram of Mermaid, in the words of `lakegate.gate.delivery.protocol`."""
+    yield "stateDiagram-v2"
+    yield f"  [*] --> {State.RECEIVED}"
+    for each in workflow.reached:
+        yield f"  {each.source} --> {each.to}: {each.on}{_until(each)}"
+    for state in sorted(END_STATES):
+        yield f"  {state} --> [*]"
+
+
+def _until(transition: Transition) -> str:
+    return "" if transition.bound is None else UNTIL[transition.bound]
+
+
+@app.command("publish")
+def publish(file: File, *, stack: StackName = DEFAULT_STACK, local: Local = False, as_json: AsJson = False) -> None:
+    """Publish a version of a workflow. Contracts that name it take it when they are published; nothing is deployed.
+
+    Example: lakegate workflow publish contracts/examples/workflows/once.yaml
+
+    Versions of contracts that are published already, and deliveries in flight, keep the version that they have.
+    """
+    body = InputDocument(file).read()
+    workflow = _read(body, as_json=as_json)
+    with opened(stack, local=local) as there:
+        dependencies = there.dependencies()
+        published = run(publish_workflow(dependencies, body), dependencies.clock)
+    if as_json:
+        terminal.print_json({**_as_document(workflow), "document": published.document})
+        return
+    line = workflow.name.partition(".")[0]
+    _print((f"Published {workflow.name}.", f"  Contracts name it in the extension: workflow: {line}"))
+
+
+@app.command("list")
+def list_workflows(stack: StackName = DEFAULT_STACK, local: Local = False, as_json: AsJson = False) -> None:
+    """List the published workflows with their versions.
+
+    Example: lakegate workflow list
+    """
+    with opened(stack, local=local) as there:
+        found = published_workflows(there.dependencies())
+    if as_json:
+        terminal.print_json({"workflows": [_as_document(each) for each in found]})
+    elif found:
+        _print(f"{each.name}: {_changes(each)}" for each in found)
+    else:
+        _print(("No workflow is published: every delivery follows `push` (lakegate workflow draw).",))
+
+
+def _read(body: bytes, *, as_json: bool = False) -> PlannedWorkflow:
+    """The workflow of a document; what is wrong with it is printed, and ends the command."""
+    try:
+        return read_workflow(body)
+    except ContractError as error:
+        if as_json:
+            terminal.print_json({"valid": False, "errors": [encode(each) for each in error.problems]})
+        else:
+            terminal.say_problems(error)
+        raise typer.Exit(REFUSED) from None
+
+
+def _as_document(workflow: PlannedWorkflow) -> dict[str, object]:
+    document: dict[str, object] = encode(workflow)
+    return document
+
+
+def _changes(workflow: PlannedWorkflow) -> str:
+    """What differs from `push`, in one line."""
+    others = [f"{each.source} {each.when} → {each.to}" for each in workflow.transitions]
+    waits = [_answer(workflow)] if _asks(workflow.transitions) else []
+    return "; ".join((f"at most {counted(workflow.attempts, 'attempt')}", *others, *waits, *_dates(workflow)))
+
+
+def _dates(workflow: Workflow | PlannedWorkflow) -> tuple[str, ...]:
+    """When a delivery that is SCHEDULED is published."""
+    if workflow.publish_at:
+        return (f"published at {workflow.publish_at}",)
+    hours = counted(workflow.delay_hours, "hour")
+    return (f"published {hours} later",) if workflow.delay_hours else ()
+
+
+def _asks(transitions: Iterable[Transition | PlannedTransition]) -> bool:
+    return any(each.to == State.AWAITING for each in transitions)
+
+
+def _answer(workflow: Workflow | PlannedWorkflow) -> str:
+    who = "an answer, also by a callback," if workflow.waits_for == CALLBACK else "an answer"
+    return f"{who} within {_days(workflow.wait_days)}"
+
+
+def _days(number: int) -> str:
+    return counted(number, "day")
+
+
+def _print(lines: Iterable[str]) -> None:
+    for line in lines:
+        terminal.answers().print(escaped(line), markup=False, soft_wrap=True)

@@ -1,0 +1,215 @@
+"""Workflow documents: read, linted, published, in a plan."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from lakegate.contract.documents.document_tree import Notes
+from lakegate.contract.documents.read_document import parse
+from lakegate.contract.documents.schema_validation import schema_problems
+from lakegate.errors import ContractError, InputError
+from lakegate.gate.datasets.lifecycle import LineStatus
+from lakegate.gate.delivery.protocol import (
+    CALLBACK,
+    DEFAULT_ATTEMPTS,
+    DEFAULT_WAIT_DAYS,
+    OUTCOMES,
+    PUSH,
+    O,
+    P,
+    S,
+    State,
+    Transition,
+    Workflow,
+)
+from lakegate.gate.ports import Address
+from lakegate.gate.registry.contract_versions import (
+    ANOTHER_CONTENT,
+    Publication,
+    document_key,
+    newest_release,
+    published_by,
+    store_document,
+    write,
+)
+from lakegate.plan.planned_workflow import PlannedTransition, PlannedWorkflow
+from lakegate.text import listed, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from lakegate.contract.documents.document_tree import Place
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.effects import Steps
+    from lakegate.gate.registry.contract_versions import RegistrySnapshot
+
+# ---- Workflows: which operation follows an observation, and to which state it leads, as data that the protocol
+# engine interprets
+#
+# A transition means: for a workload in the state `source` with the observation `on`, carry out `operation`, which
+# ends in one
+# conditional write to the state `to`. `PUSH` is the workflow of every delivery. A published workflow may have another
+# number of
+# attempts, another time to wait for a person, a time of publication, and transitions of `ALTERNATIVES` in the place
+# of those of
+# `PUSH`; no other transition keeps the promises of the gate.
+
+
+ALTERNATIVES: Final = (
+    Transition(S.SUBMITTING, O.CONFLICT, S.FAILED, P.FAIL),
+    Transition(S.VALIDATING, O.UNDECIDED, S.FAILED, P.FAIL),
+    Transition(S.VALIDATING, O.LOST, S.FAILED, P.FAIL),
+    Transition(S.VALIDATING, O.ACCEPTED, S.AWAITING, P.ASK),
+    Transition(S.VALIDATING, O.ACCEPTED_WITH_WARNINGS, S.AWAITING, P.ASK),
+    Transition(S.VALIDATING, O.ACCEPTED, S.SCHEDULED, P.SCHEDULE),
+    Transition(S.VALIDATING, O.ACCEPTED_WITH_WARNINGS, S.SCHEDULED, P.SCHEDULE),
+    Transition(S.ANSWERED, O.APPROVED, S.SCHEDULED, P.SCHEDULE),
+)
+"""What a published workflow may do instead: not retry, ask a person before anything is published, and wait for a time."""
+
+
+def choices(source: str, when: str) -> tuple[Transition, ...]:
+    """The transitions that a workflow may have for an observation, that of `PUSH` first; none if it is no observation."""
+    return tuple(each for each in (*PUSH.transitions, *ALTERNATIVES) if (each.source, each.on) == (source, when))
+
+
+def workflow_of(pinned: Mapping[str, Any] | None) -> Workflow:
+    """The workflow in the JSON of a plan: `PUSH` with other numbers, and with another state after some observations.
+
+    Raises StopIteration for a transition that is none of the `choices`: `workflow_document` refuses it.
+    """
+    if pinned is None:
+        return PUSH
+    chosen = [
+        next(row for row in choices(each["from"], each["when"]) if row.to == each["to"])
+        for each in pinned["transitions"]
+    ]
+    table = {(each.source, each.on): each for each in (*PUSH.transitions, *chosen)}
+    days = pinned.get("wait_days", DEFAULT_WAIT_DAYS)
+    at, delay = pinned.get("publish_at", ""), pinned.get("delay_hours", 0)
+    waits_for = pinned.get("waits_for", PUSH.waits_for)
+    return Workflow(pinned["name"], pinned["attempts"], tuple(table.values()), days, at, delay, waits_for)
+
+
+# ---- Reads the document of a workflow: all its errors at once, each with its line ----------------------------------
+
+
+UNKNOWN: Final = "workflow-transition"
+
+
+REPEATED: Final = "workflow-repeated"
+
+
+DATE: Final = "workflow-date"
+
+
+WAIT: Final = "workflow-wait"
+
+
+def read_workflow(text: bytes) -> PlannedWorkflow:
+    """The workflow of a document, which fits `lakegate/schemas/workflow.json`. Raises ContractError with every problem."""
+    document = parse(text)
+    problems = schema_problems(document, "workflow")
+    if problems:
+        raise ContractError(tuple(problems))
+    notes = Notes()
+    planned = PlannedWorkflow(
+        f"{document.top['workflow'].written}@{document.top['version'].written}",
+        int(document.top["attempts"].number or DEFAULT_ATTEMPTS),
+        tuple(_transitions(document.top["transitions"], notes)),
+        int(document.top["waitDays"].number or DEFAULT_WAIT_DAYS),
+        document.top["publishAt"].written,
+        int(document.top["delayHours"].number or 0),
+        document.top["waitsFor"].written or PUSH.waits_for,
+    )
+    _check_date(document.top, planned, notes)
+    if planned.waits_for == CALLBACK and all(each.to != State.AWAITING for each in planned.transitions):
+        notes.error(WAIT, document.top["waitsFor"], "It has no effect: no transition leads to AWAITING.")
+    if notes.errors:
+        raise ContractError(tuple(notes.errors))
+    return planned
+
+
+def _check_date(top: Place, planned: PlannedWorkflow, notes: Notes) -> None:
+    times = bool(planned.publish_at) + bool(planned.delay_hours)
+    is_scheduled = any(each.to == State.SCHEDULED for each in planned.transitions)
+    if is_scheduled and times != 1:
+        notes.error(
+            DATE, top["transitions"], "A transition leads to SCHEDULED: say when by publishAt or by delayHours, one."
+        )
+    elif times and not is_scheduled:
+        given = top["publishAt" if planned.publish_at else "delayHours"]
+        notes.error(DATE, given, "It has no effect: no transition leads to SCHEDULED.")
+
+
+def _transitions(rows: Place, notes: Notes) -> Iterator[PlannedTransition]:
+    lines: dict[tuple[str, str], int] = {}
+    """Of the first transition for an observation."""
+    for row in rows.items:
+        source, when, to = (row[key].written for key in ("from", "when", "to"))
+        known = [str(each.to) for each in choices(source, when)]
+        if not known:
+            notes.error(UNKNOWN, row, f"{shown(source)} has no observation {shown(when)}.{_hint(source)}")
+        elif to not in known:
+            notes.error(UNKNOWN, row, f"{source} leads to {listed(known)} when {when}, and not to {shown(to)}.")
+        elif (source, when) in lines:
+            notes.error(
+                REPEATED, row, f"Line {lines[source, when]} has a transition from {source} when {when}: keep one."
+            )
+        lines.setdefault((source, when), row.mark.line)
+        yield PlannedTransition(source, when, to)
+
+
+def _hint(source: str) -> str:
+    by_state = {str(state): sorted(map(str, outcomes)) for state, outcomes in OUTCOMES.items()}
+    known = by_state.get(source)
+    return f" It has {listed(known)}." if known else f" States are {listed(by_state)}."
+
+
+# ---- Published workflows: documents in the registry, beside contracts and in the same way --------------------------
+#
+# A workflow has versions as a contract has; its id in the registry begins with an underscore, which no contract's
+# does. A contract
+# names a workflow with its major number. The newest release is written into the plans of the contract's version when
+# that is
+# published: a delivery is pinned to it with its plan, and a later version of the workflow changes nothing that is
+# published.
+
+
+PREFIX: Final = "_workflow:"
+"""Of the ids of workflows in the registry."""
+
+
+def publish_workflow(dependencies: Dependencies, text: bytes) -> Steps[Publication]:
+    """Publish a version of a workflow; the same document again changes nothing.
+
+    Raises ContractError with every problem of the document, and InputError for another content under a published number.
+    """
+    name, _, version = read_workflow(text).name.partition("@")
+    publication = Publication(f"{PREFIX}{name}", version, LineStatus.ACTIVE.value, document_key(text), ())
+
+    def decide(seen: RegistrySnapshot) -> Publication:
+        if any(each.version == version and each.document != publication.document for each in seen.versions):
+            raise InputError(ANOTHER_CONTENT)
+        return publication
+
+    decide(dependencies.registry.contract(publication.contract))
+    yield from store_document(dependencies, text)
+    return (yield from write(dependencies, publication.contract, decide, published_by()))
+
+
+def published_workflows(dependencies: Dependencies) -> tuple[PlannedWorkflow, ...]:
+    """Every version of every published workflow, in the order of their names and then as they were published."""
+    found = dependencies.registry.snapshot(PREFIX).versions
+    return tuple(_read(dependencies, each) for each in sorted(found, key=lambda each: each.contract))
+
+
+def workflow_named(dependencies: Dependencies, name: str) -> PlannedWorkflow | None:
+    """The newest release of a workflow with its major number, e.g. of `strict@1`; None if none is published."""
+    workflow, _, line = name.partition("@")
+    found = newest_release(dependencies.registry.contract(f"{PREFIX}{workflow}"), int(line))
+    return _read(dependencies, found) if found else None
+
+
+def _read(dependencies: Dependencies, publication: Publication) -> PlannedWorkflow:
+    return read_workflow(dependencies.objects.read(Address(dependencies.places.lake, publication.document)))

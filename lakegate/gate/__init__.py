@@ -1,0 +1,1 @@
+"""The gate: what happens to deliveries, contracts and datasets."""

@@ -1,0 +1,1 @@
+"""A dataset over time: lifecycle, subscribers, deadlines, pauses, manifest, history."""

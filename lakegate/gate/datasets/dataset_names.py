@@ -1,0 +1,107 @@
+"""Which dataset line a person means."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from lakegate.contract.semantic_versions import major
+from lakegate.errors import InputError
+from lakegate.gate import lake_layout
+from lakegate.text import did_you_mean, listed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.registry.contract_versions import Publication
+
+DAYS: Final = 7
+"""How many chains of unrouted deliveries, one a day, are searched."""
+
+
+SHORTEST: Final = 6
+"""Characters of an abbreviated id, as of workloads."""
+
+
+LONGEST_NAME: Final = 1_024
+"""Bytes; longer names are no key of the ledger's table."""
+
+
+def chains(dependencies: Dependencies) -> tuple[str, ...]:
+    """The chain of every dataset line that was ever published, then those of the latest days without a route.
+
+    Chains of contracts, which hold no deliveries, are not among them; they are found by their whole name.
+    """
+    today = dependencies.clock.now().date()
+    days = ((today - timedelta(days=ago)).isoformat() for ago in range(DAYS))
+    return (*published_lines(dependencies), *(f"{lake_layout.UNROUTED}/{day}" for day in days))
+
+
+def published_lines(dependencies: Dependencies) -> tuple[str, ...]:
+    """Every line that has a published version, or a route, sorted."""
+    found = dependencies.registry.snapshot()
+    return tuple(sorted(lines_of(found.versions) | {each.line for each in found.routes}))
+
+
+def lines_of(versions: Iterable[Publication]) -> set[str]:
+    """The lines of contract versions."""
+    return {f"{each.contract}/{dataset}_v{major(each.version)}" for each in versions for dataset, _plan in each.plans}
+
+
+def line_named(dependencies: Dependencies, name: str) -> str:
+    """The chain of a line, by its whole name or a part of it that only one line has.
+
+    `shop/orders_v1`, `orders_v1`, `shop/orders`, `orders`, `shop`: the first of these forms that fits counts; after them those
+    with the beginning of a contract's id, of six characters at least, that only one line has.
+    Raises InputError where none fits, or several do.
+    """
+    known = chains(dependencies)
+    for forms in zip(*map(names_of, known), strict=True):
+        found = [chain for chain, form in zip(known, forms, strict=True) if form == name]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise InputError(f"{name} is more than one line: {listed(found)}; give one of them")
+    begun = [chain for chain in known if _begins(chain, name)]
+    if len(begun) > 1:
+        raise InputError(f"{name} is the beginning of more than one line: {listed(begun)}; give one of them")
+    return begun[0] if begun else _older(dependencies, known, name)
+
+
+def lines_fitting(dependencies: Dependencies, name: str) -> frozenset[str]:
+    """The chains of all lines that a name fits in any of these forms. Raises InputError where there is none."""
+    known = chains(dependencies)
+    found = frozenset(chain for chain in known if name in names_of(chain))
+    found = found or frozenset(chain for chain in known if _begins(chain, name))
+    return found or frozenset({_older(dependencies, known, name)})
+
+
+def _begins(chain: str, name: str) -> bool:
+    """Whether a name is a line, a dataset of a contract, or a contract, whose id is abbreviated."""
+    whole, _, in_contract, _, contract = names_of(chain)
+    begin, slash, rest = name.partition("/")
+    is_short = len(begin) >= SHORTEST and contract.startswith(begin) and not contract.startswith("_")
+    return is_short and (not slash or rest in {whole.rpartition("/")[2], in_contract.rpartition("/")[2]})
+
+
+def _older(dependencies: Dependencies, known: tuple[str, ...], name: str) -> str:
+    """A chain that is on no list any more, by its whole name."""
+    if _is_key(name) and dependencies.ledger.head(name).height >= 0:
+        return name
+    raise InputError(f"{name} is not a line; known are {listed(known)}.{did_you_mean(name, _parts(known))}")
+
+
+def names_of(chain: str) -> tuple[str, ...]:
+    """The names that a person may use for a line, the whole one first."""
+    contract, _, line = chain.rpartition("/")
+    dataset = line.rpartition("_v")[0] or line
+    return chain, line, f"{contract}/{dataset}", dataset, contract
+
+
+def _parts(known: tuple[str, ...]) -> list[str]:
+    return list(dict.fromkeys(form for chain in known for form in names_of(chain)))
+
+
+def _is_key(name: str) -> bool:
+    return 0 < len(name.encode(errors="replace")) <= LONGEST_NAME and name.isprintable()

@@ -1,0 +1,294 @@
+"""Index of finished deliveries by verdict and rule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+
+from lakegate.admission.refusals import code_of, is_code
+from lakegate.gate.ledger.blocks import deliveries
+from lakegate.plan.metrics import Metric
+from lakegate.plan.plan import Plan
+from lakegate.report.dataset_report import LineDelivery, LineHistory, TimePromise, history_of
+from lakegate.timestamps import instant_of
+from lakegate.verdict.verdict import LONGEST_RULE, MAX_RULES, BrokenRule, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lakegate.gate.delivery.delivery_row import Decision, Enforced, Workload
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.ledger.blocks import Block
+
+# ---- The finished deliveries of a line, by height, verdict and broken rule -----------------------------------------
+
+
+class HistoryEntry(NamedTuple):
+    """One finished delivery, as the index describes it."""
+
+    height: int
+    at: str
+    """RFC 3339, UTC: when its block was written."""
+    workload: str
+    kind: str
+    """Of its block: `published`, `quarantined`."""
+    verdict: str
+    version: str
+    """Of the contract; empty where no route covers the key."""
+    rows: int | None = None
+    """None where nothing was measured."""
+    rejected_rows: int | None = None
+    """Rows that were kept out of the accepted data."""
+    rules: tuple[BrokenRule, ...] = ()
+    """Those that failed or warned, the worst first."""
+    enforced: Enforced | None = None
+    """What `mode: enforce` would have decided; None where it was the mode."""
+    producer: str = ""
+    """The folder of the landing bucket: text of the producer's. Empty for a block of an earlier release."""
+    indexed: bool = True
+    """False for a block of an earlier release: it is found by height alone, and its rules are not known."""
+
+
+class History(Protocol):
+    """The finished deliveries of each line, written in the transaction that commits them."""
+
+    def entries(
+        self, chain: str, *, rule: str = "", verdict: str = "", below: int | None = None, limit: int = 100
+    ) -> tuple[HistoryEntry, ...]:
+        """At most `limit` deliveries of a line below a height, the newest first; strongly consistent.
+
+        With a rule or a verdict only those that break it, or have it: a query of its own key, not a filter. At most one of both.
+        """
+        ...
+
+
+def entry_of(block: Block, workload: Workload) -> HistoryEntry:
+    """The entry of a delivery that is committed with this block."""
+    decision = workload.decision
+    assert decision is not None
+    counts = decision.counts
+    landed = workload.landed or workload.source
+    return HistoryEntry(
+        block.height,
+        block.system_time,
+        block.workload,
+        block.kind.value,
+        block.verdict,
+        block.contract_version,
+        block.rows,
+        counts.rejected_rows if counts else block.rejected_rows,
+        broken_rules(decision),
+        decision.enforced,
+        landed.key.rpartition("/")[0] + "/",
+    )
+
+
+def broken_rules(decision: Decision) -> tuple[BrokenRule, ...]:
+    """The broken rules, and the codes of refusals that are no rule of the contract, such as `duplicate-content`."""
+    codes = [each for each in decision.reasons if is_code(each)]
+    unlisted = codes if decision.broken else map(code_of, decision.reasons)  # an earlier release decided
+    refused = (BrokenRule(code[:LONGEST_RULE], "fail") for code in dict.fromkeys(unlisted))
+    return (*decision.broken, *refused)[:MAX_RULES]
+
+
+def entry_of_block(block: Block) -> HistoryEntry:
+    """The entry of a block that an earlier release committed."""
+    return HistoryEntry(
+        block.height,
+        block.system_time,
+        block.workload,
+        block.kind.value,
+        block.verdict,
+        block.contract_version,
+        block.rows,
+        block.rejected_rows,
+        indexed=False,
+    )
+
+
+# ---- What became of the deliveries of a line, from its index: chosen by rule, verdict and time, a page at a time ----
+
+
+PAGE: Final = 500
+"""Entries of one query; fewer where a page has fewer."""
+
+
+SKEW: Final = timedelta(minutes=15)
+"""By how much the clocks of two workers may differ: heights grow with time only as exactly as that."""
+
+
+class Page(NamedTuple):
+    """One page of a history, the newest delivery first."""
+
+    entries: tuple[HistoryEntry, ...]
+    below: int | None
+    """The height below which the next page begins; None: there is none."""
+    indexed: bool
+    """Whether every delivery of the line is in the index by rule and verdict: an earlier release wrote none."""
+
+
+def history(  # noqa: PLR0913 - a history is chosen by these
+    dependencies: Dependencies,
+    chain: str,
+    *,
+    rule: str = "",
+    verdict: str = "",
+    since: datetime | None = None,
+    below: int | None = None,
+    limit: int = 20,
+) -> Page:
+    """A page of the finished deliveries of a line, of at most `limit`."""
+    found: list[HistoryEntry] = []
+    for each in chosen(dependencies, chain, rule=rule, verdict=verdict, since=since, below=below, page=limit + 1):
+        found.append(each)
+        if len(found) > limit:
+            return Page(tuple(found[:limit]), found[limit - 1].height, is_indexed(dependencies, chain))
+    return Page(tuple(found), None, is_indexed(dependencies, chain))
+
+
+def chosen(  # noqa: PLR0913 - likewise
+    dependencies: Dependencies,
+    chain: str,
+    *,
+    rule: str = "",
+    verdict: str = "",
+    since: datetime | None = None,
+    below: int | None = None,
+    page: int = PAGE,
+) -> Iterator[HistoryEntry]:
+    """The finished deliveries of a line, the newest first; read page by page, as far as they are taken."""
+    by_verdict = "" if rule else verdict
+    while True:
+        size = min(page, PAGE)
+        entries = dependencies.history.entries(chain, rule=rule, verdict=by_verdict, below=below, limit=size)
+        for each in entries:
+            at = datetime.fromisoformat(each.at)
+            if since is not None and at < since - SKEW:
+                return
+            if (since is None or at >= since) and verdict in {"", each.verdict}:
+                yield each
+        if len(entries) < size:
+            return
+        below = entries[-1].height
+
+
+def is_indexed(dependencies: Dependencies, chain: str) -> bool:
+    """Whether the first delivery of a line is in the index, and with it all that followed."""
+    return all(each.indexed for each in dependencies.history.entries(chain, below=1, limit=1))
+
+
+# ---- The history of a line for its report: from the index of finished deliveries and the ledger, no result is
+# read
+
+
+def line_report(dependencies: Dependencies, chain: str, since: datetime) -> LineHistory:
+    """The deliveries of a line that were finished since a time. Two range queries, and one plan: that of the latest delivery.
+
+    Raises Alarm where that plan is missing.
+    """
+    entries = list(chosen(dependencies, chain, since=since))[::-1]
+    blocks = _blocks(dependencies, chain, entries)
+    plan = _latest_plan(dependencies, entries, blocks)
+    checks = [each for each in plan.checks if each.skip is None] if plan else []
+    limits = [each.accept.interval.high for each in checks if each.metric is Metric.YOUNGEST]
+    now, promising = dependencies.clock.now(), dependencies.promises.get(chain)
+    ended = {each.name: instant_of(promising.end_of(each)) for each in promising.pledges}
+    found = history_of(
+        chain,
+        (since, now),
+        [_delivery(each, blocks) for each in entries],
+        dict.fromkeys(each.rule[:LONGEST_RULE] for each in checks),
+        min((Fraction(each) for each in limits if each is not None), default=None),
+    )
+    accepted = [each.at for each in found.deliveries if each.verdict is not Verdict.REJECTED]
+    found.last_accepted = max([*accepted, *([instant_of(promising.last)] if promising.last else [])], default=None)
+    found.promises = tuple(
+        TimePromise(each.name, each.seconds, ended[each.name], ended[each.name] < now) for each in promising.pledges
+    )
+    return found
+
+
+def _blocks(dependencies: Dependencies, chain: str, entries: list[HistoryEntry]) -> dict[int, Block]:
+    """The blocks of the deliveries, by height."""
+    if not entries:
+        return {}
+    lowest = min(each.height for each in entries)
+    return {each.height: each for each in deliveries(dependencies.ledger.blocks(chain, lowest - 1, strict=False))}
+
+
+def _latest_plan(dependencies: Dependencies, entries: list[HistoryEntry], blocks: dict[int, Block]) -> Plan | None:
+    """None where no delivery had one: no route covered it."""
+    found = next((blocks[each.height] for each in reversed(entries) if blocks[each.height].plan), None)
+    return Plan.from_bytes(dependencies.plan_at(found.plan, found.workload)) if found else None
+
+
+def _delivery(entry: HistoryEntry, blocks: dict[int, Block]) -> LineDelivery:
+    span = blocks[entry.height].event_time
+    return LineDelivery(
+        datetime.fromisoformat(entry.at),
+        Verdict(entry.verdict),
+        entry.rows,
+        entry.rules if entry.indexed else None,
+        datetime.fromisoformat(span[1]) if span else None,
+    )
+
+
+# ---- What enforcement would have refused of the deliveries of a line that is only observed (`mode: observe`) -------
+
+
+@dataclass(slots=True)
+class Refusals:
+    """What would have been refused of a group of deliveries."""
+
+    deliveries: int = 0
+    """Observed ones; of a rule those that break it."""
+    refused: int = 0
+    """Whole deliveries that would be in quarantine."""
+    refused_rows: int = 0
+    """Rows that would be in quarantine; of a rule its failing rows."""
+
+
+@dataclass(slots=True)
+class ObserveReport:
+    """A line under observation, over some time."""
+
+    total: Refusals = field(default_factory=Refusals)
+    rows: int = 0
+    """Of all observed deliveries."""
+    enforced: int = 0
+    """Deliveries that were judged under `mode: enforce`, or that were never measured: they are not part of the report."""
+    rules: dict[str, Refusals] = field(default_factory=dict)
+    """By rule, those that failed; the most deliveries first."""
+    producers: dict[str, Refusals] = field(default_factory=dict)
+    """By folder of the landing bucket: text of the producers'. The most refused deliveries first."""
+
+
+def observe_report(dependencies: Dependencies, chain: str, since: datetime) -> ObserveReport:
+    """What `mode: enforce` would have refused since a time, from the index: no delivery is read or judged again."""
+    report = ObserveReport()
+    for each in chosen(dependencies, chain, since=since):
+        _add(report, each)
+    report.rules = dict(sorted(report.rules.items(), key=lambda one: (-one[1].deliveries, one[0])))
+    report.producers = dict(sorted(report.producers.items(), key=lambda one: (-one[1].refused, one[0])))
+    return report
+
+
+def _add(report: ObserveReport, entry: HistoryEntry) -> None:
+    found = entry.enforced
+    if found is None:
+        report.enforced += 1
+        return
+    is_refused = found.verdict == Verdict.REJECTED
+    report.rows += entry.rows or 0
+    for group in (report.total, report.producers.setdefault(entry.producer, Refusals())):
+        group.deliveries += 1
+        group.refused += is_refused
+        group.refused_rows += found.refused_rows
+    for rule in entry.rules:
+        if rule.status == "fail":
+            of_rule = report.rules.setdefault(rule.rule, Refusals())
+            of_rule.deliveries += 1
+            of_rule.refused += is_refused
+            of_rule.refused_rows += rule.rows or 0

@@ -1,0 +1,584 @@
+"""Draft, active, deprecated, sunset, retired: transitions by command or date."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from datetime import timedelta
+from enum import StrEnum
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from lakegate.errors import ConditionFailed, InputError
+from lakegate.gate.datasets import readers_manifest
+from lakegate.gate.effects import Effect, perform
+from lakegate.gate.ledger.blocks import event_id
+from lakegate.gate.ledger.commit import record_at_head
+from lakegate.gate.ports import Message
+from lakegate.text import counted, listed
+from lakegate.timestamps import instant_of, moment
+from lakegate.verdict.verdict import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator
+
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.effects import Steps
+    from lakegate.gate.ledger.blocks import Record
+
+# ---- The lifecycle of a dataset line (ADR-0029): draft, active, deprecated, sunset, retired ------------------------
+#
+# A line has a list of changes of its status, each with the time from which it holds; later ones are planned. The
+# status at any time
+# follows from the list, for every reader at every time. What has begun is never changed, so that the status at a past
+# time stays.
+# `lakegate.gate.datasets.lifecycle` has the commands.
+
+
+MIN_DEPRECATED: Final = timedelta(days=30)
+"""ADR-0029, "Deprecation States": consumers have at least this time between deprecation and sunset."""
+
+
+MIN_SUNSET: Final = timedelta(days=7)
+"""ADR-0029, as above: between sunset and retirement."""
+
+
+LONGEST_TEXT: Final = 500
+"""Characters of a reason or an address: they are part of events and of the reasons of every delivery."""
+
+
+class LineStatus(StrEnum):
+    """The statuses of a line, from the least to the most restrictive, but for the draft."""
+
+    DRAFT = "draft"
+    ACTIVE = "active"
+    DEPRECATED = "deprecated"
+    SUNSET = "sunset"
+    RETIRED = "retired"
+
+
+_RESTRICTION: Final = (
+    LineStatus.ACTIVE,
+    LineStatus.DEPRECATED,
+    LineStatus.SUNSET,
+    LineStatus.DRAFT,
+    LineStatus.RETIRED,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StatusChange:
+    """A status, and from when it holds."""
+
+    status: LineStatus
+    at: str
+    """RFC 3339, UTC, six decimals (`moment`): such texts sort by time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What consumers and producers are told about the end of a line (ADR-0029, "datacontract.yaml Deprecation Fields")."""
+
+    reason: str = ""
+    replacement: str = ""
+    """The line or contract to use instead."""
+    guide: str = ""
+    """Address of a migration guide."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """Who is notified of what about a line, how and when. At most one of each team and audience."""
+
+    team: str
+    since: str
+    """As `StatusChange.at`."""
+    on: tuple[str, ...] = ("breaking", "deprecated")
+    """Kinds of causes, sorted (`lakegate.gate.datasets.subscriptions`)."""
+    audience: str = "consumer"
+    """`consumer`, `producer` or `operator`."""
+    to: tuple[str, ...] = ()
+    """Channels, sorted (`lakegate.features.notifications.channels`); empty: the event bus alone."""
+    quiet: str = ""
+    """Hours, UTC, in which nothing is sent to the channels: `22:00-06:00`; empty: none."""
+    digest: int = 24
+    """Hours between messages about the same cause."""
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """A line of a new major version waits until the subscribers of the line before had time, or have acknowledged it."""
+
+    version: str
+    follows: str
+    """The line whose subscribers were asked."""
+    teams: tuple[str, ...]
+    """Its subscribers when the version was published, sorted."""
+    acknowledged: tuple[str, ...] = ()
+    """Sorted."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParentNotice:
+    """A version of the contract that the line's contract inherits from, which it will be weaker than."""
+
+    version: str
+    """e.g. `acme-policies@1.1.0`"""
+    inherited_from: str
+    """As `StatusChange.at`: from when new versions of the line's contract inherit from it."""
+    owner: str = ""
+    """Of the line's contract; empty if its document names none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Lifecycle and subscriptions of a dataset line; one without changes is active."""
+
+    name: str
+    """`<contract>/<dataset>_v<major>`."""
+    changes: tuple[StatusChange, ...] = ()
+    """By time."""
+    recorded: int = 0
+    """How many of the changes, from the first, are in the ledger."""
+    ending: Ending = Ending()
+    notice: Notice | None = None
+    parents: tuple[ParentNotice, ...] = ()
+    """By time; without those that have begun."""
+    subscriptions: tuple[Subscription, ...] = ()
+    listed: bool = True
+    """Whether the readers' manifest states all that is recorded."""
+    revision: int = 0
+    """How often it was written."""
+
+    @property
+    def consumers(self) -> tuple[str, ...]:
+        """The teams that read the line, sorted: those whom a breaking version waits for."""
+        return tuple(sorted(each.team for each in self.subscriptions if each.audience == "consumer"))
+
+    def status_at(self, at: str) -> LineStatus:
+        """The status at a time, written as `moment` writes it."""
+        begun = [each.status for each in self.changes if each.at <= at]
+        if begun:
+            return begun[-1]
+        return LineStatus.DRAFT if self.changes and self.changes[0].status is LineStatus.DRAFT else LineStatus.ACTIVE
+
+    def since(self, at: str) -> str:
+        """When the status at a time began; empty if the line was always active."""
+        return next((each.at for each in reversed(self.changes) if each.at <= at), "")
+
+    def planned(self, at: str) -> tuple[StatusChange, ...]:
+        """The changes after a time."""
+        return tuple(each for each in self.changes if each.at > at)
+
+    def expected(self, status: LineStatus) -> str:
+        """When the latest change to a status takes or took place; empty if there is none."""
+        return next((each.at for each in reversed(self.changes) if each.status is status), "")
+
+    @property
+    def due(self) -> str:
+        """When there is something to record, or to list: the time of the next change; empty if there is nothing."""
+        if not self.listed:
+            return self.changes[self.recorded - 1].at
+        return self.changes[self.recorded].at if self.recorded < len(self.changes) else ""
+
+
+def next_recorded(line: Line, now: str) -> Line | None:
+    """The line with the next change that has begun as recorded; None if all are."""
+    if line.recorded == len(line.changes) or line.changes[line.recorded].at > now:
+        return None
+    return replace(line, recorded=line.recorded + 1, listed=False, revision=line.revision + 1)
+
+
+def strictest(*statuses: str) -> LineStatus:
+    """The most restrictive of some statuses: of a version's document, and of its line."""
+    return max(map(LineStatus, statuses), key=_RESTRICTION.index)
+
+
+def refusal(status: str, *, known: bool, observed: bool) -> str:
+    """The reason to refuse a delivery at the door by the status that was pinned; empty if there is none.
+
+    `known`: an accepted delivery came below the same route before. `observed`: the contract has `mode: observe`.
+    """
+    if status == LineStatus.RETIRED:
+        return "contract-retired"
+    if status == LineStatus.DRAFT and not observed:
+        return "contract-draft"
+    return "contract-sunset" if status == LineStatus.SUNSET and not known else ""
+
+
+def warning(line: Line, status: str) -> str:
+    """What a delivery is warned of by the status that was pinned; empty if of nothing."""
+    if status == LineStatus.DRAFT:
+        return f"line-draft: {line.name} is a draft and not in force: this delivery was only observed"
+    if status not in {LineStatus.DEPRECATED, LineStatus.SUNSET}:
+        return ""
+    after, becomes = {
+        LineStatus.DEPRECATED: (LineStatus.SUNSET, "sunset"),
+        LineStatus.SUNSET: (LineStatus.RETIRED, "retired, and refuses every delivery,"),
+    }[LineStatus(status)]
+    day = line.expected(after)[:10]
+    when = f"; it is {becomes} on {day}" if day else ""
+    use = f"; use {line.ending.replacement}" if line.ending.replacement else ""
+    guide = f" ({line.ending.guide})" if line.ending.guide else ""
+    state = "deprecated" if status == LineStatus.DEPRECATED else "in sunset, the last days before it is retired"
+    return f"line-{status}: {line.name} is {state}{when}{use}{guide}"
+
+
+def warned(verdict: str, reasons: tuple[str, ...], text: str) -> tuple[str, tuple[str, ...]]:
+    """Verdict and reasons of a delivery that is warned of a status: accepted becomes accepted with warnings."""
+    if not text:
+        return verdict, reasons
+    accepted = verdict == Verdict.ACCEPTED
+    return Verdict.ACCEPTED_WITH_WARNINGS if accepted else verdict, (*reasons, text)
+
+
+# ---- `lakegate deprecate`, `sunset`, `retire` and `reactivate`: the lifecycle of a dataset line --------------------
+
+
+def _effects(dependencies: Dependencies, before: Line, after: Line, now: str) -> Iterator[str]:
+    """What the person who gives the command may not expect."""
+    status = after.status_at(now)
+    if status is before.status_at(now):
+        return
+    contract, _, _ = before.name.rpartition("/")
+    prefixes = sorted(
+        each.prefix for each in dependencies.registry.contract(contract).routes if each.line == before.name
+    )
+    who = "every delivery" if status is LineStatus.RETIRED else "deliveries of new producers"
+    if prefixes:
+        yield f"{before.name} becomes {status}: {who} below {listed(prefixes)} would be refused"
+
+
+# ---- Transitions of a line's lifecycle: pure functions from a line and a time to the line afterwards ---------------
+#
+# `draft → active → deprecated (at least MIN_DEPRECATED) → sunset (at least MIN_SUNSET) → retired`, and back to active
+# from each
+# of them. Every function returns the same line if nothing is to be done, so that a command can be repeated, and
+# raises
+# IllegalTransition, with the legal way, for what may not be done. Times are texts of
+# `lakegate.timestamps.moment`.
+
+
+S = LineStatus
+
+
+WAY = (
+    "an active line is deprecated first (lakegate deprecate), "
+    f"is sunset at least {MIN_DEPRECATED.days} days later (lakegate sunset), "
+    f"and is retired at least {MIN_SUNSET.days} days after that (lakegate retire)"
+)
+
+
+class IllegalTransition(InputError):  # noqa: N818 - the name is what was asked for
+    """A transition that the lifecycle does not have."""
+
+
+def deprecate(  # noqa: PLR0913 - the plan of an end has these parts
+    line: Line, now: str, ending: Ending, *, on: str = "", sunset: str = "", retire: str = ""
+) -> Line:
+    """Announce the end of an active line: deprecated now or later, then sunset, then retired.
+
+    By default sunset and retirement are as early as they may be. Of a line that is
+    deprecated, or planned to be, the plan is replaced as far as it has not begun.
+    """
+    status = line.status_at(now)
+    if status not in {S.ACTIVE, S.DEPRECATED}:
+        raise IllegalTransition(f"{line.name} is {status} and cannot be deprecated{_back(status)}")
+    begun = status is S.DEPRECATED
+    if begun and on:
+        raise IllegalTransition(f"{line.name} is deprecated since {_day(line.since(now))}: that cannot be moved")
+    start = line.since(now) if begun else _not_past(line, on or now, now)
+    kept = line.expected(S.SUNSET), line.expected(S.RETIRED)
+    ends = sunset or (kept[0] if begun else "") or later(start, MIN_DEPRECATED)
+    over = retire or (max(kept[1], later(ends, MIN_SUNSET)) if begun else later(ends, MIN_SUNSET))
+    first = StatusChange(S.DEPRECATED, start)
+    plan = StatusChange(S.SUNSET, _not_past(line, ends, now)), StatusChange(S.RETIRED, over)
+    _at_least(line, plan[0], first, MIN_DEPRECATED)
+    _at_least(line, plan[1], plan[0], MIN_SUNSET)
+    return _planned(line, now, plan if begun else (first, *plan), ending)
+
+
+def announced(line: Line, now: str, ending: Ending, sunset_day: str) -> Line:
+    """The end that a contract document announces: an active line is deprecated now, and sunset on the day, or as soon as allowed.
+
+    A line that is not active stays as it is: what was commanded is not changed by a document.
+    """
+    if line.status_at(now) is not S.ACTIVE:
+        return line
+    return deprecate(line, now, ending, sunset=max(sunset_day, later(now, MIN_DEPRECATED)))
+
+
+def sunset(line: Line, now: str, *, on: str = "") -> Line:
+    """Sunset a deprecated line now or on another day. It is retired as planned, but not within MIN_SUNSET of its sunset."""
+    status = line.status_at(now)
+    if status is S.SUNSET and not on:
+        return line
+    if status is not S.DEPRECATED:
+        raise IllegalTransition(f"{line.name} is {status} and cannot be sunset: {WAY}{_back(status)}")
+    change = StatusChange(S.SUNSET, _not_past(line, on or now, now))
+    _at_least(line, change, StatusChange(S.DEPRECATED, line.since(now)), MIN_DEPRECATED)
+    over = max(line.expected(S.RETIRED), later(change.at, MIN_SUNSET))
+    return _planned(line, now, (change, StatusChange(S.RETIRED, over)), line.ending)
+
+
+def retire(line: Line, now: str, *, on: str = "") -> Line:
+    """Retire a line in sunset now or on another day; of a deprecated line, move the day of the retirement."""
+    status = line.status_at(now)
+    if status is S.RETIRED and not on:
+        return line
+    if status is not S.SUNSET and not (status is S.DEPRECATED and on):
+        raise IllegalTransition(f"{line.name} is {status} and cannot be retired: {WAY}{_back(status)}")
+    change = StatusChange(S.RETIRED, _not_past(line, on or now, now))
+    before = StatusChange(S.SUNSET, line.expected(S.SUNSET))
+    _at_least(line, change, before, MIN_SUNSET)
+    return _planned(line, now, (before, change) if status is S.DEPRECATED else (change,), line.ending)
+
+
+def reactivate(line: Line, now: str) -> Line:
+    """Make a line active, and drop what is planned. A draft that waits for its subscribers goes on waiting."""
+    if line.notice is not None and line.status_at(now) is S.DRAFT:
+        raise IllegalTransition(
+            f"{line.name} takes effect on {_day(line.expected(S.ACTIVE))}, after the notice period of {line.notice.follows}: "
+            f"only its subscribers can shorten it (lakegate acknowledge {line.name}@{line.notice.version} --as TEAM)"
+        )
+    return activated(line, now)
+
+
+def activated(line: Line, now: str) -> Line:
+    """The line active from now on."""
+    active = line.status_at(now) is S.ACTIVE
+    if active and not line.planned(now):
+        return line
+    plan = () if active else (StatusChange(S.ACTIVE, now),)
+    return _planned(line, now, plan, Ending())
+
+
+def drafted(line: Line, now: str) -> Line:
+    """A line that begins as a draft; one that has begun stays as it is."""
+    return _planned(line, now, (StatusChange(S.DRAFT, now),), line.ending) if line.revision == 0 else line
+
+
+def noticed(line: Line, now: str, notice: Notice, period: timedelta) -> Line:
+    """A line of a new major version, in force after the notice period; one that has begun stays as it is."""
+    if line.notice is not None or (line.revision and line.status_at(now) is not S.DRAFT):
+        return line
+    begins = () if line.changes else (StatusChange(S.DRAFT, now),)
+    plan = (*begins, StatusChange(S.ACTIVE, later(now, period)))
+    return replace(_planned(line, now, plan, line.ending), notice=notice)
+
+
+def parent_announced(line: Line, now: str, notice: ParentNotice) -> Line:
+    """The line once its owner has notice of a stricter parent; the same line if that was announced before."""
+    if any(each.version == notice.version for each in line.parents):
+        return line
+    parents = (*(each for each in line.parents if each.inherited_from > now), notice)
+    ordered = tuple(sorted(parents, key=lambda each: (each.inherited_from, each.version)))
+    return replace(line, parents=ordered, revision=line.revision + 1)
+
+
+def acknowledged(line: Line, now: str, version: str, team: str, subscribed: Collection[str]) -> Line:
+    """The line once a team has acknowledged its version: in force at once when no team is left that is still `subscribed`."""
+    notice = line.notice
+    if notice is None or notice.version != version:
+        raise InputError(f"{line.name} has no version {version} that waits for acknowledgements")
+    if team not in notice.teams:
+        raise InputError(f"{team} is no subscriber of {notice.follows} who was given notice of {version}")
+    if team in notice.acknowledged or line.status_at(now) is not S.DRAFT:
+        return line
+    told = replace(notice, acknowledged=tuple(sorted({*notice.acknowledged, team})))
+    waiting = {each for each in notice.teams if each in subscribed} - set(told.acknowledged)
+    after = replace(line, notice=told)
+    return replace(after, revision=line.revision + 1) if waiting else activated(after, now)
+
+
+def later(at: str, by: timedelta) -> str:
+    """A time after another one."""
+    return moment(instant_of(at) + by)
+
+
+def _planned(line: Line, now: str, plan: tuple[StatusChange, ...], ending: Ending) -> Line:
+    """What has begun, then the plan; what begins now counts as recorded, because the same transaction records it."""
+    begun = tuple(each for each in line.changes if each.at <= now)
+    changes = (*begun, *plan)
+    if (changes, ending) == (line.changes, line.ending):
+        return line
+    recorded = sum(each.at <= now for each in changes)
+    return replace(line, changes=changes, ending=ending, recorded=recorded, listed=False, revision=line.revision + 1)
+
+
+def _not_past(line: Line, at: str, now: str) -> str:
+    if at < now:
+        raise IllegalTransition(f"{_day(at)} is past: {line.name} can change from now on")
+    return at
+
+
+def _at_least(line: Line, change: StatusChange, before: StatusChange, least: timedelta) -> None:
+    earliest = later(before.at, least)
+    if change.at < earliest:
+        word = "sunset" if change.status is S.SUNSET else "retired"
+        since = f"it is {before.status} from {_day(before.at)} for at least {counted(least.days, 'day')}"
+        raise IllegalTransition(
+            f"{line.name} cannot be {word} on {_day(change.at)}: {since}, so until {earliest[:16]}Z"
+        )
+
+
+def _back(status: LineStatus) -> str:
+    return "" if status is S.ACTIVE else "; lakegate reactivate makes it active"
+
+
+def _day(at: str) -> str:
+    return at[:10]
+
+
+# ---- Who an event is for: subscribers, as events name them ---------------------------------------------------------
+
+
+def addressed(line: Line, cause: str) -> list[dict[str, object]]:
+    """The subscribers to notify of a cause, as events have them."""
+    return [_subscriber(each) for each in line.subscriptions if cause in each.on]
+
+
+def _subscriber(subscription: Subscription) -> dict[str, object]:
+    return {"team": subscription.team, "audience": subscription.audience, "to": list(subscription.to)}
+
+
+# ---- Changes of a line's lifecycle and of its subscriptions, by command and by date --------------------------------
+#
+# 1. Record the changes that have begun by their date: what is decided next must not drop them.
+# 2. Decide by the line as it is, with a pure function of `lakegate.contracts.lake`.
+# 3. Write line, record of the ledger and message in one transaction, if nobody has written the line since; else begin
+# again.
+# 4. `sweep` brings the readers' manifest up to date: people who give commands may not write it.
+#
+# The gate does not wait for the record: the status at a time follows from the dates of the line.
+
+
+TRIES = 20
+"""How often a decision is taken again because somebody else has written the line."""
+
+
+BY_DATE = "date"
+"""The act of a change that began by its date."""
+
+
+PARENT = "parent"
+"""The act of announcing a stricter parent."""
+
+
+def change(dependencies: Dependencies, name: str, act: str, decide: Callable[[Line, str], Line]) -> Steps[Line]:
+    """Change a line by a pure function of the line and of the time; nothing is written where it returns the same line.
+
+    `act`: what the ledger records, such as `deprecate`; empty for subscriptions, which are not recorded. Raises what
+    `decide` raises.
+    """
+    for _ in range(TRIES):
+        before = yield from record_due(dependencies, name)
+        now = moment(dependencies.clock.now())
+        after = decide(before, now)
+        if after is not before:
+            try:
+                yield from _write(dependencies, before, after, act, now)
+            except _LineChanged:
+                continue
+        return after
+    raise InputError(f"others are changing {name} all the time: try again")
+
+
+def record_due(dependencies: Dependencies, name: str) -> Steps[Line]:
+    """Record each change that has begun by its date, one by one. Returns the line as it is then."""
+    for _ in range(TRIES):
+        line = dependencies.lines.get(name)
+        now = moment(dependencies.clock.now())
+        after = next_recorded(line, now)
+        if after is None:
+            return line
+        with suppress(_LineChanged):
+            yield from _write(dependencies, line, after, BY_DATE, now)
+    raise InputError(f"others are changing {name} all the time: try again")
+
+
+def settle_line(dependencies: Dependencies, name: str) -> Steps[None]:
+    """What the sweep does about a line that is due: record, then list in the readers' manifest."""
+    line = yield from record_due(dependencies, name)
+    if line.listed:
+        return
+    yield from readers_manifest.update(dependencies, name)
+    listed = replace(line, listed=True, revision=line.revision + 1)
+    with suppress(_LineChanged):  # the writer settles it
+        yield from _write(dependencies, line, listed, "", "")
+
+
+def acknowledge(dependencies: Dependencies, name: str, version: str, team: str) -> Steps[Line]:
+    """A subscriber of the line before has seen a breaking version. Raises InputError as `acknowledged`."""
+
+    def decide(line: Line, now: str) -> Line:
+        follows = dependencies.lines.get(line.notice.follows) if line.notice else None
+        return acknowledged(line, now, version, team, follows.consumers if follows else ())
+
+    return (yield from change(dependencies, name, "acknowledge", decide))
+
+
+class _LineChanged(Exception):  # noqa: N818 - the name is what happened
+    """Somebody else has written the line, or its chain, since it was read."""
+
+
+def _write(dependencies: Dependencies, before: Line, after: Line, act: str, now: str) -> Steps[None]:
+    """Write a line with its record and message. Raises _LineChanged."""
+    record = _record(dependencies, after, act, now) if act else None
+    message = _message(dependencies, before, after, act, now) if act else None
+    try:
+        yield from perform(Effect.WRITE_LINE, partial(dependencies.lines.write, after, record, message))
+    except ConditionFailed:
+        if dependencies.lines.get(after.name) != after:  # else an earlier try of ours arrived
+            raise _LineChanged from None
+
+
+def _record(dependencies: Dependencies, line: Line, act: str, now: str) -> Record:
+    content = {"act": act, **_state(line, act, now), "notice": asdict(line.notice) if line.notice else None}
+    if act == PARENT:
+        content["parents"] = [asdict(each) for each in line.parents]
+    event = event_id("lifecycle", line.name, line.revision)
+    return record_at_head(dependencies, "lifecycle", line.name, json.loads(json.dumps(content)), event)
+
+
+def _state(line: Line, act: str, now: str) -> dict[str, Any]:
+    """The status after a change, and what is planned: in the ledger, in the event, and from there in the manifest."""
+    last = line.changes[line.recorded - 1] if line.recorded else None
+    at = last.at if last and act == BY_DATE else now
+    return {
+        "status": last.status if last else LineStatus.ACTIVE,
+        "since": last.at if last else None,
+        "planned": [asdict(each) for each in line.planned(at)],
+        **asdict(line.ending),
+    }
+
+
+def _message(dependencies: Dependencies, before: Line, after: Line, act: str, now: str) -> Message | None:
+    kind = _kind(before, after, act)
+    if not kind:
+        return None
+    notice = None if act == PARENT else after.notice
+    asked = dependencies.lines.get(notice.follows) if notice and kind == "breaking" else after
+    body = {
+        "line": after.name,
+        **_state(after, act, now),
+        "version": notice.version if notice else None,
+        "follows": notice.follows if notice else None,
+        "subscribers": addressed(asked, "breaking" if kind == "breaking" else "deprecated"),
+    }
+    if act == PARENT:
+        (parent,) = set(after.parents) - set(before.parents)
+        body |= {"follows": after.name, **asdict(parent)}
+    identity = f"{after.name}:{kind}:{after.revision}"
+    return Message(identity, "", kind, json.dumps(body, sort_keys=True), dependencies.clock.now(), after.name)
+
+
+def _kind(before: Line, after: Line, act: str) -> str:
+    """What an event is about: a breaking version, a new status, or a new plan; empty: nobody needs to know."""
+    if act in {"notice", PARENT}:
+        return "breaking"
+    if after.changes == before.changes and after.recorded == before.recorded:
+        return "planned" if after.ending != before.ending else ""
+    begun = after.recorded > before.recorded
+    return after.changes[after.recorded - 1].status.value if begun else "planned"

@@ -1,0 +1,422 @@
+"""Readers' manifest in accepted/."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from lakegate.errors import ConditionFailed, InputError, NotFound, TransactionConflict
+from lakegate.gate.delivery.delivery_terms import terms_of
+from lakegate.gate.effects import Effect, perform
+from lakegate.gate.lake_layout import (
+    SEGMENTS,
+    erased_of,
+    is_published,
+    manifest_key,
+    report_key,
+    segment_folder,
+    segment_key,
+)
+from lakegate.gate.ledger.blocks import Block, BlockKind, Record, deliveries, stored_block
+from lakegate.gate.ledger.stored_objects import DONE, RESTORED, erasures_of, is_recorded
+from lakegate.gate.ports import Address
+from lakegate.json_codec import encode, validate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.effects import Steps
+    from lakegate.gate.ledger.blocks import AnyBlock
+    from lakegate.gate.ledger.stored_objects import Erasures
+    from lakegate.gate.ports import ObjectVersion
+
+# ---- The readers' manifest of a line: a small head that is replaced, and segments that are written once ------------
+#
+# A segment lists the deliveries of so many heights. The head states how many segments there are and lists what lies
+# above
+# them, so that a delivery writes as many bytes to a line of 10,000 as to a line of 50. Both follow from the ledger
+# and the
+# plans: every writer of a segment writes the same bytes. It is written before the head that counts it.
+#
+# A completed erasure, or a lost object that was put back, changes what earlier deliveries consist of: all is listed
+# again,
+# the segments in another folder.
+#
+# The JSON Schema of both is lakegate/schemas/manifest.json.
+
+
+FORMAT: Final = "lakegate-manifest/3"
+"""Part of every head; one of another format is rebuilt from the whole ledger."""
+
+
+SEGMENT_FORMAT: Final = "lakegate-manifest-segment/3"
+"""Part of every segment. Another format, or another number of heights, needs another folder of segments."""
+
+
+TAG: Final = "manifest"
+"""Of heads: what a newer one replaced expires."""
+
+
+BEGINS: Final = b'{"deliveries": ['
+"""Every head, also of older releases: its keys are sorted."""
+
+
+TRIES: Final = 5
+
+
+ALWAYS_LISTED: Final = frozenset({"height", "workload", "contract_version", "verdict", "objects"})
+"""Of a delivery, by every release."""
+
+
+LIFECYCLE: Final = ("status", "since", "planned", "reason", "replacement", "guide")
+"""What a head states of the line's lifecycle."""
+
+
+class _Head(NamedTuple):
+    """A head as it was read; one of no deliveries where there is none, or one that this release cannot read."""
+
+    etag: str | None
+    height: int = -1
+    segments: int = 0
+    deliveries: tuple[dict[str, Any], ...] = ()
+    """Above the segments."""
+    lifecycle: dict[str, Any] | None = None
+    """Of the line, as its last record has it."""
+    stale: dict[str, Any] | None = None
+    """What does not hold for accepted data, likewise."""
+    erased: int = -1
+    """Height of the last erasure that head and segments show; -1: none."""
+
+
+def update(dependencies: Dependencies, chain: str) -> Steps[None]:
+    """Bring the manifest of a line up to the top of its chain; its height never decreases."""
+    where = Address(dependencies.places.lake, manifest_key(chain))
+    for _ in range(TRIES):
+        head = _head(dependencies, where)
+        blocks = dependencies.ledger.blocks(chain, head.height, strict=False)
+        if not blocks:
+            if head.height <= dependencies.ledger.head(chain).height:
+                return
+            head = _Head(head.etag)  # the ledger is that of an earlier time: what is listed above it is not in it
+            blocks = dependencies.ledger.blocks(chain, strict=False)
+        if any(block.kind in {DONE, RESTORED} for block in blocks):  # what is listed already changes, too
+            blocks = dependencies.ledger.blocks(chain, strict=False)
+            head = _Head(head.etag, erased=erasures_of(blocks).height)
+        erasures = erasures_of(blocks)
+        published = [block for block in deliveries(blocks) if block.kind is BlockKind.PUBLISHED]
+        listed = (*head.deliveries, *(_delivery(dependencies, block, erasures) for block in published))
+        heights, folder = dependencies.places.segment_heights, segment_folder(head.erased)
+        segments = (blocks[-1].height + 1) // heights
+        for number in range(head.segments, segments):
+            part = [each for each in listed if each["height"] // heights == number]
+            yield from _write_segment(dependencies, chain, folder, number, part)
+        document = {
+            "format": FORMAT,
+            "line": chain,
+            "height": blocks[-1].height,
+            "segments": {"count": segments, "heights": heights} | ({"folder": folder} if head.erased >= 0 else {}),
+            "deliveries": [each for each in listed if each["height"] >= segments * heights],
+            "lifecycle": _lifecycle(blocks) or head.lifecycle,
+        }
+        if stale := _stale(blocks, head.stale):
+            document["stale"] = stale
+        put = partial(
+            dependencies.objects.put, where, _json(document), absent=head.etag is None, etag=head.etag, tag=TAG
+        )
+        try:
+            yield from perform(Effect.WRITE_MANIFEST, put)
+        except ConditionFailed:
+            continue  # another worker's head came first; ours must be built on it
+        return
+    raise TransactionConflict
+
+
+def write_lost(dependencies: Dependencies, chain: str) -> Steps[None]:
+    """Write the manifest of a line that has blocks and no head, or one that does not begin as a head does."""
+    begins = b""
+    with suppress(NotFound):
+        begins = dependencies.objects.read(Address(dependencies.places.lake, manifest_key(chain)), 0, len(BEGINS))
+    if begins != BEGINS:
+        yield from update(dependencies, chain)
+
+
+def _write_segment(
+    dependencies: Dependencies, chain: str, folder: str, number: int, deliveries: list[dict[str, Any]]
+) -> Steps[None]:
+    heights = dependencies.places.segment_heights
+    document = {
+        "format": SEGMENT_FORMAT,
+        "line": chain,
+        "height": (number + 1) * heights - 1,
+        "deliveries": deliveries,
+    }
+    where, body = Address(dependencies.places.lake, segment_key(chain, number * heights, folder)), _json(document)
+    try:
+        yield from perform(Effect.WRITE_SEGMENT, partial(dependencies.objects.put, where, body, absent=True))
+    except ConditionFailed:
+        there = dependencies.objects.head(where)
+        if dependencies.objects.read(Address(where.bucket, where.key, there.version)) == body:
+            return  # an earlier worker wrote the same bytes
+        replace = partial(dependencies.objects.put, where, body, etag=there.etag)
+        with suppress(ConditionFailed):  # another worker has replaced it
+            yield from perform(Effect.WRITE_SEGMENT, replace)
+
+
+def _head(dependencies: Dependencies, where: Address) -> _Head:
+    try:
+        found = dependencies.objects.head(where)
+    except NotFound:
+        return _Head(None)
+    body = dependencies.objects.read(Address(where.bucket, where.key, found.version))
+    with suppress(ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        document = json.loads(body)
+        if document["format"] == FORMAT:
+            deliveries, segments = tuple(document["deliveries"]), document["segments"]
+            erased = erased_of(segments.get("folder", SEGMENTS))
+            of_line = document.get("lifecycle"), document.get("stale")
+            return _Head(found.etag, int(document["height"]), int(segments["count"]), deliveries, *of_line, erased)
+    return _Head(found.etag)
+
+
+def untrue(dependencies: Dependencies, chain: str) -> Iterator[ObjectVersion]:
+    """Head and segments of a line that cannot be read, or differ from what the ledger says up to the height of the head.
+
+    One segment at a time is in memory. Members that an older release did not write may be absent.
+    """
+    where = Address(dependencies.places.lake, manifest_key(chain))
+    try:
+        there = dependencies.objects.head(where)
+    except NotFound:
+        return
+    head, document = _head(dependencies, where), _stored(dependencies, where.key, there.version)
+    if head.height < 0:
+        if document.get("format") == FORMAT or not isinstance(document.get("deliveries"), list):  # of no other release
+            yield there
+        return
+    heights, folder = dependencies.places.segment_heights, segment_folder(head.erased)
+    texts = partial(dependencies.ledger.texts, chain)
+    erasures = erasures_of(
+        filter(None, (stored_block(text) for text in islice(texts(), head.height + 1) if is_recorded(text)))
+    )
+    listed: list[dict[str, Any]] = []
+    unread: list[int] = []
+    """Heights of blocks that are none, which the verification of the chain reports."""
+    of_line: tuple[dict[str, Any] | None, dict[str, Any] | None] = None, None
+    height = -1
+    for height, block in enumerate(map(stored_block, islice(texts(), head.height + 1))):
+        if block is None:
+            unread.append(height)
+        else:
+            of_line = _lifecycle((block,)) or of_line[0], _stale((block,), of_line[1])
+            if isinstance(block, Block) and block.kind is BlockKind.PUBLISHED:
+                listed.append(_delivery(dependencies, block, erasures))
+        number, rest = divmod(height + 1, heights)
+        if rest == 0 and number <= head.segments:
+            yield from _untrue_segment(
+                dependencies, chain, segment_key(chain, (number - 1) * heights, folder), listed, unread
+            )
+            listed = []
+    said = (document.get("line"), head.height, head.segments, document["segments"].get("heights"))
+    is_true = said == (chain, height, (height + 1) // heights, heights)
+    if not is_true or of_line != (head.lifecycle, head.stale) or not _lists(head.deliveries, listed, unread):
+        yield there
+
+
+def _untrue_segment(
+    dependencies: Dependencies, chain: str, key: str, deliveries: list[dict[str, Any]], unread: list[int]
+) -> Iterator[ObjectVersion]:
+    try:
+        there = dependencies.objects.head(Address(dependencies.places.lake, key))
+    except NotFound:
+        return  # readers get an error that names it
+    document = _stored(dependencies, key, there.version)
+    if document.get("line") != chain or not _lists(document.get("deliveries"), deliveries, unread):
+        yield there
+
+
+def _stored(dependencies: Dependencies, key: str, version: str) -> dict[str, Any]:
+    """A document of the manifest; an empty one where it is none."""
+    with suppress(ValueError, RecursionError):
+        document = json.loads(dependencies.objects.read(Address(dependencies.places.lake, key, version)))
+        return document if isinstance(document, dict) else {}
+    return {}
+
+
+def _lists(stored: Any, expected: Sequence[dict[str, Any]], unread: list[int]) -> bool:  # noqa: ANN401 - of JSON
+    """Whether deliveries are listed as the ledger has them; those of blocks that are none may be."""
+    if not isinstance(stored, list | tuple) or not all(
+        isinstance(each, dict) and each.keys() >= ALWAYS_LISTED for each in stored
+    ):
+        return False
+    listed = [each for each in stored if each["height"] not in unread]
+    return _agrees(listed, json.loads(_json(expected)))
+
+
+def _agrees(stored: Any, expected: Any) -> bool:  # noqa: ANN401 - of JSON
+    """Whether a document says what is expected; an older release may have written fewer members."""
+    if isinstance(expected, dict) and isinstance(stored, dict):
+        return all(_agrees(stored.get(name, value), value) for name, value in expected.items())
+    if isinstance(expected, list) and isinstance(stored, list):
+        return len(stored) == len(expected) and all(map(_agrees, stored, expected))
+    return bool(stored == expected)
+
+
+def _lifecycle(blocks: tuple[AnyBlock, ...]) -> dict[str, Any] | None:
+    """The status of the line by the last of its blocks that changed it; None if none did."""
+    contents = [block.content for block in blocks if block.kind == "lifecycle" and isinstance(block, Record)]
+    return {name: contents[-1][name] for name in LIFECYCLE} if contents else None
+
+
+def _stale(blocks: tuple[AnyBlock, ...], before: dict[str, Any] | None) -> dict[str, Any] | None:
+    """The mark by the last of the blocks that records what was measured by schedule; the one before if none does."""
+    from lakegate.features.revalidation.revalidation import (  # noqa: PLC0415 - a feature
+        KIND as MEASURED,
+    )
+    from lakegate.features.revalidation.revalidation import (  # noqa: PLC0415 - a feature
+        mark_of,
+    )
+
+    records = [block for block in blocks if block.kind == MEASURED and isinstance(block, Record)]
+    return mark_of(records[-1]) if records else before
+
+
+def _json(document: object) -> bytes:
+    return json.dumps(document, sort_keys=True).encode()
+
+
+def _delivery(dependencies: Dependencies, block: Block, erasures: Erasures) -> dict[str, Any]:
+    """An accepted delivery: what was published and is left of it, under which version, and how it is to be read."""
+    accepted = [each for each in block.objects if each.key.startswith("accepted/")]
+    left = [each for each in erasures.objects_of(block) if is_published(block, each.key)]
+    rejected = None if block.rows is None else (block.rejected_rows or 0) * (len(accepted) < len(block.objects))
+    published = None if block.rows is None or rejected is None else block.rows - rejected
+    if block.slices is not None:
+        published = sum(each.rows for each in block.slices)
+    erased = erasures.rows_of(accepted) if left else published
+    return {
+        "height": block.height,
+        "workload": block.workload,
+        "contract_version": block.contract_version,
+        "verdict": block.verdict,
+        "published_at": block.system_time,
+        "event_time": list(block.event_time) if block.event_time else None,
+        "rows": block.rows,
+        "published_rows": None if published is None or erased is None else published - erased,
+        "rejected_rows": rejected,
+        **terms_of(dependencies.plan_at(block.plan, block.workload)).dialect,
+        "report": report_key(block.workload),
+        "objects": [{"key": o.key, "version": o.version, "size": o.size, "checksum": o.checksum} for o in left],
+        **({"waiver": asdict(block.waiver)} if block.waiver else {}),
+        **({"slices": [encode(each) for each in block.slices]} if block.slices is not None else {}),
+        **({"watermark": block.watermark} if block.watermark else {}),
+    }
+
+
+# ---- The readers' manifest of a line as a reader has it: validated, and as one document or its newest deliveries ----
+
+
+CLOCKS: Final = timedelta(hours=1)
+"""The most by which the clocks of two Lambdas differ: a delivery of a greater height may state a time that is earlier by this."""
+
+
+MAX_SEGMENTS: Final = 20
+"""Segments that are read for the newest deliveries: one may list few, where many deliveries were rejected."""
+
+
+def read_manifest(dependencies: Dependencies, key: str, line: str) -> dict[str, Any]:
+    """A head, or a segment, of a line. Raises NotFound; InputError for what is none of this line."""
+    body = dependencies.objects.read(Address(dependencies.places.lake, key))
+    try:
+        manifest: dict[str, Any] = json.loads(body)
+    except (ValueError, RecursionError):
+        raise InputError(f"the manifest of {line} is not JSON") from None
+    validate("manifest", manifest)
+    if manifest["line"] != line:
+        raise InputError(f"the manifest of {line} is that of another line")
+    return manifest
+
+
+def whole(
+    dependencies: Dependencies, head: dict[str, Any], since: int, until: datetime | None = None
+) -> dict[str, Any]:
+    """The manifest with the deliveries of every segment that reaches above a height, and with no segments.
+
+    Of deliveries that were published after a time it may have none. Raises InputError where a segment is missing, or is another
+    one than its key names.
+    """
+    segments = head.get("segments")
+    if segments is None:  # of an older release, or of a line without accepted deliveries
+        return head
+    heights, folder = segments["heights"], segments.get("folder", SEGMENTS)
+    firsts = range(max(since + 1, 0) // heights * heights, segments["count"] * heights, heights)
+    found = []
+    for first in firsts:
+        part = _segment(dependencies, head["line"], folder, first, heights)
+        if until is not None and part and all(_published(each) > until + CLOCKS for each in part):
+            break
+        found += part
+    else:
+        found += head["deliveries"]
+    return {**head, "segments": {**segments, "count": 0}, "deliveries": found}
+
+
+def published_since(dependencies: Dependencies, head: dict[str, Any], begin: datetime) -> tuple[dict[str, Any], int]:
+    """The manifest with what was published since a time, and with no segments; and the height above which that is.
+
+    Segments are read from the newest one down to one that lists an earlier delivery, by more than clocks differ. Raises
+    InputError as `whole` does.
+    """
+    segments = head.get("segments") or {"count": 0, "heights": 1}
+    heights, folder = segments["heights"], segments.get("folder", SEGMENTS)
+    part = found = head["deliveries"]
+    number = segments["count"]
+    while number > 0 and all(_published(each) + CLOCKS >= begin for each in part):
+        number -= 1
+        part = _segment(dependencies, head["line"], folder, number * heights, heights)
+        found = part + found
+    first = min((each["height"] for each in found if _published(each) >= begin), default=head["height"] + 1)
+    before = max((each["height"] for each in found if each["height"] < first), default=number * heights - 1)
+    return {
+        **head,
+        **({"segments": {**segments, "count": 0}} if "segments" in head else {}),
+        "deliveries": found,
+    }, before
+
+
+def _published(delivery: dict[str, Any]) -> datetime:
+    """The time of a delivery; long ago where an older release listed none."""
+    at = delivery.get("published_at")
+    return datetime.min.replace(tzinfo=UTC) if at is None else datetime.fromisoformat(at)
+
+
+def newest(dependencies: Dependencies, line: str, limit: int) -> list[dict[str, Any]]:
+    """At most so many accepted deliveries of a line, the newest first; fewer where they are far apart. Raises InputError."""
+    try:
+        head = read_manifest(dependencies, manifest_key(line), line)
+    except NotFound:
+        return []
+    found: list[dict[str, Any]] = head["deliveries"]
+    segments = head.get("segments") or {"count": 0, "heights": 1}
+    last, folder = segments["count"] - 1, segments.get("folder", SEGMENTS)
+    for number in range(last, max(last - MAX_SEGMENTS, -1), -1):
+        if len(found) >= limit:
+            break
+        found = [*_segment(dependencies, line, folder, number * segments["heights"], segments["heights"]), *found]
+    return found[::-1][:limit]
+
+
+def _segment(dependencies: Dependencies, line: str, folder: str, first: int, heights: int) -> list[dict[str, Any]]:
+    try:
+        segment = read_manifest(dependencies, segment_key(line, first, folder), line)
+    except NotFound:
+        raise InputError(f"the segment of the manifest of {line} from height {first} is missing") from None
+    if segment["height"] != first + heights - 1:
+        raise InputError(f"the segment of the manifest of {line} from height {first} is another one")
+    deliveries: list[dict[str, Any]] = segment["deliveries"]
+    return deliveries

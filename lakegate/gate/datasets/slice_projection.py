@@ -1,0 +1,86 @@
+"""Which slices of a line answer for a time (Open Data Fabric, *Projections*): chosen by what the readers' manifest lists.
+
+*As at* a time: what had been published by then. *As of* a time: the events up to then, with all that is known of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from lakegate.errors import InputError
+from lakegate.text import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+NOTHING: Final = -1
+"""The height of a line in which nothing was accepted yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Projection:
+    """A question about the rows of a line; without times, and above no height, it asks for all of them."""
+
+    as_at: datetime | None = None
+    """Only deliveries that were published at this time or before."""
+    as_of: datetime | None = None
+    """Only events of this time or before."""
+    since: int = NOTHING
+    """Only deliveries above this height."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """The part of a manifest that a projection needs."""
+
+    deliveries: tuple[Mapping[str, Any], ...]
+    """With at least one slice to read, in the order of their heights."""
+    keys: tuple[str, ...]
+    """Of the slices to read, in the order of their offsets."""
+    skipped: int
+    """Slices that are listed and need not be read: no row of theirs belongs to the answer."""
+    unsliced: int
+    """Deliveries that belong to the answer but were published as they arrived."""
+    height: int
+    """Of the last delivery that belongs to the answer; NOTHING if none does."""
+
+
+def select(deliveries: Iterable[Mapping[str, Any]], wanted: Projection) -> Selected:
+    """Choose slices by the times and heights that a manifest lists; no slice is read for that."""
+    found: list[Mapping[str, Any]] = []
+    slices: list[Mapping[str, Any]] = []
+    skipped = unsliced = 0
+    height = NOTHING
+    for each in deliveries:
+        own = each.get("slices") or ()
+        if each["height"] <= wanted.since or _is_after(each.get("published_at"), wanted.as_at):
+            skipped += len(own)
+            continue
+        height = max(height, each["height"])
+        needed = [one for one in own if not _is_after(one["event_time"][0], wanted.as_of)]
+        skipped += len(own) - len(needed)
+        unsliced += bool(each["objects"]) and "slices" not in each
+        if needed:
+            found.append(each)
+            slices += needed
+    slices.sort(key=lambda each: int(each["offset"]))
+    return Selected(tuple(found), tuple(each["key"] for each in slices), skipped, unsliced, height)
+
+
+def _is_after(at: str | None, bound: datetime | None) -> bool:
+    """Whether a time is after a bound; deliveries that an older release listed have no time."""
+    return bound is not None and at is not None and datetime.fromisoformat(at) > bound
+
+
+def time_of(written: str) -> datetime:
+    """A day (its beginning in UTC) or a time with its zone, in UTC. InputError for another text."""
+    try:
+        found = datetime.fromisoformat(written)
+        is_day = len(written) == len("YYYY-MM-DD")
+        if found.tzinfo is not None or is_day:
+            return found.replace(tzinfo=found.tzinfo or UTC).astimezone(UTC)
+    except (ValueError, OverflowError):
+        pass
+    raise InputError(f"{shown(written)} is no time: write 2026-11-24, or 2026-11-24T17:55:00Z with a zone")

@@ -1,0 +1,92 @@
+"""Decisions of people: kinds, legal states, one record, one fenced write."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from lakegate.admission.refusals import code_of
+from lakegate.errors import ConditionFailed, TransactionConflict
+from lakegate.gate.delivery.delivery_objects import row_of
+from lakegate.gate.delivery.delivery_row import replay_id
+from lakegate.gate.delivery.people_decisions import unwaivable
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.effects import Effect, perform
+from lakegate.gate.ledger.commit import record_at_head
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from lakegate.gate.delivery.delivery_row import Workload
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.effects import Steps
+
+# ---- What a person may do with one workload, by the state that it is in: the commands `replay`, `waive`,
+# `approve` and `decline`
+
+
+class PersonTransition(StrEnum):
+    """A transition that only a person starts."""
+
+    REPLAY = "replay"
+    WAIVE = "waive"
+    APPROVE = "approve"
+    DECLINE = "decline"
+
+
+def legal(dependencies: Dependencies, row: Workload) -> tuple[PersonTransition, ...]:
+    """The transitions that a workload has now; of one with a successor, the one that led to it, which may be repeated."""
+    if row.state is State.FAILED:
+        return (PersonTransition.REPLAY,)
+    if row.state is State.AWAITING:
+        return (PersonTransition.APPROVE, PersonTransition.DECLINE)
+    if row.state is State.SCHEDULED:
+        return (PersonTransition.DECLINE,)
+    if row.state is not State.QUARANTINED:
+        return ()
+    if (after := row_of(dependencies, replay_id(row.id))) is not None:
+        return (PersonTransition.WAIVE,) if after.waiver else (PersonTransition.REPLAY,)
+    return (PersonTransition.REPLAY,) if excluded(row) else (PersonTransition.REPLAY, PersonTransition.WAIVE)
+
+
+def excluded(row: Workload) -> str:
+    """The code of the reason for which a rejected workload has no waiver; empty if it may have one."""
+    assert row.decision is not None
+    return unwaivable(tuple(map(code_of, row.decision.reasons)))
+
+
+# ---- Records of the ledger: what a person did, with the caller's ARN -----------------------------------------------
+#
+# Where what is done is one transaction, the record is part of it (`Registry.publish`). Elsewhere it is appended before: nothing
+# is done without a record, and who repeats a command after a crash completes what is recorded, without a second
+# record.
+
+
+TRIES = 20
+"""Others may extend a busy chain first."""
+
+
+def append(dependencies: Dependencies, kind: str, chain: str, content: Mapping[str, Any], event: str) -> Steps[None]:
+    """Append a record unless its event is recorded already: idempotent. Raises TransactionConflict after `TRIES`."""
+    for _ in range(TRIES):
+        record = record_at_head(dependencies, kind, chain, content, event)
+        try:
+            yield from perform(Effect.RECORD, partial(dependencies.ledger.append, record))
+        except ConditionFailed as refused:
+            if "event" in refused.reasons:
+                return
+            continue
+        return
+    raise TransactionConflict
+
+
+# ---- Let a rejected delivery through: a named person, a reason, and until when the waiver may be used --------------
+#
+# The delivery gets the workload that a replay would get, so that it is either replayed or waived, and accepted once.
+# Its bytes
+# stay in quarantine until the accepted copy is committed.
+
+
+LONGEST_REASON: Final = 500
+"""Characters."""

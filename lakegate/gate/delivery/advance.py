@@ -1,0 +1,260 @@
+"""Moves a delivery on: observe, look up, operate, until it waits."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from lakegate.errors import LakegateError, NotFound, Unfinished, UnreadableItem
+from lakegate.gate.delivery.admit_delivery import _pinned, _refuse
+from lakegate.gate.delivery.attempts import _fail, _revive, _vanish, result_of, uncounted
+from lakegate.gate.delivery.clean_up import tidy
+from lakegate.gate.delivery.decide_verdict import (
+    _validating,
+    answer,
+    ask,
+    decide,
+    decision_of_answer,
+    decision_of_silence,
+    schedule,
+)
+from lakegate.gate.delivery.delivery_objects import UnreadableSource
+from lakegate.gate.delivery.delivery_row import TERMINAL
+from lakegate.gate.delivery.pin_contract import _held, _hold, _pin, _received
+from lakegate.gate.delivery.protocol import PUSH, Bound, Operation, Outcome, State
+from lakegate.gate.delivery.publish_data import _decided, publish, settle
+from lakegate.gate.delivery.stage_data import _stage
+from lakegate.gate.delivery.submit_run import _prepare, _start, _submitting
+from lakegate.gate.delivery.transition import Observation, Observer, Operate, OutcomeChanged
+from lakegate.gate.effects import ConcurrentUpdate, Defect, Effect, perform
+from lakegate.gate.ports import names_invocation
+
+if TYPE_CHECKING:
+    from lakegate.gate.delivery.delivery_row import Workload
+    from lakegate.gate.delivery.protocol import Transition
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.effects import Steps
+
+# ---- What can be found out about a workload in each state, without any effect: a table from state to a small
+# function
+
+
+def observe(dependencies: Dependencies, workload: Workload) -> Observation | None:
+    """What is the case with this workload now."""
+    try:
+        return OBSERVERS[workload.state](dependencies, workload)
+    except UnreadableSource as unreadable:
+        return Observation(Outcome.UNREADABLE, cause=unreadable.cause)
+
+
+def _passive(dependencies: Dependencies, workload: Workload) -> Observation | None:
+    if workload.deadline is None or dependencies.clock.now() < workload.deadline:
+        return None
+    if workload.state is State.SCHEDULED:
+        return Observation(Outcome.DUE, decision=workload.candidate)
+    return Observation(Outcome.EXPIRED, decision=decision_of_silence(workload))
+
+
+def _answered(_dependencies: Dependencies, workload: Workload) -> Observation | None:
+    assert workload.answer is not None
+    on = Outcome.APPROVED if workload.answer.approved else Outcome.DECLINED
+    return Observation(on, decision=decision_of_answer(workload))
+
+
+OBSERVERS: dict[State, Observer] = {
+    State.RECEIVED: _received,
+    State.HELD: _held,
+    State.PINNED: _pinned,
+    State.STAGED: lambda *_: Observation(Outcome.READY),
+    State.SUBMITTING: _submitting,
+    State.VALIDATING: _validating,
+    State.AWAITING: _passive,
+    State.ANSWERED: _answered,
+    State.SCHEDULED: _passive,
+    State.DECIDED: _decided,
+}
+
+
+# ---- What is done about a workload: a table from operation to a small generator, each ending in one conditional
+# write
+
+
+OPERATIONS: dict[Operation, Operate] = {
+    Operation.PIN: _pin,
+    Operation.HOLD: _hold,
+    Operation.REFUSE: _refuse,
+    Operation.WAIVE: decide,
+    Operation.STAGE: _stage,
+    Operation.PREPARE: _prepare,
+    Operation.START: _start,
+    Operation.ASK: ask,
+    Operation.ANSWER: answer,
+    Operation.SCHEDULE: schedule,
+    Operation.DECIDE: decide,
+    Operation.PUBLISH: publish,
+    Operation.FAIL: _fail,
+    Operation.VANISH: _vanish,
+    Operation.REVIVE: _revive,
+}
+
+
+# ---- Advances a workload: observes it, looks up the operation in the workflow, performs it, until it can only
+# wait
+#
+# Any caller with any row continues the protocol at the step that the workload has reached. That is why intake,
+# completion, sweep and replay need no recovery code of their own.
+
+
+POLLS: Final = 6
+"""Of validators, by who has seen the end of a run."""
+
+
+BETWEEN_POLLS: Final = 5.0
+"""Seconds."""
+
+
+TIME_TO_POLL: Final = 90.0
+"""Seconds that an invocation must have left: what follows an answer, such as a copy, takes most of them."""
+
+
+def advance(dependencies: Dependencies, workload: Workload) -> Steps[Workload]:
+    """Advance a workload as far as possible now; a concurrent update by another worker is a good end, too."""
+    try:
+        if workload.state in OBSERVERS:
+            workload = yield from settle(dependencies, workload)
+        while workload.state in OBSERVERS:
+            found = observe(dependencies, workload)
+            if found is None:
+                return workload
+            if found.unkept is not None:
+                from lakegate.features.external_validators.external_rules import keep  # noqa: PLC0415 - as the judgement
+
+                yield from keep(dependencies, workload, found.unkept)
+                continue
+            workload = yield from take(dependencies, workload, found)
+        if workload.state in TERMINAL:
+            workload = yield from tidy(dependencies, workload)
+    except ConcurrentUpdate:
+        return dependencies.workloads.get(workload.id)
+    return workload
+
+
+def complete(dependencies: Dependencies, workload: Workload) -> Steps[Workload]:
+    """Advance; where only a back-off delays the next attempt, wait for its end and continue.
+
+    Validators that have not answered yet are asked some times more, before they are left to `sweep`.
+    """
+    workload = yield from advance(dependencies, workload)
+    polls = POLLS
+    while True:
+        pause = pause_of(dependencies, workload)
+        if not pause and polls and _waits_for_answers(dependencies, workload):
+            pause, polls = BETWEEN_POLLS, polls - 1
+        if not pause:
+            return workload
+        yield from perform(Effect.WAIT, partial(dependencies.clock.sleep, pause))
+        workload = yield from advance(dependencies, dependencies.workloads.get(workload.id))
+
+
+def _waits_for_answers(dependencies: Dependencies, workload: Workload) -> bool:
+    """Whether an attempt has its own result, and only validators have not answered; and there is time to ask them."""
+    if workload.state is not State.VALIDATING or not dependencies.terms(workload).has_external:
+        return False
+    return dependencies.remaining() >= TIME_TO_POLL and result_of(dependencies, workload) is not None
+
+
+def pause_of(dependencies: Dependencies, workload: Workload) -> float:
+    """Seconds until the next attempt may start; 0: there is nothing to wait for."""
+    if workload.state is not State.SUBMITTING or workload.not_before is None:
+        return 0.0
+    pause = workload.not_before - dependencies.clock.now()
+    return max(pause.total_seconds(), 0.0) if pause <= dependencies.timing.longest_backoff else 0.0
+
+
+def take(dependencies: Dependencies, workload: Workload, found: Observation) -> Steps[Workload]:
+    """Perform the operation that belongs to what was observed."""
+    transition = _transition(dependencies, workload, found)
+    try:
+        return (yield from OPERATIONS[transition.operation](dependencies, workload, transition.to, found))
+    except OutcomeChanged as other:
+        changed = found._replace(on=other.on, cause=other.cause, decision=other.decision)
+        return (yield from take(dependencies, workload, changed))
+
+
+def _transition(dependencies: Dependencies, workload: Workload, found: Observation) -> Transition:
+    more = uncounted(dependencies.timing, workload, found.cause)
+    # an attempt that does not count says nothing about the delivery: another one follows in every workflow
+    workflow = PUSH if more else dependencies.terms(workload).workflow
+    transition = workflow.transition(workload.state, found.on)
+    if transition.bound is Bound.ATTEMPTS and workload.attempt >= workload.limit + more:
+        return workflow.transition(workload.state, Outcome.EXHAUSTED)
+    return transition
+
+
+# ---- Makes every promise hold without events: processes everything open, landed and staged -------------------------
+
+
+ENOUGH = 60.0
+"""Seconds: with less than this left nothing more is begun. As long as one step of one workload usually takes."""
+
+
+# ---- Steps 8 to 12, on the hint that a job run has moved, or that an invocation of the judge function has ended ----
+
+
+def completion(dependencies: Dependencies, run: str) -> Steps[None]:
+    """Continue the workload of a run, or the members of a batch. The state in the event is not used.
+
+    A failed run is retried at once: the back-off is seconds long, and is waited for here.
+    """
+    try:
+        name = dependencies.jobs.describe(run).name
+    except NotFound:
+        return
+    try:
+        workload = dependencies.workloads.get(name)
+    except NotFound:
+        yield from _batch_ended(dependencies, name)
+        return
+    yield from complete(dependencies, workload)
+
+
+def _batch_ended(dependencies: Dependencies, batch: str) -> Steps[None]:
+    """Continue each member; what fails for one of them stops none of the others, and is raised in the end.
+
+    Back-offs are waited for when all have been continued: members without a result wait for one another in their next batch.
+    """
+    try:
+        members = dependencies.batches.get(batch).members
+    except NotFound:
+        return  # a run of somebody else's in the same application
+    except UnreadableItem as refused:  # `sweep` continues each member by its row
+        dependencies.left_out.append(refused)
+        return
+    failures: list[LakegateError] = []
+    for step in (advance, complete):
+        for member in members:
+            if dependencies.remaining() < ENOUGH:
+                raise Unfinished(batch)
+            try:
+                yield from step(dependencies, dependencies.workloads.get(member.workload))
+            except LakegateError as failure:
+                failures.append(failure)
+            except Exception as error:  # noqa: BLE001 - one member stops none of the others
+                failures.append(Defect(member.workload, error))
+    if failures:
+        raise failures[0]
+
+
+def invocation_ended(dependencies: Dependencies, workload: str, attempt: int, *, failed: bool) -> Steps[None]:
+    """Continue the workload of an invocation.
+
+    A failed one brings the deadline of its attempt forward: no result will come of it, and Spark can start at once.
+    Without the hint `sweep` finds the deadline past. A result that is there counts all the same.
+    """
+    try:
+        row = dependencies.workloads.get(workload)
+    except NotFound:
+        return
+    if failed and row.state is State.VALIDATING and row.attempt == attempt and names_invocation(row.run):
+        row = row._replace(deadline=dependencies.clock.now())
+    yield from complete(dependencies, row)

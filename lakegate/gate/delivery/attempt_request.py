@@ -1,0 +1,93 @@
+"""The inputs of an attempt and its start time: request.json, the request of StartJobRun or Invoke, the back-off."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from lakegate.gate import lake_layout
+from lakegate.gate.delivery import delivery_objects
+from lakegate.gate.delivery.delivery_terms import terms_of
+from lakegate.gate.effects import Effect, perform
+from lakegate.gate.ledger.blocks import BlockKind, deliveries
+from lakegate.gate.ledger.stored_objects import erasures_of
+from lakegate.gate.ports import Address
+from lakegate.plan.request import AcceptedPart, Reference, Request, StagedPart
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lakegate.gate.delivery.delivery_row import Referred, Workload
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.effects import Steps
+    from lakegate.gate.ledger.blocks import Block, LedgerObject
+
+
+def write_request(dependencies: Dependencies, workload: Workload, attempt: int, batch: str = "") -> Steps[Request]:
+    """Write `request.json` of an attempt, in the folder of its batch if it has one."""
+    request = job_request(dependencies, workload, attempt, batch)
+    prefix = lake_layout.attempt_prefix(workload.id, attempt, batch)
+    where = Address(dependencies.places.lake, f"{prefix}/request.json")
+    yield from perform(Effect.WRITE_REQUEST, partial(dependencies.objects.put, where, request.to_bytes()))
+    return request
+
+
+def job_request(dependencies: Dependencies, workload: Workload, attempt: int, batch: str = "") -> Request:
+    """What `request.json` contains: made only of what is pinned and staged, so that a retry writes the same bytes.
+
+    Only offset and watermark of slices are those of now: what is decided are those in the result, if they still hold then.
+    """
+    from lakegate.features.odf.odf_publisher import _slices  # noqa: PLC0415 - a feature
+
+    pin, lake, terms = workload.pin, dependencies.places.lake, dependencies.terms(workload)
+    assert pin is not None
+    return Request(
+        workload=workload.id,
+        attempt=attempt,
+        plan_uri=plan_uri(dependencies, pin.plan),
+        plan_digest=pin.plan,
+        source_version=workload.source.version,
+        parts=tuple(
+            StagedPart(f"s3://{lake}/{each.key}", each.size) for each in delivery_objects.staged(dependencies, workload)
+        ),
+        judged_at=pin.judging_time,
+        output_uri=f"s3://{lake}/{lake_layout.attempt_prefix(workload.id, attempt, batch)}",
+        references=tuple(referred_data(dependencies, each) for each in pin.references),
+        slices=_slices(dependencies, workload, pin.chain, terms) if terms.as_slices else None,
+    )
+
+
+def plan_uri(dependencies: Dependencies, digest: str) -> str:
+    """The address of a plan."""
+    return f"s3://{dependencies.places.lake}/plans/{digest}.json"
+
+
+def referred_data(dependencies: Dependencies, referred: Referred) -> Reference:
+    """What was accepted of a line up to the pinned height, and is not erased: nothing else changes it."""
+    parts = (
+        AcceptedPart(
+            uri=f"s3://{dependencies.places.lake}/{found.key}",
+            size=found.size,
+            plan_uri=plan_uri(dependencies, block.plan),
+            plan_digest=block.plan,
+        )
+        for block, found in accepted_objects(dependencies, referred)
+    )
+    return Reference(referred.line, referred.height, tuple(parts))
+
+
+def accepted_objects(dependencies: Dependencies, referred: Referred) -> Iterator[tuple[Block, LedgerObject]]:
+    """The rows of a line up to a height, each object with the block of its delivery: of snapshots the newest that changed it."""
+    blocks = dependencies.ledger.blocks(referred.line) if referred.height >= 0 else ()
+    below = [each for each in deliveries(blocks) if each.height <= referred.height]
+    erasures = erasures_of(blocks)
+    newest = next((each for each in reversed(below) if each.slices), None)
+    if newest is not None and terms_of(dependencies.plan_at(newest.plan, newest.workload)).snapshots:
+        objects = erasures.objects_of(newest)
+        yield from ((newest, each) for each in objects if lake_layout.is_original(newest, referred.line, each.key))
+        return
+    for block in below:
+        if block.kind is BlockKind.PUBLISHED:
+            yield from (
+                (block, each) for each in erasures.objects_of(block) if lake_layout.is_published(block, each.key)
+            )

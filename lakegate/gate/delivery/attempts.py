@@ -1,0 +1,164 @@
+"""Step 7: results read, lost runs, retries and back-off, FAILED."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING
+
+from lakegate.errors import NotFound
+from lakegate.gate import lake_layout
+from lakegate.gate.delivery import delivery_objects
+from lakegate.gate.delivery.delivery_row import CAUSES, OF_VALIDATORS, FailedAttempt, FailureCause
+from lakegate.gate.delivery.protocol import Outcome, State
+from lakegate.gate.delivery.transition import move
+from lakegate.gate.effects import ConcurrentUpdate, Effect, Steps, perform
+from lakegate.gate.outbox import message
+from lakegate.gate.ports import Address, JobState
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from lakegate.gate.delivery.delivery_row import Workload
+    from lakegate.gate.delivery.transition import Observation
+    from lakegate.gate.dependencies import Dependencies, Timing
+    from lakegate.gate.ports import JobRun
+    from lakegate.plan.billed_cost import BilledCost
+
+# ---- What is decided about a judged delivery: its verdict alone, or what a person answers who is asked before ------
+#
+# While a person is asked, the decision is only a candidate: nothing is claimed, and nothing is visible.
+
+
+def spent(workload: Workload, found: Observation) -> BilledCost | None:
+    """The cost of the attempts so far, with the current one."""
+    return workload.cost.plus(found.cost) if workload.cost else found.cost
+
+
+# ---- Why the run of an attempt will write no result any more -------------------------------------------------------
+
+
+SHORTEST_QUEUE_TIMEOUT = timedelta(minutes=15)
+"""Of EMR Serverless. Its documentation leaves open whether a run ends FAILED or CANCELLED when its time in the queue is over."""
+
+
+ENDLESS = frozenset({JobState.RUNNING, JobState.INVOKED})
+"""States in which a run may still answer, until its deadline."""
+
+
+def described_run(dependencies: Dependencies, workload: Workload) -> JobRun | None:
+    """The run of the current attempt; None where it is not known."""
+    try:
+        return dependencies.jobs.describe(workload.run)
+    except NotFound:
+        return None
+
+
+def cause_of_run(dependencies: Dependencies, workload: Workload, run: JobRun | None) -> FailureCause | None:
+    """Why the run will write no result any more; None: it may. Time in the queue counts as none: a burst hangs no job."""
+    if run is None:
+        return FailureCause.NO_RESULT
+    in_time = workload.deadline is None or dependencies.clock.now() < workload.deadline + run.queued
+    if run.state is JobState.QUEUED or (run.state in ENDLESS and in_time):
+        return None
+    return FailureCause.NOT_STARTED if _only_waited(run) else CAUSES[run.state]
+
+
+def _only_waited(run: JobRun) -> bool:
+    """Whether a run ended, or has to be ended, without having begun; one that FAILED at once had another reason."""
+    return not run.started and (run.state is not JobState.FAILED or run.queued >= SHORTEST_QUEUE_TIMEOUT)
+
+
+# ---- What can be found out about a workload in each state, without any effect: a table from state to a small
+# function
+
+
+def result_of(dependencies: Dependencies, workload: Workload) -> bytes | None:
+    """What the current attempt answered, if it did."""
+    prefix = lake_layout.attempt_prefix(workload.id, workload.attempt, workload.batch)
+    try:
+        return dependencies.objects.read(Address(dependencies.places.lake, f"{prefix}/result.json"))
+    except NotFound:
+        return None
+
+
+# ---- What is done about a workload: a table from operation to a small generator, each ending in one conditional
+# write
+
+
+def _over(dependencies: Dependencies, workload: Workload, found: Observation) -> Steps[None]:
+    """Make sure that the attempt is over: cancel its run, then read its result once more.
+
+    A result that came between the first look and the cancel is a good one; it must not cost an attempt, nor FAIL.
+    The run of a batch may still judge others after it has judged this delivery.
+    """
+    if workload.run and not (workload.batch and found.answered):
+        yield from perform(Effect.CANCEL_JOB, partial(dependencies.jobs.cancel, workload.run))
+    # In SUBMITTING its batch cannot be read: whether a run was started is not known, and nobody looks for its result.
+    is_started = workload.state is not State.SUBMITTING
+    if is_started and not found.answered and result_of(dependencies, workload) is not None:
+        raise ConcurrentUpdate(workload.id)
+
+
+def _failures(dependencies: Dependencies, workload: Workload, cause: FailureCause | None) -> tuple[FailedAttempt, ...]:
+    """The attempts that came to nothing, now with the current one, if it did."""
+    if cause is None:
+        return workload.failed
+    return (*workload.failed, FailedAttempt(workload.attempt, workload.run, cause, dependencies.clock.now()))
+
+
+def _fail(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:
+    if workload.parts is not None:
+        yield from delivery_objects.join(dependencies, workload)
+    yield from _over(dependencies, workload, found)
+    # What cannot be read took no job run, but counts as an attempt: state and attempt must not repeat after a replay.
+    tried = workload._replace(attempt=workload.attempt + (found.on is Outcome.UNREADABLE))
+    failures = _failures(dependencies, tried, found.cause)
+    after = tried._replace(state=to, failed=failures, cost=spent(workload, found), due_at=None)
+    return (yield from move(dependencies, Effect.FAIL, workload, after, message=message(dependencies, after)))
+
+
+def _vanish(dependencies: Dependencies, workload: Workload, to: State, _found: Observation) -> Steps[Workload]:
+    after = workload._replace(state=to, due_at=None)
+    return (yield from move(dependencies, Effect.VANISH, workload, after, message=message(dependencies, after)))
+
+
+def _revive(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:
+    due = dependencies.clock.now() + dependencies.timing.lease
+    after = workload._replace(
+        state=to, pin=None, request="", run="", batch="", not_before=None, deadline=None, due_at=due
+    )
+    if workload.waiver is None:
+        after = after._replace(chosen=found.chosen)
+    return (yield from move(dependencies, Effect.REVIVE, workload, after))
+
+
+# ---- The inputs of an attempt and its start time: request.json, the request of StartJobRun or Invoke, the back-
+# off
+
+
+FREE = frozenset({FailureCause.DOES_NOT_FIT, FailureCause.NO_FUNCTION})
+"""Causes for which one more attempt is allowed: they are possible once a round, in its first attempt."""
+
+
+def back_off(timing: Timing, now: datetime, workload: Workload, cause: FailureCause | None) -> datetime | None:
+    """Before when the next attempt is not sent; None: at once, for the first of a round, and where nothing failed."""
+    ordinal: int = (
+        0 if cause in {*FREE, FailureCause.BATCH_FAILED, FailureCause.OVERTAKEN} else workload.attempt - workload.first
+    )
+    if ordinal and cause in OF_VALIDATORS:  # a service may be away for some minutes
+        return now + timing.poll
+    return None if ordinal == 0 else now + min(timing.backoff * 2 ** (ordinal - 1), timing.longest_backoff)
+
+
+def uncounted(timing: Timing, workload: Workload, cause: FailureCause | None) -> int:
+    """How many attempts a round gets beyond its limit: 1 if the current one only waited or its batch failed, within the bound
+    on each, was an invocation that could not judge the delivery, which is followed by none in its round, or was overtaken.
+
+    That has no bound: each time another delivery of the line was published.
+    """
+    if cause is None:
+        return 0
+    before = sum(each.cause is cause for each in workload.failed if each.number > workload.first)
+    bounds = {FailureCause.NOT_STARTED: timing.waits, FailureCause.BATCH_FAILED: timing.splits}
+    return int(cause in {*FREE, FailureCause.OVERTAKEN} or (cause in bounds and before < bounds[cause]))

@@ -1,0 +1,198 @@
+"""Steps 11 to 13: manifest, report, landing and staging deleted."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from lakegate.errors import ConditionFailed, PortError
+from lakegate.gate import lake_layout
+from lakegate.gate.datasets import readers_manifest
+from lakegate.gate.delivery import delivery_objects
+from lakegate.gate.delivery.delivery_row import TERMINAL
+from lakegate.gate.delivery.find_deliveries import Delivery, delivery_of, result_of
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery.transition import move
+from lakegate.gate.effects import Effect, perform
+from lakegate.gate.ledger.stored_objects import versions_of
+from lakegate.gate.ports import Address
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from lakegate.gate.datasets.delivery_history import HistoryEntry
+    from lakegate.gate.delivery.delivery_row import Decision, Workload
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.effects import Steps
+    from lakegate.plan.billed_cost import BilledCost
+    from lakegate.report.delivery_report import PastDelivery
+
+# ---- The HTML report of a finished delivery, beside its results: what it shows, and the step that writes it --------
+#
+# It is written after everything else of the delivery, so that nothing waits for it. What cannot be rendered is
+# replaced by a page
+# with verdict and reasons alone. Where AWS refuses, `sweep` tries again until a day after intake; then there is no
+# report.
+
+
+HTML: Final = "text/html; charset=utf-8"
+
+
+TRIED_FOR: Final = timedelta(days=1)
+"""After intake, a report that could not be written is given up."""
+
+
+def write(dependencies: Dependencies, workload: Workload) -> Steps[None]:
+    """Write the report of a finished delivery, once."""
+    where = Address(dependencies.places.lake, lake_layout.report_key(workload.id))
+    try:
+        body = _page(dependencies, workload).encode()
+        put = partial(dependencies.objects.put, where, body, absent=True, content_type=HTML)
+        yield from perform(Effect.WRITE_REPORT, put)
+    except ConditionFailed:
+        return  # an earlier worker wrote it
+    except PortError:
+        assert workload.pin is not None
+        if dependencies.clock.now() < datetime.fromisoformat(workload.pin.judging_time) + TRIED_FOR:
+            raise
+
+
+def page_of(dependencies: Dependencies, delivery: Delivery) -> str:
+    """The report of a delivery that was decided on, or FAILED with a result.
+
+    Raises Alarm or InputError where plan or result are missing or no longer what was decided on, PortError.
+    """
+    from lakegate.report.delivery_report import render  # noqa: PLC0415 - likewise
+    from lakegate.verdict.reasons import is_of_gate  # noqa: PLC0415 - intake starts without judgement
+
+    row = delivery.row
+    assert row is not None
+    entries = _entries(dependencies, row)
+    facts = list(_facts(dependencies, delivery, entries))
+    past = _past(entries)
+    reasons = row.decision.reasons if row.decision else ()
+    result = result_of(dependencies, row)
+    if result is None:
+        assert row.decision is not None
+        return _unmeasured(row.decision, [("Files", delivery.key), *_contract(row), *facts], past)
+    from lakegate.gate.delivery.decide_verdict import reported  # noqa: PLC0415 - likewise
+
+    files = (
+        tuple(each.key for each in delivery_objects.landed(dependencies, row).parts) if row.parts else (delivery.key,)
+    )
+    report = reported(dependencies.plan(row), result, row, files)
+    return render(report, facts, past, [each for each in reasons if is_of_gate(each)])
+
+
+def _page(dependencies: Dependencies, workload: Workload) -> str:
+    try:
+        return page_of(dependencies, delivery_of(workload))
+    except PortError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever a page cannot show must not keep a delivery from being closed
+        assert workload.decision is not None
+        note = ("Not shown", f"the checks: {type(error).__name__}; see lakegate reasons {workload.id}")
+        return _unmeasured(workload.decision, [note])
+
+
+def _unmeasured(decision: Decision, facts: Sequence[tuple[str, str]], past: Sequence[PastDelivery] = ()) -> str:
+    """A page of the decision alone."""
+    from lakegate.report.delivery_report import render_unmeasured  # noqa: PLC0415 - as above
+    from lakegate.verdict.verdict import Verdict  # noqa: PLC0415 - as above
+
+    rows = decision.counts.rows_in_words if decision.counts else "its rows were not read"
+    return render_unmeasured(Verdict(decision.verdict), rows, decision.reasons, facts, past)
+
+
+def _entries(dependencies: Dependencies, row: Workload) -> tuple[HistoryEntry, ...]:
+    """The latest deliveries of its line, the newest first; none where no route covered it."""
+    from lakegate.report.delivery_report import MAX_DELIVERIES  # noqa: PLC0415 - as above
+
+    assert row.pin is not None
+    if not row.pin.plan:
+        return ()
+    return dependencies.history.entries(row.pin.chain, limit=MAX_DELIVERIES)
+
+
+def _past(entries: tuple[HistoryEntry, ...]) -> list[PastDelivery]:
+    from lakegate.report.delivery_report import PastDelivery  # noqa: PLC0415 - as above
+    from lakegate.verdict.verdict import Verdict  # noqa: PLC0415 - as above
+
+    return [PastDelivery(each.at, Verdict(each.verdict), len(each.rules)) for each in reversed(entries)]
+
+
+def _contract(row: Workload) -> Iterator[tuple[str, str]]:
+    if row.pin is not None and row.pin.contract:  # no route covers the key, else
+        yield "Contract", f"{row.pin.contract} {row.pin.version}"
+
+
+def _facts(
+    dependencies: Dependencies, delivery: Delivery, entries: tuple[HistoryEntry, ...]
+) -> Iterator[tuple[str, str]]:
+    row = delivery.row
+    assert row is not None
+    assert row.pin is not None
+    began = datetime.fromisoformat(row.pin.judging_time)
+    yield "Workload", row.id
+    yield "Taken in", _time(began)
+    ended = next((each.at for each in entries if each.workload == row.id), None)
+    at = delivery.at if delivery.block else datetime.fromisoformat(ended) if ended else None
+    if at is not None:
+        yield "Completed", f"{_time(at)}, after {max((at - began).total_seconds(), 0):.1f} s"
+    if row.cost is not None:
+        yield "Cost", _cost(row.cost)
+    yield "The data is at", _place(dependencies, delivery, row)
+
+
+def _place(dependencies: Dependencies, delivery: Delivery, row: Workload) -> str:
+    """The objects of its block, else their folder; landing for what is not finished."""
+    lake = dependencies.places.lake
+    if delivery.block is not None:
+        return ", ".join(f"s3://{lake}/{each.key}" for each in delivery.block.objects)
+    if row.state not in TERMINAL or row.pin is None:
+        return f"s3://{row.source.bucket}/{row.source.key}"
+    share = "accepted" if row.state is State.PUBLISHED else "quarantine"
+    return f"s3://{lake}/{lake_layout.destination_key(share, row.pin, row.id, '')}"
+
+
+def _cost(cost: BilledCost) -> str:
+    used = f"{cost.vcpu_seconds:,.1f} vCPU-seconds, {cost.gb_seconds:,.1f} GB-seconds"
+    return f"{cost.money:.6f} {cost.currency} ({used}, prices of {cost.dated})"
+
+
+def _time(at: datetime) -> str:
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+# ---- Steps 11 and 12: what follows from the commit. All of it is idempotent ----------------------------------------
+
+
+_SHARE = re.compile("/(?:rows|slices)/")
+
+
+def tidy(dependencies: Dependencies, workload: Workload) -> Steps[Workload]:
+    """Bring the manifest up to date, delete the judged version by its id and all other copies, write the report, then close."""
+    if workload.due_at is None:
+        return workload
+    assert workload.pin is not None
+    if workload.state is State.PUBLISHED:
+        yield from readers_manifest.update(dependencies, workload.pin.chain)
+    yield from delivery_objects.delete(dependencies, workload)
+    for each in delivery_objects.staged(dependencies, workload):
+        staged = Address(each.bucket, each.key)
+        yield from perform(Effect.DELETE_STAGING, partial(dependencies.objects.delete, staged))
+    for share in _shares(dependencies, workload):
+        yield from perform(Effect.DELETE_STAGING, partial(dependencies.objects.delete, share))
+    yield from write(dependencies, workload)
+    return (yield from move(dependencies, Effect.CLOSE, workload, workload._replace(due_at=None)))
+
+
+def _shares(dependencies: Dependencies, workload: Workload) -> tuple[Address, ...]:
+    """Rows of a split and slices, whose copies are committed; of attempts that were given up and of rejected deliveries, too."""
+    terms = dependencies.terms(workload)
+    if not terms.by_rows and not terms.as_slices:
+        return ()
+    stored = versions_of(dependencies, f"{lake_layout.batch_prefix(workload.batch)}{workload.id}/")
+    return tuple(Address(each.bucket, each.key) for each in stored if each.current and _SHARE.search(each.key))

@@ -1,0 +1,278 @@
+"""Step 8: result.json becomes a decision, content claimed."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from datetime import datetime, timedelta
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from lakegate.contract.delivery_policy import Mode
+from lakegate.errors import ConditionFailed, InputError
+from lakegate.gate.datasets.lifecycle import warned
+from lakegate.gate.delivery import delivery_objects
+from lakegate.gate.delivery.attempts import cause_of_run, described_run, result_of, spent
+from lakegate.gate.delivery.delivery_row import Decision, Enforced, FailureCause
+from lakegate.gate.delivery.duplicates import content
+from lakegate.gate.delivery.protocol import Outcome
+from lakegate.gate.delivery.small_file_batches import cause_of_member, share_of
+from lakegate.gate.delivery.transition import Observation, OutcomeChanged, move
+from lakegate.gate.effects import ConcurrentUpdate, Effect, Steps
+from lakegate.gate.ledger.stored_objects import versions_of
+from lakegate.gate.ledger.watermarks import watermark_after
+from lakegate.gate.outbox import message
+from lakegate.gate.ports import names_invocation
+from lakegate.plan.billed_cost import cost_of_job
+from lakegate.plan.plan import Plan
+from lakegate.plan.result import Result
+from lakegate.report.delivery_report import Report
+from lakegate.verdict.reasons import APPROVAL_EXPIRED, DUPLICATE
+from lakegate.verdict.verdict import ACCEPTING, Verdict, broken_rules, counts_of, judge, reason_texts
+
+if TYPE_CHECKING:
+    from lakegate.errors import LakegateError
+    from lakegate.gate.delivery.delivery_row import Workload
+    from lakegate.gate.delivery.protocol import State
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.plan.billed_cost import BilledCost
+
+# ---- What is decided about a judged delivery: its verdict alone, or what a person answers who is asked before ------
+#
+# While a person is asked, the decision is only a candidate: nothing is claimed, and nothing is visible.
+
+
+STAGED_FOR: Final = timedelta(days=45)
+"""How long S3 keeps a staged copy (template.yaml, rule `staging`)."""
+
+
+BEFORE_IT_EXPIRES: Final = timedelta(days=2)
+"""Rules of a lifecycle act at midnight, and what is decided has to be copied yet."""
+
+
+def decide(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:
+    """The verdict, irrevocable; in the same transaction accepted content is claimed, and its producer is marked as known."""
+    assert found.decision is not None
+    data = workload.staged or workload.parts or workload.source
+    due = dependencies.clock.now() + dependencies.timing.lease
+    after = workload._replace(
+        state=to,
+        decision=found.decision,
+        candidate=None,
+        answer=found.answer or workload.answer,
+        cost=spent(workload, found),
+        due_at=due,
+    )
+    accepted = found.decision.verdict in ACCEPTING
+    claim = content(workload, data) if accepted and not dependencies.terms(workload).duplicates else ""
+    try:
+        return (yield from move(dependencies, Effect.DECIDE, workload, after, content=claim, accepted=accepted))
+    except ConditionFailed as refused:
+        if "content" not in refused.reasons:
+            raise _refusal(dependencies, workload, found.decision) from None
+        rejected = _rejected(found.decision, DUPLICATE)
+        duplicate = replace(rejected, reasons=(DUPLICATE,), broken=(), enforced=None)
+        return (yield from move(dependencies, Effect.DECIDE, workload, after._replace(decision=duplicate)))
+
+
+def _rejected(decision: Decision, reason: str) -> Decision:
+    """A rejection of what was judged and accepted, for a reason that is no rule of the contract."""
+    counts = decision.counts
+    none = counts and replace(counts, published_rows=0, rejected_rows=counts.rows)
+    reasons = (reason, *decision.reasons)
+    return replace(
+        decision,
+        verdict=Verdict.REJECTED,
+        reasons=reasons,
+        counts=none,
+        offsets=None,
+        watermarks=("", ""),
+        before=(),
+        runs=(),
+    )
+
+
+def _refusal(dependencies: Dependencies, workload: Workload, decision: Decision) -> LakegateError:
+    """What follows where another delivery of the line has the turn: this one waits for its commit, or is judged again."""
+    assert workload.pin is not None
+    assert decision.offsets is not None
+    judged_by = decision.offsets[0], decision.watermarks[0], decision.before
+    if dependencies.workloads.next_slice(workload.pin.chain)[:3] == judged_by:
+        return ConcurrentUpdate(workload.id)
+    return OutcomeChanged(Outcome.LOST, FailureCause.OVERTAKEN)
+
+
+def ask(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:
+    """Keep what was judged until a person has answered, or the time for an answer is over; a message asks for it."""
+    end = _end(dependencies, workload)
+    after = workload._replace(state=to, candidate=found.decision, cost=spent(workload, found), deadline=end, due_at=end)
+    return (yield from move(dependencies, Effect.ASK, workload, after, message=message(dependencies, after)))
+
+
+def schedule(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:
+    """Keep what was judged, or approved, until its time has come."""
+    at = dependencies.terms(workload).workflow.date_after(dependencies.clock.now())
+    after = workload._replace(state=to, candidate=found.decision, cost=spent(workload, found), deadline=at, due_at=at)
+    return (yield from move(dependencies, Effect.SCHEDULE, workload, after))
+
+
+def _end(dependencies: Dependencies, workload: Workload) -> datetime:
+    """When nobody can answer any more: by the workflow, but so that what is approved is published before staged copies expire."""
+    copies = delivery_objects.staged(dependencies, workload)
+    folder = copies[0].key.rpartition("/")[0]
+    written = [each.modified for each in versions_of(dependencies, f"{folder}/") if each.current]
+    workflow = dependencies.terms(workload).workflow
+    wanted, kept = dependencies.clock.now() + timedelta(days=workflow.wait_days), STAGED_FOR - BEFORE_IT_EXPIRES
+    return min(wanted, *(each + kept - workflow.longest_delay for each in written)) if written else wanted
+
+
+def answer(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:
+    """Store the one answer: who writes first, a person or the end of the time, is who decides."""
+    due = dependencies.clock.now() + dependencies.timing.lease
+    after = workload._replace(state=to, answer=found.answer, due_at=due)
+    return (yield from move(dependencies, Effect.ANSWER, workload, after))
+
+
+def decision_of_answer(workload: Workload) -> Decision:
+    """What follows from the answer: the candidate as it was judged, or a rejection that names who declined, and why."""
+    assert workload.answer is not None
+    assert workload.candidate is not None
+    if workload.answer.approved:
+        return workload.candidate
+    return _rejected(workload.candidate, workload.answer.in_words)
+
+
+def decision_of_silence(workload: Workload) -> Decision:
+    """What follows when nobody has answered in time."""
+    assert workload.candidate is not None
+    return _rejected(workload.candidate, APPROVAL_EXPIRED)
+
+
+# ---- The decision on a `result.json`. Imported with the first result: intake starts without judgement and JSON
+# Schema
+
+
+_plan = lru_cache(maxsize=16)(Plan.from_bytes)
+"""Plans are content-addressed: a Lambda that judges many deliveries of a dataset reads its plan once."""
+
+
+class DecisionAndCost(NamedTuple):
+    """What follows from the result of an attempt."""
+
+    decision: Decision | None
+    """None: the judge function cannot hold the delivery."""
+    cost: BilledCost | None
+    """As the result records it."""
+
+
+def judged(plan: bytes, result: bytes, workload: Workload) -> DecisionAndCost:
+    """The decision on the current attempt, with the warning that was pinned.
+
+    Raises InputError for a document that is not a result, or another attempt's.
+
+    Only the judge function can report that a delivery does not fit; a job that does has no result.
+    """
+    from lakegate.features.odf.odf_publisher import (  # noqa: PLC0415 - a feature
+        _offsets,
+        _states,
+    )
+
+    compiled, measured = _plan(plan), Result.from_bytes(result)
+    if not is_of_attempt(measured, workload):
+        raise InputError("the result belongs to another attempt")
+    if measured.does_not_fit:
+        if not names_invocation(workload.run):
+            raise InputError("a job run fits every delivery")
+        return DecisionAndCost(None, measured.cost)
+    assert workload.pin is not None
+    judgement = judge(compiled, measured)
+    decision = Decision(
+        *warned(judgement.verdict, reason_texts(judgement.reasons), workload.pin.warning),
+        hashlib.sha256(result).hexdigest(),
+        counts=counts_of(compiled, judgement),
+        broken=broken_rules(judgement.outcomes),
+        enforced=_enforced(compiled, measured),
+    )
+    if judgement.verdict in ACCEPTING:
+        marks = (measured.watermark, watermark_after(compiled, measured, workload.pin.judging_time))
+        before, runs = _states(measured, workload)
+        offsets = _offsets(compiled, measured)
+        decision = replace(decision, offsets=offsets, watermarks=marks, before=before, runs=runs)
+    return DecisionAndCost(decision, measured.cost)
+
+
+def reported(plan: bytes, result: bytes, workload: Workload, files: tuple[str, ...]) -> Report:
+    """What a report of the workload shows. The verdict is the one that was decided, whatever is computed today."""
+    read = Result.from_bytes if workload.decision is None else Result.from_validated
+    compiled, measured = _plan(plan), read(result)
+    judgement = judge(compiled, measured)
+    if workload.decision is not None:
+        judgement = replace(judgement, verdict=Verdict(workload.decision.verdict))
+    return Report(compiled, judgement, measured, files)
+
+
+def _enforced(plan: Plan, result: Result) -> Enforced | None:
+    """What the same plan would have decided without `mode: observe`."""
+    if plan.policy.mode is not Mode.OBSERVE:
+        return None
+    strict = replace(plan, policy=replace(plan.policy, mode=Mode.ENFORCE))
+    judgement = judge(strict, result)
+    return Enforced(judgement.verdict, counts_of(strict, judgement).rejected_rows)
+
+
+def is_of_attempt(result: Result, workload: Workload) -> bool:
+    """Whether a result belongs to the current attempt: same workload, attempt, plan and source version."""
+    pin = workload.pin
+    assert pin is not None
+    asked = (workload.id, workload.attempt, pin.plan, workload.source.version)
+    return asked == (result.workload, result.attempt, result.plan_digest, result.source_version)
+
+
+# ---- What can be found out about a workload in each state, without any effect: a table from state to a small
+# function
+
+
+def _validating(dependencies: Dependencies, workload: Workload) -> Observation | None:
+    # The run's state is read before the result: a job that ends between the two reads is then seen with its result.
+    run = described_run(dependencies, workload)
+    cause = cause_of_run(dependencies, workload, run)
+    result = result_of(dependencies, workload)
+    if result is not None:
+        judged = _judged(dependencies, workload, result)
+        if judged is None:
+            return None
+        found = judged
+    elif cause:
+        found = Observation(Outcome.LOST, cause=cause_of_member(dependencies, workload, cause))
+    else:
+        return None
+    if run is None or run.billed is None:
+        return found
+    share = share_of(dependencies, workload)
+    if share is None:
+        return found
+    return found._replace(cost=cost_of_job(dependencies.places.prices, *(share * each for each in run.billed)))
+
+
+def _judged(dependencies: Dependencies, workload: Workload, result: bytes) -> Observation | None:
+    """What follows from a result; None: a validator has not answered yet."""
+    from lakegate.features.external_validators.external_rules import Lost, answered, kept  # noqa: PLC0415 - as below
+
+    plan = dependencies.plan(workload)
+    try:
+        decision, cost = judged(plan, result, workload)
+        if decision is not None and dependencies.terms(workload).has_external:
+            merged = kept(dependencies, workload)
+            if merged is None:
+                unkept = answered(dependencies, workload, result)
+                return None if unkept is None else Observation(Outcome.READY, unkept=unkept)
+            decision, _ = judged(plan, merged, workload)
+    except InputError:
+        # A result that is not a result is the job's failure, not the data's.
+        return Observation(Outcome.LOST, cause=FailureCause.WRONG_RESULT)
+    except Lost as lost:
+        return Observation(Outcome.LOST, cause=lost.cause, cost=cost)
+    if decision is None:
+        return Observation(Outcome.LOST, cause=FailureCause.DOES_NOT_FIT, cost=cost)
+    cause = FailureCause.UNDECIDED if decision.verdict == Verdict.UNDECIDED else None
+    return Observation(Outcome(decision.verdict), decision=decision, cause=cause, cost=cost)

@@ -1,0 +1,356 @@
+"""Objects of a delivery: one, or the parts of a folder."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from lakegate.admission.multi_file_delivery import (
+    COMPLETED_BY,
+    MAX_BYTES,
+    ChosenParts,
+    PartVersion,
+    completed_by_manifest,
+    completed_by_quiet,
+    completed_by_success,
+    folder_of,
+    name_of,
+)
+from lakegate.admission.refusals import is_ignored
+from lakegate.contract.delivery_policy import DeliveryUnit
+from lakegate.errors import AccessDenied, Archived, ConditionFailed, LakegateError, NotFound
+from lakegate.gate import lake_layout
+from lakegate.gate.delivery.delivery_row import FailureCause, PartList, SourceObject, Workload, workload_id
+from lakegate.gate.delivery.delivery_terms import BatchLimits
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.effects import Alarm, Effect, perform
+from lakegate.gate.ports import Address
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from lakegate.gate.delivery.delivery_terms import Terms
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.effects import Steps
+    from lakegate.gate.ports import ObjectVersion
+
+# ---- One delivery and what is known of it: its row, its block, its result ------------------------------------------
+
+
+IDENTIFIER: Final = re.compile(r"[0-9a-f]{64}", re.ASCII)
+"""Of workloads and announcements."""
+
+
+def row_of(dependencies: Dependencies, workload: str) -> Workload | None:
+    """The row of a workload; None where there is none."""
+    try:
+        return dependencies.workloads.get(workload)
+    except NotFound:
+        return None
+
+
+# ---- Which deliveries may be judged together, and where their copies are -------------------------------------------
+
+
+def staging_key(dependencies: Dependencies, workload: Workload) -> str:
+    """Where the delivery is staged: in the folder of its group, which the runs of batches may read.
+
+    A delivery that is replayed stays in its folder, so that its copy is found if it was deleted in landing since.
+    """
+    group = lake_layout.staged_group(workload.staged.key) if workload.staged else group_of(dependencies, workload)
+    return lake_layout.staging_key(workload.id, dependencies.terms(workload).suffix, group=group)
+
+
+def group_of(dependencies: Dependencies, workload: Workload) -> str:
+    """What deliveries share that may be judged together, line and plan; empty: this one is judged alone.
+
+    So is one of several objects, one that becomes slices (of a group only the first could have the next offset), and one with
+    rules of validators, whose validations are started before its own run.
+    """
+    limits, job = limits_of(dependencies, workload), dependencies.places.job
+    pin, size, terms = workload.pin, workload.source.size, dependencies.terms(workload)
+    if pin is None or not pin.plan or workload.parts is not None or terms.as_slices:
+        return ""
+    if terms.has_external:
+        return ""
+    invoked = bool(job.judge) and size < job.small
+    if limits.files == 1 or size >= (limits.bytes or 0) or invoked:
+        return ""
+    return hashlib.sha256(f"{pin.chain}\0{pin.plan}".encode()).hexdigest()[:32]
+
+
+def limits_of(dependencies: Dependencies, workload: Workload) -> BatchLimits:
+    """When a batch of these deliveries is closed: by the contract, else by the stack."""
+    own, others = dependencies.terms(workload).batch, dependencies.places.job.batch
+    return BatchLimits(*(other if mine is None else mine for mine, other in zip(own, others, strict=True)))
+
+
+# ---- The object that a workload is about: its address, its bytes, and what identifies its content ------------------
+
+
+class UnreadableSource(LakegateError):  # noqa: N818 - the name is what was observed
+    """What landed cannot be read before a person grants a right or restores the object."""
+
+    def __init__(self, cause: FailureCause) -> None:
+        super().__init__(cause)
+        self.cause = cause
+
+
+def address(source: SourceObject) -> Address:
+    """The address of one version."""
+    return Address(source.bucket, source.key, source.version)
+
+
+def described(version: ObjectVersion) -> SourceObject:
+    """One version as the store describes it."""
+    return SourceObject(version.bucket, version.key, version.version, version.etag, version.size, version.checksum)
+
+
+def data_of(dependencies: Dependencies, workload: Workload) -> ObjectVersion | None:
+    """The version to judge, or its staged copy where the producer deleted it since; None: there are no bytes left.
+
+    Raises UnreadableSource.
+    """
+    staged = Address(dependencies.places.lake, staging_key(dependencies, workload))
+    try:
+        with of_the_source():
+            return dependencies.objects.head(address(workload.source))
+    except NotFound:
+        pass
+    try:
+        return dependencies.objects.head(address(workload.staged) if workload.staged else staged)
+    except NotFound:
+        return None
+
+
+@contextmanager
+def of_the_source() -> Iterator[None]:
+    """A refusal inside concerns what landed: another caller, key policy or storage class is needed, and no repetition."""
+    try:
+        yield
+    except AccessDenied:
+        raise UnreadableSource(FailureCause.ACCESS_DENIED) from None
+    except Archived:
+        raise UnreadableSource(FailureCause.ARCHIVED) from None
+
+
+# ---- The objects of a delivery of several: found when it is complete, listed once, claimed for it, and read by
+# every later step
+#
+# The list is an object of its own (`runs/<workload>/parts-<digest>.json`), because a row has 400 KB. A part has a
+# row, too, in the
+# state JOINED: put if absent, so that a version belongs to one delivery only.
+
+
+def written(dependencies: Dependencies, workload: str, listed: PartList) -> Steps[SourceObject]:
+    """Write a list. Its description has size and checksum of what it lists, by which `content` identifies a delivery."""
+    body = listed.to_bytes()
+    where = Address(dependencies.places.lake, lake_layout.parts_key(workload, hashlib.sha256(body).hexdigest()))
+    found = yield from perform(Effect.WRITE_PARTS, partial(dependencies.objects.put, where, body))
+    return SourceObject(found.bucket, found.key, "", "", listed.size, listed.checksum)
+
+
+def read(dependencies: Dependencies, at: SourceObject, workload: str) -> PartList:
+    """The list at an address, verified by its name. Raises Alarm where it is missing or differs."""
+    try:
+        body = dependencies.objects.read(Address(at.bucket, at.key))
+    except NotFound:
+        raise Alarm("parts-missing", workload) from None
+    if at.key != lake_layout.parts_key(at.key.split("/")[1], hashlib.sha256(body).hexdigest()):
+        raise Alarm("parts-differ", workload)
+    document = json.loads(body)
+    return PartList(tuple(SourceObject(**each) for each in document["parts"]), tuple(document["problems"]))
+
+
+def landed(dependencies: Dependencies, workload: Workload) -> PartList:
+    """What was delivered: the parts, or the one object."""
+    if workload.parts is None:
+        return PartList((workload.source,))
+    return read(dependencies, workload.parts, workload.id)
+
+
+def staged(dependencies: Dependencies, workload: Workload) -> tuple[SourceObject, ...]:
+    """The staged copies, in the order of the parts; none before they are staged."""
+    if workload.staged is None:
+        return ()
+    if workload.parts is None:
+        return (workload.staged,)
+    return read(dependencies, workload.staged, workload.id).parts
+
+
+def owner(dependencies: Dependencies, part: SourceObject) -> str | None:
+    """The delivery that a version of the landing bucket belongs to; None: it is free."""
+    identity = workload_id(part.bucket, part.key, part.version)
+    try:
+        row = dependencies.workloads.get(identity)
+    except NotFound:
+        return None
+    return row.joined or identity
+
+
+def owned(dependencies: Dependencies, workload: Workload, parts: Iterable[SourceObject]) -> tuple[bool, ...]:
+    """Of each part whether it belongs to the workload: copies in the lake do, and versions in landing that joined it."""
+    if workload.parts is None:
+        return tuple(True for _ in parts)
+    lake = dependencies.places.lake
+    return tuple(part.bucket == lake or owner(dependencies, part) == workload.id for part in parts)
+
+
+def join(dependencies: Dependencies, workload: Workload) -> Steps[bool]:
+    """Claim every part for the delivery. Returns whether all are its own now."""
+    whole = True
+    parts = landed(dependencies, workload).parts
+    for part, is_own in zip(parts, owned(dependencies, workload, parts), strict=True):
+        if is_own:
+            continue
+        identity = workload_id(part.bucket, part.key, part.version)
+        row = Workload(identity, part, State.JOINED, None, joined=workload.id)
+        try:
+            yield from perform(Effect.JOIN, partial(dependencies.workloads.create, row))
+        except ConditionFailed:
+            whole = whole and owner(dependencies, part) == workload.id
+    return whole
+
+
+def completing(workload: Workload) -> SourceObject | None:
+    """The object that completed a delivery of parts; None where none did."""
+    is_object = workload.parts is not None and not workload.replay_of and not workload.source.key.endswith("/")
+    return workload.source if is_object else None
+
+
+def delete(dependencies: Dependencies, workload: Workload) -> Steps[None]:
+    """Delete the judged versions by their ids: the parts, then the object that completed them."""
+    listed = landed(dependencies, workload).parts
+    for part, is_own in zip(listed, owned(dependencies, workload, listed), strict=True):
+        if is_own:
+            yield from perform(Effect.DELETE_SOURCE, partial(dependencies.objects.delete, address(part)))
+    if (last := completing(workload)) is not None:
+        yield from perform(Effect.DELETE_SOURCE, partial(dependencies.objects.delete, address(last)))
+
+
+# ---- Which versions of a folder are the parts of a delivery: read only, and the same for every reader after it is
+# pinned
+
+
+def collected(dependencies: Dependencies, workload: Workload, terms: Terms) -> PartList | None:
+    """The parts of a delivery; None: it is not complete yet.
+
+    Raises NotFound where nothing is left to deliver, and UnreadableSource.
+    """
+    source = workload.source
+    listed = list(versions(dependencies, source.bucket, folder_of(source.key)))
+    with of_the_source():
+        match DeliveryUnit(workload.completed_by):
+            case DeliveryUnit.SUCCESS:
+                chosen = _by_success(dependencies, workload, listed)
+            case DeliveryUnit.MANIFEST:
+                chosen = _by_manifest(dependencies, workload, terms, listed)
+            case _:
+                chosen = _by_quiet(dependencies, workload, terms, listed)
+        if chosen.is_waiting:
+            return None
+        at = {(each.key, each.version): each for each in listed}
+        folder = folder_of(source.key)
+        wanted = [at[folder + each.name, each.version] for each in chosen.parts]
+        try:
+            sources = tuple(_described(dependencies, each) for each in wanted)
+        except NotFound:
+            return None  # deleted meanwhile: the next look lists the folder again
+    return PartList(sources, chosen.problems)
+
+
+def versions(dependencies: Dependencies, bucket: str, folder: str) -> Iterator[ObjectVersion]:
+    """Every version of the objects directly in a folder; of one key the newest first."""
+    after: str | None = None
+    while True:
+        page = dependencies.objects.versions(bucket, folder, after)
+        yield from (each for each in page.versions if each.key != folder and folder_of(each.key) == folder)
+        after = page.after
+        if after is None:
+            return
+
+
+def is_unfinished(dependencies: Dependencies, bucket: str, folder: str, delivery: DeliveryUnit) -> bool:
+    """Whether a delivery of the folder is under way, or FAILED: it may still take what lies there."""
+    key = folder + COMPLETED_BY[delivery]
+    for each in versions(dependencies, bucket, folder):
+        if each.key == key:
+            row = row_of(dependencies, workload_id(bucket, key, each.version))
+            if row is None or row.state not in {State.PUBLISHED, State.QUARANTINED, State.GONE}:
+                return True
+    return False
+
+
+def _by_success(dependencies: Dependencies, workload: Workload, listed: list[ObjectVersion]) -> ChosenParts:
+    of_marker = [each for each in listed if each.key == workload.source.key]
+    place = next((at for at, each in enumerate(of_marker) if each.version == workload.source.version), None)
+    if place is None or not of_marker[0].current:
+        raise NotFound  # withdrawn by its producer
+    earlier = (each.modified for each in of_marker[place + 1 :] if not _is_gone(dependencies, each))
+    before = next(earlier, None)
+    free = _free(dependencies, workload, listed)
+    return completed_by_success(map(_plain, free), of_marker[place].modified, before)
+
+
+def _is_gone(dependencies: Dependencies, version: ObjectVersion) -> bool:
+    """Whether a marker completed nothing, because its producer withdrew it."""
+    row = row_of(dependencies, workload_id(version.bucket, version.key, version.version))
+    return row is not None and row.state is State.GONE
+
+
+def _by_manifest(
+    dependencies: Dependencies, workload: Workload, terms: Terms, listed: list[ObjectVersion]
+) -> ChosenParts:
+    manifest = dependencies.objects.head(address(workload.source))
+    body = dependencies.objects.read(address(workload.source), 0, MAX_BYTES + 1)
+    data = _data(dependencies, listed, DeliveryUnit.MANIFEST)
+    may_arrive = dependencies.clock.now() < manifest.modified + terms.parts_within
+    return completed_by_manifest([_compared(dependencies, each) for each in data], body, may_arrive=may_arrive)
+
+
+def _by_quiet(dependencies: Dependencies, workload: Workload, terms: Terms, listed: list[ObjectVersion]) -> ChosenParts:
+    free = _free(dependencies, workload, listed)
+    chosen = completed_by_quiet(map(_plain, free))
+    if not chosen.parts:
+        raise NotFound
+    newest = max(each.modified for each in free)
+    return chosen._replace(is_waiting=dependencies.clock.now() < newest + terms.quiet)
+
+
+def _free(dependencies: Dependencies, workload: Workload, listed: list[ObjectVersion]) -> list[ObjectVersion]:
+    """Without what belongs to another delivery of the folder already."""
+    data = _data(dependencies, listed, DeliveryUnit(workload.completed_by))
+    return [each for each in data if not _is_taken(dependencies, workload, each)]
+
+
+def _is_taken(dependencies: Dependencies, workload: Workload, version: ObjectVersion) -> bool:
+    part = described(version)
+    own = workload_id(part.bucket, part.key, part.version)
+    free = (
+        {None, workload.id} if DeliveryUnit(workload.completed_by) is DeliveryUnit.QUIET else {None, workload.id, own}
+    )
+    return owner(dependencies, part) not in free
+
+
+def _data(dependencies: Dependencies, listed: list[ObjectVersion], delivery: DeliveryUnit) -> list[ObjectVersion]:
+    ignored, last = dependencies.places.ignored, COMPLETED_BY.get(delivery)
+    return [each for each in listed if not is_ignored(each.key, each.size, ignored) and name_of(each.key) != last]
+
+
+def _plain(version: ObjectVersion) -> PartVersion:
+    return PartVersion(
+        name_of(version.key), version.version, version.size, version.checksum, version.modified, version.current
+    )
+
+
+def _compared(dependencies: Dependencies, version: ObjectVersion) -> PartVersion:
+    """With its checksum, which a listing does not contain."""
+    return _plain(version)._replace(checksum=_described(dependencies, version).checksum)
+
+
+def _described(dependencies: Dependencies, version: ObjectVersion) -> SourceObject:
+    return described(dependencies.objects.head(address(described(version))))

@@ -1,0 +1,348 @@
+"""Row of a delivery: source, pin, attempts, decision, feature data."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.ports import JobState
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from lakegate.contract.semantic_versions import ChosenVersion
+    from lakegate.gate.delivery.people_decisions import ApprovalAnswer, Waiver
+    from lakegate.plan.billed_cost import BilledCost
+    from lakegate.plan.slice_order import StateRun
+    from lakegate.verdict.verdict import BrokenRule, Counts
+
+# ---- Why attempts come to nothing ----------------------------------------------------------------------------------
+
+
+class FailureCause(StrEnum):
+    """Why an attempt came to nothing. A code, never text of a producer's or of EMR's."""
+
+    RUN_FAILED = "run-failed"
+    RUN_CANCELLED = "run-cancelled"
+    """By a person, or by its own time limit."""
+    RUN_HUNG = "run-hung"
+    """It still ran after its deadline; the gate cancelled it."""
+    NOT_STARTED = "not-started"
+    """It waited in the queue, or for capacity, until EMR Serverless or its deadline ended it, and never ran."""
+    NO_RESULT = "no-result"
+    """The run succeeded, or EMR does not know it, and there is no result.json."""
+    WRONG_RESULT = "wrong-result"
+    """result.json cannot be read, or belongs to another attempt."""
+    UNDECIDED = "undecided"
+    """A rule could not be measured."""
+    ACCESS_DENIED = "access-denied"
+    """The gate may not read what landed, or not use the KMS key that encrypts it. No run was started."""
+    ARCHIVED = "archived"
+    """What landed is in an archive storage class and has to be restored. No run was started."""
+    TOKEN_TAKEN = "token-taken"  # noqa: S105 - a code
+    """StartJobRun refused: the token was used with another request."""
+    NO_ANSWER = "no-answer"
+    """The judge function failed, or had no result at its deadline."""
+    DOES_NOT_FIT = "does-not-fit"
+    """The judge function cannot hold the delivery. Spark follows; it costs none of the round's attempts."""
+    BATCH_FAILED = "batch-failed"
+    """The run of its batch ended without a result for it. A smaller batch follows, and it costs no attempt."""
+    OVERTAKEN = "overtaken"
+    """Slices of another delivery of the line were decided first. Judged again from the next offset, and it costs no attempt."""
+    NO_FUNCTION = "no-function"
+    """The judge function does not exist any more. Spark follows, as above."""
+    VALIDATOR_UNREACHABLE = "validator-unreachable"
+    """A registered validator did not answer: when it was to start, or up to the attempt's deadline."""
+    VALIDATOR_REFUSED = "validator-refused"
+    """It refused the validation, does not know it, or could not carry it out; or the stack may not reach it."""
+    VALIDATOR_LATE = "validator-late"
+    """It had not finished at the deadline."""
+    WRONG_ANSWER = "wrong-answer"
+    """What it answered is no answer to the rules of this attempt."""
+    NO_VALIDATOR = "no-validator"
+    """None of the name that was pinned is registered for the technology any more."""
+
+
+OF_VALIDATORS = frozenset(
+    {
+        FailureCause.VALIDATOR_UNREACHABLE,
+        FailureCause.VALIDATOR_REFUSED,
+        FailureCause.VALIDATOR_LATE,
+        FailureCause.WRONG_ANSWER,
+        FailureCause.NO_VALIDATOR,
+    }
+)
+"""Causes that say nothing about the run of the attempt."""
+
+
+# ---- Why attempts came to nothing, in words ------------------------------------------------------------------------
+
+
+CAUSE_TEXTS = {
+    FailureCause.RUN_FAILED: "its job run failed and left no result",
+    FailureCause.RUN_CANCELLED: "its job run was cancelled, or reached its own time limit",
+    FailureCause.RUN_HUNG: "its job run was still running after its time limit, and was cancelled",
+    FailureCause.NOT_STARTED: "its job run waited for its turn until its time there was over (this does not count)",
+    FailureCause.NO_RESULT: "its job run ended without a result",
+    FailureCause.WRONG_RESULT: "its result cannot be read, or answers something else",
+    FailureCause.UNDECIDED: "a rule could not be measured",
+    FailureCause.ACCESS_DENIED: "its upload cannot be read: grant the gate s3:GetObjectVersion, and kms:Decrypt on its key",
+    FailureCause.ARCHIVED: "its upload is in an archive storage class: restore it (RestoreObject), or upload it to S3 Standard",
+    FailureCause.TOKEN_TAKEN: "its job run could not be started: the token was used before",
+    FailureCause.NO_ANSWER: "its invocation of the judge function failed, or had no result in time",
+    FailureCause.DOES_NOT_FIT: "its size or rules are beyond the judge function, so Spark follows (this does not count)",
+    FailureCause.BATCH_FAILED: "its batch ended without its result, so a smaller batch follows (this does not count)",
+    FailureCause.NO_FUNCTION: "its judge function does not exist any more, so Spark follows (this does not count)",
+    FailureCause.OVERTAKEN: "its offset was taken by another delivery, so it is judged again (this does not count)",
+    FailureCause.VALIDATOR_UNREACHABLE: "its validator did not answer (lakegate validator list)",
+    FailureCause.VALIDATOR_REFUSED: "its validator refused the rules, or could not measure them",
+    FailureCause.VALIDATOR_LATE: "its validator had not finished at the deadline",
+    FailureCause.WRONG_ANSWER: "its validator answered something else than what was asked",
+    FailureCause.NO_VALIDATOR: "its validator is not registered any more: lakegate validator add, or publish the contract again",
+}
+"""Why an attempt came to nothing."""
+
+
+# ---- Why the run of an attempt will write no result any more -------------------------------------------------------
+
+
+CAUSES = {
+    JobState.FAILED: FailureCause.RUN_FAILED,
+    JobState.CANCELLED: FailureCause.RUN_CANCELLED,
+    JobState.RUNNING: FailureCause.RUN_HUNG,
+    JobState.SUCCESS: FailureCause.NO_RESULT,
+    JobState.INVOKED: FailureCause.NO_ANSWER,
+}
+"""Why a run that may not answer any more has no result, by its state."""
+
+
+UNANSWERED = frozenset({*CAUSES.values(), FailureCause.NOT_STARTED, FailureCause.BATCH_FAILED})
+
+
+# ---- The object that a workload is about: its address, its bytes, and what identifies its content ------------------
+
+
+IDENTIFYING = frozenset({"crc64nvme", "sha256", "sha1"})
+"""Checksums long enough that two contents of one size do not share one; every staged copy has one of them."""
+
+
+# ---- A workload: one delivery on its way through the gate, as its row remembers it ---------------------------------
+
+
+TERMINAL = frozenset({State.PUBLISHED, State.QUARANTINED})
+"""States with the data in its destination in the lake: only now may the landing version be deleted."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceObject:
+    """The one object version a workload is about."""
+
+    bucket: str
+    key: str
+    version: str
+    etag: str = ""
+    size: int = 0
+    """Bytes."""
+    checksum: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Referred:
+    """A line that the rules of a plan refer to, as high as it was at intake: what is accepted later changes no verdict."""
+
+    line: str
+    height: int
+    """Of its topmost block; -1 where there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """What was fixed at intake and never changes while this round of attempts lasts."""
+
+    chain: str
+    """`<contract>/<dataset>_v<major>`, or `_unrouted/<date>`; names the folder and the ledger's chain."""
+    contract: str = ""
+    version: str = ""
+    """Of the contract; empty where no route covers the key."""
+    plan: str = ""
+    """Digest of the plan."""
+    status: str = ""
+    """Of version and line at the judging time, the stricter one (`lakegate.gate.datasets.lifecycle.LineStatus`)."""
+    ingest_date: str = ""
+    """UTC date of the version's LastModified."""
+    judging_time: str = ""
+    """RFC 3339, UTC; what "now" means to rules."""
+    references: tuple[Referred, ...] = ()
+    prefix: str = ""
+    """Of the route, by which its producer is known; empty in rows of older releases."""
+    known: bool = True
+    """Whether the line had accepted a delivery of this producer; asked only if the line was in sunset."""
+    warning: str = ""
+    """What the delivery is warned of because of the status; empty if of nothing."""
+    modified: str = ""
+    """When what landed was modified, or its last part was there: RFC 3339, UTC, six decimals; empty in rows of older releases."""
+
+
+@dataclass(frozen=True, slots=True)
+class Enforced:
+    """What enforcement would have made of a delivery that was only observed."""
+
+    verdict: str
+    refused_rows: int
+    """Rows that would have been kept out: all of a rejected delivery, the bad ones with `onReject: rows`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Irrevocable once written: the verdict, and the result it was computed from."""
+
+    verdict: str
+    reasons: tuple[str, ...] = ()
+    result: str = ""
+    """SHA-256 of result.json as read; empty where the door refused."""
+    staged: bool = True
+    """The judged bytes are in staging (else in landing: early rejection)."""
+    counts: Counts | None = None
+    """Rows and checks; None where nothing was measured, and in rows of releases that did not store them."""
+    broken: tuple[BrokenRule, ...] = ()
+    """The rules that failed or warned; empty too in rows of releases that did not store them."""
+    offsets: tuple[int, int] | None = None
+    """Of the first row of its slices, and after the last; None without slices."""
+    watermarks: tuple[str, str] = ("", "")
+    """Of its line, by which it was judged, and from its slices on; empty: none."""
+    before: tuple[StateRun, ...] = ()
+    """The merge state of its line, with which its rows were compared."""
+    runs: tuple[StateRun, ...] = ()
+    """That from its slices on."""
+    enforced: Enforced | None = None
+    """What `mode: enforce` would have decided; None where it was the mode."""
+
+
+@dataclass(frozen=True, slots=True)
+class FailedAttempt:
+    """An attempt that came to nothing."""
+
+    number: int
+    """As `Workload.attempt` counts."""
+    run: str
+    """Job run id; empty where none was started."""
+    cause: FailureCause
+    at: datetime
+    """When the gate found out."""
+
+
+class Workload(NamedTuple):
+    """The row."""
+
+    id: str
+    source: SourceObject
+    state: State
+    due_at: datetime | None
+    """When `sweep` continues it; None once nothing is left to do. Also the lease: a worker moves it to take the workload."""
+    attempt: int = 0
+    """Counts job runs over all rounds and never goes back, so that (state, attempt) never repeats."""
+    first: int = 0
+    """Attempts used up by earlier rounds (a FAILED workload that was replayed)."""
+    limit: int = 3
+    """The last attempt allowed in this round."""
+    pin: Pin | None = None
+    staged: SourceObject | None = None
+    """The staged copy as the store described it."""
+    request: str = ""
+    """The whole request of StartJobRun, or of Invoke, as JSON; what is sent again is this and nothing else.
+
+    Empty in a batch, which has one request for all its members.
+    """
+    run: str = ""
+    """Job run id of the current attempt."""
+    not_before: datetime | None = None
+    """Back-off: the current attempt is not sent before."""
+    deadline: datetime | None = None
+    """A job still running then is hung; in AWAITING, a person has to answer before; in SCHEDULED, it is published then."""
+    decision: Decision | None = None
+    replay_of: str = ""
+    """The quarantined workload this one replays."""
+    failed: tuple[FailedAttempt, ...] = ()
+    """Of all rounds, the oldest first."""
+    cost: BilledCost | None = None
+    """Of the attempts so far whose cost is known."""
+    completed_by: str = ""
+    """What completes a delivery of several objects: `success`, `manifest` or `quiet`; empty for one object."""
+    parts: SourceObject | None = None
+    """The list of such a delivery's parts, with the size and the checksum of their content; None before it is complete."""
+    joined: str = ""
+    """Of a part: the delivery that it belongs to. Of an announcement: the workload of what landed at its key."""
+    held: str = ""
+    """The line that was paused when it was taken in; in the state HELD `due_at` is when it arrived."""
+    batch: str = ""
+    """Id of the batch that the current attempt belongs to; empty: it has a run of its own."""
+    landed: SourceObject | None = None
+    """What once landed, where the source is a quarantined copy: its key finds the route."""
+    chosen: ChosenVersion | None = None
+    """The contract version that a person chose for a replay; None: the one that is valid."""
+    waiver: Waiver | None = None
+    """By which it is let through, unjudged."""
+    candidate: Decision | None = None
+    """What was judged, until a person has answered whether it is decided so, and its time has come."""
+    answer: ApprovalAnswer | None = None
+    unknown: str = "{}"
+    """What a newer release has put into the row beside this, as JSON: it is written again as it was."""
+    tries: int = 0
+    """How many workers have taken it since its row was last written, and were not seen to come to an end."""
+
+
+def workload_id(bucket: str, key: str, version: str) -> str:
+    """The id of the delivery: the same for every event about one version."""
+    return hashlib.sha256(f"{bucket}\0{key}\0{version}".encode()).hexdigest()
+
+
+def replay_id(workload: str) -> str:
+    """The id of the replay of a quarantined workload: one for each, because what came of it is replayed next."""
+    return hashlib.sha256(f"{workload}:replay:1".encode()).hexdigest()
+
+
+def producer_id(line: str, prefix: str) -> str:
+    """The id of the producer who delivers to a line below the route of a prefix."""
+    return hashlib.sha256(f"{line}\0{prefix}".encode()).hexdigest()
+
+
+def job_token(workload: str, attempt: int) -> str:
+    """StartJobRun's clientToken: one for each attempt, 64 characters."""
+    return hashlib.sha256(f"{workload}:{attempt}".encode()).hexdigest()
+
+
+# ---- The objects of a delivery of several: found when it is complete, listed once, claimed for it, and read by
+# every later step
+#
+# The list is an object of its own (`runs/<workload>/parts-<digest>.json`), because a row has 400 KB. A part has a
+# row, too, in the
+# state JOINED: put if absent, so that a version belongs to one delivery only.
+
+
+class PartList(NamedTuple):
+    """What a delivery consists of, and why it is rejected unread, if it is."""
+
+    parts: tuple[SourceObject, ...]
+    problems: tuple[str, ...] = ()
+
+    def to_bytes(self) -> bytes:
+        """The stored form."""
+        document = {"parts": [asdict(each) for each in self.parts], "problems": list(self.problems)}
+        return json.dumps(document, sort_keys=True).encode()
+
+    @property
+    def size(self) -> int:
+        """Bytes of all parts."""
+        return sum(each.size for each in self.parts)
+
+    @property
+    def checksum(self) -> str:
+        """What identifies the content, whatever the parts are called; empty where a part has no checksum that identifies it."""
+        known = sorted(f"{each.size}:{each.checksum}" for each in self.parts)
+        if not all(each.checksum.partition(":")[0] in IDENTIFYING for each in self.parts):
+            return ""
+        return "sha256:" + hashlib.sha256("\n".join(known).encode()).hexdigest()

@@ -1,0 +1,357 @@
+"""Deliveries found by name, day, verdict; what became of them."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from heapq import nlargest
+from typing import TYPE_CHECKING, Final
+
+from lakegate.admission.refusals import is_ignored
+from lakegate.errors import AccessDenied, InputError, NotFound, UnreadableItem
+from lakegate.gate import lake_layout
+from lakegate.gate.datasets.dataset_names import chains
+from lakegate.gate.delivery.decide_verdict import reported
+from lakegate.gate.delivery.delivery_objects import row_of
+from lakegate.gate.delivery.delivery_row import TERMINAL, replay_id, workload_id
+from lakegate.gate.delivery.duplicates import content
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.effects import Alarm
+from lakegate.gate.ledger.blocks import deliveries
+from lakegate.text import counted, did_you_mean, listed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from datetime import date
+
+    from lakegate.gate.delivery.delivery_row import SourceObject, Workload
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.ledger.blocks import Block
+    from lakegate.gate.ports import ObjectVersion
+    from lakegate.report.delivery_report import Report
+
+# ---- One delivery and what is known of it: its row, its block, its result ------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One upload and what is known of it."""
+
+    id: str
+    key: str
+    """Where it landed: text of the producer's."""
+    size: int
+    """Bytes."""
+    at: datetime | None
+    """The latest known time: of its block, else of its intake, else of its landing."""
+    row: Workload | None = None
+    """None: it landed, and nobody has claimed it yet."""
+    block: Block | None = None
+    """None: it is neither published nor quarantined."""
+
+
+def first_of_content(dependencies: Dependencies, row: Workload) -> Delivery | None:
+    """The delivery that brought the same content first; None where nobody has claimed it, or the caller may not find out.
+
+    Claims of contents can be computed by whoever has the content: owners of contracts may not read them.
+    """
+    claim = content(row, row.staged or row.source)
+    try:
+        owner = dependencies.agenda.owner(claim) if claim else None
+    except AccessDenied:
+        return None
+    claimed = row_of(dependencies, owner) if owner else None
+    return delivery_of(claimed) if claimed else None
+
+
+def result_of(dependencies: Dependencies, row: Workload) -> bytes | None:
+    """`result.json` of the attempt that was decided on, or of the last one of a FAILED workload; None where there is none.
+
+    Raises Alarm where it is not the one that was decided on.
+    """
+    from lakegate.features.waivers.waiver import (  # noqa: PLC0415 - a feature
+        measured_result,
+        measured_row,
+    )
+
+    of = measured_row(dependencies, row)
+    if not of.attempt or (row.decision is not None and not row.decision.result):
+        return None
+    try:
+        body = measured_result(dependencies, of)
+    except NotFound:
+        return None
+    if row.decision is not None and hashlib.sha256(body).hexdigest() != row.decision.result:
+        raise Alarm("result-differs", row.id)
+    return body
+
+
+def readable_row(dependencies: Dependencies, workload: str) -> Workload | None:
+    """The row of a workload; None also where it cannot be read, which is reported (`Dependencies.left_out`)."""
+    try:
+        return row_of(dependencies, workload)
+    except UnreadableItem as refused:
+        dependencies.left_out.append(refused)
+        return None
+
+
+def at_rest(dependencies: Dependencies, block: Block) -> Delivery:
+    """The delivery of a block. Without its row, neither file nor size are known."""
+    row = readable_row(dependencies, block.workload)
+    return delivery_of(row, block) if row else delivery_of_block(block)
+
+
+def delivery_of_block(block: Block) -> Delivery:
+    """The delivery of a block whose row is not read: its file and its size are not known."""
+    return Delivery(block.workload, "", 0, datetime.fromisoformat(block.system_time), None, block)
+
+
+def delivery_of(row: Workload, block: Block | None = None) -> Delivery:
+    """The delivery of a row, with its block if it has one."""
+    landed: SourceObject = row.landed or row.source
+    return Delivery(row.id, landed.key, (row.parts or landed).size, _latest(row, block), row, block)
+
+
+def _latest(row: Workload, block: Block | None) -> datetime | None:
+    if block is not None:
+        return datetime.fromisoformat(block.system_time)
+    if row.pin is not None:
+        return datetime.fromisoformat(row.pin.judging_time)
+    return row.due_at
+
+
+# ---- What has become of deliveries: found by reading what the protocol leaves behind, so that no second list can
+# be wrong
+#
+# * A published or quarantined delivery is in the ledger, the newest on top of its chain.
+# * An open, FAILED or not yet claimed one is still in the landing bucket: only what has a block is deleted there by
+# the gate.
+# * Of a FAILED one whose landed version was deleted by others the staged copy is left.
+# * An open replay of a quarantined copy is on the agenda, and its id follows from the workload that it replays.
+#
+# A workload that is GONE, because its producer deleted the version before it was staged, is found by its id alone.
+
+
+LOOKED_BACK: Final = 500
+"""Blocks of a chain that are searched for one workload."""
+
+
+PAGES: Final = 20
+"""Pages of the landing bucket that are listed: 20,000 versions. What is open longer raises an alarm of its own."""
+
+
+SEARCHED_BLOCKS: Final = 5_000
+"""Of each line, where only some deliveries are wanted."""
+
+
+SEARCHED_ROWS: Final = 1_000
+"""The same for unfinished deliveries."""
+
+
+NO_VERDICT: Final = "none"
+
+
+WHOLE_ID: Final = 64
+
+
+ALWAYS: Final = datetime(9999, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A filter of deliveries: all, unless something is given."""
+
+    verdicts: frozenset[str] = frozenset()
+    """NO_VERDICT for what is on its way, failed or gone."""
+    chains: frozenset[str] = frozenset()
+    day: date | None = None
+    """UTC, of the delivery's latest time."""
+
+    def admits(self, delivery: Delivery) -> bool:
+        """Whether it is one of those."""
+        row, block = delivery.row, delivery.block
+        decided = block.verdict if block else row.decision.verdict if row and row.decision else NO_VERDICT
+        chain = block.chain if block else row.pin.chain if row and row.pin else ""
+        day = delivery.at.date() if delivery.at else None
+        return (
+            decided in (self.verdicts or {decided}) and chain in (self.chains or {chain}) and day == (self.day or day)
+        )
+
+
+EVERY: Final = Wanted()
+
+
+def recent(dependencies: Dependencies, limit: int, wanted: Wanted = EVERY) -> tuple[Delivery, ...]:
+    """The latest of the deliveries that are wanted, newest first."""
+    known: dict[str, Delivery] = {}
+    rows = limit if wanted == EVERY else max(limit, SEARCHED_ROWS)
+    for delivery in (*_at_rest(dependencies, limit, wanted), *_landed(dependencies, rows), *_open(dependencies, rows)):
+        known.setdefault(delivery.id, delivery)
+    for failed in failed_and_staged(dependencies, frozenset(known)):
+        known.setdefault(failed.id, failed)
+    for replayed in _replays(dependencies, tuple(known.values())):
+        known.setdefault(replayed.id, replayed)
+    return tuple(nlargest(limit, filter(wanted.admits, known.values()), key=lambda each: each.at or ALWAYS))
+
+
+def named(dependencies: Dependencies, name: str, among: int) -> Delivery:
+    """The delivery of a workload id, of its beginning (6 characters at least), or of a landing key.
+
+    A key selects the newest upload under it, never a replay: a replay keeps the name of its source. The beginning of an
+    id is looked up among the latest deliveries. Raises InputError where none is found, or several; UnreadableItem.
+    """
+    if len(name) == WHOLE_ID and _is_hex(name):
+        return _by_id(dependencies, name.lower())
+    latest, landing = recent(dependencies, among), dependencies.places.landing
+    key = name.removeprefix(f"s3://{landing}/")
+    same = [each for each in latest if each.key == key]
+    if same:
+        return next((each for each in same if not _replayed(each)), None) or _original(dependencies, same[0])
+    if len(name) >= len("a1b2c3") and _is_hex(name):
+        same = [each for each in latest if each.id.startswith(name.lower())]
+    if len(same) == 1:
+        return same[0]
+    if same:
+        raise InputError(
+            f"{len(same)} of the latest {among} deliveries have an id that begins so: {listed(e.id for e in same)}"
+        )
+    if dependencies.left_out and key.isprintable():  # it may not be among them because its row cannot be read
+        for version in dependencies.objects.versions(landing, key).versions:
+            row_of(dependencies, workload_id(landing, version.key, version.version))
+    hint = did_you_mean(name, (each.key for each in latest))
+    raise InputError(
+        f"none of the latest {counted(among, 'delivery', 'deliveries')} is called so: give the whole workload id.{hint}"
+    )
+
+
+def _at_rest(dependencies: Dependencies, limit: int, wanted: Wanted) -> Iterator[Delivery]:
+    count = limit if wanted == EVERY else max(limit, SEARCHED_BLOCKS)
+    among = set(wanted.chains or chains(dependencies)) | (
+        {f"{lake_layout.UNROUTED}/{wanted.day}"} if wanted.day else set()
+    )
+    blocks = (
+        block
+        for chain in among
+        for block in _top(dependencies, chain, count)
+        if wanted.admits(delivery_of_block(block))
+    )
+    for block in nlargest(limit, blocks, key=lambda each: each.system_time):
+        yield at_rest(dependencies, block)
+
+
+def _top(dependencies: Dependencies, chain: str, count: int) -> tuple[Block, ...]:
+    try:
+        head = dependencies.ledger.head(chain).height
+    except UnreadableItem as refused:
+        dependencies.left_out.append(refused)
+        head = -1
+    found: tuple[Block, ...] = ()
+    reach = count
+    while head >= 0:  # records, such as those of replays, are blocks, too
+        found = deliveries(dependencies.ledger.blocks(chain, max(head - reach, -1), strict=False))
+        if len(found) >= count or reach > head:
+            break
+        reach *= 4
+    return found[-count:]
+
+
+def _landed(dependencies: Dependencies, limit: int) -> Iterator[Delivery]:
+    versions = sorted(_listed(dependencies), key=lambda each: each.modified, reverse=True)
+    for version in versions[:limit]:
+        identity = workload_id(version.bucket, version.key, version.version)
+        try:
+            row = row_of(dependencies, identity)
+            row = row_of(dependencies, row.joined) if row and row.joined else row
+        except UnreadableItem as refused:
+            dependencies.left_out.append(refused)
+            continue
+        yield delivery_of(row) if row else Delivery(identity, version.key, version.size, version.modified)
+
+
+def _listed(dependencies: Dependencies) -> Iterator[ObjectVersion]:
+    after: str | None = None
+    for _ in range(PAGES):
+        page = dependencies.objects.versions(dependencies.places.landing, "", after)
+        ignored = dependencies.places.ignored
+        yield from (each for each in page.versions if not is_ignored(each.key, each.size, ignored))
+        after = page.after
+        if after is None:
+            return
+
+
+def failed_and_staged(dependencies: Dependencies, known: frozenset[str] = frozenset()) -> Iterator[Delivery]:
+    """FAILED deliveries with a staged copy, but for those that are known: also where the landed version was deleted."""
+    after: str | None = None
+    seen = set(known)
+    for _ in range(PAGES):
+        try:
+            page = dependencies.objects.versions(dependencies.places.lake, lake_layout.STAGING, after)
+        except AccessDenied:  # owners of contracts list their own prefixes alone
+            return
+        for identity in dict.fromkeys(lake_layout.staged_workload(each.key) for each in page.versions if each.current):
+            row = None if identity in seen else readable_row(dependencies, identity)
+            seen.add(identity)
+            if row is not None and row.state is State.FAILED:
+                yield delivery_of(row)
+        after = page.after
+        if after is None:
+            return
+
+
+def _open(dependencies: Dependencies, limit: int) -> Iterator[Delivery]:
+    rows = (readable_row(dependencies, identity) for identity in dependencies.agenda.due(ALWAYS, limit))
+    return (delivery_of(row) for row in rows if row)
+
+
+def _replays(dependencies: Dependencies, known: Iterable[Delivery]) -> Iterator[Delivery]:
+    for delivery in known:
+        if delivery.row is not None and delivery.row.state is State.QUARANTINED:
+            row = readable_row(dependencies, replay_id(delivery.id))
+            if row is not None:
+                yield delivery_of(row)
+
+
+def _replayed(delivery: Delivery) -> str:
+    """The workload that it replays; empty for an upload."""
+    return delivery.row.replay_of if delivery.row else ""
+
+
+def _original(dependencies: Dependencies, delivery: Delivery) -> Delivery:
+    """The upload that a replay goes back to, where that itself is too old to be among the latest."""
+    while before := _replayed(delivery):
+        delivery = _by_id(dependencies, before)
+    return delivery
+
+
+def _by_id(dependencies: Dependencies, identity: str) -> Delivery:
+    row = row_of(dependencies, identity)
+    if row is None:
+        raise InputError("no workload has this id")
+    if row.joined:
+        return _by_id(dependencies, row.joined)
+    if row.state not in TERMINAL or row.pin is None:
+        return delivery_of(row)
+    blocks = _top(dependencies, row.pin.chain, LOOKED_BACK)
+    return delivery_of(row, next((block for block in blocks if block.workload == identity), None))
+
+
+def _is_hex(text: str) -> bool:
+    return set(text) <= set("0123456789abcdefABCDEF")
+
+
+# ---- The result of a delivery, judged again by the same pure function as at the gate -------------------------------
+
+
+def judged(dependencies: Dependencies, row: Workload) -> Report | None:
+    """The outcomes behind the verdict; None where nothing was measured, or nothing is decided yet.
+
+    Raises Alarm where plan or result are missing or are not those that were decided on, and InputError where the result
+    cannot be read.
+    """
+    if row.pin is None or not row.pin.plan or (row.decision is None and row.state is not State.FAILED):
+        return None
+    body = result_of(dependencies, row)
+    if body is None:
+        return None
+    return reported(dependencies.plan(row), body, row, ((row.landed or row.source).key,))

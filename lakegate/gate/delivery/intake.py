@@ -1,0 +1,185 @@
+"""Steps 1 to 6: a hint that something landed becomes claimed, pinned, checked, staged and submitted workloads."""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING
+
+from lakegate.admission.multi_file_delivery import COMPLETED_BY, folder_of, name_of
+from lakegate.admission.refusals import is_ignored
+from lakegate.contract.delivery_policy import DeliveryUnit
+from lakegate.errors import ConditionFailed, InputError
+from lakegate.gate.delivery.advance import advance
+from lakegate.gate.delivery.delivery_objects import IDENTIFIER, is_unfinished, row_of
+from lakegate.gate.delivery.delivery_row import SourceObject, Workload, workload_id
+from lakegate.gate.delivery.delivery_terms import terms_of
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.effects import Effect, perform
+from lakegate.gate.ports import ObjectVersion
+from lakegate.gate.registry.routes import candidates, covering
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lakegate.features.announcements.announced_delivery import Announcement
+    from lakegate.gate.delivery.delivery_terms import Terms
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.effects import Steps
+
+
+def intake(dependencies: Dependencies, bucket: str, key: str, version: str = "", size: int = 0) -> Steps[None]:
+    """An event is only a hint: claim every unclaimed version of the key, and advance each.
+
+    `version` and `size` of the event are used where the bucket has no such version any more: a delivery that was deleted
+    before intake saw it is claimed, too, and counts as gone.
+    Raises InputError for another bucket than landing, and for a version that cannot be judged safely.
+    """
+    if bucket != dependencies.places.landing:
+        raise InputError("intake reads the landing bucket only")
+    is_deleted = bool(version)
+    for each in _versions(dependencies, key):
+        is_deleted = is_deleted and each.version != version
+        yield from admit(dependencies, each)
+    if is_deleted:
+        now = dependencies.clock.now()
+        deleted = ObjectVersion(bucket, key, version, "", size, "", now, current=False)
+        yield from admit(dependencies, deleted, is_deleted=True)
+
+
+def admit(dependencies: Dependencies, version: ObjectVersion, *, is_deleted: bool = False) -> Steps[None]:
+    """Claim one version if it is unclaimed and no key beside the data, and advance it.
+
+    A part of a delivery of several is claimed once its delivery is complete; one that was deleted before is part of none.
+    """
+    ignored = is_ignored(version.key, version.size, dependencies.places.ignored)
+    if ignored and name_of(version.key) not in COMPLETED_BY.values():
+        return
+    identity = workload_id(version.bucket, version.key, version.version)
+    if _is_claimed(dependencies, identity):
+        return
+    if version.version == "null" and not ignored:
+        raise InputError("the landing bucket is not versioned: a version that can change cannot be judged")
+    terms = _terms(dependencies, version, identity)
+    completes = name_of(version.key) == COMPLETED_BY.get(terms.delivery) if terms else False
+    if (ignored and not completes) or (terms is None and dependencies.places.ignore_unrouted):
+        return
+    workload = _received(dependencies, version, identity)
+    if terms and completes:
+        workload = workload._replace(completed_by=terms.delivery.value)
+    elif terms and (yield from _is_left(dependencies, version, terms, is_deleted=is_deleted)):
+        return
+    yield from _link(dependencies, workload)
+    try:
+        yield from perform(Effect.CLAIM, partial(dependencies.workloads.create, workload))
+    except ConditionFailed:
+        if dependencies.workloads.get(workload.id) != workload:
+            return  # another worker was first; otherwise an earlier try of ours had arrived
+    yield from advance(dependencies, workload)
+
+
+def _is_left(dependencies: Dependencies, version: ObjectVersion, terms: Terms, *, is_deleted: bool) -> Steps[bool]:
+    """Whether it is a part that is left to its delivery, which is opened where no object completes it."""
+    if terms.delivery is DeliveryUnit.OBJECT:
+        return False
+    if is_deleted:
+        return True
+    if terms.delivery is DeliveryUnit.QUIET:
+        yield from _open_quiet(dependencies, version, terms)
+        return True
+    return not _is_overdue(dependencies, version, terms)
+
+
+def _announcement_of(dependencies: Dependencies, key: str) -> Announcement | None:
+    """The announcement that a key was given to; None for a key that a producer chose."""
+    *_, identity, _name = ("", *key.split("/"))
+    found = dependencies.announcements.get(identity) if IDENTIFIER.fullmatch(identity) else None
+    return found if found is not None and found.key == key else None
+
+
+def _link(dependencies: Dependencies, workload: Workload) -> Steps[None]:
+    """Link the announcement of the key, if there is one, to the first version that is claimed there: a row that leads to it.
+
+    Before the claim: what is claimed may be finished and deleted before anybody sees its key again.
+    """
+    announced = _announcement_of(dependencies, workload.source.key)
+    if announced is None:
+        return
+    link = Workload(announced.id, workload.source, State.JOINED, None, joined=workload.id)
+    with suppress(ConditionFailed):  # a link is never changed
+        yield from perform(Effect.LINK, partial(dependencies.workloads.create, link))
+
+
+def _quiet(secret: str, number: int) -> str:
+    """What a delivery has in place of a version: no version id of S3 has this form, and nobody can guess it.
+
+    `secret`: the version id of an object in the folder.
+    """
+    return f"quiet-{number}-{secret}"
+
+
+def _is_overdue(dependencies: Dependencies, version: ObjectVersion, terms: Terms) -> bool:
+    """Whether a part has waited long enough for its delivery, and none is under way that may take it."""
+    if dependencies.clock.now() < version.modified + terms.parts_within:
+        return False
+    return not is_unfinished(dependencies, version.bucket, folder_of(version.key), terms.delivery)
+
+
+def _open_quiet(dependencies: Dependencies, version: ObjectVersion, terms: Terms) -> Steps[None]:
+    """Make sure that a delivery of the folder is open, which `sweep` completes once no part has arrived for a while.
+
+    Deliveries of a folder are numbered. The cursor holds a number that is not above the open one's. Their ids cannot be
+    computed from folder and number: who knows an id may read the delivery.
+    """
+    folder = folder_of(version.key)
+    cursor = f"quiet#{hashlib.sha256(folder.encode()).hexdigest()}"
+    secret = f"{cursor}#secret"
+    begun = dependencies.agenda.cursor(secret)
+    if begun is None:
+        begun = yield from perform(Effect.KEEP_CURSOR, partial(dependencies.agenda.keep_first, secret, version.version))
+    kept = dependencies.agenda.cursor(cursor) or ""
+    known = int(kept) if kept.isdecimal() else 0
+    number = known
+    while row := row_of(dependencies, workload_id(version.bucket, folder, _quiet(begun, number))):
+        if row.state in {State.RECEIVED, State.HELD, State.PINNED}:
+            return  # it is still open, or has not claimed its parts yet
+        number += 1
+    name = _quiet(begun, number)
+    identity = workload_id(version.bucket, folder, name)
+    source = SourceObject(version.bucket, folder, name)
+    due = dependencies.clock.now() + terms.quiet
+    fresh = Workload(identity, source, State.RECEIVED, due, completed_by=DeliveryUnit.QUIET.value)
+    try:
+        yield from perform(Effect.CLAIM, partial(dependencies.workloads.create, fresh))
+    except ConditionFailed:
+        return  # another worker was first
+    if number > known:
+        yield from perform(Effect.KEEP_CURSOR, partial(dependencies.agenda.keep, cursor, str(number)))
+
+
+def _versions(dependencies: Dependencies, key: str) -> Iterator[ObjectVersion]:
+    after: str | None = None
+    while True:
+        page = dependencies.objects.versions(dependencies.places.landing, key, after)
+        yield from (version for version in page.versions if version.key == key)
+        # Keys are listed in order and the key itself is the first of its prefix: what follows belongs to others.
+        if page.after is None or page.versions[-1].key != key:
+            return
+        after = page.after
+
+
+def _is_claimed(dependencies: Dependencies, workload: str) -> bool:
+    return row_of(dependencies, workload) is not None
+
+
+def _terms(dependencies: Dependencies, version: ObjectVersion, identity: str) -> Terms | None:
+    """The terms of the line that the key belongs to now; None where no route covers it."""
+    route = covering(version.key, dependencies.registry.routes(version.bucket, candidates(version.key)))
+    return terms_of(dependencies.plan_at(route.plan, identity)) if route else None
+
+
+def _received(dependencies: Dependencies, version: ObjectVersion, identity: str) -> Workload:
+    source = SourceObject(version.bucket, version.key, version.version, version.etag, version.size, version.checksum)
+    due = dependencies.clock.now() + dependencies.timing.lease
+    return Workload(identity, source, State.RECEIVED, due, tries=1)  # who claims it takes it

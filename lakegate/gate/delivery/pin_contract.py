@@ -1,0 +1,172 @@
+"""Step 2: contract version, plan, times and heights fixed; held while paused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from lakegate.contract.contract_model import parts_of
+from lakegate.errors import ConditionFailed, NotFound
+from lakegate.gate import lake_layout
+from lakegate.gate.datasets.lifecycle import LineStatus, strictest, warning
+from lakegate.gate.delivery import delivery_objects
+from lakegate.gate.delivery.delivery_objects import collected, data_of, described
+from lakegate.gate.delivery.delivery_row import Pin, Referred
+from lakegate.gate.delivery.delivery_terms import UNROUTED, terms_of
+from lakegate.gate.delivery.protocol import Outcome, State
+from lakegate.gate.delivery.transition import VANISHED, Observation, OutcomeChanged, move
+from lakegate.gate.effects import ConcurrentUpdate, Effect, Steps
+from lakegate.gate.registry.contract_owners import are_named
+from lakegate.gate.registry.contract_versions import Route
+from lakegate.gate.registry.routes import candidates, covering, leading
+from lakegate.timestamps import instant_of, moment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+    from lakegate.gate.delivery.delivery_row import Workload
+    from lakegate.gate.dependencies import Dependencies
+
+# ---- What is fixed when a delivery is taken in: contract version, plan, status of the line, heights of the lines
+# it refers to
+
+
+def route_of(dependencies: Dependencies, workload: Workload) -> Route | None:
+    """The route of what landed, with the contract version that a person chose, if one did; None: there is no contract."""
+    landed, chosen = workload.landed or workload.source, workload.chosen
+    covered = covering(landed.key, dependencies.registry.routes(landed.bucket, candidates(landed.key)))
+    if chosen is None:
+        return covered
+    contract, dataset, major = parts_of(chosen.line)
+    versions = dependencies.registry.contract(contract).standing
+    status = next((each.status for each in versions if each.version == chosen.version), LineStatus.RETIRED)
+    prefix = covered.prefix if covered else ""
+    return Route(landed.bucket, prefix, contract, dataset, major, chosen.version, status, chosen.plan)
+
+
+def pin_of(dependencies: Dependencies, route: Route | None, ingest_date: str, modified: str = "") -> Pin:
+    """What judges the delivery from now on. The status of the line is the one at the judging time, however late it is used."""
+    now = dependencies.clock.now()
+    if route is None:
+        unrouted, judging_time = f"{lake_layout.UNROUTED}/{ingest_date}", now.isoformat()
+        return Pin(unrouted, ingest_date=ingest_date, judging_time=judging_time, modified=modified)
+    line = dependencies.lines.get(route.line)
+    status = strictest(route.status, line.status_at(moment(now)))
+    known = status is not LineStatus.SUNSET or dependencies.lines.knows(route.line, route.prefix)
+    pinned = (route.line, route.contract, route.version, route.plan, status, ingest_date, now.isoformat())
+    return Pin(*pinned, prefix=route.prefix, known=known, warning=warning(line, status), modified=modified)
+
+
+def modified_at(dependencies: Dependencies, workload: Workload, at: datetime) -> str:
+    """When what landed was modified: of what is judged again as it was known before, because its copies are newer."""
+    before = workload.pin
+    if before is None and workload.replay_of:
+        before = dependencies.workloads.get(workload.replay_of).pin
+    known = before.modified or before.judging_time if before else ""
+    return moment(instant_of(known) if known else at)
+
+
+def with_references(dependencies: Dependencies, workload: Workload) -> Pin:
+    """The pin with the heights of the lines that its plan refers to: read once, and the same for every attempt."""
+    pin = workload.pin
+    assert pin is not None
+    lines = dependencies.terms(workload).references
+    return replace(pin, references=referred_lines(dependencies, pin.contract, pin.version, lines))
+
+
+def referred_lines(
+    dependencies: Dependencies, contract: str, version: str, lines: Iterable[str]
+) -> tuple[Referred, ...]:
+    """Lines that the rules of a contract version refer to, as high as they are now.
+
+    A line of another owner that is not shared with the contract (any more) is as one that nothing was accepted of.
+    """
+    own = _own(dependencies, contract, version) if lines else ()
+    return tuple(
+        Referred(line, dependencies.ledger.head(line).height if _is_open(dependencies, contract, own, line) else -1)
+        for line in lines
+    )
+
+
+def _own(dependencies: Dependencies, contract: str, version: str) -> tuple[str, ...]:
+    """The contracts that the publisher of a version may use."""
+    versions = dependencies.registry.contract(contract).versions
+    return next((each.own for each in versions if each.version == version), ())
+
+
+def _is_open(dependencies: Dependencies, contract: str, own: tuple[str, ...], line: str) -> bool:
+    """Whether a line is of the contract, of another one of its publisher, or shared with it by its current version."""
+    other, _, number = parts_of(line)
+    if other == contract or are_named(own, other):
+        return True
+    found = leading(dependencies.registry.contract(other), other, number)
+    return found is not None and found.is_open_to(contract, own)
+
+
+# ---- What can be found out about a workload in each state, without any effect: a table from state to a small
+# function
+
+
+def _received(dependencies: Dependencies, workload: Workload) -> Observation | None:
+    route = route_of(dependencies, workload)
+    if workload.completed_by:
+        return _completed(dependencies, workload, route)
+    data = data_of(dependencies, workload)
+    if data is None:
+        return VANISHED
+    modified = modified_at(dependencies, workload, data.modified)
+    pin = pin_of(dependencies, route, data.modified.date().isoformat(), modified)
+    source = workload.source if workload.staged else described(data)
+    arrived = dependencies.clock.now() if workload.replay_of else data.modified
+    return Observation(Outcome.ROUTED, source=source, pin=pin, arrived=arrived)
+
+
+def _held(dependencies: Dependencies, workload: Workload) -> Observation | None:
+    pause = dependencies.pauses.pause_of(workload.held)
+    return None if pause is None or pause.resumed is None else _received(dependencies, workload)
+
+
+def _completed(dependencies: Dependencies, workload: Workload, route: Route | None) -> Observation | None:
+    """A delivery of parts, which keeps those it was complete with; None: it is not complete yet."""
+    listed = None
+    if workload.parts is None:
+        terms = terms_of(dependencies.plan_at(route.plan, workload.id)) if route else UNROUTED
+        try:
+            listed = collected(dependencies, workload, terms)
+        except NotFound:
+            return VANISHED
+        if listed is None:
+            return None
+    now = dependencies.clock.now()
+    pin = pin_of(dependencies, route, now.date().isoformat(), modified_at(dependencies, workload, now))
+    return Observation(Outcome.ROUTED, source=workload.source, arrived=now, pin=pin, parts=listed)
+
+
+# ---- What is done about a workload: a table from operation to a small generator, each ending in one conditional
+# write
+
+
+def _pin(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:
+    assert found.source is not None
+    due = dependencies.clock.now() + dependencies.timing.lease
+    listed = workload.parts
+    if found.parts is not None:
+        listed = yield from delivery_objects.written(dependencies, workload.id, found.parts)
+    after = workload._replace(state=to, source=found.source, parts=listed, pin=found.pin, due_at=due)
+    try:
+        return (yield from move(dependencies, Effect.PIN, workload, after))
+    except ConditionFailed:
+        if workload.state is State.HELD:
+            raise ConcurrentUpdate(workload.id) from None  # paused again
+        raise OutcomeChanged(Outcome.PAUSED) from None
+
+
+def _hold(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:
+    """Keep the delivery of a paused line where it landed; look again where the pause has ended meanwhile."""
+    assert found.pin is not None
+    after = workload._replace(state=to, held=found.pin.chain, due_at=found.arrived)
+    try:
+        return (yield from move(dependencies, Effect.HOLD, workload, after))
+    except ConditionFailed:
+        return workload

@@ -1,0 +1,247 @@
+"""States, observations, operations, and the transition table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+# ---- The states of a workload, what can be observed in each, and the operations that lead from one to another ------
+
+
+class State(StrEnum):
+    """The states of a workload, in the order of a successful delivery."""
+
+    RECEIVED = "RECEIVED"
+    HELD = "HELD"
+    PINNED = "PINNED"
+    STAGED = "STAGED"
+    SUBMITTING = "SUBMITTING"
+    VALIDATING = "VALIDATING"
+    AWAITING = "AWAITING"
+    """Judged, and a person has to approve of it; nothing is claimed, and nothing is visible."""
+    ANSWERED = "ANSWERED"
+    SCHEDULED = "SCHEDULED"
+    """Judged, and published at a time; nothing is claimed, and nothing is visible."""
+    DECIDED = "DECIDED"
+    PUBLISHED = "PUBLISHED"
+    QUARANTINED = "QUARANTINED"
+    FAILED = "FAILED"
+    GONE = "GONE"
+    JOINED = "JOINED"
+    """Of one part, or of an announcement: the delivery has a row of its own. Nothing happens to it any more."""
+
+
+class Outcome(StrEnum):
+    """Observations about a workload."""
+
+    ROUTED = "routed"
+    PAUSED = "paused"
+    VANISHED = "vanished"
+    UNREADABLE = "unreadable"
+    PASSED = "passed"
+    REFUSED = "refused"
+    WAIVED = "waived"
+    READY = "ready"
+    STORED = "stored"
+    CONFLICT = "conflict"
+    UNDECIDED = "undecided"
+    LOST = "lost"
+    EXHAUSTED = "exhausted"
+    ACCEPTED = "accepted"
+    ACCEPTED_WITH_WARNINGS = "accepted_with_warnings"
+    REJECTED = "rejected"
+    ANSWERED = "answered"
+    APPROVED = "approved"
+    DECLINED = "declined"
+    EXPIRED = "expired"
+    DUE = "due"
+    REPLAYED = "replayed"
+
+
+class Operation(StrEnum):
+    """Operations on a workload; each ends in exactly one conditional write."""
+
+    PIN = "pin"
+    HOLD = "hold"
+    REFUSE = "refuse"
+    WAIVE = "waive"
+    STAGE = "stage"
+    PREPARE = "prepare"
+    START = "start"
+    ASK = "ask"
+    ANSWER = "answer"
+    SCHEDULE = "schedule"
+    DECIDE = "decide"
+    PUBLISH = "publish"
+    FAIL = "fail"
+    VANISH = "vanish"
+    REVIVE = "revive"
+
+
+class Bound(StrEnum):
+    """What a transition depends on beside the observation: it ends a loop, or a wait."""
+
+    ATTEMPTS = "attempts"
+    PERSON = "person"
+    DATE = "date"
+
+
+S, O = State, Outcome  # noqa: E741 - two letters keep the table below readable
+
+
+END_STATES = frozenset({S.PUBLISHED, S.QUARANTINED, S.FAILED, S.GONE})
+"""No workload leaves them by itself: FAILED ones wait for a replay."""
+
+
+PASSIVE_STATES = frozenset({S.AWAITING, S.SCHEDULED})
+"""What was judged waits for a person or for a time: days may pass."""
+
+
+OUTCOMES: Mapping[State, frozenset[Outcome]] = {
+    S.RECEIVED: frozenset({O.ROUTED, O.PAUSED, O.VANISHED, O.UNREADABLE}),
+    S.HELD: frozenset({O.ROUTED, O.VANISHED, O.UNREADABLE}),
+    S.PINNED: frozenset({O.PASSED, O.REFUSED, O.WAIVED, O.VANISHED, O.UNREADABLE}),
+    S.STAGED: frozenset({O.READY}),
+    S.SUBMITTING: frozenset({O.STORED, O.CONFLICT, O.EXHAUSTED}),
+    S.VALIDATING: frozenset({O.ACCEPTED, O.ACCEPTED_WITH_WARNINGS, O.REJECTED, O.UNDECIDED, O.LOST, O.EXHAUSTED}),
+    S.AWAITING: frozenset({O.ANSWERED, O.EXPIRED}),
+    S.ANSWERED: frozenset({O.APPROVED, O.DECLINED}),
+    S.SCHEDULED: frozenset({O.DUE, O.DECLINED}),
+    S.DECIDED: frozenset({O.ACCEPTED, O.REJECTED, O.VANISHED}),
+    S.FAILED: frozenset({O.REPLAYED}),
+}
+"""The possible observations in each state: a workflow has exactly one transition for each."""
+
+
+# ---- Workflows: which operation follows an observation, and to which state it leads, as data that the protocol
+# engine interprets
+#
+# A transition means: for a workload in the state `source` with the observation `on`, carry out `operation`, which
+# ends in one
+# conditional write to the state `to`. `PUSH` is the workflow of every delivery. A published workflow may have another
+# number of
+# attempts, another time to wait for a person, a time of publication, and transitions of `ALTERNATIVES` in the place
+# of those of
+# `PUSH`; no other transition keeps the promises of the gate.
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """One row of the table."""
+
+    source: State
+    on: Outcome
+    to: State
+    operation: Operation
+    bound: Bound | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Workflow:
+    """A table of transitions: one for each state and each of its outcomes."""
+
+    name: str
+    attempts: int
+    """Job runs before a workload is FAILED."""
+    transitions: tuple[Transition, ...]
+    wait_days: int
+    """How long a delivery waits for a person; then it is rejected."""
+    publish_at: str = ""
+    """The time of the day, UTC, at which a delivery that is SCHEDULED is published: `06:00Z`."""
+    delay_hours: int = 0
+    """Or how long after its verdict, or its approval."""
+    waits_for: str = "person"
+    """Who is asked in AWAITING: a person, or by a `CALLBACK` another system, too."""
+    _table: dict[tuple[State, Outcome], Transition] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_table", {(t.source, t.on): t for t in self.transitions})
+
+    def transition(self, state: State, on: Outcome) -> Transition:
+        """The transition for a state and an outcome."""
+        return self._table[state, on]
+
+    def date_after(self, now: datetime) -> datetime:
+        """When a delivery that is scheduled now is published."""
+        if not self.publish_at:
+            return now + timedelta(hours=self.delay_hours)
+        hour, minute = map(int, self.publish_at.removesuffix("Z").split(":"))
+        today = now.replace(hour=hour, minute=minute, second=0, microsecond=0)
+        return today if today >= now else today + timedelta(days=1)
+
+    @property
+    def longest_delay(self) -> timedelta:
+        """From when a delivery is scheduled to its time."""
+        return timedelta(days=1) if self.publish_at else timedelta(hours=self.delay_hours)
+
+    @property
+    def reached(self) -> tuple[Transition, ...]:
+        """The transitions from states that a delivery can come to."""
+        states, more = {State.RECEIVED}, True
+        while more:
+            found = {each.to for each in self.transitions if each.source in states} - states
+            states, more = states | found, bool(found)
+        return tuple(each for each in self.transitions if each.source in states)
+
+
+DEFAULT_ATTEMPTS: Final = 3
+
+
+DEFAULT_WAIT_DAYS: Final = 7
+
+
+CALLBACK: Final = "callback"
+
+
+S, O, P = State, Outcome, Operation  # noqa: E741 - three letters keep the table below readable
+
+
+PUSH = Workflow(
+    "push",
+    DEFAULT_ATTEMPTS,
+    (
+        Transition(S.RECEIVED, O.ROUTED, S.PINNED, P.PIN),
+        Transition(S.RECEIVED, O.PAUSED, S.HELD, P.HOLD),
+        Transition(S.RECEIVED, O.VANISHED, S.GONE, P.VANISH),
+        Transition(S.RECEIVED, O.UNREADABLE, S.FAILED, P.FAIL),
+        Transition(S.HELD, O.ROUTED, S.PINNED, P.PIN),
+        Transition(S.HELD, O.VANISHED, S.GONE, P.VANISH),
+        Transition(S.HELD, O.UNREADABLE, S.FAILED, P.FAIL),
+        Transition(S.PINNED, O.PASSED, S.STAGED, P.STAGE),
+        Transition(S.PINNED, O.REFUSED, S.DECIDED, P.REFUSE),
+        Transition(S.PINNED, O.WAIVED, S.DECIDED, P.WAIVE),
+        Transition(S.PINNED, O.VANISHED, S.GONE, P.VANISH),
+        Transition(S.PINNED, O.UNREADABLE, S.FAILED, P.FAIL),
+        Transition(S.STAGED, O.READY, S.SUBMITTING, P.PREPARE),
+        Transition(S.SUBMITTING, O.STORED, S.VALIDATING, P.START),
+        Transition(S.SUBMITTING, O.CONFLICT, S.SUBMITTING, P.PREPARE, Bound.ATTEMPTS),
+        Transition(S.SUBMITTING, O.EXHAUSTED, S.FAILED, P.FAIL),
+        Transition(S.VALIDATING, O.ACCEPTED, S.DECIDED, P.DECIDE),
+        Transition(S.VALIDATING, O.ACCEPTED_WITH_WARNINGS, S.DECIDED, P.DECIDE),
+        Transition(S.VALIDATING, O.REJECTED, S.DECIDED, P.DECIDE),
+        Transition(S.VALIDATING, O.UNDECIDED, S.SUBMITTING, P.PREPARE, Bound.ATTEMPTS),
+        Transition(S.VALIDATING, O.LOST, S.SUBMITTING, P.PREPARE, Bound.ATTEMPTS),
+        Transition(S.VALIDATING, O.EXHAUSTED, S.FAILED, P.FAIL),
+        Transition(S.AWAITING, O.ANSWERED, S.ANSWERED, P.ANSWER, Bound.PERSON),
+        Transition(S.AWAITING, O.EXPIRED, S.DECIDED, P.DECIDE),
+        Transition(S.ANSWERED, O.APPROVED, S.DECIDED, P.DECIDE),
+        Transition(S.ANSWERED, O.DECLINED, S.DECIDED, P.DECIDE),
+        Transition(S.SCHEDULED, O.DUE, S.DECIDED, P.DECIDE, Bound.DATE),
+        Transition(S.SCHEDULED, O.DECLINED, S.DECIDED, P.DECIDE, Bound.PERSON),
+        Transition(S.DECIDED, O.ACCEPTED, S.PUBLISHED, P.PUBLISH),
+        Transition(S.DECIDED, O.REJECTED, S.QUARANTINED, P.PUBLISH),
+        Transition(S.DECIDED, O.VANISHED, S.GONE, P.VANISH),
+        Transition(S.FAILED, O.REPLAYED, S.RECEIVED, P.REVIVE, Bound.PERSON),
+    ),
+    DEFAULT_WAIT_DAYS,
+)
+"""The workflow of every delivery whose contract names no other one, and of what happens before a plan is pinned.
+
+Nothing leads to AWAITING or SCHEDULED in it: its transitions from there are those of the workflows that ask a person, or wait.
+"""

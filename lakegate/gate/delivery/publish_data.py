@@ -1,0 +1,337 @@
+"""Steps 9 and 10: copied to accepted or quarantine, then committed."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from lakegate.admission.multi_file_delivery import name_of
+from lakegate.errors import ConditionFailed, NotFound, TransactionConflict
+from lakegate.gate import lake_layout
+from lakegate.gate.datasets.lifecycle import addressed
+from lakegate.gate.delivery import delivery_objects
+from lakegate.gate.delivery.delivery_objects import address
+from lakegate.gate.delivery.delivery_row import TERMINAL, Decision, Pin, SourceObject
+from lakegate.gate.delivery.protocol import Outcome, State
+from lakegate.gate.delivery.transition import Observation, OutcomeChanged, is_same_write, move
+from lakegate.gate.effects import Alarm, ConcurrentUpdate, Effect, perform
+from lakegate.gate.ledger import stored_objects
+from lakegate.gate.ledger.blocks import Block, BlockKind, LedgerObject
+from lakegate.gate.ledger.commit import names_key
+from lakegate.gate.outbox import message
+from lakegate.gate.ports import Address, agree
+from lakegate.gate.table import Expected
+from lakegate.plan.result import Result, Shares
+from lakegate.timestamps import moment
+from lakegate.verdict.verdict import ACCEPTING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lakegate.gate.delivery.delivery_row import Workload
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.effects import Steps
+    from lakegate.gate.ledger.blocks import Head
+    from lakegate.gate.ports import ObjectVersion
+    from lakegate.plan.result import WrittenObject
+    from lakegate.plan.slice_order import WrittenRun, WrittenSlice
+
+# ---- What a decided delivery consists of: the copies of its objects, and of the slices or shares that its job
+# wrote
+
+
+DESTINATIONS = {"accepted": "accepted", "rejected": "quarantine"}
+"""The folder of each share of a split delivery."""
+
+
+def copies_of(
+    dependencies: Dependencies, workload: Workload, to: State, result: Result | None
+) -> tuple[tuple[tuple[SourceObject, ...], str], ...]:
+    """What to copy: for each object the sources of its bytes, and its destination.
+
+    Of slices also what arrived, beside them.
+    """
+    from lakegate.features.odf.odf_publisher import slices_of  # noqa: PLC0415 - a feature
+
+    pin = workload.pin
+    assert pin is not None
+    slices = slices_of(dependencies, workload, to, result)
+    beside = "" if slices is None else lake_layout.ORIGINALS
+    written = tuple(
+        (
+            (_written(dependencies, workload, "slices", each),),
+            lake_layout.destination_key("accepted", pin, workload.id, _name(each)),
+        )
+        for each in slices or ()
+    )
+    if slices is not None and result is not None and result.merge is not None and result.merge.run is not None:
+        run = _written(dependencies, workload, "slices", result.merge.run)
+        written = (*written, ((run,), lake_layout.state_key(pin, workload.id)))
+    rejected = result.rejected_rows if result is not None and workload.waiver is None else 0
+    if to is State.PUBLISHED and result is not None and rejected and dependencies.terms(workload).by_rows:
+        shares = result.shares or Shares()
+        split = [("accepted", each) for each in shares.accepted] + [("rejected", each) for each in shares.rejected]
+        if not split:
+            raise Alarm("rows-missing", workload.id)
+        return written + tuple(
+            (
+                (_written(dependencies, workload, f"rows/{share}", each),),
+                lake_layout.destination_key(
+                    DESTINATIONS[share], pin, workload.id, (beside if share == "accepted" else "") + _name(each)
+                ),
+            )
+            for share, each in split
+        )
+    share = "accepted" if to is State.PUBLISHED else "quarantine"
+    suffix = dependencies.terms(workload).suffix
+    copies = [(each, lake_layout.part_name(number, suffix)) for number, each in _sources(dependencies, workload)]
+    last = delivery_objects.completing(workload)
+    if last is not None and workload.decision is not None and not workload.decision.staged:
+        copies.append(((last,), name_of(last.key)))
+    return written + tuple(
+        (each, lake_layout.destination_key(share, pin, workload.id, beside + name)) for each, name in copies
+    )
+
+
+def _sources(dependencies: Dependencies, workload: Workload) -> Iterator[tuple[int, tuple[SourceObject, ...]]]:
+    """Of each object its place, the bytes that were judged, and the other copy: versions never change, so either will do."""
+    assert workload.decision is not None
+    landed = delivery_objects.landed(dependencies, workload).parts
+    copies = delivery_objects.staged(dependencies, workload)
+    is_own = delivery_objects.owned(dependencies, workload, landed)
+    for number, source in enumerate(landed):
+        both = (source, *copies[number : number + 1])
+        if is_own[number]:
+            yield number, both[::-1] if workload.decision.staged else both
+
+
+def _name(written: WrittenObject | WrittenSlice) -> str:
+    return written.uri.rpartition("/")[2]
+
+
+def _written(
+    dependencies: Dependencies, workload: Workload, share: str, written: WrittenObject | WrittenSlice | WrittenRun
+) -> SourceObject:
+    """One object of a split, or a slice, still as the result lists it."""
+    lake = f"s3://{dependencies.places.lake}/"
+    if not written.uri.startswith(
+        f"{lake}{lake_layout.attempt_prefix(workload.id, workload.attempt, workload.batch)}/{share}/"
+    ):
+        raise Alarm("rows-elsewhere", workload.id)
+    try:
+        found = dependencies.objects.head(Address(dependencies.places.lake, written.uri.removeprefix(lake)))
+    except NotFound:
+        if dependencies.workloads.get(workload.id).state in TERMINAL:
+            raise ConcurrentUpdate(workload.id) from None
+        raise Alarm("rows-missing", workload.id) from None
+    if (found.size, found.etag) != (written.size, written.etag):
+        raise Alarm("rows-differ", workload.id)
+    return SourceObject(found.bucket, found.key, found.version, found.etag, found.size, found.checksum)
+
+
+def copied(
+    dependencies: Dependencies, workload: Workload, sources: tuple[SourceObject, ...], to: Address
+) -> Steps[ObjectVersion]:
+    """One object in its destination, by whichever attempt it was copied."""
+    assert workload.pin is not None
+    tag = stored_objects.tag_of(dependencies, to.key, workload.pin.plan, workload.id)
+    for source in sources:
+        try:
+            copy = partial(dependencies.objects.copy, address(source), source.etag, to, absent=True, tag=tag)
+            return _verified(workload, source, (yield from perform(Effect.COPY, copy)))
+        except ConditionFailed:
+            return _verified(workload, source, _there(dependencies, workload, to))
+        except NotFound:
+            continue
+    if dependencies.workloads.get(workload.id).state in TERMINAL:
+        raise ConcurrentUpdate(workload.id)
+    return _verified(workload, sources[0], _there(dependencies, workload, to))
+
+
+def _verified(workload: Workload, source: SourceObject, copied: ObjectVersion) -> ObjectVersion:
+    if copied.size != source.size or not agree(source.checksum, copied.checksum):
+        raise Alarm("copy-differs", workload.id)
+    return copied
+
+
+def _there(dependencies: Dependencies, workload: Workload, to: Address) -> ObjectVersion:
+    """The object at the destination; if there is none, the bytes are lost.
+
+    Refused at the door and deleted by its producer before it was ever staged: GONE. Anything else was ours: alarm.
+    """
+    try:
+        return dependencies.objects.head(to)
+    except NotFound:
+        if workload.staged is not None:
+            raise Alarm("source-lost", workload.id) from None
+        raise OutcomeChanged(Outcome.VANISHED) from None
+
+
+# ---- What can be found out about a workload in each state, without any effect: a table from state to a small
+# function
+
+
+def _decided(_dependencies: Dependencies, workload: Workload) -> Observation | None:
+    assert workload.decision is not None
+    return Observation(Outcome.ACCEPTED if workload.decision.verdict in ACCEPTING else Outcome.REJECTED)
+
+
+# ---- Steps 9 and 10: a decided workload is copied and committed ----------------------------------------------------
+#
+# 1. Copy every object to its destination. Keys carry the workload, so a repeated copy writes the same bytes.
+# 2. **The commit**, one transaction: terminal row, signed block on top of the chain, outbox row.
+#
+# Between 1 and 2 a reader of `accepted/` may already see bytes: they were DECIDED accepted, which nothing takes back.
+
+
+INGESTED: Final = re.compile(r"/ingest_date=(\d{4}-\d{2}-\d{2})/", re.ASCII)
+
+
+COMMIT_TRIES = 5
+"""Others may extend a busy chain first; after so many tries `sweep` continues."""
+
+
+def settle(dependencies: Dependencies, workload: Workload) -> Steps[Workload]:
+    """The workload; ended, where the ledger has its block: its row was set back, and nothing is judged or committed again.
+
+    Its message may be sent once more, under the same id.
+    """
+    place = dependencies.ledger.committed(workload.id)
+    if place is None:
+        return workload
+    block = dependencies.ledger.blocks(place.chain, place.height - 1)[0]
+    assert isinstance(block, Block)
+    to = State.PUBLISHED if block.kind is BlockKind.PUBLISHED else State.QUARANTINED
+    after = workload._replace(
+        state=to,
+        pin=_pin_of(block, workload.pin),
+        decision=_decision_of(block, workload.decision or workload.candidate),
+        candidate=None,
+        due_at=dependencies.clock.now() + dependencies.timing.lease,
+    )
+    if workload.decision is not None and workload.decision.offsets:
+        with suppress(ConditionFailed):  # another delivery's, or nobody's
+            yield from perform(Effect.SETTLE, partial(dependencies.workloads.end_turn, workload))
+    news = message(dependencies, after, block.height)
+    return (yield from move(dependencies, Effect.SETTLE, workload, after, message=news))
+
+
+def _pin_of(block: Block, pin: Pin | None) -> Pin:
+    """What the block was pinned to."""
+    pinned = (block.chain, block.contract_version, block.plan)
+    if pin is not None and (pin.chain, pin.version, pin.plan) == pinned:
+        return pin
+    day = INGESTED.search(block.objects[0].key)
+    contract = block.chain.rpartition("/")[0] if block.plan else ""
+    return Pin(block.chain, contract, *pinned[1:], ingest_date=day[1] if day else "", judging_time=block.system_time)
+
+
+def _decision_of(block: Block, decision: Decision | None) -> Decision:
+    """What was decided; of a row of a time before that, the verdict alone."""
+    return decision if decision is not None and decision.verdict == block.verdict else Decision(block.verdict)
+
+
+def publish(dependencies: Dependencies, workload: Workload, to: State, _found: Observation) -> Steps[Workload]:
+    """Copy, then commit."""
+    result = _result(dependencies, workload)
+    objects = []
+    for sources, key in copies_of(dependencies, workload, to, result):
+        try:
+            there = yield from copied(dependencies, workload, sources, Address(dependencies.places.lake, key))
+        except OutcomeChanged:
+            if workload.parts is None or to is State.PUBLISHED:
+                raise
+            continue  # of a refused delivery: its producer deleted this part
+        objects.append(LedgerObject(there.key, there.version, there.size, there.checksum))
+    if not objects:
+        raise OutcomeChanged(Outcome.VANISHED)
+    return (yield from _commit(dependencies, workload, to, result, tuple(sorted(objects, key=lambda each: each.key))))
+
+
+def _result(dependencies: Dependencies, workload: Workload) -> Result | None:
+    """The result that was decided on, the very bytes; None where the door refused."""
+    from lakegate.features.waivers.waiver import (  # noqa: PLC0415 - a feature
+        measured_result,
+        measured_row,
+    )
+
+    decision = workload.decision
+    assert decision is not None
+    if not decision.result:
+        return None
+    body = measured_result(dependencies, measured_row(dependencies, workload))
+    if hashlib.sha256(body).hexdigest() != decision.result:
+        raise Alarm("result-differs", workload.id)
+    return Result.from_validated(body)
+
+
+def _commit(
+    dependencies: Dependencies, workload: Workload, to: State, result: Result | None, objects: tuple[LedgerObject, ...]
+) -> Steps[Workload]:
+    assert workload.pin is not None
+    expected = Expected(workload.state, workload.attempt)
+    is_rejection = to is State.QUARANTINED or workload.waiver is not None
+    subscribers = _subscribers(dependencies, workload.pin) if is_rejection else []
+    for _ in range(COMMIT_TRIES):
+        head = dependencies.ledger.head(workload.pin.chain)
+        if (yield from names_key(dependencies, workload.pin.chain, head, workload.id)):
+            continue
+        now = dependencies.clock.now()
+        after = workload._replace(state=to, due_at=now + dependencies.timing.lease)
+        block = _block(dependencies, after, head, result, objects)
+        news = message(dependencies, after, block.height, subscribers)
+        try:
+            yield from perform(Effect.COMMIT, partial(dependencies.ledger.commit, block, after, expected, news))
+        except ConditionFailed as refused:
+            current = dependencies.workloads.get(workload.id)
+            if is_same_write(current, after):
+                return current
+            if "repeated" in refused.reasons and "state" not in refused.reasons:
+                return (yield from settle(dependencies, current))
+            if refused.reasons == ("", "", "turn"):
+                raise Alarm("turn-lost", workload.id) from None
+            if "head" not in refused.reasons or "state" in refused.reasons:
+                raise ConcurrentUpdate(workload.id) from None
+        else:
+            return after
+    raise TransactionConflict
+
+
+def _subscribers(dependencies: Dependencies, pin: Pin) -> list[dict[str, object]]:
+    """Who asked to be notified of rejected deliveries of the line, also if they are let through."""
+    return addressed(dependencies.lines.get(pin.chain), "rejected") if pin.plan else []
+
+
+def _block(
+    dependencies: Dependencies, workload: Workload, head: Head, result: Result | None, objects: tuple[LedgerObject, ...]
+) -> Block:
+    from lakegate.features.odf.odf_publisher import (  # noqa: PLC0415 - a feature
+        listed,
+        slices_of,
+    )
+
+    pin, decision = workload.pin, workload.decision
+    assert pin is not None
+    assert decision is not None
+    slices = slices_of(dependencies, workload, workload.state, result)
+    return Block(
+        kind=BlockKind.PUBLISHED if workload.state is State.PUBLISHED else BlockKind.QUARANTINED,
+        height=head.height + 1,
+        previous=head.digest,
+        system_time=moment(dependencies.clock.now()),
+        chain=pin.chain,
+        workload=workload.id,
+        contract_version=pin.version,
+        plan=pin.plan,
+        verdict=decision.verdict,
+        objects=objects,
+        rows=result.rows if result else None,
+        rejected_rows=result.rejected_rows if result else None,
+        event_time=result.event_time if result else None,
+        waiver=workload.waiver if workload.state is State.PUBLISHED else None,
+        slices=None if slices is None else listed(workload, slices),
+        watermark=(decision.watermarks[1] or None) if slices else None,
+    )

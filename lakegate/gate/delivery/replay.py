@@ -1,0 +1,177 @@
+"""A failed or quarantined delivery judged again."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from lakegate.contract.contract_model import line_of, parts_of
+from lakegate.contract.semantic_versions import ChosenVersion, major
+from lakegate.errors import ConditionFailed, InputError, NotFound, SigningDenied
+from lakegate.gate import lake_layout
+from lakegate.gate.decisions import append
+from lakegate.gate.delivery import delivery_objects, delivery_row
+from lakegate.gate.delivery.advance import advance, take
+from lakegate.gate.delivery.delivery_objects import described
+from lakegate.gate.delivery.delivery_row import Workload, replay_id
+from lakegate.gate.delivery.protocol import Outcome, State
+from lakegate.gate.delivery.transition import Observation
+from lakegate.gate.effects import ConcurrentUpdate, Effect, perform
+from lakegate.gate.ledger.blocks import event_id
+from lakegate.gate.ports import Address
+from lakegate.gate.registry.routes import candidates, covering
+from lakegate.text import counted, listed, shown
+
+if TYPE_CHECKING:
+    from lakegate.gate.delivery.delivery_row import SourceObject
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.effects import Steps
+
+# ---- The contract version that a person names for a replay ---------------------------------------------------------
+
+
+def chosen_version(dependencies: Dependencies, workload: Workload, written: str) -> ChosenVersion:
+    """The version `contract@version`, for the dataset that the delivery belongs to.
+
+    Raises InputError if it is not published, is of another contract than the delivery, or has no such dataset.
+    """
+    contract, _, version = written.rpartition("@")
+    versions = {each.version: each for each in dependencies.registry.contract(contract).standing} if contract else {}
+    if version not in versions:
+        there = f"; published: {listed(sorted(versions))}" if versions else ""
+        raise InputError(f"{shown(written)} is no published version: write CONTRACT@VERSION{there}")
+    plans = dict(versions[version].plans)
+    dataset = _dataset(dependencies, workload, contract)
+    if dataset is None and len(plans) == 1:
+        (dataset,) = plans
+    if dataset is None or dataset not in plans:
+        raise InputError(f"{shown(written)} has no dataset {shown(dataset or '')}: it has {listed(sorted(plans))}")
+    return ChosenVersion(line_of(contract, dataset, major(version)), version, plans[dataset])
+
+
+def _dataset(dependencies: Dependencies, workload: Workload, contract: str) -> str | None:
+    """The dataset by what was pinned, else by the route; None if no contract covers the delivery."""
+    landed, pin = workload.landed or workload.source, workload.pin
+    route = covering(landed.key, dependencies.registry.routes(landed.bucket, candidates(landed.key)))
+    lines = [*([pin.chain] if pin and pin.plan else []), *([route.line] if route else [])]
+    if not lines:
+        return None
+    owner, dataset, _ = parts_of(lines[0])
+    if all(parts_of(each)[0] != contract for each in lines):
+        raise InputError(f"the delivery belongs to {shown(owner)}, not to {shown(contract)}")
+    return dataset
+
+
+# ---- Judge a workload again that FAILED, or that is in quarantine --------------------------------------------------
+
+
+def replay(dependencies: Dependencies, workload: str, version: str = "") -> Steps[str]:
+    """Start again under the contract that is valid now, or a `contract@version`. Returns the id of the workload that is judged.
+
+    Who replays is recorded on the chain of the delivery before anything is started.
+
+    Raises as `judge_again` does.
+    """
+    row = yield from judge_again(dependencies, workload, version)
+    return (yield from advanced(dependencies, row))
+
+
+def advanced(dependencies: Dependencies, row: Workload) -> Steps[str]:
+    """Advance the workload of a person's command as far as that person may, and return its id.
+
+    A person has no right to validators: `sweep` starts and asks them.
+    """
+    with suppress(SigningDenied):  # a person may not sign: `sweep` commits what is decided
+        yield from advance(replace(dependencies, asks_validators=False), row)
+    return row.id
+
+
+def judge_again(dependencies: Dependencies, workload: str, version: str = "") -> Steps[Workload]:
+    """The workload that is to be judged; it is not advanced.
+
+    FAILED: the same workload, its attempts counted on. QUARANTINED: a new one, its source the quarantined copy.
+    Raises InputError for any other state, where the quarantined copy is not there any more, and as `chosen_version` does.
+    """
+    row = named_row(dependencies, workload)
+    if version and row.waiver is not None:
+        raise InputError("it is let through by a waiver, which is of the version that rejected it")
+    chosen = chosen_version(dependencies, row, version) if version else None
+    if row.state is State.FAILED:
+        yield from _record(dependencies, row, row.id, chosen)
+        try:
+            return (yield from take(dependencies, row, Observation(Outcome.REPLAYED, chosen=chosen)))
+        except ConcurrentUpdate:
+            return dependencies.workloads.get(row.id)
+    if row.state is State.QUARANTINED:
+        return (yield from _anew(dependencies, row, chosen))
+    raise InputError("only a failed or quarantined workload can be replayed")
+
+
+def named_row(dependencies: Dependencies, workload: str) -> Workload:
+    """The row of a workload. Raises InputError where there is none."""
+    try:
+        return dependencies.workloads.get(workload)
+    except NotFound:
+        raise InputError("no such workload") from None
+
+
+def _anew(dependencies: Dependencies, row: Workload, chosen: ChosenVersion | None) -> Steps[Workload]:
+    """Create the replay unless it was created before: idempotent."""
+    identity = replay_id(row.id)
+    try:
+        return dependencies.workloads.get(identity)
+    except NotFound:
+        again = yield from fresh(dependencies, row, identity)
+    again = again._replace(chosen=chosen)
+    yield from _record(dependencies, row, identity, chosen)
+    try:
+        yield from perform(Effect.REPLAY, partial(dependencies.workloads.create, again))
+    except ConditionFailed:
+        return dependencies.workloads.get(identity)
+    return again
+
+
+def fresh(dependencies: Dependencies, row: Workload, identity: str) -> Steps[Workload]:
+    """The workload of the quarantined copies: of a delivery of parts, of all of them or of none. Raises InputError."""
+    listed = delivery_objects.landed(dependencies, row)
+    if listed.problems or not listed.parts:
+        raise InputError("the delivery was not complete when it was rejected: deliver all parts again")
+    copies = tuple(_copy(dependencies, row, number) for number in range(len(listed.parts)))
+    again = row.parts and (yield from delivery_objects.written(dependencies, identity, delivery_row.PartList(copies)))
+    due = dependencies.clock.now() + dependencies.timing.lease
+    return Workload(
+        identity,
+        copies[0],
+        State.RECEIVED,
+        due,
+        replay_of=row.id,
+        landed=row.landed or row.source,
+        completed_by=row.completed_by,
+        parts=again,
+    )
+
+
+def _copy(dependencies: Dependencies, row: Workload, number: int) -> SourceObject:
+    assert row.pin is not None
+    name = lake_layout.part_name(number, dependencies.terms(row).suffix)
+    where = Address(dependencies.places.lake, lake_layout.destination_key("quarantine", row.pin, row.id, name))
+    try:
+        return described(dependencies.objects.head(where))
+    except NotFound:
+        days = dependencies.terms(row).quarantine_days
+        until = f": its contract keeps it for {counted(days, 'day')}" if days else ""
+        raise InputError(f"the quarantined copy is not there any more{until}") from None
+
+
+def _record(dependencies: Dependencies, row: Workload, replayed_by: str, chosen: ChosenVersion | None) -> Steps[None]:
+    """On the chain of the delivery; on that of the day's unrouted deliveries if it failed before it had one."""
+    chain = row.pin.chain if row.pin else f"{lake_layout.UNROUTED}/{dependencies.clock.now().date()}"
+    content = {"workload": row.id, "state": row.state.value, "attempt": row.attempt, "replayed_by": replayed_by}
+    if chosen is None:
+        yield from append(dependencies, "replay", chain, content, event_id("replay", row.id, row.attempt))
+        return
+    under = {"line": chosen.line, "contract_version": chosen.version, "plan": chosen.plan}
+    event = event_id("replay-version", row.id, row.attempt, *under.values())
+    yield from append(dependencies, "replay-version", chain, content | under, event)

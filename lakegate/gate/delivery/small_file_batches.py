@@ -1,0 +1,227 @@
+"""Small deliveries that share a job run."""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import suppress
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from lakegate.errors import ConditionFailed, NotFound, UnreadableItem
+from lakegate.gate import lake_layout
+from lakegate.gate.delivery.attempt_request import write_request
+from lakegate.gate.delivery.delivery_objects import group_of, limits_of
+from lakegate.gate.delivery.delivery_row import FailureCause
+from lakegate.gate.effects import Effect, perform
+from lakegate.gate.ports import Address
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from datetime import datetime
+
+    from lakegate.gate.delivery.delivery_row import Workload
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.effects import Steps
+
+# ---- Batches: deliveries that one job run judges, each separately --------------------------------------------------
+
+
+class Member(NamedTuple):
+    """An attempt of a workload, in a batch."""
+
+    workload: str
+    attempt: int
+    size: int
+    """Bytes."""
+
+
+class Batch(NamedTuple):
+    """A batch. It is open until a request is stored with it; after that its members never change."""
+
+    id: str
+    files: int
+    """The most members."""
+    bytes: int
+    """With so many bytes, or more, it takes no further member."""
+    closes_at: datetime
+    """After this time the next worker that reads it closes it."""
+    members: tuple[Member, ...] = ()
+    request: str = ""
+    """The whole request of StartJobRun as JSON, stored when the batch was closed."""
+    run: str = ""
+    """Id of its job run, once that is known."""
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it takes no further member."""
+        return len(self.members) >= self.files or sum(each.size for each in self.members) >= self.bytes
+
+
+class Batches(Protocol):
+    """The items of batches. `get` is strongly consistent."""
+
+    def get(self, batch: str) -> Batch:
+        """The batch. Raises NotFound."""
+        ...
+
+    def join(self, batch: Batch, member: Member) -> None:
+        """Add a member; the first one creates the batch, with the limits of `batch`, which are ignored afterwards.
+
+        Raises ConditionFailed where it is closed or full, or has the member.
+        """
+        ...
+
+    def close(self, batch: Batch, request: str) -> None:
+        """Store the request, if the batch is open and has exactly the members of `batch`. Raises ConditionFailed."""
+        ...
+
+    def started(self, batch: str, run: str) -> None:
+        """Store the id of the job run."""
+        ...
+
+
+# ---- Batches of small deliveries of a line: who joins which, when one is closed, and what follows when its run
+# fails
+#
+# An attempt in a batch is an attempt like any other, with its own request and result. Only the job run is shared.
+# Batches
+# of a group follow one another: the id of the next is derived from the one before, so that workers who find a batch
+# closed agree
+# on the next. When the run of a batch ends without the results of all members, those without one join two batches of
+# half the size.
+
+
+SECOND = timedelta(seconds=1)
+
+
+SUCCEEDED = frozenset({FailureCause.BATCH_FAILED, FailureCause.NOT_STARTED})
+"""Causes after which members of a batch are judged in another one."""
+
+
+def join(dependencies: Dependencies, workload: Workload, cause: FailureCause | None) -> Steps[Batch | None]:
+    """The batch of the next attempt, of which it is a member now, its request written. None: it is judged alone.
+
+    `cause`: why the current attempt came to nothing.
+    """
+    assert workload.staged is not None
+    member = Member(workload.id, workload.attempt + 1, workload.staged.size)
+    before = _readable(dependencies, workload) if workload.batch and cause in SUCCEEDED else None
+    if before is not None:
+        assert cause is not None
+        identity, members = _successor(before, workload.id, cause)
+        fresh = partial(_smaller, dependencies, before, identity, members)
+        return (yield from _enter(dependencies, workload, member, _found(dependencies, identity, fresh)))
+    group = group_of(dependencies, workload)
+    if not group or group != lake_layout.staged_group(workload.staged.key) or workload.attempt != workload.first:
+        return None
+    return (yield from _current(dependencies, workload, member, group))
+
+
+def _current(dependencies: Dependencies, workload: Workload, member: Member, group: str) -> Steps[Batch]:
+    """The open batch of a group, with the member. The stored id is only a hint: a closed batch leads to the next."""
+    name, limits = f"batch#{group}", limits_of(dependencies, workload)
+    closes_at = dependencies.clock.now() + SECOND * (limits.seconds or 0)
+    identity = dependencies.agenda.cursor(name) or _derived(group, "batches")
+    while True:
+        fresh = partial(Batch, identity, limits.files or 1, limits.bytes or 1, closes_at)
+        try:
+            found = _found(dependencies, identity, fresh)
+        except UnreadableItem as refused:  # nobody can join it: the next one is opened
+            dependencies.left_out.append(refused)
+            batch = None
+        else:
+            batch = yield from _enter(dependencies, workload, member, found)
+        if batch is not None:
+            return batch
+        identity = _derived(identity, "next")
+        yield from perform(Effect.KEEP_CURSOR, partial(dependencies.agenda.keep, name, identity))
+
+
+def _successor(before: Batch, workload: str, cause: FailureCause | None) -> tuple[str, tuple[Member, ...]]:
+    """The batch that follows for one member of a batch without a result: all of it where its run never began, else a half."""
+    if cause is FailureCause.NOT_STARTED:
+        return _derived(before.id, "again"), before.members
+    middle = (len(before.members) + 1) // 2
+    if workload in {each.workload for each in before.members[:middle]}:
+        return _derived(before.id, "first half"), before.members[:middle]
+    return _derived(before.id, "second half"), before.members[middle:]
+
+
+def _smaller(dependencies: Dependencies, before: Batch, identity: str, members: Iterable[Member]) -> Batch:
+    """A batch for those members of another that have no result. It is full with the last of them, whatever their size."""
+    files = sum(not _is_answered(dependencies, before.id, each) for each in members)
+    total = sum(each.size for each in before.members)
+    return Batch(identity, max(files, 1), total + 1, dependencies.clock.now() + dependencies.timing.lease)
+
+
+def _is_answered(dependencies: Dependencies, batch: str, member: Member) -> bool:
+    prefix = lake_layout.attempt_prefix(member.workload, member.attempt, batch)
+    try:
+        dependencies.objects.head(Address(dependencies.places.lake, f"{prefix}/result.json"))
+    except NotFound:
+        return False
+    return True
+
+
+def _derived(identity: str, what: str) -> str:
+    return hashlib.sha256(f"{identity}:{what}".encode()).hexdigest()
+
+
+def _found(dependencies: Dependencies, identity: str, fresh: Callable[[], Batch]) -> Batch:
+    try:
+        return dependencies.batches.get(identity)
+    except NotFound:
+        return fresh()
+
+
+def _enter(dependencies: Dependencies, workload: Workload, member: Member, batch: Batch) -> Steps[Batch | None]:
+    """The batch with the member; None where it is closed or full without it.
+
+    The request is written before: the worker that closes the batch starts its run.
+    """
+    if member in batch.members:
+        return batch
+    if batch.request or batch.is_full:
+        return None
+    yield from write_request(dependencies, workload, member.attempt, batch.id)
+    with suppress(ConditionFailed):  # it has it already, or has been closed or filled since
+        yield from perform(Effect.JOIN_BATCH, partial(dependencies.batches.join, batch, member))
+    batch = dependencies.batches.get(batch.id)
+    return batch if member in batch.members else None
+
+
+def is_to_start(dependencies: Dependencies, workload: Workload) -> bool:
+    """Whether the batch of a workload waits for nothing any more."""
+    batch = dependencies.batches.get(workload.batch)
+    return bool(batch.request) or batch.is_full or dependencies.clock.now() >= batch.closes_at
+
+
+def _readable(dependencies: Dependencies, workload: Workload) -> Batch | None:
+    """The batch of a workload; None where its item cannot be read, which is reported: nothing is known of the other members."""
+    try:
+        return dependencies.batches.get(workload.batch)
+    except UnreadableItem as refused:
+        dependencies.left_out.append(refused)
+        return None
+
+
+def cause_of_member(dependencies: Dependencies, workload: Workload, cause: FailureCause) -> FailureCause:
+    """Why a member has no result: where others were judged by the same run, nobody knows whose fault it was."""
+    if not workload.batch or cause is FailureCause.NOT_STARTED:
+        return cause
+    batch = _readable(dependencies, workload)
+    return cause if batch is None or len(batch.members) == 1 else FailureCause.BATCH_FAILED
+
+
+def share_of(dependencies: Dependencies, workload: Workload) -> float | None:
+    """The share of a workload in what its run was billed, by bytes; equal shares where there are none; None: not known."""
+    if not workload.batch:
+        return 1.0
+    batch = _readable(dependencies, workload)
+    if batch is None:
+        return None
+    members = batch.members
+    total = sum(each.size for each in members)
+    own = sum(each.size for each in members if each.workload == workload.id)
+    return own / total if total else 1 / len(members)

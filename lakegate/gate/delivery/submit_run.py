@@ -1,0 +1,375 @@
+"""Steps 5 and 6: a run started, with settings, tags and narrow rights."""
+
+from __future__ import annotations
+
+import json
+import re
+from contextlib import suppress
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from lakegate.errors import ConditionFailed, IdempotencyMismatch, NotFound, UnreadableItem
+from lakegate.gate import lake_layout
+from lakegate.gate.delivery.attempt_request import plan_uri, write_request
+from lakegate.gate.delivery.attempts import _failures, _over, back_off, result_of, spent, uncounted
+from lakegate.gate.delivery.delivery_row import OF_VALIDATORS, FailureCause, job_token
+from lakegate.gate.delivery.protocol import Outcome, State
+from lakegate.gate.delivery.small_file_batches import Batch, cause_of_member, is_to_start, join
+from lakegate.gate.delivery.transition import Observation, OutcomeChanged, move
+from lakegate.gate.effects import Effect, Steps, perform
+from lakegate.gate.ports import Address, invocation, is_invocation
+from lakegate.plan.request import BatchRequest, Request
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from lakegate.gate.delivery.delivery_row import Workload
+    from lakegate.gate.dependencies import Dependencies, JobSettings
+
+# ---- The session policy of a job run: of what the job's role may do, only what this attempt needs ------------------
+#
+# EMR Serverless gives a run the intersection of its role and this policy
+# (https://docs.aws.amazon.com/emr/latest/EMR-Serverless-UserGuide/jobs-cli-execution.html), so that whatever a file
+# makes the job
+# do concerns the objects of its own run. Listing is not limited by prefix: a HEAD of an absent object has none, and
+# S3 answers 403.
+
+
+LONGEST: Final = 2048
+"""Characters, of Latin-1 (https://docs.aws.amazon.com/emr-serverless/latest/APIReference/API_JobRunExecutionIamPolicy.html)."""
+
+
+VERSIONS: Final = ["s3:GetObject", "s3:GetObjectVersion"]
+
+
+_ADDRESS: Final = re.compile(r"s3://([^\s,#]+)/[^\s,#/]+")
+"""Of a file, in the entry point and in the parameters of spark-submit: its folder is what is read."""
+
+
+_NOT_PLAIN: Final = re.compile(r"[^A-Za-z0-9._/=@+-]")
+
+
+class BatchScope(NamedTuple):
+    """What the run of a batch reads and writes."""
+
+    plan_uri: str
+    lines: tuple[str, ...]
+    """Whose accepted data it is compared with."""
+    staged: str
+    """The folder of the staged copies of its group, below the lake bucket."""
+    output: str
+    """Its own folder."""
+
+
+def run_policy(job: JobSettings, lake: str, request: Request) -> str:
+    """The policy as JSON. References to more lines or plans than fit are all accepted data and plans, which the role may read."""
+    plans = {request.plan_uri, *(each.plan_uri for line in request.references for each in line.parts)}
+    parts = sorted({_part(each.uri, len(request.parts)) for each in request.parts})
+    own = [*parts, f"{_place(request.output_uri)}/*"]
+    merged = [request.slices.merge.line] if request.slices and request.slices.merge else []
+    referred = [each.line for each in request.references if each.parts]
+    exact = [*map(_place, sorted(plans)), *_accepted(lake, [*merged, *referred])]
+    return _within_limit(job, lake, own, exact)
+
+
+def batch_policy(job: JobSettings, lake: str, batch: BatchScope) -> str:
+    """The policy of a run that judges a batch: its length does not depend on the number of members.
+
+    They have one plan, their staged copies are in one folder, and all that is written is in the folder of the batch. What they
+    are compared with was accepted by several plans.
+    """
+    own = [f"{lake}/{batch.staged}*", f"{lake}/{batch.output}*"]
+    plans = [f"{lake}/plans/*"] if batch.lines else [_place(batch.plan_uri)]
+    return _within_limit(job, lake, own, [*plans, *_accepted(lake, batch.lines)])
+
+
+def line_policy(job: JobSettings, lake: str, request: Request, line: str) -> str:
+    """The policy of a run that measures what was accepted of a line; it reads versions of objects."""
+    lines = dict.fromkeys((line, *(each.line for each in request.references if each.parts)))
+    plans = {request.plan_uri, *(each.plan_uri for found in request.references for each in found.parts)}
+    exact = [*map(_place, sorted(plans)), *_accepted(lake, lines)]
+    return _within_limit(job, lake, [f"{_place(request.output_uri)}/*"], exact, VERSIONS)
+
+
+def _accepted(lake: str, lines: Iterable[str]) -> list[str]:
+    return [f"{_plain(f'{lake}/accepted/{each}/')}*" for each in lines]
+
+
+def _within_limit(
+    job: JobSettings, lake: str, own: list[str], read: list[str], reading: str | list[str] = "s3:GetObject"
+) -> str:
+    exact = _policy(job, lake, own, read, reading)
+    return (
+        exact if len(exact) <= LONGEST else _policy(job, lake, own, [f"{lake}/plans/*", f"{lake}/accepted/*"], reading)
+    )
+
+
+def _policy(job: JobSettings, lake: str, own: list[str], read: list[str], reading: str | list[str]) -> str:
+    """`own`: what is judged, and last the folder that is written to."""
+    partition, output = job.role.split(":")[1], own[-1]
+    code = sorted({f"{_plain(each)}/*" for each in _ADDRESS.findall(f"{job.entry_point} {job.parameters}")})
+    places = [*code, *read, *own]
+    statements = [
+        _allow(reading, [f"arn:{partition}:s3:::{each}" for each in places]),
+        _allow(
+            ["s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload", "s3:ListMultipartUploadParts"],
+            f"arn:{partition}:s3:::{output}",
+        ),
+        _allow("s3:ListBucket", f"arn:{partition}:s3:::{lake}"),
+        _allow(["kms:Decrypt", "kms:GenerateDataKey"], "*"),
+    ]
+    return json.dumps({"Version": "2012-10-17", "Statement": statements}, separators=(",", ":"))
+
+
+def _allow(action: str | list[str], resource: str | list[str]) -> dict[str, object]:
+    return {"Effect": "Allow", "Action": action, "Resource": resource}
+
+
+def _place(uri: str) -> str:
+    return _plain(uri.removeprefix("s3://"))
+
+
+def _part(uri: str, of: int) -> str:
+    """One staged copy; of several, their folder, which has nothing else."""
+    return _place(uri) if of == 1 else f"{_place(uri.rpartition('/')[0])}/*"
+
+
+def _plain(text: str) -> str:
+    """A character that means something in a policy, or that the API refuses, is any one character."""
+    return _NOT_PLAIN.sub("?", text)
+
+
+# ---- The inputs of an attempt and its start time: request.json, the request of StartJobRun or Invoke, the back-
+# off
+
+
+EXECUTORS = "{executors}"
+"""In the parameters of spark-submit: the number of executors of the run."""
+
+
+BYTES_OF_AN_EXECUTOR = 1 << 30
+"""Two cores evaluate so much in less than half a minute (docs/performance.md); another executor is billed for a whole one."""
+
+
+def start_request(dependencies: Dependencies, workload: Workload, request: Request) -> dict[str, object]:
+    """The whole request that starts an attempt: Invoke for a small delivery of which no attempt failed, else StartJobRun.
+
+    It is stored with the attempt, so a retry, or another release, invokes or starts the same.
+    """
+    job, size = dependencies.places.job, sum(part.size for part in request.parts)
+    earlier = {each.cause for each in workload.failed if each.number > workload.first}
+    if not job.judge or size >= job.small or earlier - {FailureCause.OVERTAKEN, *OF_VALIDATORS}:
+        policy = run_policy(job, dependencies.places.lake, request)
+        arguments = ["--request", f"{request.output_uri}/request.json"]
+        run = RunParameters(
+            workload.id, job_token(workload.id, request.attempt), arguments, policy, executors(job, request)
+        )
+        assert workload.pin is not None
+        return start_job_run(job, workload.pin.contract, workload.pin.chain, run)
+    return invoke_judge(job, request)
+
+
+def invoke_judge(job: JobSettings, request: Request) -> dict[str, object]:
+    """Invoke, for an attempt."""
+    uri = f"{request.output_uri}/request.json"
+    payload = {"workload": request.workload, "attempt": request.attempt, "request": uri}
+    return {
+        "FunctionName": job.judge,
+        "InvocationType": "Event",
+        "Payload": json.dumps(payload, sort_keys=True),
+    }
+
+
+class RunParameters(NamedTuple):
+    """What differs between job runs."""
+
+    name: str
+    """The workload or the batch that it is about."""
+    token: str
+    arguments: list[str]
+    policy: str
+    executors: int = 1
+
+
+def start_job_run(job: JobSettings, contract: str, line: str, run: RunParameters) -> dict[str, object]:
+    """StartJobRun. EMR's own retry is off: attempts are counted here, where their token is stored."""
+    submit = {
+        "entryPoint": job.entry_point,
+        "entryPointArguments": run.arguments,
+        "sparkSubmitParameters": job.parameters.replace(EXECUTORS, str(run.executors)),
+    }
+    return {
+        "applicationId": job.application,
+        "executionRoleArn": job.role,
+        "executionIamPolicy": {"policy": run.policy},
+        "clientToken": run.token,
+        "name": run.name,
+        "jobDriver": {"sparkSubmit": submit},
+        "executionTimeoutMinutes": job.timeout_minutes,
+        "retryPolicy": {"maxAttempts": 1},
+        "tags": {"lakegate:contract": _tag(contract), "lakegate:line": _tag(line)},
+    }
+
+
+def executors(job: JobSettings, request: Request) -> int:
+    """How many executors a run gets, by the bytes that it reads: delivered ones, and accepted ones to compare with."""
+    accepted = (part.size for each in request.references for part in each.parts)
+    size = sum(part.size for part in request.parts) + sum(accepted)
+    return max(1, min(job.executors, -(-size // BYTES_OF_AN_EXECUTOR)))
+
+
+def _tag(text: str) -> str:
+    """A text as the value of a tag, by which costs are allocated: EMR Serverless refuses other characters."""
+    return re.sub(r"[^A-Za-z0-9 /_.:=+@-]", "_", text)[:256]
+
+
+# ---- Batches of small deliveries of a line: who joins which, when one is closed, and what follows when its run
+# fails
+#
+# An attempt in a batch is an attempt like any other, with its own request and result. Only the job run is shared.
+# Batches
+# of a group follow one another: the id of the next is derived from the one before, so that workers who find a batch
+# closed agree
+# on the next. When the run of a batch ends without the results of all members, those without one join two batches of
+# half the size.
+
+
+def start_batch(dependencies: Dependencies, workload: Workload) -> Steps[tuple[str, str]]:
+    """Close the batch of a workload, and start its run unless that was done before. Returns its request and its run's id."""
+    batch = yield from _closed(dependencies, workload)
+    if batch.run:
+        return batch.request, batch.run
+    lake = dependencies.places.lake
+    prefixes = (lake_layout.attempt_prefix(each.workload, each.attempt, batch.id) for each in batch.members)
+    document = BatchRequest(batch.id, tuple(f"s3://{lake}/{prefix}/request.json" for prefix in prefixes))
+    where = Address(lake, f"{lake_layout.batch_prefix(batch.id)}batch.json")
+    yield from perform(Effect.WRITE_BATCH, partial(dependencies.objects.put, where, document.to_bytes()))
+    run = yield from perform(Effect.START_JOB, partial(dependencies.jobs.start, json.loads(batch.request)))
+    yield from perform(Effect.MARK_BATCH, partial(dependencies.batches.started, batch.id, run))
+    return batch.request, run
+
+
+def _closed(dependencies: Dependencies, workload: Workload) -> Steps[Batch]:
+    batch = dependencies.batches.get(workload.batch)
+    while not batch.request:
+        request = json.dumps(_start_request(dependencies, workload, batch.id), sort_keys=True)
+        with suppress(ConditionFailed):  # it was closed, or joined, since
+            yield from perform(Effect.CLOSE_BATCH, partial(dependencies.batches.close, batch, request))
+        batch = dependencies.batches.get(batch.id)
+    return batch
+
+
+def _start_request(dependencies: Dependencies, workload: Workload, batch: str) -> dict[str, object]:
+    """The whole StartJobRun. The token is the batch's id: its members never change once a request is stored."""
+    assert workload.pin is not None
+    assert workload.staged is not None
+    job, lake, output = dependencies.places.job, dependencies.places.lake, lake_layout.batch_prefix(batch)
+    scope = BatchScope(
+        plan_uri(dependencies, workload.pin.plan),
+        dependencies.terms(workload).references,
+        f"{lake_layout.STAGING}{lake_layout.staged_group(workload.staged.key)}/",
+        output,
+    )
+    arguments = ["--batch", f"s3://{lake}/{output}batch.json"]
+    run = RunParameters(batch, batch, arguments, batch_policy(job, lake, scope))
+    return start_job_run(job, workload.pin.contract, workload.pin.chain, run)
+
+
+# ---- What can be found out about a workload in each state, without any effect: a table from state to a small
+# function
+
+
+def _submitting(dependencies: Dependencies, workload: Workload) -> Observation | None:
+    if workload.batch:
+        try:
+            return Observation(Outcome.STORED) if is_to_start(dependencies, workload) else None
+        except UnreadableItem as refused:  # its members are judged alone
+            dependencies.left_out.append(refused)
+            return Observation(Outcome.CONFLICT, cause=FailureCause.BATCH_FAILED)
+    if workload.not_before is not None and dependencies.clock.now() < workload.not_before:
+        return None
+    return Observation(Outcome.STORED)
+
+
+# ---- The run of an attempt, once its request is stored: of a batch, and what is stored of every run ----------------
+
+
+MINUTE = timedelta(minutes=1)
+
+
+def start_in_batch(dependencies: Dependencies, workload: Workload, to: State) -> Steps[Workload]:
+    """Start the run of the workload's batch, unless another member did."""
+    try:
+        request, run = yield from start_batch(dependencies, workload)
+    except IdempotencyMismatch:
+        cause = cause_of_member(dependencies, workload, FailureCause.TOKEN_TAKEN)
+        raise OutcomeChanged(Outcome.CONFLICT, cause) from None
+    return (yield from mark_started(dependencies, workload, to, json.loads(request), run))
+
+
+def mark_started(
+    dependencies: Dependencies, workload: Workload, to: State, request: Mapping[str, Any], run: str
+) -> Steps[Workload]:
+    """Store the id of the run that was started, and until when it may answer."""
+    now, timing = dependencies.clock.now(), dependencies.timing
+    minutes = request.get("executionTimeoutMinutes")
+    limit = timing.grace + minutes * MINUTE if minutes else timing.invocation
+    if dependencies.terms(workload).has_external:
+        limit = max(limit, timing.validation)
+    after = workload._replace(state=to, run=run, deadline=now + limit, due_at=now + timing.poll)
+    return (yield from move(dependencies, Effect.MARK_STARTED, workload, after))
+
+
+# ---- What is done about a workload: a table from operation to a small generator, each ending in one conditional
+# write
+
+
+def _prepare(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:
+    """Fix the next attempt before anything of it happens: number, token and the whole request are stored first."""
+    yield from _over(dependencies, workload, found)
+    attempt = workload.attempt + 1
+    batch = yield from join(dependencies, workload, found.cause)
+    start, now = "", dependencies.clock.now()
+    failed = _failures(dependencies, workload, found.cause)
+    if batch is None:
+        request = yield from write_request(dependencies, workload, attempt)
+        start = json.dumps(start_request(dependencies, workload._replace(failed=failed), request), sort_keys=True)
+        not_before = back_off(dependencies.timing, now, workload, found.cause)
+    else:
+        not_before = batch.closes_at
+    after = workload._replace(
+        state=to,
+        attempt=attempt,
+        limit=workload.limit + uncounted(dependencies.timing, workload, found.cause),
+        request=start,
+        run="",
+        batch=batch.id if batch else "",
+        not_before=not_before,
+        deadline=None,
+        failed=failed,
+        cost=spent(workload, found),
+        due_at=not_before or now + dependencies.timing.lease,
+    )
+    return (yield from move(dependencies, Effect.SUBMIT, workload, after))
+
+
+def _start(dependencies: Dependencies, workload: Workload, to: State, _found: Observation) -> Steps[Workload]:
+    from lakegate.features.external_validators.external_rules import start_validations  # noqa: PLC0415 - a feature
+
+    if workload.batch:
+        return (yield from start_in_batch(dependencies, workload, to))
+    yield from start_validations(dependencies, workload)
+    request = json.loads(workload.request)
+    try:
+        run = yield from perform(Effect.START_JOB, partial(dependencies.jobs.start, request))
+    except IdempotencyMismatch:
+        raise OutcomeChanged(Outcome.CONFLICT, FailureCause.TOKEN_TAKEN) from None
+    except NotFound:
+        if not is_invocation(request):
+            raise
+        if result_of(dependencies, workload) is None:
+            raise OutcomeChanged(Outcome.CONFLICT, FailureCause.NO_FUNCTION) from None
+        # a worker that ended before it could store so invoked the function while it existed
+        run = invocation(workload.id, workload.attempt)
+    return (yield from mark_started(dependencies, workload, to, request, run))

@@ -1,0 +1,128 @@
+"""The conditional write that ends a step."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from lakegate.errors import ConditionFailed, LakegateError
+from lakegate.gate.delivery.delivery_row import UNANSWERED, Decision, FailureCause, Pin, SourceObject
+from lakegate.gate.delivery.protocol import Outcome
+from lakegate.gate.effects import ConcurrentUpdate, Effect, perform
+from lakegate.gate.ports import Message
+from lakegate.gate.table import Expected
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from lakegate.contract.semantic_versions import ChosenVersion
+    from lakegate.gate.delivery.delivery_row import PartList, Workload
+    from lakegate.gate.delivery.people_decisions import ApprovalAnswer
+    from lakegate.gate.delivery.protocol import State
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.effects import Steps
+    from lakegate.plan.billed_cost import BilledCost
+
+# ---- The one conditional write that ends every operation, and how to distinguish one's own write from another's ----
+
+
+class OutcomeChanged(LakegateError):  # noqa: N818 - the name is what happened
+    """An operation observed another outcome than the one it was called for; nothing was written."""
+
+    def __init__(self, on: Outcome, cause: FailureCause | None = None, decision: Decision | None = None) -> None:
+        super().__init__(on)
+        self.on = on
+        self.cause = cause
+        self.decision = decision
+
+
+def move(  # noqa: PLR0913 - the write has these parts
+    dependencies: Dependencies,
+    effect: Effect,
+    before: Workload,
+    after: Workload,
+    *,
+    message: Message | None = None,
+    content: str | None = None,
+    accepted: bool = False,
+) -> Steps[Workload]:
+    """Write `after` if state and attempt of the row are still those of `before`.
+
+    1. The condition holds: done.
+    2. It does not, but the row is what we wanted to write: an earlier try of ours arrived, done.
+    3. The content belongs to another delivery, the line is paused or is not, or it is another delivery's turn: ConditionFailed
+       with reason `content`, `pause` or `turn`, for the caller to handle.
+    4. Another worker has moved the row: ConcurrentUpdate.
+
+    A step that is done is no try any more.
+    """
+    after = after._replace(tries=0) if after.tries else after
+    expected = Expected(before.state, before.attempt)
+    try:
+        save = partial(dependencies.workloads.save, after, expected, message=message)
+        yield from perform(effect, partial(save, content=content or None, accepted=accepted))
+    except ConditionFailed as refused:
+        current = dependencies.workloads.get(before.id)
+        if not is_same_write(current, after):
+            if {"content", "pause", "turn"} & set(refused.reasons) and is_unchanged(current, before):
+                raise
+            raise ConcurrentUpdate(after.id) from None
+        return current
+    return after
+
+
+def is_same_write(current: Workload, wanted: Workload) -> bool:
+    """Whether the row is what was to be written; what belongs to the lease may differ."""
+    return current._replace(due_at=wanted.due_at, tries=wanted.tries) == wanted
+
+
+def is_unchanged(current: Workload, before: Workload) -> bool:
+    """Whether state and attempt of the row are as they were read."""
+    return (current.state, current.attempt) == (before.state, before.attempt)
+
+
+# ---- What can be found out about a workload in each state, without any effect: a table from state to a small
+# function
+
+
+class Observation(NamedTuple):
+    """An outcome, and what its operation needs."""
+
+    on: Outcome
+    source: SourceObject | None = None
+    arrived: datetime | None = None
+    """When it landed, or when its replay was taken in."""
+    pin: Pin | None = None
+    chosen: ChosenVersion | None = None
+    """The contract version that a person named for a replay."""
+    decision: Decision | None = None
+    answer: ApprovalAnswer | None = None
+    """Of a person."""
+    cause: FailureCause | None = None
+    """Why the attempt came to nothing, where it did."""
+    cost: BilledCost | None = None
+    """Of the attempt: what its run was billed, else what its result records; None where neither is known."""
+    parts: PartList | None = None
+    """Of a delivery that is complete."""
+    unkept: bytes | None = None
+    """The result of the attempt with what validators answered, which has to be kept before anything follows from it."""
+
+    @property
+    def answered(self) -> bool:
+        """False: the attempt counts as lost because no result was there; one may still come until its run is over."""
+        return self.cause not in UNANSWERED
+
+
+Observer: TypeAlias = "Callable[[Dependencies, Workload], Observation | None]"
+"""None: nothing to do but wait."""
+
+
+VANISHED = Observation(Outcome.VANISHED)
+
+
+# ---- What is done about a workload: a table from operation to a small generator, each ending in one conditional
+# write
+
+
+Operate: TypeAlias = "Callable[[Dependencies, Workload, State, Observation], Steps[Workload]]"

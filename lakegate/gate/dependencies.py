@@ -1,0 +1,193 @@
+"""What every use case is given: the ports, the stack's buckets and job, and its times."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from lakegate.admission.refusals import IGNORED
+from lakegate.errors import NotFound, UnreadableItem
+from lakegate.gate.delivery.delivery_terms import UNROUTED, BatchLimits, terms_of
+from lakegate.gate.effects import Alarm
+from lakegate.gate.ports import UNSIGNED, Address
+from lakegate.plan.billed_cost import PRICES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lakegate.features.announcements.announced_delivery import Announcements, UploadGate
+    from lakegate.features.external_validators.validator_client import Validators
+    from lakegate.features.http_api.idempotency_keys import RequestKeys
+    from lakegate.features.notifications.message_text import Channels
+    from lakegate.features.notifications.notices import Notices
+    from lakegate.features.pull.pull_task import Pulls
+    from lakegate.features.revalidation.revalidation import Revalidations
+    from lakegate.features.validator_api.validation_run import Validations
+    from lakegate.features.workflows.callbacks import Callbacks
+    from lakegate.gate.datasets.delivery_history import History
+    from lakegate.gate.datasets.pauses import Pauses
+    from lakegate.gate.delivery.delivery_row import Workload
+    from lakegate.gate.delivery.delivery_terms import Terms
+    from lakegate.gate.delivery.small_file_batches import Batches
+    from lakegate.gate.ledger.commit import Ledger
+    from lakegate.gate.outbox import Outbox
+    from lakegate.gate.ports import Clock, Identity, JobRunner, Notifier, ObjectStore, SigningKeys
+    from lakegate.gate.registry.contract_versions import Registry
+    from lakegate.gate.scheduled_tasks import DatasetLines, Promises
+    from lakegate.gate.table import Agenda, Workloads
+    from lakegate.plan.billed_cost import Prices
+
+ALONE = BatchLimits(1, 64 << 20, 300)
+"""The stack's setting that no delivery is batched, but by its contract."""
+
+
+MOST_KEPT_BYTES = 32 << 20
+"""Of the plans that a function remembers."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobSettings:
+    """Parameters of StartJobRun beside the workload; stored with the attempt, so a deployment cannot change a retry."""
+
+    application: str
+    role: str
+    entry_point: str
+    parameters: str = ""
+    timeout_minutes: int = 60
+    executors: int = 1
+    """The most executors of a run, so that the runs of the stack fit the application's maximum capacity together."""
+    judge: str = ""
+    """Name of the judge function; empty where there is none."""
+    small: int = 0
+    """Bytes below which a delivery is given to the judge function first."""
+    batch: BatchLimits = ALONE
+    """Of contracts that set none; with one file, each delivery has a run of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The two buckets, and the stack's setting for keys that no route covers."""
+
+    landing: str
+    lake: str
+    job: JobSettings
+    prices: Prices = PRICES
+    ignore_unrouted: bool = False
+    needs_approval: bool = False
+    """Whether a contract version becomes valid only when a second person approves it."""
+    ignored: tuple[str, ...] = IGNORED
+    """Patterns of names of keys that are not deliveries."""
+    anchors: str = ""
+    """The bucket of anchors; empty for those who write none."""
+    anchor_days: int = 0
+    """For how many days nobody can delete one."""
+    segment_heights: int = 100
+    """Heights of one segment of the readers' manifest; part of its format."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """How long a step may take before `sweep` continues the workload."""
+
+    lease: timedelta = timedelta(minutes=5)
+    """Longer than a Lambda can run here, so that a lease outlives its worker; a delayed worker is rare, and harmless."""
+    tries: int = 3
+    """How many workers may take a workload and not be seen again, before that is an alarm."""
+    aside: timedelta = timedelta(days=1)
+    """The longest time that such a workload is set aside, after ever longer ones: another release may not end by it."""
+    poll: timedelta = timedelta(minutes=5)
+    backoff: timedelta = timedelta(seconds=5)
+    """Before the second attempt; doubles with each further one."""
+    longest_backoff: timedelta = timedelta(seconds=30)
+    """Short enough for a worker to wait for the next attempt, for each message of a batch of five."""
+    waits: int = 20
+    """Attempts of one round that only waited and are not counted: five days, with EMR Serverless' queue timeout of six hours."""
+    splits: int = 8
+    """Attempts of one round whose batch failed and that are not counted: after so many halves, a batch has one member."""
+    invocation: timedelta = timedelta(minutes=10)
+    """How long the judge function may take: more than the age of its events and its time limit together (template.yaml)."""
+    validation: timedelta = timedelta(hours=1)
+    """How long a validator may take, and read what it validates."""
+    longest_run: timedelta = timedelta(days=1)
+    """How long a job run that measures accepted data may wait and run; EMR Serverless itself ends both before."""
+    grace: timedelta = timedelta(minutes=15)
+    """Beyond the job's own time limit, before it counts as hung: it may start slowly. Waiting for its turn does not count."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dependencies:
+    """Everything a use case may touch."""
+
+    objects: ObjectStore
+    registry: Registry
+    workloads: Workloads
+    agenda: Agenda
+    outbox: Outbox
+    ledger: Ledger
+    history: History
+    pauses: Pauses
+    batches: Batches
+    jobs: JobRunner
+    notifier: Notifier
+    clock: Clock
+    identity: Identity
+    lines: DatasetLines
+    notices: Notices
+    promises: Promises
+    pulls: Pulls
+    revalidations: Revalidations
+    channels: Channels
+    announcements: Announcements
+    uploads: UploadGate
+    requests: RequestKeys
+    validations: Validations
+    callbacks: Callbacks
+    validators: Validators
+    places: Places
+    signing: SigningKeys = UNSIGNED
+    timing: Timing = field(default_factory=Timing)
+    asks_validators: bool = True
+    """Whether the caller may start and ask validators; one who may not leaves that to the next sweep."""
+    remaining: Callable[[], float] = lambda: float("inf")
+    """Seconds that this invocation has left."""
+    left_out: list[UnreadableItem] = field(default_factory=list, repr=False)
+    """What reads of several items left out because this release cannot read it; handlers and commands report it."""
+    plans: dict[str, bytes] = field(default_factory=dict, repr=False)
+    """Plans read before, by digest: content-addressed, so never stale."""
+
+    def without_lease(self) -> Dependencies:
+        """For a caller who does not carry on what it writes: the next sweep finds it due at once."""
+        return replace(self, timing=replace(self.timing, lease=timedelta()))
+
+    def taken_out(self) -> list[UnreadableItem]:
+        """What was left out since the last call, each once."""
+        found = {each.name: each for each in self.left_out}
+        self.left_out.clear()
+        return list(found.values())
+
+    def plan(self, workload: Workload) -> bytes:
+        """The pinned plan, verified. Raises Alarm where it is missing or its bytes do not match its digest."""
+        assert workload.pin is not None
+        return self.plan_at(workload.pin.plan, workload.id)
+
+    def plan_at(self, digest: str, workload: str) -> bytes:
+        """The plan of a digest, by which a workload was judged. Raises as `plan` does."""
+        if digest not in self.plans:
+            try:
+                body = self.objects.read(Address(self.places.lake, f"plans/{digest}.json"))
+            except NotFound:
+                raise Alarm("plan-missing", workload) from None
+            if hashlib.sha256(body).hexdigest() != digest:
+                raise Alarm("plan-differs", workload)
+            self.plans[digest] = body
+            while len(self.plans) > 1 and sum(map(len, self.plans.values())) > MOST_KEPT_BYTES:
+                del self.plans[next(iter(self.plans))]
+        return self.plans[digest]
+
+    def terms(self, workload: Workload) -> Terms:
+        """The terms of the pinned plan; those of any upload before one is pinned and where no route covers the key."""
+        if workload.pin is None or not workload.pin.plan:
+            return UNROUTED
+        return terms_of(self.plan(workload))

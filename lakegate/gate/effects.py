@@ -1,0 +1,176 @@
+"""Use cases as generators of effects, so that who performs an effect, when, and whether at all, is decided outside.
+
+A use case reads freely and *yields* each effect as a Call; its caller performs the call and sends back the
+answer, or throws what the port raised. In a Lambda `run` drives; in the simulation a scheduler does, which may stop a
+worker before an effect, lose the answer, repeat the effect or delay it until everybody else has finished.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+from lakegate.errors import LakegateError, Throttled, TransactionConflict
+
+if TYPE_CHECKING:
+    from lakegate.gate.ports import Clock
+
+T = TypeVar("T")
+
+
+class Effect(StrEnum):
+    """Every change that Lakegate makes outside its own memory, in the order of the happy path, then the rarer ones.
+
+    Waiting changes nothing but the time: it is one of them because others act meanwhile.
+    """
+
+    ANNOUNCE = "announce a delivery"
+    HINT = "give intake the hint that an object landed"
+    LINK = "link an announcement to its workload"
+    CLAIM = "claim the version"
+    PIN = "pin contract and source"
+    WRITE_PARTS = "write a list of parts"
+    JOIN = "claim a part for its delivery"
+    STAGE = "copy to staging"
+    MARK_STAGED = "mark as staged"
+    WRITE_REQUEST = "write request.json"
+    SUBMIT = "store attempt, token and request"
+    JOIN_BATCH = "join a batch"
+    CLOSE_BATCH = "close a batch"
+    WRITE_BATCH = "write batch.json"
+    START_JOB = "start the job run"
+    MARK_BATCH = "store the run's id with its batch"
+    START_VALIDATION = "start a validation by another service"
+    MARK_STARTED = "store the run's id"
+    WRITE_RESULT = "write result.json"
+    KEEP_ANSWERS = "keep the result with what validators answered"
+    ASK = "ask a person for approval"
+    ANSWER = "store the answer of a person"
+    SCHEDULE = "keep until its time what was judged"
+    DECIDE = "decide"
+    COPY = "copy to the destination"
+    COMMIT = "commit: terminal state, block and message"
+    SETTLE = "end a workload whose block the ledger has"
+    WRITE_SEGMENT = "write a segment of the readers' manifest"
+    WRITE_MANIFEST = "write the readers' manifest"
+    DELETE_SOURCE = "delete the judged version"
+    DELETE_STAGING = "delete a staging copy, or rows of a split"
+    WRITE_REPORT = "write report.html"
+    CLOSE = "close the workload"
+    SEND = "send the message"
+    MARK_SENT = "mark the message as sent"
+    WRITE_NOTICE = "store what a channel is to be notified of"
+    NOTIFY = "send a notification to a channel"
+    KEEP_CALLBACK = "keep the hash of a token by which a receiver may answer"
+    REFUSE = "decide at the door"
+    HOLD = "hold a delivery of a paused line"
+    PAUSE = "pause a line"
+    RESUME = "resume a line"
+    END_PAUSE = "end a pause"
+    LEASE = "lease an open workload"
+    CANCEL_JOB = "cancel the job run"
+    WAIT = "wait until the next attempt may start"
+    FAIL = "give up after the last attempt"
+    VANISH = "record that the version is gone"
+    REVIVE = "start a failed workload again"
+    REPLAY = "create the replay of a quarantined workload"
+    WAIVE = "create the workload of a waiver"
+    KEEP_CURSOR = "keep the place in a listing"
+    WRITE_DOCUMENT = "write a contract's document"
+    WRITE_PLAN = "write a plan"
+    PUBLISH = "publish a contract version"
+    PROPOSE = "propose a contract version"
+    RECORD = "append a record to the ledger"
+    WRITE_LINE = "change a line's lifecycle or subscriptions"
+    REPORT_DRIFT = "report the drift of a line"
+    REPLACE = "replace an object by what an erasure leaves of it"
+    ERASE = "delete a version for ever that an erasure replaced"
+    WRITE_PROMISES = "store what a line promises"
+    REPORT_MISSED = "report a missed promise"
+    ANCHOR = "keep an anchor of the ledger"
+    WRITE_PULL = "store where the pull of a line is"
+    BEGIN_UPLOAD = "begin to write what is pulled"
+    LAND_PART = "write a part of what is pulled"
+    LAND = "land what is pulled"
+    REPORT_PULL = "report the end of a pull"
+    END_UPLOAD = "give up what was written of a pull"
+    WRITE_REVALIDATION = "store where the measurement of a line's accepted data is"
+    REPORT_REVALIDATION = "report what was measured of a line's accepted data"
+    VALIDATE = "keep where a validation of another manager is"
+
+
+@dataclass(slots=True)
+class Call:
+    """One effect, not yet performed. Performing it again must do no harm."""
+
+    effect: Effect
+    do: Callable[[], Any]
+
+
+Steps: TypeAlias = Generator[Call, Any, T]
+
+
+class ConcurrentUpdate(LakegateError):  # noqa: N818 - the name is what happened
+    """Another worker has advanced the workload; that worker or `sweep` continues."""
+
+
+class Alarm(LakegateError):  # noqa: N818 - the name is what to do with it
+    """Something that no retry solves and a person must look at; the workload stays where it is."""
+
+    def __init__(self, code: str, workload: str) -> None:
+        super().__init__(f"{code} @ {workload}")
+        self.code = code
+        self.workload = workload
+
+
+class EndsWorkers(LakegateError):  # noqa: N818 - the name is what it does
+    """Several workers took a workload and came to no end: it needs more memory or time than they have."""
+
+    def __init__(self, workload: str) -> None:
+        super().__init__(f"ends-its-worker @ {workload}")
+
+
+class Defect(LakegateError):  # noqa: N818 - the name is what it is
+    """An error that nothing of the project raises knowingly, at one workload or line: it stops none of the others."""
+
+    def __init__(self, at: str, error: Exception) -> None:
+        super().__init__(f"{type(error).__name__} @ {at}")
+        self.with_traceback(error.__traceback__)
+
+
+def perform(effect: Effect, do: Callable[[], T]) -> Steps[T]:
+    """Hand one effect to the driver and pass on its answer."""
+    answer: T = yield Call(effect, do)
+    return answer
+
+
+RETRIES = 4
+
+
+def run(steps: Steps[T], clock: Clock, jitter: Callable[[], float] = random.random) -> T:
+    """Drive a use case to its end; a temporary refusal is retried after a jittered, doubling pause."""
+    try:
+        call = next(steps)
+        while True:
+            try:
+                answer = patiently(call, clock, jitter)
+            except Exception as refused:  # noqa: BLE001 - the use case knows what it stops
+                call = steps.throw(refused)
+            else:
+                call = steps.send(answer)
+    except StopIteration as end:
+        result: T = end.value
+        return result
+
+
+def patiently(call: Call, clock: Clock, jitter: Callable[[], float] = random.random) -> object:
+    """Perform one effect; what is still refused after the last retry is raised."""
+    for retry in range(RETRIES):
+        try:
+            return call.do()
+        except (Throttled, TransactionConflict):
+            clock.sleep(jitter() * 0.1 * 2**retry)
+    return call.do()

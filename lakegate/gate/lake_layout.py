@@ -1,0 +1,160 @@
+"""Keys and prefixes of the lake bucket."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from lakegate.gate.delivery.delivery_row import TERMINAL
+
+if TYPE_CHECKING:
+    from lakegate.gate.delivery.delivery_row import Pin, Workload
+    from lakegate.gate.ledger.blocks import Block
+
+# ---- Keys of the lake bucket. No key contains text of the producer: hashes, numbers, names of contracts ------------
+
+
+UNROUTED = "_unrouted"
+
+
+STAGING = "staging/"
+
+
+def part_name(number: int, suffix: str) -> str:
+    """The name of a copy of a delivery's object, by its place among them; the first is 0."""
+    return f"part-{number:05}{suffix}"
+
+
+def staging_key(workload: str, suffix: str, number: int = 0, group: str = "") -> str:
+    """The staged copy: what the job reads. Those that may be judged together are in one folder, which their run may read."""
+    folder = f"{group}/" if group else ""
+    return f"{STAGING}{folder}{workload}/{part_name(number, suffix)}"
+
+
+def parts_key(workload: str, digest: str) -> str:
+    """A list of the objects of a delivery."""
+    return f"runs/{workload}/parts-{digest}.json"
+
+
+def staged_workload(key: str) -> str:
+    """The workload of a staged copy."""
+    return key.split("/")[-2]
+
+
+def staged_group(key: str) -> str:
+    """The group of a staged copy; empty where it is judged alone."""
+    return "".join(key.removeprefix(STAGING).split("/")[:-2]) if key.startswith(STAGING) else ""
+
+
+def attempt_prefix(workload: str, attempt: int, batch: str = "") -> str:
+    """The folder of one attempt: request, result, and the rows of a split."""
+    return f"{batch_prefix(batch)}{workload}/attempt={attempt}"
+
+
+def answers_key(workload: str, attempt: int) -> str:
+    """The result of an attempt with what validators answered; outside of the folders that a job run may write to."""
+    return f"runs/{workload}/merged/attempt={attempt}/result.json"
+
+
+def batch_prefix(batch: str) -> str:
+    """The folder of a batch, which its run may write to; without one, that of all runs."""
+    return f"runs/{batch}/" if batch else "runs/"
+
+
+def destination_key(share: str, pin: Pin, workload: str, name: str) -> str:
+    """A destination; it carries the workload, so that a repeated copy writes the same bytes to the same key."""
+    folder = UNROUTED if pin.chain.startswith(f"{UNROUTED}/") else pin.chain
+    return f"{share}/{folder}/ingest_date={pin.ingest_date}/workload={workload}/{name}"
+
+
+ORIGINALS = "_original/"
+"""In the folder of an accepted delivery, beside its slices: what arrived. The underscore hides it from readers of folders."""
+
+
+STATE = "_state/"
+"""In the same folder: what the delivery adds to the merge state of its line."""
+
+
+def state_key(pin: Pin, workload: str) -> str:
+    """The file of the merge state that a delivery adds."""
+    return destination_key("accepted", pin, workload, f"{STATE}state.bin")
+
+
+def rebuilt_prefix(chain: str) -> str:
+    """The folder of what was rebuilt of the merge state of a line."""
+    return f"accepted/{chain}/{STATE}"
+
+
+def rebuilt_key(chain: str, digest: str) -> str:
+    """A merge state that was rebuilt, by its digest."""
+    return f"{rebuilt_prefix(chain)}{digest}.bin"
+
+
+def is_published(block: Block, key: str) -> bool:
+    """Whether an object of a block is one that consumers read: of slices only these, else all that was accepted.
+
+    The name alone does not tell: a producer may name a part `_original/…`.
+    """
+    return key.startswith("accepted/") and (block.slices is None or any(each.key == key for each in block.slices))
+
+
+DATA: Final = re.compile(r"part-[0-9]{5}[A-Za-z0-9._-]*", re.ASCII)
+"""Names of what was delivered, and of accepted rows that Spark wrote; what completes a delivery has another name."""
+
+
+def is_original(block: Block, chain: str, key: str) -> bool:
+    """Whether an object of a block of the line is data that arrived, beside its slices."""
+    folder, _, name = key.rpartition("/")
+    is_beside = key.startswith(f"accepted/{chain}/") and f"{folder}/".endswith(f"/{ORIGINALS}")
+    return is_beside and not is_published(block, key) and DATA.fullmatch(name) is not None
+
+
+def report_key(workload: str) -> str:
+    """The HTML report of a finished delivery; outside of the folders that a job run may write to."""
+    return f"runs/{workload}/report.html"
+
+
+def manifest_key(chain: str) -> str:
+    """The readers' manifest of a line; the underscore hides it from readers of folders."""
+    return f"accepted/{chain}/_manifest.json"
+
+
+SEGMENTS = "_manifest/"
+
+
+def segment_folder(erased: int) -> str:
+    """The folder of segments beside the manifest, by the height of the last erasure that they show; -1: of none."""
+    return SEGMENTS if erased < 0 else f"{SEGMENTS}erased-{erased:012}/"
+
+
+def erased_of(folder: str) -> int:
+    """The height in the name of a folder of segments."""
+    return -1 if folder == SEGMENTS else int(folder.rpartition("-")[2].removesuffix("/"))
+
+
+def segment_prefix(chain: str) -> str:
+    """The folder of all segments of a line."""
+    return f"accepted/{chain}/{SEGMENTS}"
+
+
+def segment_key(chain: str, first: int, folder: str = SEGMENTS) -> str:
+    """The segment that begins at a height."""
+    return f"accepted/{chain}/{folder}{first:012}.json"
+
+
+def erasure_prefix(workload: str = "") -> str:
+    """The folder of what erasures leave of the objects of a delivery, until it has replaced them."""
+    return f"erasures/{workload}/" if workload else "erasures/"
+
+
+# ---- The HTML report of a finished delivery, beside its results: what it shows, and the step that writes it --------
+#
+# It is written after everything else of the delivery, so that nothing waits for it. What cannot be rendered is
+# replaced by a page
+# with verdict and reasons alone. Where AWS refuses, `sweep` tries again until a day after intake; then there is no
+# report.
+
+
+def uri_of(lake: str, workload: Workload) -> str | None:
+    """Where the report of a workload is; None before it is finished."""
+    return f"s3://{lake}/{report_key(workload.id)}" if workload.state in TERMINAL else None

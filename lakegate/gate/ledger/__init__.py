@@ -1,0 +1,1 @@
+"""Append-only chain of blocks for each dataset."""

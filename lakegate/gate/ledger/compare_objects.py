@@ -1,0 +1,343 @@
+"""The objects of a line, compared with its ledger: versions, sizes and checksums, as the store describes them.
+
+Every object that a block names costs one HeadObject, and the accepted folder of the line one listing. What is kept in
+memory meanwhile is one batch of objects, and a digest of 16 bytes for each accepted key.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+from functools import partial
+from itertools import islice, repeat
+from shlex import quote
+from typing import TYPE_CHECKING, Final
+
+from lakegate.errors import NotFound
+from lakegate.gate import lake_layout
+from lakegate.gate.datasets import readers_manifest
+from lakegate.gate.delivery.delivery_row import TERMINAL, replay_id
+from lakegate.gate.delivery.find_deliveries import readable_row
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.ledger import stored_objects
+from lakegate.gate.ledger.blocks import Block, BlockKind, deliveries, stored_block
+from lakegate.gate.ledger.stored_objects import erasures_of, is_recorded, versions_of
+from lakegate.gate.ports import Address, agree
+from lakegate.text import counted
+from lakegate.verdict.verdict import ACCEPTING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from datetime import datetime
+
+    from lakegate.gate.delivery.delivery_row import Workload
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.ledger.blocks import LedgerObject
+    from lakegate.gate.ledger.stored_objects import Erasures
+    from lakegate.gate.ports import ObjectVersion
+
+# ---- The objects of a line, compared with its ledger: versions, sizes and checksums, as the store describes them ----
+#
+# Every object that a block names costs one HeadObject, and the accepted folder of the line one listing. What is kept
+# in
+# memory meanwhile is one batch of objects, and a digest of 16 bytes for each accepted key.
+
+
+BATCH: Final = 256
+
+
+AT_ONCE: Final = 8
+"""Requests to the store at the same time."""
+
+
+GRACE: Final = timedelta(days=7)
+"""S3 expires objects in the days after their time."""
+
+
+DELIVERY_FOLDER: Final = re.compile(r"/workload=([0-9a-f]{64})/")
+
+
+class Damage(StrEnum):
+    """How the store differs from the ledger."""
+
+    REPLACED = "replaced"
+    """Another version is current; the judged one is below it."""
+    HIDDEN = "hidden"
+    """A delete marker is current; the judged version is below it."""
+    LOST = "lost"
+    """The judged version was deleted."""
+    ALTERED = "altered"
+    """The judged version has another size or checksum than recorded."""
+    EXTRA = "extra"
+    """A current object of the accepted folder that no block names."""
+    UNERASED = "unerased"
+    """A recorded erasure is not finished: versions from before it still exist."""
+    EXPIRED = "expired"
+    """No damage: a quarantined object that is not kept any longer, as its contract says."""
+    OVERDUE = "overdue"
+    """A quarantined object that should have expired, and is still there."""
+    RESTORED = "restored"
+    """An object of which an erasure left nothing is there again."""
+    UNTRUE = "untrue"
+    """A head or a segment of the readers' manifest that cannot be read, or differs from the ledger, of which it is derived."""
+    IRREPRODUCIBLE = "irreproducible"
+    """A slice whose rows are not those of the accepted originals beside it."""
+
+
+@dataclass(frozen=True, slots=True)
+class DamagedObject:
+    """One object that differs from the ledger."""
+
+    damage: Damage
+    key: str
+    version: str
+    """The judged version; empty for an extra object."""
+    current: str
+    """The version that readers get; empty where they get none."""
+    height: int | None
+    """Of the block; None for an extra object."""
+    workload: str
+    file: str
+    """The landing key of the delivery: text of the producer's. Empty where the delivery is not known."""
+
+
+def damages(
+    dependencies: Dependencies, chain: str, height: int, compared: Callable[[int], None]
+) -> Iterator[DamagedObject]:
+    """Objects that differ from the chain up to a height, or have expired; `compared` receives how many were compared."""
+    known: set[bytes] = set()
+    erasures = _erasures(dependencies, chain)
+    named = _named(dependencies, chain, height)
+    count = 0
+    with ThreadPoolExecutor(AT_ONCE) as workers:
+        while batch := tuple(islice(named, BATCH)):
+            yield from filter(None, workers.map(partial(_compare, dependencies, erasures), batch))
+            known.update(_digest(each.key) for _, each in batch)
+            count += len(batch)
+            compared(count)
+    yield from _extra(dependencies, chain, height, known)
+    for each in readers_manifest.untrue(dependencies, chain):
+        yield DamagedObject(Damage.UNTRUE, each.key, "", each.version, None, "", "")
+
+
+def _named(dependencies: Dependencies, chain: str, height: int) -> Iterator[tuple[Block, LedgerObject]]:
+    for text in islice(dependencies.ledger.texts(chain), height + 1):
+        if isinstance(block := stored_block(text), Block):
+            yield from zip(repeat(block), block.objects, strict=False)
+
+
+def _erasures(dependencies: Dependencies, chain: str) -> Erasures:
+    """Of the whole chain: one that was recorded meanwhile is no damage."""
+    recorded = (stored_block(text) for text in dependencies.ledger.texts(chain) if is_recorded(text))
+    return erasures_of(each for each in recorded if each is not None)
+
+
+def _compare(dependencies: Dependencies, erasures: Erasures, named: tuple[Block, LedgerObject]) -> DamagedObject | None:
+    block, judged = named
+    left = erasures.left.get(judged.key)
+    wanted = left.current if left else judged
+    current = _head(dependencies, judged.key)
+    damage = _damage(
+        dependencies, block, wanted, current, stored_objects.kept_until(dependencies, block, judged.key, erasures)
+    )
+    unerased = _unerased(dependencies, erasures, judged.key)
+    if unerased and (damage is None or (current and unerased(current))):
+        damage = Damage.UNERASED
+    if damage is None:
+        return None
+    row = readable_row(dependencies, block.workload)
+    version = current.version if current else ""
+    judged_version = (wanted or judged).version
+    return DamagedObject(damage, judged.key, judged_version, version, block.height, block.workload, _file(row))
+
+
+def _unerased(dependencies: Dependencies, erasures: Erasures, key: str) -> Callable[[ObjectVersion], bool] | None:
+    """Whether a current version is explained by an erasure that is not finished; None if all of them are finished."""
+    planned, left = erasures.planned(key), erasures.left.get(key)
+    before = left.before if left else frozenset()
+    remaining = before and any(each.version in before for each in versions_of(dependencies, key))
+    if not planned and not remaining:
+        return None
+    return lambda current: (
+        current.version in before
+        or any(each and each["size"] == current.size and agree(each["checksum"], current.checksum) for each in planned)
+    )
+
+
+def _damage(
+    dependencies: Dependencies,
+    block: Block,
+    wanted: LedgerObject | None,
+    current: ObjectVersion | None,
+    kept_until: datetime | None,
+) -> Damage | None:
+    if wanted is None:
+        return Damage.RESTORED if current else None
+    overdue = dependencies.clock.now() - kept_until if kept_until else timedelta(-1)
+    if current is None and overdue >= timedelta():
+        return None if _was_replayed(dependencies, block) else Damage.EXPIRED
+    is_current = current is not None and current.version == wanted.version
+    found = current if is_current else _head(dependencies, wanted.key, wanted.version)
+    if found is None:
+        return None if _was_replayed(dependencies, block) else Damage.LOST
+    if found.size != wanted.size or (wanted.checksum and found.checksum != wanted.checksum):
+        return Damage.ALTERED
+    if is_current:
+        return Damage.OVERDUE if overdue > GRACE else None
+    return Damage.REPLACED if current else Damage.HIDDEN
+
+
+def _extra(dependencies: Dependencies, chain: str, height: int, known: set[bytes]) -> Iterator[DamagedObject]:
+    for each in versions_of(dependencies, f"accepted/{chain}/"):
+        if not each.current:
+            continue
+        derived = lake_layout.segment_prefix(chain), lake_layout.rebuilt_prefix(chain)
+        if each.key == lake_layout.manifest_key(chain) or each.key.startswith(derived) or _digest(each.key) in known:
+            continue
+        folder = DELIVERY_FOLDER.search(each.key)
+        row = readable_row(dependencies, folder[1]) if folder else None
+        if row is None or not _is_arriving(dependencies, row, each.key, height):
+            yield DamagedObject(Damage.EXTRA, each.key, "", each.version, None, row.id if row else "", _file(row))
+
+
+def _is_arriving(dependencies: Dependencies, row: Workload, key: str, height: int) -> bool:
+    """Whether the object is copied before the commit, which follows, or was committed since the chain was read."""
+    if row.pin is None or not key.startswith(lake_layout.destination_key("accepted", row.pin, row.id, "")):
+        return False
+    if row.state is State.DECIDED:
+        return row.decision is not None and row.decision.verdict in ACCEPTING
+    later = deliveries(dependencies.ledger.blocks(row.pin.chain, height, strict=False))
+    return any(key == each.key for block in later for each in block.objects)
+
+
+def _was_replayed(dependencies: Dependencies, block: Block) -> bool:
+    """Whether a replay of a quarantined delivery is finished, and has deleted the copy in quarantine."""
+    replayed = readable_row(dependencies, replay_id(block.workload)) if block.kind is BlockKind.QUARANTINED else None
+    return replayed is not None and replayed.state in TERMINAL
+
+
+def _head(dependencies: Dependencies, key: str, version: str | None = None) -> ObjectVersion | None:
+    try:
+        return dependencies.objects.head(Address(dependencies.places.lake, key, version))
+    except NotFound:
+        return None
+
+
+def _file(row: Workload | None) -> str:
+    return (row.landed or row.source).key if row else ""
+
+
+def _digest(key: str) -> bytes:
+    return hashlib.blake2b(key.encode(errors="surrogatepass"), digest_size=16).digest()
+
+
+# ---- Objects that are not as the ledger records them (`lakegate verify --objects`): found, and in words with what
+# to do
+
+
+MAX_SHOWN = 20
+
+
+REMEDIES = {
+    "replaced": "Another version lies on top: find out who wrote it, delete it, and the judged one is current again:\n"
+    "  aws s3api delete-object --bucket {bucket} --key {key} --version-id {current}",
+    "hidden": "A delete marker lies on top: find its version id, delete that, and the object is back:\n"
+    "  aws s3api list-object-versions --bucket {bucket} --prefix {key} --query DeleteMarkers",
+    "lost": "The judged version was deleted; {readers}. Take its bytes from a replica or a backup, or ask the\n"
+    "  producer for the file. If size and checksum are those of the block, this puts it back and records it:\n"
+    "  lakegate restore {key} FILE",
+    "altered": "Size or checksum of the judged version are not as recorded: the store does not keep what it was given.\n"
+    "  Treat it as lost, and ask who runs the store.",
+    "extra": "Readers of the folder read it, though it was never judged: find out who wrote it, then delete it:\n"
+    "  aws s3api delete-object --bucket {bucket} --key {key} --version-id {current}",
+    "unerased": "An erasure of its rows is recorded and not finished. `lakegate log` lists it: repeat that\n"
+    "  `lakegate erase`.",
+    "overdue": "Its contract keeps it for fewer days, so its bucket lacks a lifecycle rule, or the object its tag. A\n"
+    "  bucket of your own needs the rules that docs/deploy.md lists.",
+    "untrue": "It is derived from the ledger: once the head is gone, the next sweep writes it again:\n"
+    "  aws s3api delete-object --bucket {bucket} --key {head}",
+    "restored": "An erasure left nothing of it: find out who wrote it, then delete it:\n"
+    "  aws s3api delete-object --bucket {bucket} --key {key} --version-id {current}",
+}
+"""What to do, by the damage."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What `--objects`, `--data`, `--integrity` or `--replay` found."""
+
+    count: int
+    expired: int
+    """As their contract says."""
+    damaged: tuple[DamagedObject, ...]
+
+
+def compared_objects(dependencies: Dependencies, chain: str, height: int) -> Compared:
+    """Compare every object that a chain names with the store."""
+    from lakegate.cli import terminal  # noqa: PLC0415 - a feature
+
+    count = 0
+    with terminal.working("comparing objects") as progress:
+
+        def compared(so_far: int) -> None:
+            nonlocal count
+            count = so_far
+            progress(f"comparing objects: {so_far:,}")
+
+        damaged: list[DamagedObject] = []
+        expired = 0
+        for each in damages(dependencies, chain, height, compared):
+            if each.damage is Damage.EXPIRED:
+                expired += 1
+            else:
+                damaged.append(each)
+    return Compared(count, expired, tuple(damaged))
+
+
+def damages_in_words(lake: str, compared: Compared) -> Iterator[str]:
+    """For people."""
+    from lakegate.cli import terminal  # noqa: PLC0415 - a feature
+
+    begin = f"{counted(compared.count, 'object')} compared with the store: "
+    number = len(compared.damaged)
+    if not number:
+        yield f"{begin}version, size and checksum of each are as recorded; no object is extra."
+    if compared.expired:
+        yield f"Of these, {compared.expired:,} expired in quarantine, as their contract says."
+    if not number:
+        return
+    yield f"{begin}{counted(number, 'is', 'are')} not as recorded."
+    for each in compared.damaged[:MAX_SHOWN]:
+        yield from _described(lake, each)
+    yield from terminal.more(number, MAX_SHOWN)
+
+
+def compared_in_words(compared: Compared, noun: str, done: str, kept: str) -> Iterator[str]:
+    """For people, without remedies: what was done with things of a kind, and what holds where none is damaged."""
+    from lakegate.cli import terminal  # noqa: PLC0415 - a feature
+
+    begin = f"{counted(compared.count, noun)} {done}: "
+    number = len(compared.damaged)
+    if not number:
+        yield f"{begin}{kept}."
+        return
+    yield f"{begin}{counted(number, 'is', 'are')} not as recorded."
+    for each in compared.damaged[:MAX_SHOWN]:
+        yield f"{each.damage}: {each.file}" + ("" if each.height is None else f", block {each.height}")
+    yield from terminal.more(number, MAX_SHOWN)
+
+
+def _described(lake: str, each: DamagedObject) -> Iterator[str]:
+    named = [each.file] if each.file else []
+    named += [f"block {each.height}"] if each.height is not None else []
+    named += [f"workload {each.workload}"] if each.workload else []
+    yield f"{each.damage}: {', '.join(named) or 'no delivery of this line'}"
+    yield f"  s3://{lake}/{each.key}, version {each.version or each.current}"
+    readers = f"readers get version {each.current}" if each.current else "readers get nothing"
+    head = quote(each.key.partition("/_manifest")[0] + "/_manifest.json")
+    words = {"head": head, "bucket": lake, "key": quote(each.key), "current": quote(each.current), "readers": readers}
+    yield from (f"  {line.strip()}" for line in REMEDIES[each.damage].format_map(words).split("\n"))

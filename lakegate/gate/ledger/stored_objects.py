@@ -1,0 +1,198 @@
+"""Objects of blocks: which stand, how long they are kept; compared with the store."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from lakegate.gate.delivery.delivery_terms import terms_of
+from lakegate.gate.ledger.blocks import LedgerObject, Record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.ledger.blocks import AnyBlock, Block
+    from lakegate.gate.ports import ObjectVersion
+
+# ---- What erasures and restorations did to the objects of a line, by the records of its chain ----------------------
+#
+# An erasure has two records: `erasure` is appended before anything is changed and states the digest of what will be
+# left of each
+# object, `erased` when each is replaced and states its new version. Versions before are deleted afterwards.
+#
+# A lost object that was put back has one record, `restoration`: the same bytes under a new version.
+
+
+BEGUN: Final = "erasure"
+"""The kind of the record before."""
+
+
+DONE: Final = "erased"
+"""The kind of the record after."""
+
+
+RESTORED: Final = "restoration"
+"""The kind of the record of a lost object that was put back."""
+
+
+_KINDS: Final = tuple(f'"kind":"{kind}"'.encode() for kind in (BEGUN, DONE, RESTORED))
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What an erasure, or the restoration of a lost version, left of an object."""
+
+    height: int
+    """Of the record."""
+    at: str
+    """Its time."""
+    rows: int | None
+    """That were erased, by this and all earlier erasures; None where one erased the object unread."""
+    current: LedgerObject | None
+    """The object that readers get; None where nothing is left."""
+    before: frozenset[str]
+    """Versions that were replaced."""
+
+
+@dataclass(frozen=True, slots=True)
+class Erasures:
+    """All erasures of a line."""
+
+    left: Mapping[str, Left]
+    """By key of the object: what the last completed erasure left."""
+    unfinished: tuple[Record, ...]
+    """Of the kind BEGUN, without a record that completes them; the lowest first."""
+    height: int
+    """Of the last record by which an object has another version; -1 where there is none."""
+
+    def planned(self, key: str) -> tuple[Mapping[str, Any] | None, ...]:
+        """What unfinished erasures are going to leave of an object: size and checksum, or nothing."""
+        objects = (each for record in self.unfinished for each in record.content["objects"])
+        return tuple(each["left"] for each in objects if each["key"] == key)
+
+    def objects_of(self, block: Block) -> tuple[LedgerObject, ...]:
+        """The objects of a delivery as they are now; those of which nothing is left are missing."""
+        found = (self.left[each.key].current if each.key in self.left else each for each in block.objects)
+        return tuple(each for each in found if each is not None)
+
+    def rows_of(self, objects: Iterable[LedgerObject]) -> int | None:
+        """How many rows were erased from objects of blocks; None where that is not known."""
+        total = 0
+        for each in objects:
+            rows = self.left[each.key].rows if each.key in self.left else 0
+            if rows is None:
+                return None
+            total += rows
+        return total
+
+
+def erasures_of(blocks: Iterable[AnyBlock]) -> Erasures:
+    """The erasures that a chain records, given its blocks from height 0."""
+    begun: dict[str, Record] = {}
+    left: dict[str, Left] = {}
+    height = -1
+    for block in blocks:
+        if not isinstance(block, Record):
+            continue
+        if block.kind == BEGUN:
+            begun[block.event] = block
+        elif block.kind == DONE:
+            replaced = _replaced(begun.pop(block.content["erasure"], None))
+            for each in block.content["objects"]:
+                left[each["key"]] = _left(each, block, left.get(each["key"]), replaced.get(each["key"]))
+            height = block.height
+        elif block.kind == RESTORED:
+            left[block.content["key"]] = _restored(block, left.get(block.content["key"]))
+            height = block.height
+    return Erasures(left, tuple(begun.values()), height)
+
+
+def is_recorded(text: bytes) -> bool:
+    """Whether the stored text of a block may be one of these records: without decoding it."""
+    return any(kind in text for kind in _KINDS)
+
+
+def _restored(record: Record, before: Left | None) -> Left:
+    """The new version; as many rows are erased of it as of the lost one."""
+    stored = LedgerObject(record.content["key"], **record.content["left"])
+    erased = (before.rows, before.before) if before else (0, frozenset[str]())
+    return Left(record.height, record.system_time, erased[0], stored, erased[1])
+
+
+def _replaced(begun: Record | None) -> dict[str, str]:
+    """The version that an erasure replaces, by key."""
+    return {each["key"]: each["version"] for each in begun.content["objects"]} if begun else {}
+
+
+def _left(described: Mapping[str, Any], record: Record, before: Left | None, replaced: str | None) -> Left:
+    rows, current = described["rows"], described["left"]
+    versions = {replaced} if replaced else set()
+    if before is not None:
+        rows = None if rows is None or before.rows is None else rows + before.rows
+        versions |= before.before
+    stored = (
+        LedgerObject(described["key"], current["version"], current["size"], current["checksum"]) if current else None
+    )
+    return Left(
+        record.height, record.system_time, rows, stored, frozenset(versions - {stored.version if stored else ""})
+    )
+
+
+# ---- Erases a data subject's rows from finished deliveries. The command finds the rows and stages what is left of
+# each object
+#
+# 1. `erasure` is recorded: which objects, and what will be left of each. Nothing is changed without a record.
+# 2. Each object is replaced by its staged copy. 3. `erased` is recorded, with the new versions.
+# 4. The readers' manifest lists the new versions.
+# 5. Every version before is deleted for ever, and every other copy: rows of a split, staged objects.
+#
+# Two erasures of one object follow each other: one is recorded only on what the last one left, and if none is
+# unfinished.
+#
+# The command, repeated after a crash, completes what is recorded: the ledger and the staged copies are enough for
+# that. An
+# object of which nothing is left is not replaced: step 5 deletes all its versions.
+
+
+def versions_of(dependencies: Dependencies, prefix: str) -> Iterator[ObjectVersion]:
+    """Every version below a prefix of the lake bucket."""
+    after: str | None = None
+    while True:
+        page = dependencies.objects.versions(dependencies.places.lake, prefix, after)
+        yield from page.versions
+        after = page.after
+        if after is None:
+            return
+
+
+# ---- How long quarantined data is kept: as its contract says, by a tag that lifecycle rules of the lake bucket
+# select
+#
+# A block names the plan that its delivery was judged by, which never changes: the ledger pins how long its objects
+# are kept.
+
+
+FOLDER: Final = "quarantine/"
+
+
+def tag_of(dependencies: Dependencies, key: str, plan: str, workload: str) -> str:
+    """The tag of an object that is written to the lake: `quarantine-30`; empty for one that is kept."""
+    days = _days(dependencies, key, plan, workload)
+    return f"quarantine-{days}" if days else ""
+
+
+def kept_until(dependencies: Dependencies, block: Block, key: str, erasures: Erasures) -> datetime | None:
+    """Until when an object of a delivery is kept at least; None: for ever. What an erasure rewrote is as old as its record."""
+    days = _days(dependencies, key, block.plan, block.workload)
+    if days is None:
+        return None
+    left = erasures.left.get(key)
+    return datetime.fromisoformat(left.at if left else block.system_time) + timedelta(days=days)
+
+
+def _days(dependencies: Dependencies, key: str, plan: str, workload: str) -> int | None:
+    if not plan or not key.startswith(FOLDER):
+        return None
+    return terms_of(dependencies.plan_at(plan, workload)).quarantine_days

@@ -1,0 +1,1 @@
+"""Published contract versions and routes."""

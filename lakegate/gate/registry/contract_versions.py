@@ -1,0 +1,513 @@
+"""Rows of contracts, versions and routes."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from lakegate.contract.contract_model import line_of, refuse_unusable
+from lakegate.contract.semantic_versions import is_release, major, precedence
+from lakegate.diff.metadata_changes import read_version
+from lakegate.errors import ConditionFailed, ContractError, InputError, Problem
+from lakegate.gate.effects import Effect, perform
+from lakegate.gate.ledger.blocks import contract_chain
+from lakegate.gate.ledger.commit import record_at_head
+from lakegate.gate.ports import Address
+from lakegate.gate.registry.contract_owners import EVERY_CONTRACT, are_named
+from lakegate.inheritance import Resolver, pinned
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from lakegate.diff.metadata_changes import ContractVersion
+    from lakegate.features.proposals.proposal import Proposal
+    from lakegate.gate.datasets.lifecycle import Ending
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.effects import Steps
+    from lakegate.gate.ledger.blocks import Record
+    from lakegate.inheritance import Parents, PinnedDocument
+
+# ---- Finds the contract, dataset and line of a landing key, by whole path segments. Pure functions -----------------
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """The registration of a prefix: everything that intake needs from the registry."""
+
+    bucket: str
+    prefix: str
+    """Ends in `/`, so that `a/` never covers `ab`."""
+    contract: str
+    dataset: str
+    major: int
+    version: str
+    status: str
+    """`active`, `deprecated` or `retired`."""
+    plan: str
+    """Digest of the compiled plan."""
+
+    @property
+    def line(self) -> str:
+        """Folder and chain of the dataset line."""
+        return line_of(self.contract, self.dataset, self.major)
+
+
+# ---- Contracts and their routes ------------------------------------------------------------------------------------
+
+
+WITHDRAWN: Final = "withdrawn"
+"""The status of a version that was taken back: its line goes on with the version before, and its number is not used again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """One contract version made valid: all its routes, in one transaction (at most 94)."""
+
+    contract: str
+    version: str
+    status: str
+    document: str
+    """The key of the document in the lake bucket."""
+    routes: tuple[Route, ...]
+    retired: tuple[str, ...] = ()
+    """Prefixes whose route this publication takes away."""
+    plans: tuple[tuple[str, str], ...] = ()
+    """Each dataset with the digest of its plan, so that a later route needs no compiler."""
+    unmeasured_rules: int = 0
+    """How many of its rules can never be measured; the publisher allowed that."""
+    labels: tuple[tuple[str, str], ...] = ()
+    """What people find it by, such as `("owner", "sales")`; empty for a version of an older release."""
+    needs: tuple[tuple[str, str], ...] = ()
+    """The contract versions that it inherits from, the nearest first, each with the key of its document in the lake bucket."""
+    inherited_from: str = ""
+    """From when contracts inherit from it (RFC 3339, UTC, six decimals); empty: since it is published."""
+    shared_with: tuple[str, ...] = ()
+    """As `Contract.shared_with`."""
+    own: tuple[str, ...] = EVERY_CONTRACT
+    """The contracts that its publisher may use beside this one, as `contract_owners` names them: its rules refer
+    to the data of these, and of what is shared with it."""
+
+    def is_open_to(self, contract: str, own: tuple[str, ...]) -> bool:
+        """Whether a contract, whose publisher may use `own`, may refer to this one: it is the same, own, or shared with it."""
+        return self.contract == contract or are_named(own, self.contract) or are_named(self.shared_with, contract)
+
+    @property
+    def parent(self) -> str:
+        """The id of the contract that it inherits from; empty if none."""
+        return self.needs[0][0].rpartition("@")[0] if self.needs else ""
+
+
+@dataclass(frozen=True, slots=True)
+class RegistrySnapshot:
+    """The versions and routes of the registry, or of one contract."""
+
+    versions: tuple[Publication, ...] = ()
+    """Without routes: those stand beside, as they are now."""
+    routes: tuple[Route, ...] = ()
+    revision: int = 0
+    """How often the contract was written; 0 for a snapshot of the whole registry, and for a contract without a list."""
+
+    children: tuple[str, ...] = ()
+    """The ids of the contracts that inherit from the contract, sorted."""
+
+    unknown: str = "{}"
+    """What a newer release has written beside this, as JSON: it is written again as it was."""
+
+    @property
+    def standing(self) -> tuple[Publication, ...]:
+        """The versions that were not withdrawn."""
+        return tuple(each for each in self.versions if each.status != WITHDRAWN)
+
+    def has(self, publication: Publication) -> bool:
+        """Whether writing the publication would change nothing."""
+        version = replace(publication, routes=(), retired=())
+        is_gone = not {each.prefix for each in self.routes} & set(publication.retired)
+        return version in self.versions and set(publication.routes) <= set(self.routes) and is_gone
+
+    def with_child(self, child: str) -> RegistrySnapshot:
+        """The contract once a child is written."""
+        children = tuple(sorted({*self.children, child}))
+        return replace(self, children=children, revision=self.revision + 1)
+
+    def after(self, publication: Publication) -> RegistrySnapshot:
+        """The contract once the publication is written."""
+        written = {each.prefix for each in publication.routes} | set(publication.retired)
+        return RegistrySnapshot(
+            (
+                *(each for each in self.versions if each.version != publication.version),
+                replace(publication, routes=(), retired=()),
+            ),
+            (*(each for each in self.routes if each.prefix not in written), *publication.routes),
+            self.revision + 1,
+            self.children,
+            self.unknown,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RegistryPage:
+    """Contracts that one bounded read found, in no order."""
+
+    contracts: tuple[RegistrySnapshot, ...]
+    after: str
+    """Where the next page begins; empty after the last one."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeenParent:
+    """A contract that a new version inherits from, as it was read."""
+
+    contract: str
+    seen: RegistrySnapshot
+
+
+def is_among(name: str, prefix: str = "") -> bool:
+    """Whether an id is listed with contracts, or among those with a prefix: no contract has an id that begins with `_`."""
+    return name.startswith(prefix or "_") is bool(prefix)
+
+
+class Registry(Protocol):
+    """Contracts and their routes."""
+
+    def routes(self, bucket: str, prefixes: tuple[str, ...]) -> tuple[Route, ...]:
+        """The routes that stand at these prefixes (at most 100): one strongly consistent batch."""
+        ...
+
+    def contract(self, contract: str) -> RegistrySnapshot:
+        """The versions and routes of one contract: one strongly consistent read, however large the registry is.
+
+        Where its list is lost, what the items of its versions and routes have, with the revision 0.
+        """
+        ...
+
+    def missing(self, seen: RegistrySnapshot) -> RegistrySnapshot:
+        """Those versions and routes of a contract, as `contract` returned it, whose own items are absent or others."""
+        ...
+
+    def damaged(self) -> Mapping[str, tuple[str, ...]]:
+        """The contracts whose items disagree, each with the ids of those that are absent, or are not as the others have it."""
+        ...
+
+    def publish(
+        self,
+        publication: Publication,
+        seen: RegistrySnapshot | None = None,
+        record: Record | None = None,
+        parent: SeenParent | None = None,
+        proposal: Proposal | None = None,
+    ) -> None:
+        """Write version, routes, the list of the contract and a record of the ledger, and remove a proposal, in one transaction.
+
+        Of a parent the list of children is written, if nobody has written the parent since it was read (reason `parent`).
+
+        `seen` is the contract as `contract` returned it: what was decided by it is written only if nobody has written since.
+        Raises ConditionFailed, with a reason for each item: `version` if the version is published with another content, `prefix`
+        if the prefix belongs to another dataset, `contract` if somebody else has written, `proposal` if it is not there any
+        more; the reasons of the record's items follow, as `Ledger.append` has them.
+        """
+        ...
+
+    def snapshot(self, prefix: str = "") -> RegistrySnapshot:
+        """All contracts, for people: item by item, so it is not a snapshot, but what was there before the call is in it.
+
+        A version is in it if its own item or the list of its contract has it; routes are those by which deliveries are judged.
+        With the prefix of their ids what else has versions: published workflows.
+        """
+        ...
+
+    def page(self, after: str, prefix: str = "") -> RegistryPage:
+        """The next contracts after a place, from the beginning if it is empty. All pages together have every contract.
+
+        With the prefix of their ids what else has versions, as `snapshot`.
+        """
+        ...
+
+    def propose(self, proposal: Proposal, seen: Proposal | None) -> None:
+        """Put a proposal in the place of the one that was seen.
+
+        Raises ConditionFailed with the reasons `proposal`, if another one is there now, and `contract`, if that has another
+        revision than the proposal's base.
+        """
+        ...
+
+    def proposal(self, contract: str, version: str) -> Proposal | None:
+        """The proposal of a version; strongly consistent."""
+        ...
+
+    def proposals(self) -> tuple[Proposal, ...]:
+        """All proposals, for people, as `snapshot` reads."""
+        ...
+
+
+# ---- The contracts that published contracts inherit from, and those that inherit from them -------------------------
+#
+# A version is resolved when it is published: the documents of its parents are pinned by their digests, so that a
+# later version of
+# a parent changes neither it nor its plans. Children that are weaker than a new version of their parent get notice
+# (`lakegate.gate.registry.parent_contracts`); they never keep it from being published.
+
+
+def document_key(text: bytes) -> str:
+    """The key of a document in the lake bucket."""
+    return f"contracts/{hashlib.sha256(text).hexdigest()}"
+
+
+def newest_release(snapshot: RegistrySnapshot, line: int) -> Publication | None:
+    """The highest published release of a major number that was not withdrawn; None if there is none."""
+    found = (each for each in snapshot.standing if is_release(each.version) and major(each.version) == line)
+    return max(found, key=lambda each: precedence(each.version), default=None)
+
+
+def pinned_parents(dependencies: Dependencies, publication: Publication) -> Parents:
+    """The parents that a version was published with."""
+    lake = dependencies.places.lake
+    return pinned({name: dependencies.objects.read(Address(lake, key)) for name, key in publication.needs})
+
+
+# ---- The files of a contract version in the lake: its document and plans, each at the digest of its bytes ----------
+
+
+def store(dependencies: Dependencies, compiled: CompiledContract) -> Steps[None]:
+    """Write document and plans, each at the digest of its bytes. Raises InputError for a name that cannot be a folder."""
+    for name in (compiled.contract, *compiled.plans):
+        refuse_unusable(name)
+    yield from store_document(dependencies, compiled.document)
+    for plan in compiled.plans.values():
+        where = Address(dependencies.places.lake, f"plans/{hashlib.sha256(plan).hexdigest()}.json")
+        yield from _once(Effect.WRITE_PLAN, partial(dependencies.objects.put, where, plan, absent=True))
+
+
+def store_document(dependencies: Dependencies, text: bytes) -> Steps[None]:
+    """Write a document at the digest of its bytes."""
+    where = Address(dependencies.places.lake, document_key(text))
+    yield from _once(Effect.WRITE_DOCUMENT, partial(dependencies.objects.put, where, text, absent=True))
+
+
+def _once(effect: Effect, put: Callable[[], object]) -> Steps[None]:
+    """Write what is addressed by its content; being there before, with the same bytes, is being written."""
+    try:
+        yield from perform(effect, put)
+    except ConditionFailed:
+        return
+
+
+# ---- A contract version becomes valid: document and plans first, then version and routes in one transaction --------
+#
+# The current version of a line is the published one with the highest number. Every route of the line carries it.
+#
+# 1. read the contract in the registry: which version the new one follows, and which routes it takes over;
+# 2. refuse a number that is too low for the changes (`lakegate.gate.registry.publish_contract`);
+# 3. write what the transaction will name: content-addressed, so a retry writes the same bytes;
+# 4. let lines begin, or end as a deprecated document announces (`lakegate.gate.registry.publish_contract`);
+# 5. write version, routes and record in one transaction, if nobody has written the contract since step 1; else begin
+# again;
+# 6. put drafts in force that the version ends, and give notice to contracts that inherit and are weaker.
+
+
+MAX_ROUTES = 93
+"""A transaction holds 100 items: version, list of the contract, parent, proposal, three of the record, and the routes."""
+
+
+MAX_CHILDREN = 1_000
+"""The item of a parent lists them beside its own versions, for which room has to stay."""
+
+
+MAX_TRIES = 20
+"""How often a decision is taken again because somebody else has written the contract."""
+
+
+ANOTHER_CONTENT = "this version is published with another content: give the changed one a new number"
+
+
+RETIRED = "retired"
+"""The status of a version that accepts no delivery any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledContract:
+    """A contract version as its compiler leaves it."""
+
+    contract: str
+    version: str
+    status: str
+    document: bytes
+    plans: Mapping[str, bytes]
+    """By dataset."""
+    written_status: str = "active"
+    """The status as the document has it."""
+    unmeasured_rules: int = 0
+    """How many rules can never be measured."""
+    labels: tuple[tuple[str, str], ...] = ()
+    """What people find it by (`lakegate.contract.contract_model`)."""
+    draft: bool = False
+    """Whether its document is a draft: a line that begins with it refuses deliveries, or only observes them."""
+    needs: tuple[PinnedDocument, ...] = ()
+    """The documents that it inherits from, the nearest first."""
+    end: tuple[Ending, str] | None = None
+    """What a deprecated document says about its end, and the time of the sunset; empty if it names none."""
+    inherited_from: str = ""
+    """As `Publication.inherited_from`."""
+    warnings: tuple[Problem, ...] = ()
+    """What lint warns of in the document."""
+    shared_with: tuple[str, ...] = ()
+    """As `Contract.shared_with`."""
+    own: tuple[str, ...] = EVERY_CONTRACT
+    """As `Publication.own`."""
+
+    @property
+    def parent(self) -> str:
+        """The id of the contract that it inherits from; empty if none."""
+        return self.needs[0].name.rpartition("@")[0] if self.needs else ""
+
+
+def write(
+    dependencies: Dependencies,
+    contract: str,
+    decide: Callable[[RegistrySnapshot], Publication],
+    act: Act | None = None,
+    parent: str = "",
+) -> Steps[Publication]:
+    """Decide by the contract as it is, and write the decision in one transaction; again if somebody else has written meanwhile.
+
+    An act is recorded in that transaction, on the chain of the contract. Nothing is written where nothing would change, or where
+    somebody has written the parent since. It ends after `MAX_TRIES`.
+    """
+    for _ in range(MAX_TRIES):
+        above = SeenParent(parent, dependencies.registry.contract(parent)) if parent else None
+        try:
+            seen = yield from _mended(dependencies, contract)
+            publication = decide(seen)
+            if not seen.has(publication):
+                yield from _write(dependencies, publication, seen, act, above)
+        except _ContractChanged:
+            continue
+        return publication
+    raise InputError(f"others are changing {contract} all the time: try again")
+
+
+def _mended(dependencies: Dependencies, contract: str) -> Steps[RegistrySnapshot]:
+    """The contract, once each of its items is there: those that are lost are written by those that have the same.
+
+    A route whose prefix another contract took meanwhile is none of the contract any more. Nothing of it is recorded: no version
+    and no route becomes another.
+    """
+    seen = dependencies.registry.contract(contract)
+    lost = dependencies.registry.missing(seen)
+    wanted = [replace(each, routes=()) for each in lost.versions]
+    for at in range(0, len(lost.routes), MAX_ROUTES):
+        some = lost.routes[at : at + MAX_ROUTES]
+        standing = dependencies.registry.routes(dependencies.places.landing, tuple(each.prefix for each in some))
+        taken = {each.prefix for each in standing if each.contract != contract}
+        seen = replace(seen, routes=tuple(each for each in seen.routes if each.prefix not in taken))
+        wanted += [replace(each, routes=tuple(r for r in some if r.prefix not in taken)) for each in seen.versions[:1]]
+    if seen.revision == 0 and not wanted:
+        wanted = list(seen.versions[:1])
+    for each in wanted:
+        yield from _write(dependencies, each, seen, None, None)
+        seen = seen.after(each)
+    return seen
+
+
+class _ContractChanged(Exception):  # noqa: N818 - the name is what happened
+    """Somebody has written the contract since it was read."""
+
+
+def _write(
+    dependencies: Dependencies,
+    publication: Publication,
+    seen: RegistrySnapshot,
+    act: Act | None,
+    parent: SeenParent | None,
+) -> Steps[None]:
+    """The transaction. A refusal becomes an InputError with its reason."""
+    if len(publication.routes) > MAX_ROUTES:
+        raise InputError(f"a line has at most {MAX_ROUTES} routes")
+    others = set() if parent is None else {*parent.seen.children} - {publication.contract}
+    if len(others) >= MAX_CHILDREN and parent is not None:
+        raise InputError(
+            f"{parent.contract} has {MAX_CHILDREN:,} contracts that inherit from it: inherit from another one"
+        )
+    record, proposal = None, None
+    if act is not None:
+        chain, proposal = contract_chain(publication.contract), act.proposal
+        record = record_at_head(dependencies, act.kind, chain, act.content(publication))
+    try:
+        write_once = partial(dependencies.registry.publish, publication, seen, record, parent, proposal)
+        yield from perform(Effect.PUBLISH, write_once)
+    except ConditionFailed as refused:
+        if {"contract", "head", "parent"} & set(refused.reasons):
+            raise _ContractChanged from None
+        if "version" in refused.reasons:
+            raise InputError(ANOTHER_CONTENT) from None
+        if "proposal" in refused.reasons:
+            raise InputError("the proposal was changed since it was read: read it again (lakegate proposals)") from None
+        raise InputError("the prefix belongs to another contract or dataset") from None
+
+
+def publication_of(compiled: CompiledContract) -> Publication:
+    """The version as the registry has it, without its routes."""
+    return Publication(
+        contract=compiled.contract,
+        version=compiled.version,
+        status=compiled.status,
+        document=document_key(compiled.document),
+        routes=(),
+        plans=tuple(sorted((dataset, hashlib.sha256(plan).hexdigest()) for dataset, plan in compiled.plans.items())),
+        unmeasured_rules=compiled.unmeasured_rules,
+        labels=compiled.labels,
+        needs=tuple((each.name, document_key(each.text)) for each in compiled.needs),
+        inherited_from=compiled.inherited_from,
+        shared_with=compiled.shared_with,
+        own=compiled.own,
+    )
+
+
+# ---- Records of the ledger: what a person did, with the caller's ARN -----------------------------------------------
+#
+# Where what is done is one transaction, the record is part of it (`Registry.publish`). Elsewhere it is appended before: nothing
+# is done without a record, and who repeats a command after a crash completes what is recorded, without a second
+# record.
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """What the ledger records when the registry is written."""
+
+    kind: str
+    """Of the record."""
+    content: Callable[[Publication], Mapping[str, Any]]
+    proposal: Proposal | None = None
+    """Which the act approves, and removes."""
+
+
+def published_by(proposal: Proposal | None = None) -> Act:
+    """The act of publishing; the record names the approver as its actor, and who proposed."""
+
+    def content(publication: Publication) -> Mapping[str, Any]:
+        return {
+            "version": publication.version,
+            "status": publication.status,
+            "document": publication.document,
+            "plans": [{"dataset": dataset, "plan": plan} for dataset, plan in publication.plans],
+            "unmeasured_rules": publication.unmeasured_rules,
+            "proposed_by": proposal.proposer if proposal else None,
+            **({"inherited_from": publication.inherited_from} if publication.inherited_from else {}),
+        }
+
+    return Act("publication", content, proposal)
+
+
+# ---- Semantic versions are enforced: a published version is compatible with the version that it follows, or has a
+# higher number
+
+
+def read_published(dependencies: Dependencies, publication: Publication) -> ContractVersion:
+    """A published version with what it inherits. Raises InputError if it cannot be read any more."""
+    text = dependencies.objects.read(Address(dependencies.places.lake, publication.document))
+    try:
+        inherited = Resolver(pinned_parents(dependencies, publication))
+        return read_version(text, published=True, complete=inherited.complete)
+    except ContractError as error:
+        raise InputError(f"the published version {publication.version} cannot be read any more: {error}") from error

@@ -1,0 +1,276 @@
+"""Parents and children in the registry; stricter parents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import takewhile
+from typing import TYPE_CHECKING, Final
+
+from lakegate.contract.contract_model import COMMON, is_usable, line_of, parts_of
+from lakegate.contract.semantic_versions import is_release, major, precedence
+from lakegate.errors import AccessDenied, ContractError, InputError
+from lakegate.gate.datasets.lifecycle import LONGEST_TEXT, PARENT, ParentNotice, change, parent_announced
+from lakegate.gate.ports import Address
+from lakegate.gate.registry.contract_owners import EVERY_CONTRACT, are_named
+from lakegate.gate.registry.contract_versions import document_key, newest_release, pinned_parents
+from lakegate.inheritance import ParentDocument, identity_of, pinned, resolve
+from lakegate.text import printable
+from lakegate.timestamps import moment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from lakegate.errors import Problem
+    from lakegate.gate.datasets.lifecycle import Line
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.effects import Steps
+    from lakegate.gate.registry.contract_versions import CompiledContract, Publication, RegistrySnapshot
+    from lakegate.inheritance import Parents, PinnedDocument
+
+# ---- The contracts that published contracts inherit from, and those that inherit from them -------------------------
+#
+# A version is resolved when it is published: the documents of its parents are pinned by their digests, so that a
+# later version of
+# a parent changes neither it nor its plans. Children that are weaker than a new version of their parent get notice
+# (`lakegate.gate.registry.parent_contracts`); they never keep it from being published.
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenChild:
+    """A published contract that could not inherit from a new version of its parent."""
+
+    contract: str
+    version: str
+    owner: str
+    problems: tuple[Problem, ...]
+    """In the document of the child."""
+    lines: tuple[str, ...] = ()
+    """Its dataset lines; of a contract without datasets one line that stands for it."""
+
+
+def parent_in_force(snapshot: RegistrySnapshot, line: int, at: str) -> Publication | None:
+    """The highest release of a major number that is inherited at a time (as `moment` writes it); None if there is none."""
+    versions = tuple(each for each in snapshot.versions if each.inherited_from <= at)
+    return newest_release(replace(snapshot, versions=versions), line)
+
+
+def document_of(dependencies: Dependencies, publication: Publication) -> ParentDocument:
+    """The document of a published version, with the parents that it was published with."""
+    text = dependencies.objects.read(Address(dependencies.places.lake, publication.document))
+    return ParentDocument(text, pinned_parents(dependencies, publication), is_published=True)
+
+
+def identity(text: bytes) -> tuple[str, str]:
+    """The id and the version that a document declares; empty for a text that is none."""
+    try:
+        return identity_of(text)
+    except ContractError:
+        return "", ""
+
+
+def published_before(dependencies: Dependencies, text: bytes) -> Publication | None:
+    """The version that was published with this very document; None if there is none."""
+    contract, version = identity(text)
+    versions = dependencies.registry.contract(contract).versions if is_usable(contract) else ()
+    wanted = version, document_key(text)
+    return next((each for each in versions if (each.version, each.document) == wanted), None)
+
+
+def parents_of(
+    dependencies: Dependencies, text: bytes, before: Publication | None, own: tuple[str, ...] = EVERY_CONTRACT
+) -> Parents:
+    """The parents of a document to publish: the newest ones, or, if it was published `before`, those that it had then.
+
+    A contract that is neither among the publisher's `own` nor shared with the document's is not found.
+    """
+    if before is not None:
+        return pinned_parents(dependencies, before)
+    contract, _ = identity(text)
+
+    def find(parent: str, line: int) -> ParentDocument | None:
+        now = moment(dependencies.clock.now())
+        found = parent_in_force(dependencies.registry.contract(parent), line, now) if is_usable(parent) else None
+        return None if found is None or not found.is_open_to(contract, own) else document_of(dependencies, found)
+
+    return find
+
+
+def refuse_other_parent(parent: PinnedDocument, seen: RegistrySnapshot, now: str) -> None:
+    """Raise InputError if the parent of a contract is not the newest in force any more."""
+    _, _, version = parent.name.rpartition("@")
+    newest = parent_in_force(seen, major(version), now)
+    if newest is None or newest.version != version:
+        raise InputError(
+            f"a newer version than {parent.name}, from which it inherits, was published meanwhile: publish again"
+        )
+
+
+def broken_children(
+    dependencies: Dependencies,
+    seen: RegistrySnapshot,
+    compiled: CompiledContract,
+    at: str,
+    children: Iterable[str],
+) -> Iterator[BrokenChild]:
+    """Those of the published `children` that could not inherit from a version of their parent, from a time on.
+
+    `seen` is the parent, with or without this version.
+    """
+    version, line = compiled.version, major(compiled.version)
+    others = replace(seen, versions=tuple(each for each in seen.versions if each.version != version))
+    current = parent_in_force(others, line, at)
+    if not is_release(version) or (current is not None and precedence(current.version) > precedence(version)):
+        return
+    parent = ParentDocument(
+        compiled.document, pinned({each.name: each.text for each in compiled.needs}), is_published=True
+    )
+    before = document_of(dependencies, current) if current else None
+    for child in children:
+        yield from _broken(dependencies, child, inherits=(compiled.contract, line), parent=parent, before=before)
+
+
+def _broken(
+    dependencies: Dependencies,
+    child: str,
+    *,
+    inherits: tuple[str, int],
+    parent: ParentDocument,
+    before: ParentDocument | None,
+) -> Iterator[BrokenChild]:
+    """The newest version of each line of a child that inherits from this line, if it would be weaker than the new parent.
+
+    Errors that it has with its own parents are not new, and, once its owner has notice, those that it has with the parent before.
+    """
+    snapshot = dependencies.registry.contract(child)
+    for line in sorted({major(each.version) for each in snapshot.versions}):
+        publication = newest_release(snapshot, line)
+        if publication is None or _parent_line(publication) != inherits:
+            continue
+        document = document_of(dependencies, publication)
+
+        def errors(above: Parents, text: bytes = document.text) -> tuple[Problem, ...]:
+            return resolve(text, above).examined.errors
+
+        lines = tuple(line_of(child, each, line) for each in datasets_of(publication))
+        notices = (each.version for name in lines for each in dependencies.lines.get(name).parents)
+        has_notice = inherits[0] in {each.rpartition("@")[0] for each in notices}
+        own = (*errors(document.parents), *(errors(only(inherits, before)) if before and has_notice else ()))
+        known = {(each.code, each.path) for each in own}
+        after = errors(only(inherits, parent))
+        problems = tuple(each for each in after if (each.code, each.path) not in known)
+        if problems:
+            yield BrokenChild(child, publication.version, dict(publication.labels).get("owner", ""), problems, lines)
+
+
+def datasets_of(publication: Publication) -> list[str]:
+    """The datasets of a version; `*` (`Contract.common`) for one that has only what others inherit."""
+    return [dataset for dataset, _plan in publication.plans] or [COMMON]
+
+
+def only(inherits: tuple[str, int], parent: ParentDocument) -> Parents:
+    """Finds this parent and no other."""
+    return lambda *wanted: parent if wanted == inherits else None
+
+
+def _parent_line(publication: Publication) -> tuple[str, int] | None:
+    if not publication.needs:
+        return None
+    contract, _, version = publication.needs[0][0].rpartition("@")
+    return contract, major(version)
+
+
+# ---- A new version of a parent that published contracts are weaker than: inherited at once, or later, with notice
+# to their owners
+#
+# `lakegate publish --from DAY` stores the version at once. Until the day, contracts are published with the version
+# before.
+# Children never block a parent: the version is written first, whatever they are and however many. Then each line of a
+# contract
+# that is weaker gets the notice in its item; the same transaction has the record and the message of the outbox
+# (`lakegate.gate.datasets.lifecycle`). Who publishes a contract before the day is warned at each place that is
+# weaker.
+
+
+NEEDED: Final = 10.0
+"""Seconds that looking at one more contract may take."""
+
+
+def weaker_later(dependencies: Dependencies, seen: RegistrySnapshot, compiled: CompiledContract) -> tuple[Problem, ...]:
+    """Where a document is weaker than versions of its parent that are announced and will be in force.
+
+    There are none for a release with a higher one in its line, and for a pre-release, as for published contracts.
+    """
+    newest = newest_release(seen, major(compiled.version))
+    is_older = newest is not None and precedence(newest.version) > precedence(compiled.version)
+    if not compiled.needs or is_older or not is_release(compiled.version):
+        return ()
+    return tuple(_weaker_later(dependencies, compiled))
+
+
+def _weaker_later(dependencies: Dependencies, compiled: CompiledContract) -> Iterator[Problem]:
+    line = major(compiled.needs[0].name.rpartition("@")[2])
+    own = resolve(compiled.document, pinned({each.name: each.text for each in compiled.needs})).examined.errors
+    known = {(each.code, each.path) for each in own}
+    for parent in _announced(dependencies, compiled.parent, line):
+        if not parent.is_open_to(compiled.contract, compiled.own):
+            continue
+        above = only((compiled.parent, line), document_of(dependencies, parent))
+        errors = resolve(compiled.document, above).examined.errors
+        start = f"From {parent.inherited_from[:10]} on, when `{parent.contract}@{parent.version}` is inherited: "
+        yield from (
+            replace(each, message=start + each.message) for each in errors if (each.code, each.path) not in known
+        )
+
+
+def _announced(dependencies: Dependencies, contract: str, line: int) -> Iterator[Publication]:
+    """The releases of a major number that are inherited from a day to come, and are the highest on that day."""
+    above, now = dependencies.registry.contract(contract), moment(dependencies.clock.now())
+    for day in sorted({each.inherited_from for each in above.versions if each.inherited_from > now}):
+        found = parent_in_force(above, line, day)
+        if found is not None and found.inherited_from == day:
+            yield found
+
+
+def children_to_notify(
+    dependencies: Dependencies, seen: RegistrySnapshot, compiled: CompiledContract
+) -> tuple[BrokenChild, ...]:
+    """The publisher's own contracts that are weaker than the version; none if it is published already.
+
+    Others are not shown: they are of owners of their own.
+    """
+    if any(each.version == compiled.version for each in seen.versions):
+        return ()
+    own = (each for each in seen.children if are_named(compiled.own, each))
+    at = compiled.inherited_from or moment(dependencies.clock.now())
+    return tuple(broken_children(dependencies, seen, compiled, at, own))
+
+
+def announce(dependencies: Dependencies, compiled: CompiledContract, published: Publication) -> Steps[None]:
+    """Give notice of a published version to the lines of all contracts that are weaker, once: the publisher's own first.
+
+    As many as there is time for: publishing the version again goes on. Raises AccessDenied for a caller who may not write
+    lines, if the version is inherited from a day on; one that is inherited at once is published without notice.
+    """
+    seen = dependencies.registry.contract(compiled.contract)
+    ordered = sorted(seen.children, key=lambda each: not are_named(compiled.own, each))
+    children = takewhile(lambda _: dependencies.remaining() > NEEDED, ordered)
+    at = published.inherited_from or moment(dependencies.clock.now())
+    for child in broken_children(dependencies, seen, compiled, at, children):
+        notice = ParentNotice(f"{published.contract}@{published.version}", at, printable(child.owner)[:LONGEST_TEXT])
+        for line in child.lines:
+            try:
+                yield from change(dependencies, line, PARENT, partial(parent_announced, notice=notice))
+            except AccessDenied:
+                if published.inherited_from:
+                    raise
+                return
+
+
+def still_weaker(dependencies: Dependencies, line: Line) -> tuple[ParentNotice, ...]:
+    """The notices of a line that hold: what its contract inherited from before is older than the version of the notice."""
+    contract, _, number = parts_of(line.name)
+    newest = newest_release(dependencies.registry.contract(contract), number)
+    parent, _, version = newest.needs[0][0].rpartition("@") if newest and newest.needs else ("", "", "")
+    named = ((each, *each.version.rpartition("@")) for each in line.parents)
+    return tuple(notice for notice, of, _, new in named if of == parent and precedence(version) < precedence(new))

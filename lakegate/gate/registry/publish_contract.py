@@ -1,0 +1,584 @@
+"""A contract version becomes valid; its number must fit the changes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from lakegate.contract.contract_model import NOTICE_DAYS, is_usable, labels_of, line_of, parts_of, refuse_unusable
+from lakegate.contract.delivery_policy import PublishAs
+from lakegate.contract.documents.unknown_keys import is_misspelt
+from lakegate.contract.semantic_versions import is_release, major, precedence
+from lakegate.diff.diff_contracts import compare
+from lakegate.diff.metadata_changes import read_version
+from lakegate.errors import ContractError, InputError, LakegateError, Problem
+from lakegate.gate.datasets.lifecycle import (
+    LONGEST_TEXT,
+    Ending,
+    LineStatus,
+    Notice,
+    activated,
+    announced,
+    change,
+    drafted,
+    noticed,
+    reactivate,
+)
+from lakegate.gate.delivery.delivery_terms import referred_lines
+from lakegate.gate.delivery.protocol import PASSIVE_STATES, PUSH
+from lakegate.gate.ledger.blocks import Record, contract_chain
+from lakegate.gate.registry.contract_owners import EVERY_CONTRACT
+from lakegate.gate.registry.contract_versions import (
+    RETIRED,
+    WITHDRAWN,
+    CompiledContract,
+    Publication,
+    publication_of,
+    published_by,
+    read_published,
+    store,
+    write,
+)
+from lakegate.gate.registry.parent_contracts import (
+    announce,
+    children_to_notify,
+    parents_of,
+    published_before,
+    refuse_other_parent,
+    weaker_later,
+)
+from lakegate.gate.registry.routes import leading, leading_its_routes
+from lakegate.inheritance import (
+    Parents,
+    Resolver,
+    pinned,
+    resolve,
+)
+from lakegate.plan.external_rule import AnsweredTechnology
+from lakegate.plan.plan import Plan
+from lakegate.plan.planned_workflow import PlannedWorkflow
+from lakegate.rules.compile_plan import compile_plan
+from lakegate.text import counted, limited_hints, listed, shown
+from lakegate.timestamps import moment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lakegate.contract.contract_model import Contract, Dataset
+    from lakegate.diff.change_kinds import VersionComparison
+    from lakegate.gate.datasets.lifecycle import Line
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.effects import Steps
+    from lakegate.gate.registry.contract_versions import Act, RegistrySnapshot
+    from lakegate.gate.registry.parent_contracts import BrokenChild
+    from lakegate.lints.linter import Examined
+
+# ---- A contract document compiled for publication, and what a person has to confirm before it is published ---------
+
+
+MOST_PLAN_BYTES = 16 << 20
+"""Of one dataset: each delivery of it is judged by the plan, in functions with bounded memory."""
+
+
+ACTIVE = "active"
+
+
+KEPT = ("deprecated", "sunset", RETIRED)
+"""Statuses of a document that publishing keeps; any other, and none, becomes active by being published."""
+
+
+DRAFTS = ("proposed", "draft", "in development")
+"""Statuses of a document whose line begins as a draft; in a line that has versions it becomes active by being published."""
+
+
+class DocumentRefused(LakegateError):  # noqa: N818 - the name is what happened
+    """A document that cannot be published; `examined.errors` has every problem with its position."""
+
+    def __init__(self, examined: Examined, unmeasured: int = 0) -> None:
+        super().__init__("the contract document has errors")
+        self.examined = examined
+        self.unmeasured = unmeasured
+        """How many rules can never be measured, where these are the only problems."""
+
+
+def compile_document(body: bytes, referred: ReferredDocuments, *, allow_unmeasured: bool = False) -> CompiledContract:
+    """The compiled document. A rule that can never be measured refuses it unless that is allowed.
+
+    Raises DocumentRefused, and InputError for a name that cannot be a folder of the lake.
+    """
+    with limited_hints():
+        return _compile_document(body, referred, allow_unmeasured=allow_unmeasured)
+
+
+def _compile_document(body: bytes, referred: ReferredDocuments, *, allow_unmeasured: bool) -> CompiledContract:
+    resolved = resolve(body, referred.parents)
+    examined = resolved.examined
+    if examined.contract is None or examined.errors:
+        raise DocumentRefused(examined)
+    unmeasured = _unmeasured(examined, examined.contract, referred.validators)
+    if unmeasured and not allow_unmeasured:
+        others = tuple(each for each in examined.warnings if each not in unmeasured)
+        raise DocumentRefused(replace(examined, errors=unmeasured, warnings=others), unmeasured=len(unmeasured))
+    for name in (examined.contract.id, *(each.name for each in examined.contract.datasets)):
+        refuse_unusable(name)
+    try:
+        compiled = _compiled(examined.contract, body, referred)
+    except ContractError as error:
+        raise DocumentRefused(replace(examined, errors=error.problems)) from None
+    return replace(compiled, unmeasured_rules=len(unmeasured), needs=resolved.needs, warnings=examined.warnings)
+
+
+def status_of(written: str | None) -> str:
+    """The status of a version, by the status of its document."""
+    status = _folded(written)
+    return status if status in KEPT else ACTIVE
+
+
+def effects_of(compiled: CompiledContract, change: PlannedChange) -> Iterator[str]:
+    """What the person who publishes or approves may not expect."""
+    name = f"{compiled.contract} {compiled.version}"
+    if change.is_new and not change.drafted and _folded(compiled.written_status) not in {ACTIVE, *KEPT}:
+        yield f"the document's status is {shown(compiled.written_status)}: publishing makes {name} active"
+    for warning in filter(is_misspelt, compiled.warnings if change.is_new else ()):
+        yield f"line {warning.line} ({warning.path}): {warning.message} What it holds is not checked"
+    if change.is_new:
+        for dataset, plan in compiled.plans.items():
+            external = json.loads(plan).get("external", ())
+            for validator in sorted({each["validator"] for each in external}):
+                count = sum(each["validator"] == validator for each in external)
+                rules = "a rule" if count == 1 else counted(count, "rule")
+                yield f"the validator {validator} gets each delivery of {shown(dataset)}, to measure {rules} of it"
+    for each in change.announced:
+        owner = f" (owner: {shown(each.owner)})" if each.owner else ""
+        since = f"from {compiled.inherited_from[:10]} on" if compiled.inherited_from else "at once"
+        yield (
+            f"{each.contract} {each.version}{owner} is weaker than {name}, from which new versions of it inherit {since}: its"
+            " lines get notice"
+        )
+    if change.closed:
+        yield f"{name} is retired: every delivery below {listed(change.closed)} would be refused"
+
+
+def _unmeasured(examined: Examined, contract: Contract, validators: Validators) -> tuple[Problem, ...]:
+    """The problems of rules that nobody can ever measure, neither an engine nor a registered validator."""
+    from lakegate.features.external_validators.external_rules import bound_rules  # noqa: PLC0415 - a feature
+
+    bound = {path for each in contract.datasets for path in bound_rules(contract, each, _answered(each, validators))}
+    return tuple(each for each in examined.unmeasured if each.path not in bound)
+
+
+def _answered(dataset: Dataset, validators: Validators) -> Mapping[str, AnsweredTechnology]:
+    """Who answers rules of the dataset; nobody is looked up for one without rules of other engines."""
+    return validators(dataset.name) if any(rule.kind == "custom" for rule in dataset.rules) else {}
+
+
+def _plan(contract: Contract, dataset: Dataset, referred: ReferredDocuments) -> bytes:
+    from lakegate.features.external_validators.external_rules import with_validators  # noqa: PLC0415 - a feature
+
+    answered = _answered(dataset, referred.validators)
+    plan = with_validators(contract, dataset, compile_plan(contract, dataset), answered)
+    body = replace(plan, workflow=_workflow(dataset, referred.workflows)).to_bytes()
+    if len(body) > MOST_PLAN_BYTES:
+        size = counted(len(body), "byte")
+        message = f"What it is compiled to has {size}, more than {MOST_PLAN_BYTES:,}: use fewer or shorter rules."
+        raise ContractError((Problem("document-too-large", dataset.origin.path, dataset.origin.line, message),))
+    return body
+
+
+def _compiled(contract: Contract, body: bytes, referred: ReferredDocuments) -> CompiledContract:
+    plans = {each.name: _plan(contract, each, referred) for each in contract.datasets}
+    return CompiledContract(
+        contract.id,
+        contract.version,
+        status_of(contract.status),
+        body,
+        plans,
+        written_status=contract.status or ACTIVE,
+        labels=labels_of(contract),
+        draft=_folded(contract.status) in DRAFTS,
+        end=_end(contract),
+        shared_with=contract.shared_with,
+        own=referred.own,
+    )
+
+
+def _workflow(dataset: Dataset, workflows: Workflows) -> PlannedWorkflow | None:
+    """The workflow that a dataset names, as it is published; None for that of every delivery."""
+    name = dataset.policy.workflow
+    if name == PUSH.name:
+        return None
+    found = workflows(dataset.name, name)
+    if found is None:
+        message = (
+            f"No workflow {shown(name)} is published: publish it (`lakegate workflow publish FILE`), or use `push`."
+        )
+        raise ContractError((Problem("unknown-workflow", dataset.origin.path, dataset.origin.line, message),))
+    waits = sorted({each.when for each in found.transitions if each.to in PASSIVE_STATES})
+    if waits and dataset.policy.publish_as is PublishAs.PARQUET:
+        message = (
+            f"With `publishAs: parquet` a delivery cannot wait, and {found.name} lets one wait after "
+            f"{listed(waits)}: name a workflow that does not, or publish the files as they arrive (`publishAs: original`)."
+        )
+        raise ContractError((Problem("waiting-slices", dataset.origin.path, dataset.origin.line, message),))
+    return found
+
+
+def _end(contract: Contract) -> tuple[Ending, str] | None:
+    """What a deprecated document says about its end (ADR-0029, "datacontract.yaml Deprecation Fields"), each on one line."""
+    said = contract.about.deprecation
+    if said is None or status_of(contract.status) != LineStatus.DEPRECATED:
+        return None
+    texts = (" ".join((each or "").split()) for each in (said.reason, said.replacement, said.migration_guide))
+    ending = Ending(*("".join(filter(str.isprintable, each))[:LONGEST_TEXT] for each in texts))
+    return ending, f"{said.sunset_date}T00:00:00.000000Z" if said.sunset_date else ""
+
+
+def _folded(status: str | None) -> str:
+    return (status or ACTIVE).strip().casefold()
+
+
+# ---- How a line begins: as a draft, after a notice period, or at once; and how a draft is put in force -------------
+
+
+def begin_lines(dependencies: Dependencies, seen: RegistrySnapshot, compiled: CompiledContract) -> Steps[None]:
+    """Before the first version of a line is published: it is a draft, or waits for the subscribers of the line before.
+
+    Nothing can be delivered to a line without a version, so that nobody finds it active before.
+    """
+    number = major(compiled.version)
+    for dataset in compiled.plans:
+        if not versions_of(seen, dataset, number):
+            name = line_of(compiled.contract, dataset, number)
+            if compiled.draft:
+                yield from change(dependencies, name, "draft", drafted)
+            else:
+                yield from put_in_force(dependencies, seen, name, compiled.version)
+    yield from _announce_end(dependencies, seen, compiled)
+
+
+def _announce_end(dependencies: Dependencies, seen: RegistrySnapshot, compiled: CompiledContract) -> Steps[None]:
+    """Deprecate the lines that a deprecated version leads, once: not when it is published again."""
+    is_known = any((each.version, each.status) == (compiled.version, compiled.status) for each in seen.versions)
+    if compiled.end is None or is_known:
+        return
+    ending, sunset_day = compiled.end
+    for dataset in compiled.plans:
+        known = versions_of(seen, dataset, major(compiled.version))
+        if not known or precedence(known[-1].version) <= precedence(compiled.version):
+            name = line_of(compiled.contract, dataset, major(compiled.version))
+            decide = partial(announced, ending=ending, sunset_day=sunset_day)
+            yield from change(dependencies, name, "deprecate", decide)
+
+
+def end_drafts(dependencies: Dependencies, seen: RegistrySnapshot, compiled: CompiledContract) -> Steps[None]:
+    """After a version was published that is no draft: drafts of its lines are put in force."""
+    now = moment(dependencies.clock.now())
+    for dataset in () if compiled.draft else compiled.plans:
+        line = dependencies.lines.get(line_of(compiled.contract, dataset, major(compiled.version)))
+        if line.notice is None and line.status_at(now) is LineStatus.DRAFT:
+            yield from put_in_force(dependencies, seen, line.name, compiled.version)
+
+
+def are_drafts(dependencies: Dependencies, seen: RegistrySnapshot, compiled: CompiledContract) -> bool:
+    """Whether all lines of a draft are new, or drafts themselves."""
+    number, now = major(compiled.version), moment(dependencies.clock.now())
+    begun = (each for each in compiled.plans if versions_of(seen, each, number))
+    lines = (dependencies.lines.get(line_of(compiled.contract, each, number)) for each in begun)
+    return all(line.status_at(now) is LineStatus.DRAFT for line in lines)
+
+
+def drafts_of(dependencies: Dependencies, published: Publication) -> list[Line]:
+    """The lines of a version that are drafts now."""
+    now = moment(dependencies.clock.now())
+    names = (line_of(published.contract, dataset, major(published.version)) for dataset, _plan in published.plans)
+    return [line for line in map(dependencies.lines.get, names) if line.status_at(now) is LineStatus.DRAFT]
+
+
+def reactivate_line(dependencies: Dependencies, name: str) -> Steps[Line]:
+    """The command `reactivate`: of a draft, the subscribers of the line before have their notice period."""
+    now = moment(dependencies.clock.now())
+    line = dependencies.lines.get(name)
+    if line.notice is not None or line.status_at(now) is not LineStatus.DRAFT:
+        return (yield from change(dependencies, name, "reactivate", reactivate))
+    contract, dataset, number = parts_of(name)
+    seen = dependencies.registry.contract(contract)
+    versions = versions_of(seen, dataset, number)
+    if not versions:
+        raise InputError(f"{name} has no published version")
+    return (yield from put_in_force(dependencies, seen, name, versions[-1].version))
+
+
+def put_in_force(dependencies: Dependencies, seen: RegistrySnapshot, name: str, version: str) -> Steps[Line]:
+    """Make a new line or a draft active: at once, or after the notice period of the line before if it has subscribers."""
+    before = _line_before(dependencies, seen, name)
+    if before is None:
+        return (yield from change(dependencies, name, "reactivate", activated))
+    notice = Notice(version, before.name, before.consumers)
+    period = _notice_period(dependencies, seen, before.name)
+    return (yield from change(dependencies, name, "notice", partial(noticed, notice=notice, period=period)))
+
+
+def versions_of(seen: RegistrySnapshot, dataset: str, number: int) -> list[Publication]:
+    """The published versions of a line, by number."""
+    found = (each for each in seen.standing if major(each.version) == number and dataset in dict(each.plans))
+    return sorted(found, key=lambda each: precedence(each.version))
+
+
+def _line_before(dependencies: Dependencies, seen: RegistrySnapshot, name: str) -> Line | None:
+    """The line of the highest lower major number that has subscribers and is not retired."""
+    now = moment(dependencies.clock.now())
+    contract, dataset, number = parts_of(name)
+    lower = {
+        major(each.version) for each in seen.versions if major(each.version) < number and dataset in dict(each.plans)
+    }
+    lines = (dependencies.lines.get(line_of(contract, dataset, each)) for each in sorted(lower, reverse=True))
+    return next((each for each in lines if each.consumers and each.status_at(now) is not LineStatus.RETIRED), None)
+
+
+def _notice_period(dependencies: Dependencies, seen: RegistrySnapshot, before: str) -> timedelta:
+    """What the current version of the line before promises its consumers, itself or by its parents."""
+    _, dataset, number = parts_of(before)
+    found = read_published(dependencies, versions_of(seen, dataset, number)[-1]).contract.dataset(dataset)
+    return timedelta(days=found.notice_days if found else NOTICE_DAYS)
+
+
+# ---- Semantic versions are enforced: a published version is compatible with the version that it follows, or has a
+# higher number
+
+
+class IncompatibleVersion(InputError):  # noqa: N818 - the name is what happened
+    """The number of a version is too low for its changes."""
+
+    def __init__(self, comparison: VersionComparison) -> None:
+        changes = [f"{each.kind} at {each.path}" for each in comparison.responsible]
+        super().__init__(
+            f"{comparison.new} follows {comparison.old}, and its changes need {comparison.bump.value.upper()}:"
+            f" use {comparison.sufficient} or higher. Responsible: {listed(changes)}"
+        )
+        self.comparison = comparison
+
+
+def followed(seen: RegistrySnapshot, version: str) -> Publication | None:
+    """The version that a new one follows: the highest lower release of the same major number that was not withdrawn.
+
+    None for the first version of a major number, which is a line of its own, and if only pre-releases precede it: they promise
+    nothing (semver.org 2.0.0, 9).
+    """
+    lower = (
+        each
+        for each in seen.standing
+        if is_release(each.version)
+        and major(each.version) == major(version)
+        and precedence(each.version) < precedence(version)
+    )
+    return max(lower, key=lambda each: precedence(each.version), default=None)
+
+
+def compared_with_followed(
+    dependencies: Dependencies, seen: RegistrySnapshot, version: str, document: bytes, parents: Parents
+) -> VersionComparison | None:
+    """The changes since the version that this one follows, with what both inherit; None if it follows none.
+
+    Raises ContractError for a document that cannot be read, and InputError if the published one cannot be.
+    """
+    before = followed(seen, version)
+    if before is None:
+        return None
+    old = read_published(dependencies, before)
+    return compare(old, read_version(document, complete=Resolver(parents).complete))
+
+
+def refuse_incompatible(
+    dependencies: Dependencies, seen: RegistrySnapshot, version: str, document: bytes, parents: Parents
+) -> VersionComparison | None:
+    """The changes of a new version; None if it follows none. Raises IncompatibleVersion."""
+    comparison = compared_with_followed(dependencies, seen, version, document, parents)
+    if comparison is not None and not comparison.ok:
+        raise IncompatibleVersion(comparison)
+    return comparison
+
+
+# ---- A contract version becomes valid: document and plans first, then version and routes in one transaction --------
+#
+# The current version of a line is the published one with the highest number. Every route of the line carries it.
+#
+# 1. read the contract in the registry: which version the new one follows, and which routes it takes over;
+# 2. refuse a number that is too low for the changes (`lakegate.gate.registry.publish_contract`);
+# 3. write what the transaction will name: content-addressed, so a retry writes the same bytes;
+# 4. let lines begin, or end as a deprecated document announces (`lakegate.gate.registry.publish_contract`);
+# 5. write version, routes and record in one transaction, if nobody has written the contract since step 1; else begin
+# again;
+# 6. put drafts in force that the version ends, and give notice to contracts that inherit and are weaker.
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedChange:
+    """What publishing a version would change, as the registry is now."""
+
+    is_new: bool
+    """Whether this version is not published yet."""
+    closed: tuple[str, ...]
+    """Prefixes below which deliveries are accepted now and would all be refused."""
+    is_done: bool = False
+    """Whether the registry is as the version wants it."""
+    comparison: VersionComparison | None = None
+    """The changes since the version that this one follows; None if it follows none, or is published already."""
+    drafted: bool = False
+    """Whether its lines are drafts afterwards."""
+    announced: tuple[BrokenChild, ...] = ()
+    """The publisher's own contracts that are weaker than this version: their lines get notice, and so do those of others."""
+    warnings: tuple[Problem, ...] = ()
+    """Where it is weaker than a version of its parent that is inherited from a later day on; lines that it may not refer to."""
+
+
+def planned(dependencies: Dependencies, compiled: CompiledContract) -> PlannedChange:
+    """Read only. Raises InputError as `publish`."""
+    snapshot = dependencies.registry.contract(compiled.contract)
+    comparison = refuse(dependencies, snapshot, compiled)
+    publication = leading_its_routes(snapshot, publication_of(compiled))
+    open_now = {(each.bucket, each.prefix) for each in snapshot.routes if each.status != RETIRED}
+    closing = (each for each in publication.routes if each.status == RETIRED)
+    return PlannedChange(
+        is_new=compiled.version not in {each.version for each in snapshot.versions},
+        closed=tuple(sorted(each.prefix for each in closing if (each.bucket, each.prefix) in open_now)),
+        is_done=snapshot.has(publication),
+        comparison=comparison,
+        drafted=compiled.draft and are_drafts(dependencies, snapshot, compiled),
+        announced=children_to_notify(dependencies, snapshot, compiled),
+        warnings=(
+            *compiled.warnings,
+            *weaker_later(dependencies, snapshot, compiled),
+            *_unknown_lines(dependencies, compiled),
+        ),
+    )
+
+
+def _unknown_lines(dependencies: Dependencies, compiled: CompiledContract) -> Iterator[Problem]:
+    """Lines that no rule is compared with, because nothing is published there, or it is another owner's: both read the same."""
+    for line in sorted({line for plan in compiled.plans.values() for line in referred_lines(json.loads(plan))}):
+        contract, _, number = parts_of(line)
+        found = leading(dependencies.registry.contract(contract), contract, number) if is_usable(contract) else None
+        if contract != compiled.contract and not (found and found.is_open_to(compiled.contract, compiled.own)):
+            message = (
+                f"{shown(line)} is not published here, or not shared with this contract (`sharedWith`): what refers to it is"
+                " not measured."
+            )
+            yield Problem("dangling-relationship", "$", None, message)
+
+
+def publish(dependencies: Dependencies, compiled: CompiledContract) -> Steps[Publication]:
+    """Make a version valid, and move the routes of its line to the current version. Idempotent.
+
+    Raises IncompatibleVersion (a number too low for the changes) and InputError: another content under a published number, a
+    name that is no folder, a route to a dataset that is gone, a parent with too many children.
+    """
+
+    def decide(seen: RegistrySnapshot) -> Publication:
+        refuse(dependencies, seen, compiled)
+        return leading_its_routes(seen, publication_of(compiled))
+
+    decide(dependencies.registry.contract(compiled.contract))
+    yield from store(dependencies, compiled)
+    return (yield from write_with_lines(dependencies, compiled, decide, published_by()))
+
+
+def write_with_lines(
+    dependencies: Dependencies, compiled: CompiledContract, decide: Callable[[RegistrySnapshot], Publication], act: Act
+) -> Steps[Publication]:
+    """Let lines begin, `write`, put drafts in force that the version ends, and give notice of a stricter parent."""
+    yield from begin_lines(dependencies, dependencies.registry.contract(compiled.contract), compiled)
+    publication = yield from write(dependencies, compiled.contract, decide, act, compiled.parent)
+    yield from end_drafts(dependencies, dependencies.registry.contract(compiled.contract), compiled)
+    yield from announce(dependencies, compiled, publication)
+    return publication
+
+
+def refuse(dependencies: Dependencies, seen: RegistrySnapshot, compiled: CompiledContract) -> VersionComparison | None:
+    """The changes of a new version. Raises InputError as `publish`; a version that is published already is not refused."""
+    known = {each.version: each.status for each in seen.versions}
+    if known.get(compiled.version) == WITHDRAWN:
+        raise InputError(f"{compiled.contract} {compiled.version} was withdrawn: give the document a higher number")
+    if compiled.version in known:
+        return None
+    if seen.revision == 0:
+        _refuse_lost(dependencies, seen, compiled)
+    now = moment(dependencies.clock.now())
+    if compiled.inherited_from and compiled.inherited_from <= now:
+        raise InputError(f"{compiled.inherited_from[:10]} is not in the future: contracts inherit from a later day on")
+    if compiled.needs:
+        refuse_other_parent(compiled.needs[0], dependencies.registry.contract(compiled.parent), now)
+    parents = pinned({each.name: each.text for each in compiled.needs})
+    return refuse_incompatible(dependencies, seen, compiled.version, compiled.document, parents)
+
+
+def _refuse_lost(dependencies: Dependencies, seen: RegistrySnapshot, compiled: CompiledContract) -> None:
+    """Raise InputError where the registry has lost a lower version of the line: the new one could not be compared with it."""
+    known = {each.version for each in seen.versions}
+    line, place = major(compiled.version), precedence(compiled.version)
+    for each in dependencies.ledger.blocks(contract_chain(compiled.contract)):
+        version = str(each.content["version"]) if isinstance(each, Record) and each.kind == "publication" else ""
+        if version and version not in known and major(version) == line and precedence(version) < place:
+            text = f"the registry has lost {compiled.contract} {version}, which was published before {compiled.version}"
+            raise InputError(f"{text}: publish that document again first")
+
+
+# ---- Registers validators, with a record of each act, and finds which rules of a contract they answer when that
+# is published
+
+
+Validators: TypeAlias = Callable[[str], Mapping[str, AnsweredTechnology]]
+"""By the name of a dataset, the technologies that are answered for it, by their folded names."""
+
+
+# ---- Published workflows: documents in the registry, beside contracts and in the same way --------------------------
+#
+# A workflow has versions as a contract has; its id in the registry begins with an underscore, which no contract's
+# does. A contract
+# names a workflow with its major number. The newest release is written into the plans of the contract's version when
+# that is
+# published: a delivery is pinned to it with its plan, and a later version of the workflow changes nothing that is
+# published.
+
+
+Workflows: TypeAlias = Callable[[str, str], PlannedWorkflow | None]
+"""Finds the workflow of a dataset by the name in its contract, e.g. `strict@1`; None where there is none."""
+
+
+class ReferredDocuments(NamedTuple):
+    """Finds the documents that a contract refers to, and who answers its rules."""
+
+    parents: Parents
+    workflows: Workflows
+    validators: Validators
+    own: tuple[str, ...] = EVERY_CONTRACT
+    """The contracts of the publisher."""
+
+
+def referred_of(dependencies: Dependencies, text: bytes, own: tuple[str, ...] = EVERY_CONTRACT) -> ReferredDocuments:
+    """Finds in the registry what a document to publish refers to: the newest, or what it was published with.
+
+    Contracts that are neither the publisher's `own` nor shared with the document's are not there.
+    """
+    from lakegate.features.external_validators.registered_validators import validators_of  # noqa: PLC0415 - a feature
+
+    before = published_before(dependencies, text)
+    return ReferredDocuments(
+        parents_of(dependencies, text, before, own),
+        _workflows_of(dependencies, before),
+        validators_of(dependencies, before),
+        own,
+    )
+
+
+def _workflows_of(dependencies: Dependencies, before: Publication | None) -> Workflows:
+    """The workflows of a document to publish: the newest, or, if it was published `before`, those that it had then."""
+    from lakegate.features.workflows.workflow_document import workflow_named  # noqa: PLC0415 - a feature
+
+    if before is None:
+        return lambda _, name: workflow_named(dependencies, name)
+    plans = dict(before.plans)
+    return lambda dataset, _: Plan.from_bytes(dependencies.plan_at(plans[dataset], "")).workflow

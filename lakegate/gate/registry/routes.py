@@ -1,0 +1,343 @@
+"""Landing prefix to dataset: add, remove, lint, find."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from lakegate.admission.refusals import is_ignored
+from lakegate.contract.contract_model import line_of
+from lakegate.contract.semantic_versions import major, precedence
+from lakegate.errors import InputError
+from lakegate.gate.datasets.lifecycle import LineStatus, strictest
+from lakegate.gate.registry.contract_versions import RETIRED, WITHDRAWN, Route, write
+from lakegate.gate.registry.parent_contracts import datasets_of
+from lakegate.text import shown
+from lakegate.timestamps import moment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from lakegate.gate.dependencies import Dependencies, Places
+    from lakegate.gate.effects import Steps
+    from lakegate.gate.registry.contract_versions import Publication, RegistrySnapshot
+
+# ---- The statuses by which deliveries to published versions are judged now -----------------------------------------
+
+
+Statuses: TypeAlias = dict[str, LineStatus]
+"""Of lines, by their names."""
+
+
+READERS: Final = 10
+"""Lines that are read at once: boto3 keeps as many connections."""
+
+
+def statuses_of(dependencies: Dependencies, versions: Iterable[Publication]) -> Statuses:
+    """The status that each line of some versions has now."""
+    return _read(dependencies, {_line(each, dataset) for each in versions for dataset in datasets_of(each)})
+
+
+def as_judged(dependencies: Dependencies, routes: Iterable[Route]) -> list[Route]:
+    """Routes with the status by which what lands below them is judged now, that of their line included."""
+    known = list(routes)
+    statuses = _read(dependencies, {each.line for each in known})
+    return [replace(each, status=strictest(each.status, statuses[each.line])) for each in known]
+
+
+def _read(dependencies: Dependencies, lines: set[str]) -> Statuses:
+    names, now = sorted(lines), moment(dependencies.clock.now())
+    with ThreadPoolExecutor(READERS) as readers:
+        return {line.name: line.status_at(now) for line in readers.map(dependencies.lines.get, names)}
+
+
+def status_of(statuses: Statuses, version: Publication, dataset: str) -> str:
+    """The status by which deliveries to a dataset of a version are judged; of a withdrawn one that it is."""
+    if version.status == WITHDRAWN:
+        return WITHDRAWN
+    return strictest(version.status, statuses[_line(version, dataset)])
+
+
+def _line(version: Publication, dataset: str) -> str:
+    return line_of(version.contract, dataset, major(version.version))
+
+
+# ---- What a new route changes beside itself: to be confirmed before it is added ------------------------------------
+
+
+def effects(dependencies: Dependencies, plan: PlannedRoute, written: str) -> Iterator[str]:
+    """What the person who adds the route may not expect; `written` is the contract as they named it."""
+    if plan.there is not None:
+        return
+    (route,), around = as_judged(dependencies, [plan.wanted]), plan.around
+    if written != route.contract:
+        text = f"{shown(written)} is the beginning of one contract id"
+        yield f"{text}: {route.prefix} would deliver to {route.line} {route.version}"
+    if around is not None and around.line != route.line:
+        now = f"what lands below {route.prefix} is delivered to {around.line} by the route {around.prefix} now"
+        yield f"{now}: it would go to {route.line} {route.version}"
+    if route.status == RETIRED:
+        retired = f"{route.line} {route.version} is retired"
+        yield f"{retired}: every delivery below {shown(route.prefix)} would be refused"
+
+
+# ---- Finds the contract, dataset and line of a landing key, by whole path segments. Pure functions -----------------
+
+
+MAX_DEPTH = 32
+"""The most segments of a prefix: all candidates of a key fit into one batch read of 100."""
+
+
+def candidates(key: str) -> tuple[str, ...]:
+    """All prefixes that may cover the key, longest first; compared as bytes, without normalization."""
+    folders = key.split("/")[:-1][:MAX_DEPTH]
+    return tuple("/".join(folders[:depth]) + "/" for depth in range(len(folders), 0, -1))
+
+
+def covering(key: str, routes: tuple[Route, ...]) -> Route | None:
+    """The route with the longest prefix that covers the key; None if the key is unrouted."""
+    at = {route.prefix: route for route in routes}
+    return next((at[prefix] for prefix in candidates(key) if prefix in at), None)
+
+
+# ---- The current version of a line, and the routes that carry it: pure functions of what the registry has ----------
+
+
+def leading(snapshot: RegistrySnapshot, contract: str, line: int) -> Publication | None:
+    """The current version of a line: of those published, and not withdrawn, the one with the highest number."""
+    of_the_line = (each for each in snapshot.standing if (each.contract, major(each.version)) == (contract, line))
+    return max(of_the_line, key=lambda each: precedence(each.version), default=None)
+
+
+def routed(route: Route, publication: Publication) -> Route:
+    """The route as a publication wants it. Raises InputError where the dataset is not the publication's."""
+    plan = dict(publication.plans).get(route.dataset)
+    if plan is None:
+        raise InputError(
+            f"version {publication.version} has no dataset {route.dataset}, to which {route.prefix} delivers"
+        )
+    return replace(route, version=publication.version, status=publication.status, plan=plan)
+
+
+def leading_its_routes(snapshot: RegistrySnapshot, publication: Publication) -> Publication:
+    """The publication with all routes of its line; with none where another version is current, or was before it was lost.
+
+    From when a version is inherited is decided once: raises InputError where it is published with another time.
+    """
+    publication = _as_scheduled(snapshot, publication)
+    line = (publication.contract, major(publication.version))
+    first = leading(snapshot, *line)
+    routes = [each for each in snapshot.routes if (each.contract, each.major) == line]
+    known = {each.version for each in snapshot.versions}
+    current = [*([first.version] if first else []), *(each.version for each in routes if each.version not in known)]
+    if any(precedence(each) > precedence(publication.version) for each in current):
+        return publication
+    return replace(publication, routes=tuple(routed(each, publication) for each in routes))
+
+
+def _as_scheduled(snapshot: RegistrySnapshot, publication: Publication) -> Publication:
+    before = next((each for each in snapshot.versions if each.version == publication.version), None)
+    if before is None or before.inherited_from == publication.inherited_from:
+        return publication
+    if publication.inherited_from:
+        since = f"from {before.inherited_from[:10]} on" if before.inherited_from else "since then"
+        raise InputError(f"{publication.version} is published already, and is inherited {since}: that cannot be moved")
+    return replace(publication, inherited_from=before.inherited_from)
+
+
+# ---- Routes: which landing keys belong to which dataset line -------------------------------------------------------
+
+
+LONGEST_PREFIX = 1_000
+"""Bytes: a key has 1,024, and a file needs a name, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRoute:
+    """A route that could be added, as the registry is now."""
+
+    wanted: Route
+    publication: Publication
+    """The current version of its line."""
+    there: Route | None
+    """The existing route of this prefix; of the same line."""
+    around: Route | None
+    """The route that covers the prefix now: the longest above it."""
+
+
+def planned_route(  # noqa: PLR0913 - a route has these parts
+    dependencies: Dependencies,
+    prefix: str,
+    contract: str,
+    dataset: str,
+    line: int,
+    *,
+    seen: RegistrySnapshot | None = None,
+) -> PlannedRoute:
+    """Read only; `seen` is the contract in the registry, if it was read already.
+
+    Raises InputError where the line has no version or no such dataset, and where the prefix is taken by another line.
+    """
+    usable(prefix)
+    seen = seen or dependencies.registry.contract(contract)
+    landing, folder = dependencies.places.landing, prefix.removesuffix("/")
+    publication = leading(seen, contract, line)
+    if publication is None:
+        raise InputError(f"no version {line}.x of the contract {contract} is published")
+    lost = {each.version for each in seen.routes if each.major == line} - {each.version for each in seen.versions}
+    if lost:
+        raise InputError(_lost(contract, min(lost)))
+    wanted = routed(Route(landing, prefix, contract, dataset, line, "", "", ""), publication)
+    there = _at(dependencies, prefix)
+    if there is not None and there.line != wanted.line:
+        raise InputError(f"{prefix} delivers to {there.line}: remove that route first")
+    around = covering(folder, dependencies.registry.routes(landing, candidates(folder)))
+    return PlannedRoute(wanted, publication, there, around)
+
+
+def add_route(dependencies: Dependencies, prefix: str, contract: str, dataset: str, line: int) -> Steps[Route]:
+    """Deliver what lands below a prefix to a dataset line, under its current version. Raises as `planned_route`."""
+    usable(prefix)
+
+    def decide(seen: RegistrySnapshot) -> Publication:
+        plan = planned_route(dependencies, prefix, contract, dataset, line, seen=seen)
+        return replace(plan.publication, routes=(plan.wanted,))
+
+    return (yield from write(dependencies, contract, decide)).routes[0]
+
+
+def remove_route(dependencies: Dependencies, prefix: str) -> Steps[Route]:
+    """Let nothing below a prefix be delivered any more. Returns the removed route; InputError for none."""
+    there = _at(dependencies, prefix) or _listed(dependencies, prefix)
+    if there is None:
+        raise InputError(f"{prefix} has no route")
+
+    def decide(seen: RegistrySnapshot) -> Publication:
+        publication = next((each for each in seen.versions if each.version == there.version), None)
+        if publication is None:
+            raise InputError(_lost(there.contract, there.version))
+        return replace(publication, retired=(prefix,))
+
+    yield from write(dependencies, there.contract, decide)
+    return there
+
+
+def usable(prefix: str) -> None:
+    """Raise InputError for a text that cannot be the prefix of a route."""
+    if not prefix.endswith("/") or prefix.startswith("/"):
+        raise InputError(
+            f"a prefix is folders, each with a slash behind it and none before the first: {prefix!r} is not"
+        )
+    if prefix.count("/") > MAX_DEPTH or len(prefix.encode(errors="surrogatepass")) > LONGEST_PREFIX:
+        raise InputError(f"a prefix has at most {MAX_DEPTH} folders and {LONGEST_PREFIX:,} bytes")
+
+
+def _at(dependencies: Dependencies, prefix: str) -> Route | None:
+    return next(iter(dependencies.registry.routes(dependencies.places.landing, (prefix,))), None)
+
+
+def _listed(dependencies: Dependencies, prefix: str) -> Route | None:
+    """The route of a prefix whose own item is lost, as the list of its contract has it."""
+    after: str | None = ""
+    while after is not None:
+        page = dependencies.registry.page(after)
+        for each in (route for contract in page.contracts for route in contract.routes):
+            if each.prefix == prefix:
+                return each
+        after = page.after or None
+    return None
+
+
+def _lost(contract: str, version: str) -> str:
+    return f"the registry has lost {contract} {version}, which routes have: publish that document again"
+
+
+# ---- Faults of the routes of a registry: overlaps, routes that no delivery reaches, and routes to what is retired ----
+
+
+class RouteFault(StrEnum):
+    """What is wrong with a route."""
+
+    OVERLAP = "overlap"
+    """It takes keys out of the prefix of another line."""
+    REDUNDANT = "redundant"
+    """It is inside a prefix of the same line, and changes nothing."""
+    SIMILAR = "similar"
+    """Another prefix differs only in upper and lower case, or in the encoding of a letter."""
+    UNREACHABLE = "unreachable"
+    """No key of the landing bucket can match it."""
+    RETIRED = "retired"
+    """Every delivery below it is refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class RouteFinding:
+    """One fault of one route."""
+
+    fault: RouteFault
+    route: Route
+    message: str
+    other: Route | None = None
+    """The route that it conflicts with."""
+
+
+def lint_routes(routes: Iterable[Route], places: Places) -> tuple[RouteFinding, ...]:
+    """All faults, by prefix; the status of a route is the one by which deliveries are judged now, its line's included.
+
+    The time grows with the number of routes and their depth, not with the pairs of routes.
+    """
+    ordered = sorted(routes, key=lambda each: (each.bucket, each.prefix))
+    found = (*_alone(ordered, places), *_nested(ordered), *_similar(ordered))
+    return tuple(sorted(found, key=lambda each: (each.route.prefix, each.fault, each.message)))
+
+
+def _alone(routes: list[Route], places: Places) -> Iterator[RouteFinding]:
+    for each in routes:
+        reason = _unreachable(each, places)
+        if reason:
+            yield RouteFinding(RouteFault.UNREACHABLE, each, f"{reason}: remove the route")
+        if each.status == RETIRED:
+            message = f"{each.line} {each.version} is retired, so that every delivery is refused: remove the route"
+            yield RouteFinding(RouteFault.RETIRED, each, message)
+
+
+def _unreachable(route: Route, places: Places) -> str:
+    if route.bucket != places.landing:
+        return f"the bucket {route.bucket} is not the landing bucket of the stack"
+    try:
+        usable(route.prefix)
+    except InputError as error:
+        return str(error)
+    if is_ignored(f"{route.prefix}x", 1, places.ignored):
+        return "keys with this name of a folder are ignored"
+    return ""
+
+
+def _nested(routes: list[Route]) -> Iterator[RouteFinding]:
+    """Routes inside another one: the nearest around each counts."""
+    at = {(each.bucket, each.prefix): each for each in routes}
+    for each in routes:
+        above = (at.get((each.bucket, prefix)) for prefix in candidates(each.prefix.removesuffix("/")))
+        around = next((other for other in above if other is not None), None)
+        if around is None:
+            continue
+        if around.line == each.line:
+            message = f"{around.prefix} delivers to {each.line} already: remove one of the two"
+            yield RouteFinding(RouteFault.REDUNDANT, each, message, around)
+        else:
+            message = f"it takes its keys out of {around.prefix}, which delivers to {around.line}"
+            yield RouteFinding(RouteFault.OVERLAP, each, message, around)
+
+
+def _similar(routes: list[Route]) -> Iterator[RouteFinding]:
+    groups: dict[tuple[str, str], list[Route]] = defaultdict(list)
+    for each in routes:
+        groups[each.bucket, unicodedata.normalize("NFKC", each.prefix).casefold()].append(each)
+    for first, *others in groups.values():
+        for each in others:
+            message = f"it differs from {first.prefix} only in case or in the encoding of letters; keys are compared byte by byte"
+            yield RouteFinding(RouteFault.SIMILAR, each, message, first)

@@ -1,0 +1,148 @@
+"""A version that was published by mistake is taken back: its line goes on with the version before.
+
+1. The version is the current one of its line, and another one precedes it.
+2. What it allows beyond the version before has let nothing in: else consumers could rely on it, and only a MAJOR version ends it.
+3. One transaction writes its status `withdrawn`, the routes with the version before, and the record of the ledger.
+
+The version stays in the registry under its number, which is not used again. The next version is compared with the one before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from lakegate.contract.contract_model import line_of
+from lakegate.contract.semantic_versions import major, precedence
+from lakegate.diff.diff_contracts import compare
+from lakegate.errors import ConditionFailed, InputError
+from lakegate.gate.effects import Effect, perform
+from lakegate.gate.ledger.blocks import Block, BlockKind
+from lakegate.gate.registry.contract_versions import WITHDRAWN, published_by, read_published, write
+from lakegate.gate.registry.routes import leading, routed
+from lakegate.text import listed
+
+if TYPE_CHECKING:
+    from lakegate.diff.change_kinds import Change
+    from lakegate.features.proposals.proposal import Proposal
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.effects import Steps
+    from lakegate.gate.registry.contract_versions import Publication, RegistrySnapshot
+
+ADDED: Final = frozenset({"dataset-added", "optional-field-added", "required-field-added"})
+"""Kinds of change that give consumers something to read, whether or not they allow more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Withdrawal:
+    """A version that can be taken back, as the registry is now."""
+
+    publication: Publication
+    """The version with its status `withdrawn`, and the routes with the version before."""
+    current: Publication
+    """The version before, by which deliveries are judged then."""
+    is_done: bool = False
+    """Whether it was taken back before."""
+
+
+def planned_withdrawal(dependencies: Dependencies, seen: RegistrySnapshot, contract: str, version: str) -> Withdrawal:
+    """Read only. Raises InputError where the version is not published, not the current one, the first one, or relied on."""
+    found = next((each for each in seen.versions if each.version == version), None)
+    if found is None:
+        raise InputError(f"{contract} has no version {version}: `lakegate contracts` lists those that are published")
+    line = major(version)
+    others = replace(seen, versions=tuple(each for each in seen.versions if each.version != version))
+    current = leading(others, contract, line)
+    if current is None:
+        raise InputError(
+            f"{version} is the only version {line}.x of {contract}: end its lines instead (lakegate retire)"
+        )
+    if found.status == WITHDRAWN:
+        return Withdrawal(found, current, is_done=True)
+    if precedence(current.version) > precedence(version):
+        raise InputError(
+            f"{current.version} follows {version}: withdraw {current.version} first, or publish a newer one"
+        )
+    _refuse_relied_on(dependencies, found, current)
+    routes = [each for each in seen.routes if (each.contract, each.major) == (contract, line)]
+    moved = tuple(routed(each, current) for each in routes)
+    return Withdrawal(replace(found, status=WITHDRAWN, routes=moved), current)
+
+
+def withdraw(
+    dependencies: Dependencies, contract: str, version: str, proposal: Proposal | None = None
+) -> Steps[Withdrawal]:
+    """Take a version back; of one that was proposed, the approver does. Idempotent. Raises InputError as `planned_withdrawal`.
+
+    Of a proposal: also if it is one's own, has expired, or the contract was changed since.
+    """
+    from lakegate.features.proposals.proposal import (  # noqa: PLC0415 - a feature
+        is_expired,
+        refuse_own,
+    )
+
+    if proposal is not None:
+        refuse_own(proposal, dependencies.identity.caller(), "this")
+        if is_expired(proposal, dependencies.clock.now()):
+            raise InputError(f"the proposal expired at {proposal.expires_at}: withdraw the version again")
+    plans: list[Withdrawal] = []
+
+    def decide(seen: RegistrySnapshot) -> Publication:
+        if proposal is not None and seen.revision != proposal.base:
+            raise InputError(f"{contract} was changed since this was proposed: withdraw the version again")
+        plans.append(planned_withdrawal(dependencies, seen, contract, version))
+        return plans[-1].publication
+
+    yield from write(dependencies, contract, decide, published_by(proposal))
+    return plans[-1]
+
+
+def propose_withdrawal(dependencies: Dependencies, contract: str, version: str) -> Steps[Proposal]:
+    """Leave a proposal to take a version back, in the place of the one that was there. Raises InputError as `withdraw`."""
+    from lakegate.features.proposals.proposal import (  # noqa: PLC0415 - a feature
+        PROPOSAL_LIFETIME,
+        Proposal,
+    )
+
+    seen = dependencies.registry.contract(contract)
+    planned = planned_withdrawal(dependencies, seen, contract, version)
+    now = dependencies.clock.now()
+    publication = replace(planned.publication, routes=())
+    end, caller = (now + PROPOSAL_LIFETIME).isoformat(), dependencies.identity.caller()
+    proposal = Proposal(publication, caller, now.isoformat(), end, seen.revision)
+    before = dependencies.registry.proposal(contract, version)
+    try:
+        yield from perform(Effect.PROPOSE, partial(dependencies.registry.propose, proposal, before))
+    except ConditionFailed:
+        raise InputError(
+            "somebody else has proposed or changed something of this contract meanwhile: look at `lakegate proposals`"
+        ) from None
+    return proposal
+
+
+def _refuse_relied_on(dependencies: Dependencies, found: Publication, before: Publication) -> None:
+    """Raise InputError where deliveries were accepted under a version that allows more, or has more fields, than before."""
+    compared = compare(read_published(dependencies, before), read_published(dependencies, found))
+    more = [each for each in compared.changes if each.effect.consumer or each.kind in ADDED]
+    accepted = [each for dataset, _ in found.plans for each in _accepted(dependencies, found, dataset)] if more else []
+    if accepted:
+        raise InputError(
+            f"{found.version} allows what {before.version} does not ({listed(map(_in_words, more))}), and deliveries were"
+            f" accepted under it: {listed(accepted)}. Consumers may rely on that: publish {major(found.version) + 1}.0.0"
+        )
+
+
+def _accepted(dependencies: Dependencies, found: Publication, dataset: str) -> list[str]:
+    """The deliveries to a dataset that were accepted under a version, by no waiver."""
+    line = line_of(found.contract, dataset, major(found.version))
+    return [
+        f"{line} {each.height}"
+        for each in dependencies.ledger.blocks(line)
+        if isinstance(each, Block)
+        and (each.kind, each.contract_version, each.waiver) == (BlockKind.PUBLISHED, found.version, None)
+    ]
+
+
+def _in_words(change: Change) -> str:
+    return f"{change.kind} at {change.path}"

@@ -1,0 +1,144 @@
+"""Rows that are due: lease, step, retry, end; who is scheduled."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING, Final, Protocol
+
+from lakegate.contract.contract_model import line_of, parts_of
+from lakegate.contract.semantic_versions import major
+from lakegate.errors import LakegateError
+from lakegate.gate.datasets.lifecycle import LineStatus
+from lakegate.gate.effects import Defect, Effect, perform
+from lakegate.gate.registry.routes import leading
+from lakegate.timestamps import moment
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from datetime import datetime
+
+    from lakegate.gate.datasets.freshness_deadlines import PromisingLine
+    from lakegate.gate.datasets.lifecycle import Line
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.effects import Steps
+    from lakegate.gate.ledger.blocks import Record
+    from lakegate.gate.ports import Message
+    from lakegate.gate.registry.contract_versions import Publication, RegistrySnapshot
+
+    Schedule = Callable[[Dependencies, str, Publication, str], Steps[None]]
+    """Schedules a line by its current version and the digest of its plan."""
+
+# ---- Lifecycle and subscriptions of dataset lines ------------------------------------------------------------------
+
+
+class DatasetLines(Protocol):
+    """Lifecycle and subscriptions of dataset lines; `due` reads an index that lags, all else is strongly consistent."""
+
+    def get(self, name: str) -> Line:
+        """The line; one that nobody has written is active and has revision 0."""
+        ...
+
+    def write(self, line: Line, record: Record | None = None, message: Message | None = None) -> None:
+        """Replace the line if it is one revision older, together with a record of the ledger and an outbox row.
+
+        All or nothing. ConditionFailed.reasons: one entry each for line, head and event, `""` where it held, else `line`,
+        `head` or `event` (as `Ledger.append`). Raises TransactionConflict.
+        """
+        ...
+
+    def due(self, now: datetime, limit: int) -> tuple[str, ...]:
+        """Names of lines with a change to record, or to list in the manifest, the oldest first."""
+        ...
+
+    def knows(self, name: str, prefix: str) -> bool:
+        """Whether a delivery to the line was accepted before that landed below the route of this prefix."""
+        ...
+
+
+# ---- What lines promise about time ---------------------------------------------------------------------------------
+
+
+class Promises(Protocol):
+    """Promises by line. `get` is strongly consistent, `due` reads an index that lags."""
+
+    def get(self, line: str) -> PromisingLine:
+        """The promises of a line; one that nobody has written promises nothing and has revision 0."""
+        ...
+
+    def write(self, line: PromisingLine) -> None:
+        """Replace them if they are one revision older. Raises ConditionFailed."""
+        ...
+
+    def due(self, now: datetime, limit: int) -> tuple[str, ...]:
+        """Names of lines with a promise that is missed and not reported, the oldest first."""
+        ...
+
+
+# ---- Lines whose contracts say that something is done by schedule: by a label of their current versions ------------
+#
+# Who does it finds the lines itself, so that publishing needs no further right, and what is lost of its rows comes
+# back.
+
+
+PAGES: Final = 20
+"""Of the registry, at once."""
+
+
+ENOUGH: Final = 60.0
+"""Seconds: with less than this left no further page is read."""
+
+
+RETIRED: Final = "retired"
+
+
+def discover(dependencies: Dependencies, label: str, cursor: str, schedule: Schedule) -> Steps[list[LakegateError]]:
+    """Schedule the lines of some pages of the registry that have a label. Returns errors of single lines.
+
+    It goes on where it stopped the last time, and stops when time is short.
+    """
+    agenda, failures = dependencies.agenda, list[LakegateError]()
+    before = agenda.cursor(cursor)
+    for _ in range(PAGES):
+        if dependencies.remaining() < ENOUGH:
+            break
+        page = dependencies.registry.page(before or "")
+        for line, version, digest in chain.from_iterable(labelled(each, label) for each in page.contracts):
+            try:
+                yield from schedule(dependencies, line, version, digest)
+            except LakegateError as failure:
+                failures.append(failure)
+            except Exception as error:  # noqa: BLE001 - one line stops none of the others
+                failures.append(Defect(line, error))
+        after = page.after or None
+        if after != before:
+            yield from perform(Effect.KEEP_CURSOR, partial(agenda.keep, cursor, after))
+        if after is None:
+            break
+        before = after
+    return failures
+
+
+def labelled(snapshot: RegistrySnapshot, label: str) -> Iterator[tuple[str, Publication, str]]:
+    """The lines of a contract with a label, each with its current version and the digest of its plan."""
+    if all(name != label for each in snapshot.versions for name, _ in each.labels):
+        return
+    for contract, number in sorted({(each.contract, major(each.version)) for each in snapshot.versions}):
+        version = leading(snapshot, contract, number)
+        if version is not None and version.status != RETIRED:
+            found = {value for name, value in version.labels if name == label}
+            for dataset, digest in version.plans:
+                if dataset in found:
+                    yield line_of(contract, dataset, number), version, digest
+
+
+def current(dependencies: Dependencies, line: str, label: str) -> tuple[RegistrySnapshot, Publication, str] | None:
+    """The current version of a line with a label, with the digest of its plan; None: there is none, or the line is retired."""
+    snapshot = dependencies.registry.contract(parts_of(line)[0])
+    found = next((each for each in labelled(snapshot, label) if each[0] == line), None)
+    return None if found is None or is_retired(dependencies, line) else (snapshot, *found[1:])
+
+
+def is_retired(dependencies: Dependencies, line: str) -> bool:
+    """Whether a line is retired now."""
+    return dependencies.lines.get(line).status_at(moment(dependencies.clock.now())) is LineStatus.RETIRED

@@ -1,0 +1,96 @@
+"""Notifications: each channel gets one message for each cause (`lakegate.features.notifications.notices`).
+
+1. `note` counts a message of the outbox in the notices of the channels that subscribed to it. Nothing is sent.
+2. `deliver` sends what is due. A channel that fails is tried again later; the others do not wait for it.
+
+The delivery protocol takes no part in this: who is notified is looked up when the outbox is read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
+
+from lakegate.errors import LakegateError, PortError, UnreadableItem
+from lakegate.gate.datasets.freshness_deadlines import renew, report_missed
+from lakegate.gate.effects import Defect, Effect, perform
+
+if TYPE_CHECKING:
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.effects import Steps
+    from lakegate.gate.ports import Message
+
+# ---- Notifications: each channel gets one message for each cause (`lakegate.features.notifications.notices`) ---------------
+#
+# 1. `note` counts a message of the outbox in the notices of the channels that subscribed to it. Nothing is sent.
+# 2. `deliver` sends what is due. A channel that fails is tried again later; the others do not wait for it.
+#
+# The delivery protocol takes no part in this: who is notified is looked up when the outbox is read.
+
+
+@dataclass(slots=True)
+class Delivered:
+    """What a turn did, for metrics."""
+
+    sent: int = 0
+    failures: list[LakegateError] = field(default_factory=list)
+    """Of channels that failed."""
+    failing: set[str] = field(default_factory=set)
+    dead: int = 0
+    """Notices that were given up and wait for a person."""
+
+
+# ---- Step 13: send the messages of the outbox, each at least once, then what channels are to be notified of --------
+
+
+BATCH = 100
+
+
+@dataclass(slots=True)
+class Notified:
+    """What a turn of notify did, for metrics."""
+
+    sent: list[Message] = field(default_factory=list)
+    """Marked as sent: each once, unless its mark had no answer."""
+    failures: list[LakegateError] = field(default_factory=list)
+    channels: Delivered = field(default_factory=Delivered)
+
+
+def notify(dependencies: Dependencies, batch: int = BATCH) -> Steps[Notified]:
+    """Send what is pending; what could not be sent stays pending, and its error is returned.
+
+    The event bus comes first: no channel delays it.
+    """
+    from lakegate.features.notifications.notices import deliver  # noqa: PLC0415 - a feature
+
+    notified, noted = Notified(), list[str]()
+    for message in dependencies.outbox.pending(batch):
+        try:
+            noted += yield from _sent(dependencies, message, notified)
+        except LakegateError as failure:
+            notified.failures.append(failure)
+        except Exception as error:  # noqa: BLE001 - one message stops none of the others
+            notified.failures.append(Defect(message.id, error))
+    try:
+        notified.failures += yield from report_missed(dependencies)
+    except PortError as failure:
+        notified.failures.append(failure)
+    notified.channels = yield from deliver(dependencies, noted)
+    notified.failures += dependencies.taken_out()
+    return notified
+
+
+def _sent(dependencies: Dependencies, message: Message, notified: Notified) -> Steps[tuple[str, ...]]:
+    from lakegate.features.notifications.notices import note  # noqa: PLC0415 - a feature
+
+    yield from perform(Effect.SEND, partial(dependencies.notifier.send, message))
+    noted: tuple[str, ...] = ()
+    try:
+        yield from renew(dependencies, message)
+        noted = yield from note(dependencies, message)
+    except UnreadableItem as failure:  # no reason to send the event again, every minute
+        notified.failures.append(failure)
+    yield from perform(Effect.MARK_SENT, partial(dependencies.outbox.sent, message))
+    notified.sent.append(message)
+    return noted

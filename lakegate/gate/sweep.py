@@ -1,0 +1,346 @@
+"""Interrupted deliveries continued, due tasks run, landing listed."""
+
+from __future__ import annotations
+
+from collections import deque
+from contextlib import suppress
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import partial
+from itertools import takewhile
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from lakegate.errors import ConditionFailed, LakegateError, NotFound, UnreadableItem
+from lakegate.gate import lake_layout
+from lakegate.gate.datasets import readers_manifest
+from lakegate.gate.datasets.dataset_names import lines_of
+from lakegate.gate.datasets.lifecycle import settle_line
+from lakegate.gate.delivery.advance import ENOUGH, advance, pause_of
+from lakegate.gate.delivery.delivery_row import TERMINAL, workload_id
+from lakegate.gate.delivery.intake import admit
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.effects import Defect, Effect, EndsWorkers, perform
+from lakegate.gate.ports import Address
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from lakegate.gate.delivery.delivery_row import Workload
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.effects import Steps
+    from lakegate.gate.ports import ObjectVersion
+
+# ---- Where the measurement of a line's accepted data is, for rules with a schedule of their own. Pure functions ----
+#
+# What such a run found is a record of the line's chain; what does not hold follows from the records, and is not
+# stored here.
+
+
+class RevalidationEnd(StrEnum):
+    """How a run ended."""
+
+    HELD = "HELD"
+    """No rule failed; some may warn."""
+    BROKEN = "BROKEN"
+    FAILED = "FAILED"
+    """Nothing was measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class EndedRun:
+    """The end of a run."""
+
+    end: RevalidationEnd
+    at: str
+    height: int
+    reason: str = ""
+    """A code, of what failed."""
+    stale: tuple[str, ...] = ()
+    """The rules that do not hold since then, as the record of the run lists them; of the latest end alone."""
+
+
+# ---- Makes every promise hold without events: processes everything open, landed and staged -------------------------
+
+
+T = TypeVar("T")
+
+
+BATCH = 100
+"""Workloads, or versions of a listing, of one turn."""
+
+
+DUE_PER_SWEEP = 10_000
+"""Workloads of one sweep: more than its time is enough for. Further ones are left to the next."""
+
+
+HEADS = "heads"
+"""The cursor of the lines whose manifest was looked for."""
+
+
+@dataclass(slots=True)
+class Swept:
+    """What a sweep did, for metrics."""
+
+    looked_at: int = 0
+    failures: list[LakegateError] = field(default_factory=list)
+    """Errors of single workloads, reported here: one failure does not stop the others."""
+    ends: list[EndedRun] = field(default_factory=list)
+    """Of measurements of accepted data."""
+    paused_long: set[str] = field(default_factory=set)
+    """Lines whose pause may have been forgotten."""
+
+
+def sweep(dependencies: Dependencies, batch: int = BATCH) -> Steps[Swept]:
+    """Continue what is due, judge what resumed lines held, claim what no event announced, remove staging of finished workloads,
+    record what began by its date, measure accepted data by schedule, schedule what is published, and write lost manifests.
+
+    The parts take turns, a batch at a time, until all is done or time is short. The index of what is due is read once. Each
+    listing continues where the last sweep stopped, so that several sweeps cover a large bucket. Attempts that were prepared
+    on the way are started in the end, after one pause for all of them.
+
+    What may have ended a worker (its memory, its time) comes last, those with the fewest tries first, and is set aside after
+    some tries: whatever it does, everything else is done before.
+    """
+    from lakegate.features.revalidation.revalidation import revalidate  # noqa: PLC0415 - a feature
+
+    swept = Swept()
+    due = deque(dependencies.agenda.due(dependencies.clock.now(), DUE_PER_SWEEP))
+    lines = deque(dependencies.lines.due(dependencies.clock.now(), DUE_PER_SWEEP))
+    measured = deque(dependencies.revalidations.due(dependencies.clock.now(), DUE_PER_SWEEP))
+    resumed: list[Workload] = []
+    doubtful: list[tuple[int, str]] = []
+    released: set[str] = set()
+    landing = Listing("landing", dependencies.places.landing, "", partial(admit, dependencies))
+    staging = Listing("staging", dependencies.places.lake, lake_layout.STAGING, partial(_unstage, dependencies))
+    parts = [
+        partial(_due, dependencies, swept, due, resumed, doubtful, batch),
+        partial(_listed, dependencies, swept, landing, batch),
+        partial(_listed, dependencies, swept, staging, batch),
+        partial(_lines, dependencies, swept, lines, settle_line, batch),
+        partial(_lines, dependencies, swept, measured, revalidate, batch),
+        partial(_scheduled, dependencies, swept),
+        partial(_heads, dependencies, swept),
+        partial(_released, dependencies, swept, released, batch),
+    ]
+    while parts:
+        part = parts.pop(0)
+        if (yield from part()):
+            parts.append(part)
+    yield from _retried(dependencies, swept, resumed)
+    for _, identity in takewhile(lambda _: _has_time(dependencies), sorted(doubtful)):
+        yield from _guarded(swept, identity, _tried_again(dependencies, swept, identity))
+    swept.failures += dependencies.taken_out()
+    return swept
+
+
+def _due(  # noqa: PLR0913, PLR0917 - what a sweep has found so far
+    dependencies: Dependencies,
+    swept: Swept,
+    due: deque[str],
+    resumed: list[Workload],
+    doubtful: list[tuple[int, str]],
+    batch: int,
+) -> Steps[bool]:
+    """Continue a batch of workloads, but those that some worker took and did not finish. Returns whether there are more."""
+    for _ in range(min(batch, len(due))):
+        if not _has_time(dependencies):
+            return False
+        identity = due.popleft()
+        row = yield from _guarded(swept, identity, _resume(dependencies, identity))
+        if row is not None and row.tries:
+            doubtful.append((row.tries, identity))
+        elif row is not None:
+            resumed.append(row)
+    return bool(due)
+
+
+def _released(dependencies: Dependencies, swept: Swept, released: set[str], batch: int) -> Steps[bool]:
+    """Judge a batch of what each resumed line held, in order of arrival. Returns whether there may be more."""
+    more = False
+    for line in dependencies.pauses.listed():
+        more |= (yield from _guarded(swept, line, _of_line(dependencies, swept, line, released, batch))) or False
+    return more
+
+
+def _of_line(dependencies: Dependencies, swept: Swept, line: str, released: set[str], batch: int) -> Steps[bool]:
+    """A line, if it is resumed: nothing overtakes a delivery that cannot be judged now; the pause ends with the last one.
+
+    What cannot be read is passed over, because nobody knows when it can be.
+    """
+    pause = dependencies.pauses.pause_of(line)
+    if pause is not None and pause.is_long(dependencies.clock.now()):
+        swept.paused_long.add(line)
+    if pause is None or pause.resumed is None:
+        return False
+    held = dependencies.pauses.held(line, len(released) + batch)
+    fresh = [identity for identity in held if identity not in released][:batch]
+    for identity in fresh:
+        if not _has_time(dependencies):
+            return False
+        released.add(identity)
+        try:
+            row = dependencies.workloads.get(identity)
+        except UnreadableItem as failure:
+            swept.failures.append(failure)
+            continue
+        if row.state is not State.HELD:  # the index lags: who let it go continues it
+            continue
+        after = yield from _guarded(swept, identity, advance(dependencies, row))
+        if after is None or after.state is State.HELD:
+            return False
+    if len(fresh) < batch:
+        with suppress(ConditionFailed):  # the index lags, or the line is paused again
+            yield from perform(Effect.END_PAUSE, partial(dependencies.pauses.end, line))
+    return len(fresh) == batch
+
+
+def _lines(dependencies: Dependencies, swept: Swept, due: deque[str], step: OfLine, batch: int) -> Steps[bool]:
+    """Do what is due about a batch of lines. Returns whether there are more."""
+    for _ in range(min(batch, len(due))):
+        if not _has_time(dependencies):
+            return False
+        line = due.popleft()
+        end = yield from _guarded(swept, line, step(dependencies, line))
+        swept.ends += [end] if end else []
+    return bool(due)
+
+
+def _scheduled(dependencies: Dependencies, swept: Swept) -> Steps[bool]:
+    """Schedule lines of some pages of the registry. Returns that the further ones are left to the next sweep."""
+    from lakegate.features.revalidation.revalidation import discover_schedules  # noqa: PLC0415 - a feature
+
+    try:
+        swept.failures += yield from discover_schedules(dependencies)
+    except LakegateError as failure:  # the registry does not answer: what is scheduled already is measured
+        swept.failures.append(failure)
+    return False
+
+
+def _heads(dependencies: Dependencies, swept: Swept) -> Steps[bool]:
+    """Write the lost heads of readers' manifests, of one page of the registry. Returns that others are left to the next sweep."""
+    if not _has_time(dependencies):
+        return False
+    before = dependencies.agenda.cursor(HEADS)
+    try:
+        page = dependencies.registry.page(before or "")
+    except LakegateError as failure:
+        swept.failures.append(failure)
+        return False
+    for line in sorted(lines_of(version for contract in page.contracts for version in contract.versions)):
+        if not _has_time(dependencies):
+            return False
+        yield from _guarded(swept, line, readers_manifest.write_lost(dependencies, line))
+    after = page.after or None
+    if after != before:
+        yield from perform(Effect.KEEP_CURSOR, partial(dependencies.agenda.keep, HEADS, after))
+    return False
+
+
+def _has_time(dependencies: Dependencies) -> bool:
+    return dependencies.remaining() >= ENOUGH
+
+
+def _guarded(swept: Swept, at: str, steps: Steps[T]) -> Steps[T | None]:
+    """What follows for one workload or line; whatever it raises stops none of the others."""
+    swept.looked_at += 1
+    try:
+        return (yield from steps)
+    except LakegateError as failure:
+        swept.failures.append(failure)
+    except Exception as error:  # noqa: BLE001 - likewise
+        swept.failures.append(Defect(at, error))
+    return None
+
+
+def _retried(dependencies: Dependencies, swept: Swept, rows: list[Workload]) -> Steps[None]:
+    pauses = {row.id: pause for row in rows if (pause := pause_of(dependencies, row))}
+    if pauses:
+        yield from perform(Effect.WAIT, partial(dependencies.clock.sleep, max(pauses.values())))
+    for identity in pauses:
+        if not _has_time(dependencies):
+            return
+        yield from _guarded(swept, identity, _resume(dependencies, identity))
+
+
+def _resume(dependencies: Dependencies, identity: str, *, again: bool = False) -> Steps[Workload | None]:
+    """Re-read by key, because the index lags; lease, so that two sweeps do not do one thing twice; advance.
+
+    A workload with tries is returned as it is, unless it is tried `again`.
+    """
+    workload = dependencies.workloads.get(identity)
+    now, timing = dependencies.clock.now(), dependencies.timing
+    if workload.state is State.HELD or workload.due_at is None or workload.due_at > now:
+        return None
+    if workload.tries and not again:
+        return workload
+    tries = workload.tries + 1
+    until = now + min(timing.lease * 4 ** max(tries - 2, 0), timing.aside)
+    try:
+        yield from perform(Effect.LEASE, partial(dependencies.workloads.lease, workload, until, tries))
+    except ConditionFailed:
+        return None
+    try:
+        after = yield from advance(dependencies, dependencies.workloads.get(identity))
+    except Exception:
+        yield from _came_back(dependencies, identity, until)
+        raise
+    yield from _came_back(dependencies, identity, until)
+    return after._replace(tries=0)
+
+
+def _came_back(dependencies: Dependencies, identity: str, until: datetime) -> Steps[None]:
+    """Whatever came of it, it has not ended its worker."""
+    row = dependencies.workloads.get(identity)
+    if row.tries and row.due_at == until:
+        until = min(until, dependencies.clock.now() + dependencies.timing.lease)
+        with suppress(ConditionFailed):
+            yield from perform(Effect.LEASE, partial(dependencies.workloads.lease, row, until))
+
+
+def _tried_again(dependencies: Dependencies, swept: Swept, identity: str) -> Steps[None]:
+    """Take up what some worker did not finish; that it is set aside is told each time."""
+    if dependencies.workloads.get(identity).tries >= dependencies.timing.tries:
+        swept.failures.append(EndsWorkers(identity))
+    yield from _resume(dependencies, identity, again=True)
+
+
+class Listing(NamedTuple):
+    """What is listed a page at a time."""
+
+    name: str
+    bucket: str
+    prefix: str
+    each: Callable[[ObjectVersion], Steps[None]]
+
+
+def _listed(dependencies: Dependencies, swept: Swept, listing: Listing, batch: int) -> Steps[bool]:
+    """Go through one page. Returns whether there is another; a page that was not finished is listed again next time."""
+    before = dependencies.agenda.cursor(listing.name)
+    page = dependencies.objects.versions(listing.bucket, listing.prefix, before, batch)
+    for version in page.versions:
+        if not _has_time(dependencies):
+            return False
+        identity = workload_id(version.bucket, version.key, version.version)
+        yield from _guarded(swept, identity, listing.each(version))
+    if page.after != before:
+        yield from perform(Effect.KEEP_CURSOR, partial(dependencies.agenda.keep, listing.name, page.after))
+    return page.after is not None
+
+
+def _unstage(dependencies: Dependencies, version: ObjectVersion) -> Steps[None]:
+    """Delete the late copy of a delayed worker, whose workload is finished."""
+    if not version.current:
+        return
+    identity = lake_layout.staged_workload(version.key)
+    try:
+        workload = dependencies.workloads.get(identity)
+    except NotFound:
+        return
+    if workload.state in TERMINAL or workload.state is State.GONE:
+        where = Address(version.bucket, version.key)
+        yield from perform(Effect.DELETE_STAGING, partial(dependencies.objects.delete, where))
+
+
+if TYPE_CHECKING:
+    OfLine = Callable[[Dependencies, str], Steps[EndedRun | None]]

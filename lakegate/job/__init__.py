@@ -1,0 +1,1 @@
+"""An attempt where it runs: job, Lambda, this machine."""

@@ -1,0 +1,148 @@
+"""Small deliveries without Spark, within memory and time, alone or batched."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import duckdb
+
+from lakegate.engine.attempt import Attempt
+from lakegate.engine.measure.duckdb_tables import database
+from lakegate.engine.native_backend import Process
+from lakegate.errors import LakegateError
+from lakegate.job.job_storage import ANYWHERE, Addresses, asked, is_answered, keep, read, write
+from lakegate.plan.request import BatchRequest
+from lakegate.plan.result import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lakegate.engine.read.data_source import Source
+    from lakegate.engine.rejected_rows import Rejected
+    from lakegate.plan.plan import Plan
+    from lakegate.plan.request import Request
+    from lakegate.plan.result import Shares
+
+    Measure = Callable[[Request, Plan], Result]
+
+# ---- The judge function: one attempt of a small delivery in a Lambda, by the native engine and without a JVM -------
+#
+# An event is `{"workload", "attempt", "request"}`, the last one the address of request.json. The function reads the
+# same
+# request and writes the same result.json as the job (`validate.py`), once; a second invocation of an attempt finds it
+# there.
+#
+# What it cannot hold is answered with `does_not_fit`: Spark follows, without a cost in attempts.
+#
+# * `time`: it would be stopped by its time limit;
+# * `memory`, `disk`: DuckDB or Arrow need more than there is;
+# * `references`: the accepted data that rules refer to, or the state of a line of snapshots, is larger than a small
+# file by far;
+# * `rows`: good and bad records are to be written apart, which only Spark does.
+#
+# Any other error leaves the function by its name only: Lambda logs and forwards what leaves it, and a message may
+# repeat
+# a value of the data.
+
+
+MAX_REFERRED = 256 << 20
+"""Bytes of accepted data, or of the whole state of its line, that a delivery is compared with."""
+
+
+SPARE_SECONDS = 10.0
+"""Before the function's time limit: what is left to write the answer that a delivery does not fit."""
+
+
+class JudgeError(Exception):
+    """What leaves the function: the name of what went wrong, and none of its text."""
+
+
+class DoesNotFitError(LakegateError):
+    """The delivery needs more than the function has."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"does not fit: {why}")
+        self.why = why
+
+
+@dataclass(frozen=True, slots=True)
+class Bounded(Process):
+    """The native engine, within the bounds of the function."""
+
+    def split(self, _source: Source, _rejected: Rejected) -> Shares | None:
+        """See `Backend`: nothing is written here."""
+        raise DoesNotFitError("rows")
+
+
+def measure(
+    request: Request, plan: Plan, remaining: Callable[[], float] = lambda: float("inf"), store: Addresses = ANYWHERE
+) -> Result:
+    """Measure the delivery of a request against its plan. DoesNotFitError where the function is too small for it."""
+    referred = sum(part.size for each in request.references for part in each.parts)
+    if max(referred, _whole_state(request)) > MAX_REFERRED:
+        raise DoesNotFitError("references")
+
+    def keep_time(_: object) -> None:
+        if remaining() < SPARE_SECONDS:
+            raise DoesNotFitError("time")
+
+    before = time.process_time()
+    try:
+        with tempfile.TemporaryDirectory() as folder, database(Path(folder)) as connection:
+            backend = Bounded(connection, request, plan, store, keep_time, keep)
+            found = Attempt(request, plan, store, backend).result(keep_time)
+    except (MemoryError, duckdb.OutOfMemoryException):
+        raise DoesNotFitError("memory") from None
+    except duckdb.IOException:  # it reads and writes nothing but what it spills
+        raise DoesNotFitError("disk") from None
+    return replace(found, vcpu_seconds=round(time.process_time() - before, 3))
+
+
+def _whole_state(request: Request) -> int:
+    """Bytes of the state of a line of snapshots, all of which is in memory, however small the delivery is."""
+    from lakegate.features.odf.slices.merge_state import PLACED  # noqa: PLC0415 - a feature
+
+    merge = request.slices.merge if request.slices else None
+    return sum(each.rows for each in merge.runs) * PLACED.itemsize if merge and merge.snapshot else 0
+
+
+# ---- A run that judges a batch: each delivery separately, by the native engine in the driver's process, one after
+# the other
+#
+# Each result is written as soon as it is there, so that a delivery which ends the process costs no other one its
+# result. What
+# the native engine cannot hold, and what has to be split by rows, is measured by Spark in the same run. A delivery
+# that has a
+# result is passed over: a run that is started again repeats nothing.
+
+
+def judge_batch(batch_uri: str, by_spark: Measure) -> int:
+    """Write a result for each request of a batch. Returns the number of those that have none."""
+    batch = BatchRequest.from_bytes(read(batch_uri))
+    plans: dict[str, Plan] = {}
+    return sum(not _is_judged(each, plans, by_spark) for each in batch.requests)
+
+
+def _is_judged(request_uri: str, plans: dict[str, Plan], by_spark: Measure) -> bool:
+    try:
+        request, plan = asked(request_uri, plans)
+        if not is_answered(request):
+            write(request, _measured(request, plan, by_spark))
+    except Exception as error:  # noqa: BLE001 - whatever one delivery does to the engine, the others are judged
+        # The message of a foreign error may repeat a value of the data.
+        text = str(error) if isinstance(error, LakegateError) else type(error).__name__
+        print(f"validate: {request_uri}: {text}", file=sys.stderr)  # noqa: T201 - the driver's log is standard error
+        return False
+    return True
+
+
+def _measured(request: Request, plan: Plan, by_spark: Measure) -> Result:
+    try:
+        return measure(request, plan)
+    except DoesNotFitError:
+        return by_spark(request, plan)

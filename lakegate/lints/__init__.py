@@ -1,0 +1,1 @@
+"""Lints of contracts: one function per code, files by subject."""

@@ -1,0 +1,237 @@
+"""Rules, bounds and examples that contradict each other."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from math import ceil, floor
+from typing import TYPE_CHECKING
+
+from lakegate.contract.logical_types import LogicalType, literal
+from lakegate.errors import ContractError
+from lakegate.lints.findings import pairs
+from lakegate.lints.pattern_lints import superlinear
+from lakegate.plan.predicates import holds
+from lakegate.rules.rule_kinds import compile_rule
+from lakegate.text import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from lakegate.contract.contract_model import Contract, Dataset, Field, Rule
+    from lakegate.contract.documents.document_tree import Document
+    from lakegate.lints.findings import Finding
+    from lakegate.plan.check import Check
+
+# ---- Rules that contradict each other, and values of a contract that violate its own rules -------------------------
+
+
+LISTS = {"enum": "values", "allowedValues": "parameter", "invalidValues": "validValues"}
+"""Kinds with a list of allowed values, and the argument with the list."""
+
+
+JUDGED = (
+    "type",
+    "enum",
+    "pattern",
+    "minLength",
+    "maxLength",
+    "minimum",
+    "maximum",
+    "multipleOf",
+    "format",
+    "min",
+    "max",
+)
+"""Kinds that constrain single values."""
+
+
+MAX_JUDGED = 200
+"""The most values of a list that are checked."""
+
+
+NEEDS_NULLS = {"mustBeGreaterThan": 0, "mustBeGreaterOrEqualTo": 1, "mustBe": 1}
+"""Operators that require bad rows, each with the smallest operand that does."""
+
+
+def list_breaks_field(contract: Contract, _document: Document) -> Iterator[Finding]:
+    """Every value of a closed list is one that the field's other rules let through."""
+    for dataset in contract.datasets:
+        checks = _checks(contract, dataset)
+        for rule, field in pairs(dataset):
+            others = [
+                each
+                for each in checks.get(field.name, ())
+                if each.rule != rule.id and each.kind not in {"type", *LISTS}
+            ]
+            for value in _listed(rule):
+                for broken in _broken(others, field, value):
+                    message = f"The listed value {shown(value)} breaks another rule of its field: {broken}."
+                    yield rule.origin.path, message
+
+
+def example_breaks_field(contract: Contract, _document: Document) -> Iterator[Finding]:
+    """Every example of a field is one that its rules let through."""
+    for dataset in contract.datasets:
+        checks = _checks(contract, dataset)
+        for field in dataset.fields:
+            for example in field.examples[:MAX_JUDGED]:
+                for broken in _broken(checks.get(field.name, ()), field, example.written or ""):
+                    if example.written is not None:
+                        message = f"The example {shown(example.written)} breaks its own field: {broken}."
+                        yield example.origin.path, message
+
+
+def no_common_value(contract: Contract, _document: Document) -> Iterator[Finding]:
+    """Two closed lists of one field leave it a value."""
+    for dataset in contract.datasets:
+        seen: dict[str, set[str]] = {}
+        for rule, field in pairs(dataset):
+            values = set(_listed(rule))
+            if values and not values & seen.setdefault(field.name, values):
+                yield rule.origin.path, f"No value of this list is in the other list of {shown(field.name)}."
+
+
+def required_and_null(contract: Contract, _document: Document) -> Iterator[Finding]:
+    """No rule waits for missing values of a field that is required."""
+    for dataset in contract.datasets:
+        required = {name for rule in dataset.rules if rule.kind in {"required", "primaryKey"} for name in rule.fields}
+        for rule, field in pairs(dataset):
+            comparison = rule.comparison
+            if rule.kind == "nullValues" and comparison is not None and comparison.operands and field.name in required:
+                least = NEEDS_NULLS.get(comparison.operator)
+                if least is not None and comparison.operands[0] >= least:
+                    yield rule.origin.path, f"{shown(field.name)} is required, so it never has the nulls this asks for."
+
+
+def no_multiple_between(contract: Contract, _document: Document) -> Iterator[Finding]:
+    """Between two bounds lies a multiple of what values must be multiples of."""
+    for dataset in contract.datasets:
+        ends: dict[tuple[str, str], Decimal] = {}
+        for rule, field in pairs(dataset):
+            value = rule.arguments.get("value")
+            if rule.kind in {"minimum", "maximum", "multipleOf"} and isinstance(value, Decimal):
+                ends[field.name, rule.kind] = value
+        for (name, kind), factor in ends.items():
+            low, high = ends.get((name, "minimum")), ends.get((name, "maximum"))
+            if kind == "multipleOf" and low is not None and high is not None and _skipped_over(low, high, factor):
+                rule = next(each for each in dataset.rules if each.kind == kind and name in each.fields)
+                yield rule.origin.path, f"No multiple of {factor:f} lies between {low:f} and {high:f}."
+
+
+def _skipped_over(low: Decimal, high: Decimal, factor: Decimal) -> bool:
+    """Whether two bounds leave room, and no multiple of a factor is in it."""
+    return (
+        factor > 0 and low <= high and ceil(Fraction(low) / Fraction(factor)) > floor(Fraction(high) / Fraction(factor))
+    )
+
+
+def bound_not_whole(contract: Contract, _document: Document) -> Iterator[Finding]:
+    """A bound of whole numbers is a whole number: 1.5 is a bound of 1 or 2."""
+    for dataset in contract.datasets:
+        for rule, field in pairs(dataset):
+            value = rule.arguments.get("value", rule.arguments.get("parameter"))
+            is_bound = rule.kind in {"minimum", "maximum", "min", "max"} and field.type is LogicalType.INTEGER
+            if is_bound and isinstance(value, Decimal) and value != value.to_integral_value():
+                yield rule.origin.path, f"{shown(field.name)} is an integer, and {value} is none: write a whole number."
+
+
+def contradicting_thresholds(contract: Contract, _document: Document) -> Iterator[Finding]:
+    """Two rules that count the same rows can both hold."""
+    for dataset in contract.datasets:
+        seen: dict[object, tuple[Decimal | None, Decimal | None]] = {}
+        for rule in (each for each in dataset.rules if each.comparison is not None and each.comparison.operands):
+            assert rule.comparison is not None
+            ends = _ends(rule.comparison.operator, rule.comparison.operands)
+            subject = (rule.kind, rule.fields, repr(sorted(rule.arguments.items(), key=str)), rule.comparison.percent)
+            low, high = seen.setdefault(subject, ends)
+            if _apart(low, ends[1]) or _apart(ends[0], high):
+                yield rule.origin.path, "Another rule asks for numbers that this one refuses: no delivery meets both."
+
+
+def _checks(contract: Contract, dataset: Dataset) -> dict[str, list[Check]]:
+    """The checks of single values, by field, without rules that do not compile or whose patterns are too slow."""
+    found: dict[str, list[Check]] = {}
+    for rule, field in pairs(dataset):
+        if rule.kind in JUDGED + tuple(LISTS) and superlinear(str(rule.arguments.get("pattern", ""))) is None:
+            try:
+                found.setdefault(field.name, []).extend(compile_rule(contract, dataset, rule, (field,)))
+            except ContractError:
+                continue
+    return found
+
+
+def _broken(checks: Iterable[Check], field: Field, value: str) -> Iterator[str]:
+    for check in checks:
+        predicate = check.accept.predicate
+        if predicate is not None and not holds(predicate, field.type, value):
+            yield check.wanted
+
+
+def _listed(rule: Rule) -> list[str]:
+    values = rule.arguments.get(LISTS.get(rule.kind, ""))
+    return [str(each) for each in values if each is not None][:MAX_JUDGED] if isinstance(values, tuple) else []
+
+
+def _ends(operator: str, operands: tuple[Decimal, ...]) -> tuple[Decimal | None, Decimal | None]:
+    """The smallest and largest number of a threshold; exclusive bounds are treated as inclusive."""
+    match operator:
+        case "mustBe":
+            return operands[0], operands[0]
+        case "mustBeGreaterThan" | "mustBeGreaterOrEqualTo":
+            return operands[0], None
+        case "mustBeLessThan" | "mustBeLessOrEqualTo":
+            return None, operands[0]
+        case "mustBeBetween":
+            return min(operands), max(operands)
+        case _:
+            return None, None
+
+
+def _apart(low: Decimal | None, high: Decimal | None) -> bool:
+    return low is not None and high is not None and low > high
+
+
+# ---- Rules about values: kinds that do not fit their field, empty ranges, and lists with duplicates ----------------
+
+
+SIDES = (
+    ({"minimum": "value", "min": "parameter"}, {"maximum": "value", "max": "parameter"}),
+    ({"minLength": "value"}, {"maxLength": "value"}),
+    ({"minItems": "value"}, {"maxItems": "value"}),
+    ({"minProperties": "value"}, {"maxProperties": "value"}),
+)
+"""Kinds that set bounds of a field, with the argument of the bound."""
+
+
+def reversed_bounds(contract: Contract, _document: Document) -> Iterator[Finding]:
+    """The rules of a field allow at least one value."""
+    for dataset in contract.datasets:
+        for low_kinds, high_kinds in SIDES:
+            greatest: dict[str, tuple[Rule, Decimal | str]] = {}
+            for rule, field, low in _bounds(dataset, low_kinds):
+                _, known = greatest.get(field.name, (rule, low))
+                if known is low or _crossed(low, known, is_open=False):
+                    greatest[field.name] = (rule, low)
+            for rule, field, high in _bounds(dataset, high_kinds):
+                other, low = greatest.get(field.name, (rule, high))
+                if _crossed(low, high, is_open=other is not rule and (_is_open(rule) or _is_open(other))):
+                    yield rule.origin.path, f"No value of {shown(field.name)} is between {low} and {high}."
+
+
+def _bounds(dataset: Dataset, kinds: Mapping[str, str]) -> Iterator[tuple[Rule, Field, Decimal | str]]:
+    for rule, field in pairs(dataset):
+        value = rule.arguments.get(kinds.get(rule.kind, ""))
+        if isinstance(value, Decimal) or (isinstance(value, str) and literal(field.type, value)):
+            yield rule, field, value
+
+
+def _crossed(low: Decimal | str, high: Decimal | str, *, is_open: bool) -> bool:
+    if isinstance(low, Decimal) and isinstance(high, Decimal):
+        return low > high or (is_open and low == high)
+    same_shape = isinstance(low, str) and isinstance(high, str) and len(low) == len(high)
+    return same_shape and (str(low) > str(high) or (is_open and low == high))
+
+
+def _is_open(rule: Rule) -> bool:
+    return rule.arguments.get("exclusive") is True

@@ -1,0 +1,131 @@
+"""Contradictory settings of file format, CSV and delivery."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lakegate.contract.delivery_policy import DeliveryUnit, OnReject
+from lakegate.contract.documents.odcs import served
+from lakegate.contract.file_formats import Compression, Format
+from lakegate.lints.findings import extensions_of, settings_of
+from lakegate.text import listed, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lakegate.contract.contract_model import Contract, Dataset
+    from lakegate.contract.documents.document_tree import Document
+    from lakegate.lints.findings import Finding
+
+# ---- Lints of a document except its datasets: keys without effect, links, tags, servers, team and price ------------
+
+
+def csv_conflict(_contract: Contract, document: Document) -> Iterator[Finding]:
+    """What parts the values of a line is not what encloses them, and what parts thousands stands in no other place."""
+    for place in extensions_of(document):
+        csv = place["csv"]
+        delimiter, quote = csv["delimiter"].text or ",", csv["quote"].text or '"'
+        if csv.present and delimiter == quote:
+            message = f"{shown(delimiter)} cannot part values and enclose them: choose another for one of the two."
+            yield csv.path, message
+        decimal, thousands = csv["decimalSeparator"].text or ".", csv["thousandsSeparator"].text
+        if thousands == decimal:
+            other = "," if decimal == "." else "."
+            words = f"{shown(decimal)} cannot part thousands and the fraction of a number"
+            yield csv.path, f"{words}: declare `decimalSeparator: {other!r}`, or another `thousandsSeparator`."
+        if quote in {decimal, thousands}:
+            message = f"{shown(quote)} cannot stand in numbers and enclose values: choose another for one of the two."
+            yield csv.path, message
+
+
+def idle_share(contract: Contract, document: Document) -> Iterator[Finding]:
+    """How many rows may be refused matters only where rows are refused one by one."""
+    for place, datasets in settings_of(contract, document, "maxRejectedShare"):
+        if all(each.policy.on_reject.value != "rows" for each in datasets):
+            yield place.path, "Whole files are refused, so no share counts: add `onReject: rows`."
+
+
+def rewritten_rows(contract: Contract, document: Document) -> Iterator[Finding]:
+    """Accepted and rejected rows are written to new files in UTF-8, so consumers would decode them wrongly."""
+    for place, datasets in settings_of(contract, document, "csv", "encoding"):
+        apart = {each.csv.encoding for each in datasets if each.policy.on_reject.value == "rows"}
+        if not apart <= {"utf-8", "us-ascii"}:
+            yield place.path, "Rows refused one by one are written in UTF-8: declare that, or refuse whole files."
+
+
+# ---- File formats: contradictory settings of the extension, and ambiguous servers ----------------------------------
+
+
+DELIVERY_TIMES = {
+    "quietMinutes": frozenset({DeliveryUnit.QUIET}),
+    "partsWithinMinutes": frozenset({DeliveryUnit.SUCCESS, DeliveryUnit.MANIFEST}),
+}
+"""The settings of the extension that are used only with some ways of delivering."""
+
+
+def csv_beside_format(contract: Contract, document: Document) -> Iterator[Finding]:
+    """CSV settings are used only for CSV files."""
+    none_is_csv = all(dataset.storage.format is not Format.CSV for dataset in contract.datasets)
+    for place in extensions_of(document):
+        is_other = place["format"].text not in {None, Format.CSV.value}
+        if place["csv"].entries and (is_other or none_is_csv):
+            yield place["csv"].path, "No file of this contract is CSV: remove `csv`, or say `format: csv`."
+
+
+def null_column(contract: Contract, document: Document) -> Iterator[Finding]:
+    """`nullValuesByColumn` names columns."""
+    columns = {field.name for dataset in contract.datasets for field in dataset.fields}
+    for place in extensions_of(document):
+        for name, words in place["csv"]["nullValuesByColumn"].entries.items():
+            if name not in columns:
+                yield words.path, f"{shown(name)} is no column: name one of the dataset, as the file has it."
+
+
+def compressed_inside(contract: Contract, document: Document) -> Iterator[Finding]:
+    """Files with internal compression (Parquet, ORC, Avro) are not compressed again."""
+    for place, datasets in settings_of(contract, document, "compression"):
+        if any(not each.storage.format.is_text and _is_packed(each) for each in datasets):
+            yield place.path, "Parquet, ORC and Avro have internal compression: remove `compression`."
+
+
+def unsplittable_rows(contract: Contract, document: Document) -> Iterator[Finding]:
+    """Single rows are rejected only in formats whose rows can be written to separate files."""
+    for place, datasets in settings_of(contract, document, "onReject"):
+        if any(each.policy.on_reject is OnReject.ROWS and not each.storage.splits_rows for each in datasets):
+            words = "Rows of a JSON array, or of a file packed with zstd, cannot be split"
+            yield place.path, f"{words}: deliver `jsonl`, pack with `gzip`, or refuse whole files."
+
+
+def idle_delivery_setting(contract: Contract, document: Document) -> Iterator[Finding]:
+    """Times of deliveries of parts are used only with the `delivery` that they belong to."""
+    for key, used in DELIVERY_TIMES.items():
+        for place, datasets in settings_of(contract, document, key):
+            if not used & {each.policy.delivery for each in datasets}:
+                wanted = listed(f"`delivery: {each.value}`" for each in sorted(used, key=lambda each: each.value))
+                yield place.path, f"`{key}` has an effect only with {wanted}: remove it, or set `delivery`."
+
+
+def format_left_open(_contract: Contract, document: Document) -> Iterator[Finding]:
+    """Where servers name formats, they agree on one that is read, or the extension names it."""
+    servers = document.top["servers"]
+    named = [each for each in (*servers.items, *servers.entries.values()) if each["format"].present]
+    extensions = [place for place in extensions_of(document) if place["format"].present or place["csv"].entries]
+    if served(servers) is not Format.UNKNOWN or extensions:
+        return
+    formats = list(dict.fromkeys(shown(each["format"].text) for each in named))
+    problem = "is not read" if len(formats) == 1 else "differ or are not read"
+    words = f"{' and '.join(formats)} {problem} here, so that every delivery is refused"
+    yield f"{named[0].path}.format", f"{words}: say `format` in the `lakegate` extension."
+
+
+def parts_in_csv(contract: Contract, _document: Document) -> Iterator[Finding]:
+    """CSV has no nested fields: their rules are skipped."""
+    for dataset in contract.datasets:
+        for rule in dataset.rules if dataset.storage.format is Format.CSV else ():
+            if rule.kind == "nested" and "option" not in rule.arguments:
+                words = f"CSV has no parts of values, so that those of {shown(rule.fields[0])} are only named"
+                yield rule.origin.path, f"{words}: say which `format` is delivered in the `lakegate` extension."
+
+
+def _is_packed(dataset: Dataset) -> bool:
+    return dataset.storage.compression is not Compression.NONE

@@ -1,0 +1,267 @@
+"""Reads a document and runs all lints over it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from itertools import islice
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from lakegate.contract.contract_model import NESTED_KIND, Contract
+from lakegate.contract.documents.document_formats import NO_VARIABLES, _read
+from lakegate.contract.documents.document_tree import Document, Notes, steps_of
+from lakegate.contract.documents.read_document import parse
+from lakegate.contract.documents.ref_definitions import embedded
+from lakegate.errors import ContractError, Problem
+from lakegate.lints.findings import MAX_FINDINGS, LintLevel
+from lakegate.lints.lint_codes import LINTS
+from lakegate.rules.check_builder import NEVER_MEASURED
+from lakegate.rules.compile_plan import NO_PARTS, OF_WHOLE, compile_rules, with_parts
+from lakegate.text import limited_hints, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from lakegate.contract.contract_model import Rule
+    from lakegate.plan.check import Check
+    from lakegate.rules.compile_plan import Compiled
+
+# ---- `lakegate lint`: everything wrong with contract documents, each with its line, and how to fix it --------------
+
+
+Unreadable = Mapping[str, str]
+"""Inputs that cannot be read, each with the reason."""
+
+
+NOTHING: Unreadable = MappingProxyType({})
+
+
+UNREADABLE = "unreadable"
+"""The code of such an input in JSON; no document has it."""
+
+
+def as_document(judged: dict[str, Examined], unreadable: Unreadable = NOTHING) -> dict[str, Any]:
+    """One shape for one document and for many; of many, and of what cannot be read, each problem also names its file."""
+    several = len(judged) + len(unreadable) > 1
+    missing = [(Problem(UNREADABLE, "$", None, why), name) for name, why in unreadable.items()]
+    return {
+        "valid": not unreadable and all(each.valid for each in judged.values()),
+        "errors": [
+            *(_entry(problem, name, several=True) for problem, name in missing),
+            *(_entry(p, name, several=several) for name, each in judged.items() for p in each.errors),
+        ],
+        "warnings": [_entry(p, name, several=several) for name, each in judged.items() for p in each.warnings],
+    }
+
+
+def _entry(problem: Problem, name: str, *, several: bool) -> dict[str, Any]:
+    entry = asdict(problem)
+    return {"file": name.encode("utf-8", "replace").decode(), **entry} if several else entry
+
+
+# ---- Checks the semantics of a contract, which a JSON Schema cannot: one function for each lint code, in one
+# table
+#
+# Every rule is compiled too: refusals of the compiler are errors here, and skipped rules are warnings. Codes are
+# stable: tools may
+# filter by them.
+
+
+NOT_MEASURED = "not-measured"
+"""The code of a warning: a rule compiles to a skipped check."""
+
+
+QUIET = ("text", "serviceLevel")
+"""Kinds that are never measured, or about which another check of this package warns."""
+
+
+DATE_FORMAT = "date-format"
+"""The code with which the reader warns about dates that it does not compare."""
+
+
+OF_ONE_VALUE = ("unquoted-surprise",)
+"""Warnings about a value that are redundant if the value is refused."""
+
+
+DESCRIBING = (None, "distanceMetric", "embeddingModel")
+"""Options of nested values that describe them; None is the kind itself, of values that the contract leaves open."""
+
+
+OF_ALL_FIELDS = ("custom", "sql", "requiredMember")
+"""Kinds that may read other fields than those they are attached to."""
+
+
+def lint(contract: Contract, document: Document, notes: Notes) -> None:
+    """Add semantic errors and warnings of a contract to `notes`."""
+    found = list(_found(contract, document))
+    blamed = {problem.path for problem in notes.errors}
+    unknown = [
+        each
+        for code, each in found
+        if each.path not in (blamed if LINTS[code].level is LintLevel.ERROR or code in OF_ONE_VALUE else ())
+        and not (code in NEVER_MEASURED and notes.blames(document.at(each.path)))
+    ]
+    errors = [each for each in unknown if LINTS[each.code].level is LintLevel.ERROR]
+    refused, named = _compiled(contract, document)
+    notes.warnings.extend(each for each in unknown if LINTS[each.code].level is LintLevel.WARNING)
+    notes.errors.extend(errors)
+    notes.errors.extend(_unblamed(notes.errors, refused))
+    never_measured = [each for each in notes.warnings if each.code in {*NEVER_MEASURED, DATE_FORMAT}]
+    notes.warnings.extend(_unblamed([*notes.errors, *never_measured], named))
+
+
+def _found(contract: Contract, document: Document) -> Iterator[tuple[str, Problem]]:
+    for code, each in LINTS.items():
+        for path, message in islice(each.find(contract, document), MAX_FINDINGS):
+            yield code, _located(document, code, path, message)
+
+
+def _located(document: Document, code: str, path: str, message: str) -> Problem:
+    """The problem at the longest part of its path that exists in the document."""
+    place = document.top
+    for step in document.at(path).steps:
+        if not place[step].present:
+            break
+        place = place[step]
+    return Problem(code, place.path, place.mark.line, message)
+
+
+def _unblamed(known: Iterable[Problem], found: Iterable[Problem]) -> list[Problem]:
+    """The problems without another problem at their path or below it: the compiler reports whole rules."""
+    steps = [steps_of(problem.path) for problem in known]
+    blamed = {each[:length] for each in steps for length in range(len(each) + 1)}
+    return [problem for problem in found if steps_of(problem.path) not in blamed]
+
+
+def _compiled(contract: Contract, document: Document) -> tuple[list[Problem], list[Problem]]:
+    """The errors of refused rules and the warnings of skipped ones."""
+    refused: list[Problem] = []
+    named: list[Problem] = []
+    for dataset in contract.datasets:
+        fields = {field.name: replace(field, parts=()) for field in with_parts(dataset.fields)}
+        for rule in dataset.rules:
+            own = () if rule.kind in OF_ALL_FIELDS else rule.fields
+            concerned = tuple(fields[name] for name in own if name in fields) or dataset.fields
+            compiled = compile_rules(contract, replace(dataset, rules=(rule,), fields=concerned))
+            refused += compiled.refused
+            named += () if compiled.refused else _named(rule, compiled)
+    return [_as_sentence(document, each) for each in dict.fromkeys(refused)], [
+        _as_sentence(document, each) for each in dict.fromkeys(named)
+    ]
+
+
+def _as_sentence(document: Document, problem: Problem) -> Problem:
+    return _located(document, problem.code, problem.path, _sentence(problem.message))
+
+
+def _sentence(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:].rstrip('.')}{'' if words.endswith('?') else '.'}"
+
+
+def _is_quiet(rule: Rule, check: Check) -> bool:
+    """Whether nothing is to be measured, or another warning says that nothing is (`nested-fields`: of a CSV file)."""
+    if rule.kind == NESTED_KIND:
+        return rule.arguments.get("option") in DESCRIBING
+    return rule.kind in QUIET or (rule.kind in OF_WHOLE and check.skip == NO_PARTS)
+
+
+def _named(rule: Rule, compiled: Compiled) -> Iterator[Problem]:
+    """Why a rule is skipped: its own problem, or the reason of a check."""
+    yield from compiled.unmeasured
+    explained = {each.message.rstrip(".") for each in compiled.unmeasured}
+    for check in compiled.checks:
+        if check.skip is not None and check.skip not in explained and not _is_quiet(rule, check):
+            message = f"The rule is named and not measured: {check.skip}."
+            yield Problem(NOT_MEASURED, rule.origin.path, rule.origin.line, message)
+
+
+# ---- Reads contract documents. Each format has one module; the version that a document declares selects it ---------
+#
+# ::
+#
+#     read(text)      the contract, or ContractError with every error at once
+#     examine(text)   all errors and warnings, and the contract as far as it can be read
+#
+# A document that inherits is read by `lakegate.contracts.inherit`, which passes a `complete` that adds what is
+# inherited.
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """The result of reading a document; problems in order of lines."""
+
+    errors: tuple[Problem, ...]
+    warnings: tuple[Problem, ...]
+    lines: tuple[str, ...] = ()
+    """The lines of the document, to show them beside problems; empty if it could not be parsed."""
+    contract: Contract | None = None
+    """The contract as far as it could be read; None if the format or version is unknown."""
+    document: Document | None = None
+    """None if it could not be parsed."""
+
+    @property
+    def valid(self) -> bool:
+        """Whether the document has no errors."""
+        return not self.errors
+
+    @property
+    def unmeasured(self) -> tuple[Problem, ...]:
+        """The warnings about rules that can never be measured: their checks are always skipped."""
+        return tuple(each for each in self.warnings if each.code in NEVER_MEASURED)
+
+
+Complete = Callable[[Contract, Document, Notes], Contract]
+"""Adds to a contract what it inherits, and to the notes what is weaker than that."""
+
+
+UNKNOWN_PARENT = "unknown-parent"
+
+
+WHERE_PARENTS_ARE = "parents are read from `--parents` and from the registry"
+
+
+def without_parents(contract: Contract, document: Document, notes: Notes) -> Contract:
+    """The contract, with an error if it inherits."""
+    if contract.inherits is not None:
+        place = document.at(contract.inherits.origin.path)
+        notes.error(UNKNOWN_PARENT, place, f"{shown(contract.inherits.name)} is not known here: {WHERE_PARENTS_ARE}.")
+    return contract
+
+
+def examine(text: bytes, variables: Mapping[str, str] = NO_VARIABLES, complete: Complete = without_parents) -> Examined:
+    """Check the syntax, the schema and the semantics of a document, and return all problems at once.
+
+    `variables` are the values of `${NAME}`, for versions that support variables.
+    """
+    notes = Notes()
+    with limited_hints():
+        try:
+            document = embedded(parse(text))
+            contract = _read(document, notes, variables)
+        except ContractError as error:
+            return Examined(error.problems, ())
+        if contract is not None:
+            contract = complete(contract, document, notes)
+            lint(contract.with_own_common, document, notes)
+    errors, warnings = _in_order(document, notes.errors), _in_order(document, notes.warnings)
+    return Examined(errors, warnings, document.lines, contract, document)
+
+
+def read(text: bytes, variables: Mapping[str, str] = NO_VARIABLES) -> Contract:
+    """The contract in a document; ContractError with every error at once."""
+    examined = examine(text, variables)
+    if examined.contract is None or examined.errors:
+        raise ContractError(examined.errors)
+    return examined.contract
+
+
+def _in_order(document: Document, problems: list[Problem]) -> tuple[Problem, ...]:
+    placed = dict.fromkeys(_placed(document, problem) for problem in problems)
+    return tuple(sorted(placed, key=lambda problem: (problem.line or 0, problem.path)))
+
+
+def _placed(document: Document, problem: Problem) -> Problem:
+    """The problem with its column, if its path leads to its line."""
+    mark = document.at(problem.path).mark
+    return replace(problem, column=mark.column) if mark.line == problem.line else problem

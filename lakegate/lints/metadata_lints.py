@@ -1,0 +1,151 @@
+"""Owner, team, personal data, classification, servers, tags, links, price."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from lakegate.lints.findings import fields_of
+from lakegate.text import did_you_mean, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lakegate.contract.contract_model import Contract
+    from lakegate.contract.documents.document_tree import Document
+    from lakegate.lints.findings import Finding
+
+# ---- Lints of a document except its datasets: keys without effect, links, tags, servers, team and price ------------
+
+
+LINK = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:\S+|\$\{.*)")
+
+
+LINK_KEYS = ("url", "migration_guide", "invitationUrl", "endpointUrl")
+
+
+LOCATIONS = {"s3": ("s3://",), "sftp": ("sftp://",), "azure": ("az://", "abfss://", "https://"), "gcs": ("gs://",)}
+"""The URL schemes of server types."""
+
+
+CURRENCY = re.compile(r"[A-Z]{3}")
+
+
+def not_a_link(_contract: Contract, document: Document) -> Iterator[Finding]:
+    """A link has a scheme."""
+    links = (each for place in document.named("links") for each in place.entries.values())
+    for place in (*document.named(*LINK_KEYS), *links):
+        if place.text and not LINK.fullmatch(place.text.strip()):
+            yield place.path, f"{shown(place.text)} is not a link: write its scheme, e.g. `https://`."
+
+
+def repeated_tag(_contract: Contract, document: Document) -> Iterator[Finding]:
+    """A tag is written once in its list."""
+    for place in document.named("tags"):
+        seen: set[str] = set()
+        for each in place.items:
+            if each.text and each.text.casefold() in seen:
+                yield each.path, f"The tag {shown(each.text)} is there already: remove it."
+            seen.add((each.text or "").casefold())
+
+
+def repeated_server(contract: Contract, _document: Document) -> Iterator[Finding]:
+    """Every server has a name of its own."""
+    seen: set[str] = set()
+    for server in contract.about.servers:
+        if server.name and server.name in seen:
+            message = f"Another server is called {shown(server.name)}: give each its own name."
+            yield f"{server.origin.path}.server", message
+        seen.add(server.name)
+
+
+def other_location(contract: Contract, _document: Document) -> Iterator[Finding]:
+    """The location of a server is of the server's type."""
+    for server in contract.about.servers:
+        beginnings, location = LOCATIONS.get(server.type.casefold(), ()), server.settings.get("location")
+        if beginnings and isinstance(location, str) and not location.startswith((*beginnings, "${")):
+            message = f"A location of {server.type} begins with {' or '.join(map(shown, beginnings))}."
+            yield f"{server.origin.path}.location", message
+
+
+def unknown_member(_contract: Contract, document: Document) -> Iterator[Finding]:
+    """A replacement of a team member is a member of the team."""
+    team = document.top["team"]
+    members = team["members"].items or team.items
+    names = {each["username"].text for each in members}
+    for each in members:
+        follower = each["replacedByUsername"].text
+        if follower and follower not in names:
+            hint = did_you_mean(follower, [name for name in names if name])
+            yield f"{each.path}.replacedByUsername", f"{shown(follower)} is not a member of the team.{hint}"
+
+
+def reversed_membership(_contract: Contract, document: Document) -> Iterator[Finding]:
+    """A member leaves after coming."""
+    team = document.top["team"]
+    for each in team["members"].items or team.items:
+        came, left = each["dateIn"].text, each["dateOut"].text
+        if came and left and len(came) == len(left) and left < came:
+            yield f"{each.path}.dateOut", "The member would leave before coming: correct one of the dates."
+
+
+def not_a_currency(_contract: Contract, document: Document) -> Iterator[Finding]:
+    """A currency is its code of three letters."""
+    for place in (document.top["price"]["priceCurrency"], document.top["pricing"]["priceCurrency"]):
+        if place.text and not CURRENCY.fullmatch(place.text):
+            yield place.path, f"{shown(place.text)} is not a currency: write its code, e.g. `EUR`."
+
+
+# ---- Names and ids: duplicates, missing names, and references to unknown names -------------------------------------
+
+
+PUBLIC = "public"
+
+
+PERSONAL = re.compile(
+    r"e_?mail|(?:first|last|full|sur|maiden)_?name|phone|mobile|ssn|cpf|passport|birth|iban|credit_?card|ip_?address",
+    re.IGNORECASE,
+)
+
+
+def unclassified(contract: Contract, _document: Document) -> Iterator[Finding]:
+    """A field with personal data, or with a name that suggests it, has a classification."""
+    if contract.format.startswith("DCM"):
+        return
+    for each in fields_of(contract):
+        sounds = each.personal is None and PERSONAL.search(each.name.rpartition(".")[2]) is not None
+        if (each.personal or sounds) and not each.classification and not each.parts:
+            message = f"{shown(each.name)} {'sounds like' if sounds else 'is'} personal data: add a `classification`."
+            yield each.origin.path, message
+
+
+def personal_but_public(contract: Contract, document: Document) -> Iterator[Finding]:
+    """Personal data is not public: samples of public fields show raw values."""
+    for each in fields_of(contract):
+        if each.personal and (each.classification or "").casefold() == PUBLIC:
+            place = document.at(each.origin.path)["classification"]
+            yield place.path, f"{shown(each.name)} is personal data: its values would be shown in samples."
+
+
+# ---- Lints of what a contract must declare because it, or a contract that it inherits from, requires it
+# (ADR-0029)
+
+
+OWNER, CLASSIFIED = "owner", "classified-personal-data"
+
+
+OWNER_KEYS = {"ODCS": "$.team.name", "DCS": "$.info.owner", "DCM": "$.ownerGroup"}
+
+
+def required_owner(contract: Contract, _document: Document) -> Iterator[Finding]:
+    """A contract has an owner, if it or a contract that it inherits from requires one."""
+    if OWNER in contract.require and not (contract.about.owner or "").strip():
+        path = OWNER_KEYS[contract.format.split()[0]]
+        yield path, f"An owner is required: write the team into `{path.removeprefix('$.')}`."
+
+
+def required_classification(contract: Contract, document: Document) -> Iterator[Finding]:
+    """Personal data is classified, if the contract or one that it inherits from requires it."""
+    if CLASSIFIED in contract.require:
+        for path, message in unclassified(contract, document):
+            yield path, f"Personal data must be classified. {message}"

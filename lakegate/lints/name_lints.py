@@ -1,0 +1,220 @@
+"""Names, ids and keys: duplicate, missing, unknown."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from lakegate.contract.contract_model import COMMON
+from lakegate.lints.findings import fields_of, is_odcs, properties_of, rules_of
+from lakegate.rules.compile_plan import names_by_arguments, with_parts
+from lakegate.rules.odcs_metrics import METRICS
+from lakegate.rules.rule_kinds import RULES
+from lakegate.text import did_you_mean, listed, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from lakegate.contract.contract_model import Contract, Field, Origin
+    from lakegate.contract.documents.document_tree import Document, Place, Step
+    from lakegate.lints.findings import Finding
+
+# ---- Keys and ids: positions without effect, optional key fields, duplicate names and ids --------------------------
+
+
+POSITIONS = {"primaryKeyPosition": "primaryKey", "partitionKeyPosition": "partitioned"}
+"""Each position with the flag it belongs to."""
+
+
+def repeated_position(_contract: Contract, document: Document) -> Iterator[Finding]:
+    """No two parts of a key stand at one position of it."""
+    for siblings in properties_of(document):
+        for key, flag in POSITIONS.items():
+            flagged = [each[key] for each in siblings if each[flag].flag]
+            yield from (
+                (place.path, "Another part of the key has this position.") for place in _repeated_places(flagged)
+            )
+
+
+def idle_position(_contract: Contract, document: Document) -> Iterator[Finding]:
+    """A position in a key is that of a part of the key."""
+    for siblings in properties_of(document):
+        for each in siblings:
+            for key, flag in POSITIONS.items():
+                if (each[key].number or 0) > 0 and not each[flag].flag:
+                    message = f"The property is not part of the key: add `{flag}: true`, or remove the position."
+                    yield each[key].path, message
+
+
+def optional_key(contract: Contract, document: Document) -> Iterator[Finding]:
+    """A field of a primary key is not declared optional."""
+    for dataset in contract.datasets:
+        named = {name for rule in dataset.rules if rule.kind == "primaryKey" for name in rule.fields}
+        for field in dataset.fields:
+            place = document.at(field.origin.path)["required"]
+            if field.name in named and place.flag is False:
+                yield place.path, "A part of the primary key is never missing: remove `required: false`."
+
+
+def repeated_rule(contract: Contract, _document: Document) -> Iterator[Finding]:
+    """No rule duplicates another rule of the same fields."""
+    for dataset in contract.datasets:
+        seen: set[str] = set()
+        for rule in (each for each in dataset.rules if each.kind not in {"text", "nested", "serviceLevel"}):
+            rule_key = repr(
+                (rule.kind, rule.fields, sorted(rule.arguments.items(), key=str), rule.comparison, rule.tolerance)
+            )
+            if rule_key in seen:
+                yield rule.origin.path, "Another rule is identical, with the same fields: remove one."
+            seen.add(rule_key)
+
+
+def repeated_id(contract: Contract, document: Document) -> Iterator[Finding]:
+    """An id is unique among its neighbours: references by id must find one thing."""
+    ids: dict[tuple[Step, ...], list[Place]] = {}
+    for place in document.named("id") if is_odcs(contract) else ():
+        *around, item = place.steps[:-1] or ("",)
+        if isinstance(item, int) and around[-1:] != ["quality"]:
+            ids.setdefault(tuple(around), []).append(place)
+    for siblings in ids.values():
+        for each in _repeated_places(siblings):
+            yield each.path, f"The id {shown(each.written)} is taken by a neighbour: give each its own."
+
+
+def repeated_physical_name(_contract: Contract, document: Document) -> Iterator[Finding]:
+    """No two properties of an object are one column of the table behind it."""
+    for siblings in properties_of(document):
+        for each in _repeated_places([item["physicalName"] for item in siblings]):
+            yield each.path, f"Another property is the column {shown(each.written)} too."
+
+
+def _repeated_places(places: list[Place]) -> list[Place]:
+    """The places whose text occurred before."""
+    seen: Counter[str] = Counter()
+    found = []
+    for place in places:
+        if place.present:
+            seen[place.written] += 1
+            if seen[place.written] > 1:
+                found.append(place)
+    return found
+
+
+# ---- Names and ids: duplicates, missing names, and references to unknown names -------------------------------------
+
+
+SEMANTIC = re.compile(
+    r"(?:0|[1-9][0-9]{0,8})(?:\.(?:0|[1-9][0-9]{0,8})){2}(?:-[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?(?:\+[0-9A-Za-z.-]+)?"
+)
+
+
+def version(contract: Contract, _document: Document) -> Iterator[Finding]:
+    """A contract's version is semantic: its major number is part of the line's name."""
+    if contract.version and not SEMANTIC.fullmatch(contract.version):
+        path = "$.info.version" if contract.format.startswith("DCS") else "$.version"
+        yield path, f"{shown(contract.version)} is not a semantic version: write `major.minor.patch`, e.g. `1.0.0`."
+
+
+def no_dataset(contract: Contract, _document: Document) -> Iterator[Finding]:
+    """A contract has a dataset."""
+    if not contract.datasets:
+        yield "$", "The contract has no dataset, so it covers no delivery: describe one."
+
+
+def no_field(contract: Contract, _document: Document) -> Iterator[Finding]:
+    """A dataset has fields: without them it accepts any data."""
+    for dataset in contract.datasets:
+        if not dataset.fields and dataset.name != COMMON:
+            yield dataset.origin.path, f"The dataset {shown(dataset.name)} names no fields: list them."
+
+
+def duplicate_dataset(contract: Contract, _document: Document) -> Iterator[Finding]:
+    """The names of datasets are unique, ignoring case: they are paths in the lake."""
+    for name, origin in _repeated((each.name, each.origin) for each in contract.datasets):
+        yield origin.path, f"The dataset {shown(name)} is described twice: give each its own name."
+
+
+def duplicate_field(contract: Contract, _document: Document) -> Iterator[Finding]:
+    """The names of a dataset's fields are unique, ignoring case: engines do not distinguish them."""
+    for siblings in _siblings(contract):
+        for name, origin in _repeated((each.name, each.origin) for each in siblings):
+            yield origin.path, f"The field {shown(name)} is described twice: keep one."
+
+
+def duplicate_rule(contract: Contract, _document: Document) -> Iterator[Finding]:
+    """The ids of a dataset's rules are unique: results refer to them."""
+    for dataset in contract.datasets:
+        seen: Counter[str] = Counter()
+        for rule in dataset.rules:
+            seen[rule.id] += 1
+            if rule.id and seen[rule.id] > 1:
+                yield f"{rule.origin.path}.id", f"The id {shown(rule.id)} is taken by another rule: give each its own."
+
+
+def unnamed(contract: Contract, _document: Document) -> Iterator[Finding]:
+    """A name is not blank, and has no surrounding space and no invisible character."""
+    for dataset in contract.datasets:
+        named = [(dataset.name, dataset.origin), *((each.name, each.origin) for each in dataset.fields)]
+        for name, origin in named:
+            if name and (name != name.strip() or not name.isprintable()):
+                yield f"{origin.path}.name", "The name begins or ends with a space, or holds what nobody sees."
+
+
+def unknown_column(contract: Contract, document: Document) -> Iterator[Finding]:
+    """A key, and every rule of DCM, names only fields that its dataset has."""
+    for dataset in contract.datasets:
+        names = {each.name: None for each in with_parts(dataset.fields)}
+        for rule in (each for each in dataset.rules if not names_by_arguments(each)):
+            for index, name in enumerate(rule.fields):
+                if name not in names:
+                    path = _named_at(rule.origin.path, index, document)
+                    yield path, f"The dataset has no field {shown(name)}.{did_you_mean(name, names)}"
+
+
+def repeated_column(contract: Contract, _document: Document) -> Iterator[Finding]:
+    """A rule contains each field once."""
+    for dataset in contract.datasets:
+        for rule in dataset.rules:
+            for name in [name for name, count in Counter(rule.fields).items() if count > 1]:
+                yield f"{rule.origin.path}.columns", f"The rule names the field {shown(name)} twice: once is enough."
+
+
+def empty_rule(contract: Contract, document: Document) -> Iterator[Finding]:
+    """A text rule has a description, and any other rule has a metric or a query."""
+    for rule in rules_of(contract):
+        if rule.kind == "text" and not rule.name and ".quality" in rule.origin.path:
+            place = document.at(rule.origin.path)
+            yield place.path, "The rule is empty: give it a `metric`, a `query`, or a `description`."
+
+
+def unknown_metric(contract: Contract, _document: Document) -> Iterator[Finding]:
+    """A metric is one of the library."""
+    for rule in rules_of(contract):
+        if rule.kind not in RULES and not contract.format.startswith("DCM"):
+            hint = did_you_mean(rule.kind, METRICS)
+            yield (
+                rule.origin.path,
+                f"{shown(rule.kind)} is not a metric that is known.{hint} Known are {listed(METRICS)}.",
+            )
+
+
+def _siblings(contract: Contract) -> Iterator[tuple[Field, ...]]:
+    """The sibling fields: of a dataset, and of each record."""
+    for dataset in contract.datasets:
+        yield dataset.fields
+    yield from (each.parts for each in fields_of(contract) if each.parts)
+
+
+def _named_at(path: str, index: int, document: Document) -> str:
+    """The place of a rule's columns: each format has its own key."""
+    found = (f"{path}{key}[{index}]" for key in (".columns", ".arguments.properties", ""))
+    return next((each for each in found if document.at(each).present), path)
+
+
+def _repeated(names: Iterable[tuple[str, Origin]]) -> Iterator[tuple[str, Origin]]:
+    seen: set[str] = set()
+    for name, origin in names:
+        if name and name.casefold() in seen:
+            yield name, origin
+        seen.add(name.casefold())

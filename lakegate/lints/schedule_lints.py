@@ -1,0 +1,79 @@
+"""Schedules: cron expressions of the wrong dialect, or with values out of range; schedules that nothing follows.
+
+DCM writes Quartz (6 or 7 fields, seconds first, one of the two days `?`), ODCS and DCS the five fields of cron.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lakegate.contract.documents.odcs_quality import QUARTZ as QUARTZ_KEY
+from lakegate.contract.documents.odcs_quality import problem_of
+from lakegate.contract.schedules import CRON, NICKNAMES, QUARTZ, QUARTZ_LENGTHS, _is_good
+from lakegate.text import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lakegate.contract.contract_model import Contract
+    from lakegate.contract.documents.document_tree import Document, Place
+    from lakegate.lints.findings import Finding
+
+
+def other_dialect(contract: Contract, document: Document) -> Iterator[Finding]:
+    """A schedule has as many fields as the dialect of its format."""
+    is_quartz = contract.format.startswith("DCM")
+    for place, text in _schedules(document):
+        count = len(text.split())
+        if text.startswith("@") and not is_quartz:
+            continue
+        if is_quartz and count not in QUARTZ_LENGTHS:
+            yield place.path, f"DCM writes Quartz: 6 or 7 fields, seconds first (`0 0 6 * * ?`), not {count}."
+        if not is_quartz and count != len(CRON):
+            yield place.path, f"Cron has 5 fields, minutes first (`0 6 * * *`), not {count}."
+
+
+def impossible(contract: Contract, document: Document) -> Iterator[Finding]:
+    """Every field of a schedule holds values that it can have."""
+    fields = QUARTZ if contract.format.startswith("DCM") else CRON
+    for place, text in _schedules(document):
+        words = text.lower().split()
+        if text.startswith("@"):
+            if text not in NICKNAMES:
+                yield place.path, f"{shown(text)} is not a schedule that cron knows."
+        elif len(words) == len(CRON) or (fields is QUARTZ and len(words) in QUARTZ_LENGTHS):
+            for (name, least, most), word in zip(fields, words, strict=False):
+                if not all(_is_good(part, least, most, quartz=fields is QUARTZ) for part in word.split(",")):
+                    yield place.path, f"{shown(word)} is out of range for {name}: write {least} to {most}, or `*`."
+
+
+def of_rule(_contract: Contract, document: Document) -> Iterator[Finding]:
+    """A rule whose schedule cannot be followed is judged with each delivery."""
+    for place in document.named("schedule", QUARTZ_KEY):
+        problem = problem_of(document.at(place.path.rpartition(".")[0])) if ".quality[" in place.path else ""
+        if problem:
+            yield (
+                place.path,
+                f"The schedule of a rule is not followed, the rule is judged with each delivery: {problem}.",
+            )
+
+
+def too_many_rules(contract: Contract, _document: Document) -> Iterator[Finding]:
+    """A dataset has at most 100 rules with a schedule: so many can be named as not holding."""
+    from lakegate.features.revalidation.revalidation import MAX_STALE  # noqa: PLC0415 - a feature
+
+    for dataset in contract.datasets:
+        count = sum(1 for each in dataset.rules if each.schedule)
+        if count > MAX_STALE:
+            yield dataset.origin.path, f"At most {MAX_STALE} rules of a dataset have a schedule, not {count:,}."
+
+
+def _schedules(document: Document) -> Iterator[tuple[Place, str]]:
+    """Every cron expression: by its own key, or beside a scheduler of that name."""
+    for place in document.named("cron", QUARTZ_KEY):
+        if place.text:
+            yield place, place.text.strip()
+    for place in document.named("schedule"):
+        scheduler = document.at(place.path.rpartition(".")[0])["scheduler"].text or ""
+        if place.text and scheduler.casefold() == "cron":
+            yield place, place.text.strip()

@@ -1,0 +1,128 @@
+"""Service levels: unknown names, units, elements; unreadable durations."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from lakegate.contract.documents.dcs import TIMESTAMPS
+from lakegate.contract.documents.odcs_quality import KNOWN, level_of, notice_of, qualified_element
+from lakegate.contract.service_levels import (
+    DURATION_KEYS,
+    HUNDRED,
+    KNOWN_TO_DCS,
+    LASTING,
+    MOMENTS,
+    PERCENTAGE,
+    SECONDS,
+    SHARES,
+    duration,
+)
+from lakegate.lints.relationship_lints import MAX_KNOWN, _named
+from lakegate.text import closest, did_you_mean, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lakegate.contract.contract_model import Contract
+    from lakegate.contract.documents.document_tree import Document, Place
+    from lakegate.lints.findings import Finding
+
+# ---- References: relationships, service level elements and timestamp fields with an unknown or wrong target --------
+
+
+def unknown_element(contract: Contract, document: Document) -> Iterator[Finding]:
+    """A service level refers to an existing dataset or field."""
+    known = {each.name: None for each in contract.datasets} | _named(contract)
+    for place, written in _elements(document):
+        name = qualified_element(written, [each.name for each in contract.datasets])
+        if written not in known and name not in known:
+            message = f"{shown(written)} is not a dataset or field here.{did_you_mean(name, list(known)[:MAX_KNOWN])}"
+            yield place.path, message
+
+
+def not_a_moment(contract: Contract, document: Document) -> Iterator[Finding]:
+    """The timestamp field of a service level is a date or timestamp."""
+    known = _named(contract)
+    for place in document.named(*TIMESTAMPS):
+        field = known.get(place.text or "")
+        if field and field.type not in MOMENTS:
+            yield place.path, f"{shown(place.text)} is a {field.type.value}: name a date or a timestamp."
+
+
+def _elements(document: Document) -> Iterator[tuple[Place, str]]:
+    for place in (
+        document.top["slaDefaultElement"],
+        *(each["element"] for each in document.top["slaProperties"].items),
+    ):
+        yield from ((place, each.strip()) for each in (place.text or "").split(",") if each.strip())
+    yield from ((place, place.text) for place in document.named(*TIMESTAMPS) if place.text)
+
+
+# ---- Service levels: unknown names, units that are not units of time, percentages above 100, unreadable durations ----
+
+
+ALIKE = 0.85
+"""How similar a name must be to one of the standard for a hint: other names are allowed."""
+
+
+USUAL = ("timeOfAvailability",)
+"""Names that the examples of ODCS have besides."""
+
+
+def unknown_level(_contract: Contract, document: Document) -> Iterator[Finding]:
+    """A service level has a standard name."""
+    known = {*KNOWN, *KNOWN.values()}
+    for place in document.top["slaProperties"].items:
+        name = place["property"].text
+        if name and level_of(name) not in {*known, *USUAL}:
+            near = closest(name, sorted(known), cutoff=ALIKE)
+            hint = f" Did you mean `{near}`?" if near else ""
+            yield f"{place.path}.property", f"{shown(name)} is not a service level that is known.{hint}"
+    for name, place in document.top["servicelevels"].entries.items():
+        if level_of(name) not in KNOWN_TO_DCS:
+            yield place.path, f"{shown(name)} is not a service level that is known.{did_you_mean(name, KNOWN_TO_DCS)}"
+
+
+def unknown_unit(_contract: Contract, document: Document) -> Iterator[Finding]:
+    """The unit of a level is one of time, or percent."""
+    for place in document.top["slaProperties"].items:
+        unit = place["unit"].text
+        if unit and unit.casefold() not in {*SECONDS, "percent", "%"}:
+            yield f"{place.path}.unit", f"{shown(unit)} is not a unit of time.{did_you_mean(unit, sorted(SECONDS))}"
+
+
+def without_unit(_contract: Contract, document: Document) -> Iterator[Finding]:
+    """A service level with a duration has a unit."""
+    for place in document.top["slaProperties"].items:
+        if (
+            level_of(place["property"].text or "") in LASTING
+            and place["value"].number is not None
+            and not place["unit"].present
+        ):
+            yield place.path, f"{place['value'].written} what? Say the `unit`, e.g. `h`."
+
+
+def share(_contract: Contract, document: Document) -> Iterator[Finding]:
+    """No availability is more than 100 %."""
+    shares = [
+        place["value"]
+        for place in document.top["slaProperties"].items
+        if level_of(place["property"].text or "") in SHARES
+    ]
+    shares.append(document.top["servicelevels"]["availability"]["percentage"])
+    for place in shares:
+        found = PERCENTAGE.fullmatch(place.written)
+        if found and Decimal(found[1]) > HUNDRED:
+            yield place.path, f"{shown(place.written)} is more than all of the time: write at most 100."
+
+
+def not_a_duration(_contract: Contract, document: Document) -> Iterator[Finding]:
+    """A threshold, a period or a notice is a duration: `25h`, `1 year` or `P1Y`."""
+    for level in document.top["servicelevels"].entries.values():
+        for place in (level[key] for key in DURATION_KEYS):
+            if place.text and duration(place.text, None) is None:
+                yield place.path, f"{shown(place.text)} is not a duration: write `25h`, `30 days` or `P1Y`."
+    notice = document.top["terms"]["noticePeriod"]
+    if notice.text and notice_of(notice) is None:
+        yield notice.path, f"{shown(notice.text)} is not a duration of at most ten years: write `P3M` or `90 days`."

@@ -1,0 +1,55 @@
+"""SQL of rules: unknown placeholders and missing operators. The query itself is checked by its compiler."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from lakegate.contract.contract_model import PLACEHOLDERS
+from lakegate.lints.findings import rules_of
+from lakegate.text import did_you_mean, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lakegate.contract.contract_model import Contract, Rule
+    from lakegate.contract.documents.document_tree import Document
+    from lakegate.lints.findings import Finding
+
+TOKEN = re.compile(r"--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`|(?P<named>\$?\{[^{}]*\})", re.DOTALL)
+
+
+OF_FIELD = ("field", "column", "property")
+
+
+def unknown_placeholder(contract: Contract, _document: Document) -> Iterator[Finding]:
+    """A placeholder of a query is a known one."""
+    for rule, names in _placeholders(contract):
+        for name in names:
+            if name not in PLACEHOLDERS:
+                hint = did_you_mean(name, sorted(PLACEHOLDERS))
+                yield f"{rule.origin.path}.query", f"Nothing is filled in for {shown(name)}.{hint}"
+
+
+def placeholder_without_field(contract: Contract, _document: Document) -> Iterator[Finding]:
+    """A query of a dataset has no placeholder for a field."""
+    for rule, names in _placeholders(contract):
+        named = [name for name in names if name in OF_FIELD]
+        if named and not rule.fields:
+            message = f"The rule stands at no field, so there is nothing for {shown(named[0])}."
+            yield f"{rule.origin.path}.query", message
+
+
+def without_operator(contract: Contract, _document: Document) -> Iterator[Finding]:
+    """A query has an operator."""
+    for rule in rules_of(contract):
+        if rule.kind == "sql" and not any("mustBe" in key or "mustNotBe" in key for key in rule.arguments):
+            yield rule.origin.path, "The answer of the query is compared with nothing: add an operator, e.g. `mustBe`."
+
+
+def _placeholders(contract: Contract) -> Iterator[tuple[Rule, list[str]]]:
+    """The placeholders of each query, without those in comments and quotes."""
+    for rule in rules_of(contract):
+        if rule.kind == "sql":
+            found = TOKEN.finditer(str(rule.arguments["query"]))
+            yield rule, [match["named"].strip("${} ").lower() for match in found if match["named"]]

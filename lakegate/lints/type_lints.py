@@ -1,0 +1,74 @@
+"""Rules that do not fit their field's type; lists and records without parts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lakegate.contract.logical_types import LogicalType
+from lakegate.lints.findings import fields_of, pairs, rules_of
+from lakegate.text import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lakegate.contract.contract_model import Contract
+    from lakegate.contract.documents.document_tree import Document
+    from lakegate.lints.findings import Finding
+
+# ---- Keys and ids: positions without effect, optional key fields, duplicate names and ids --------------------------
+
+
+PARTS = {
+    "ODCS": {"object": "properties", "array": "items", "map": "map"},
+    "DCS": {**dict.fromkeys(("object", "record", "struct"), "fields"), "array": "items", "map": "values"},
+    "DCM": {**dict.fromkeys(("map", "struct", "union"), "children"), "array": "arrayDataType"},
+}
+"""The key that declares the nested fields, by format and declared type."""
+
+
+def without_parts(contract: Contract, document: Document) -> Iterator[Finding]:
+    """An array declares its items, a record its fields, a map its values."""
+    parts = PARTS[contract.format.split()[0]]
+    for field in fields_of(contract):
+        place, declared = document.at(field.origin.path), (field.declared or "").lower()
+        if declared in parts and not field.parts and not place["$ref"].present:
+            yield place.path, f"This {declared} does not declare its nested fields: add `{parts[declared]}`."
+
+
+def row_count_of_field(contract: Contract, _document: Document) -> Iterator[Finding]:
+    """A row count belongs to the dataset: at a field it looks like a property of the field."""
+    for rule in rules_of(contract):
+        if rule.kind == "rowCount" and (".properties[" in rule.origin.path or ".fields." in rule.origin.path):
+            yield rule.origin.path, "rowCount counts the rows of the dataset, whatever the field: move the rule there."
+
+
+# ---- Rules about values: kinds that do not fit their field, empty ranges, and lists with duplicates ----------------
+
+
+COLUMN_KINDS = ("complete", "distinct", "min", "max", "mean", "stdev", "allowedValues")
+"""Rules of DCM that need a column."""
+
+
+OF_TEXTS = ("minLength", "maxLength", "pattern")
+
+
+TEXTS = (LogicalType.STRING, LogicalType.BINARY)
+
+
+def without_column(contract: Contract, _document: Document) -> Iterator[Finding]:
+    """A rule about values has a field."""
+    for dataset in contract.datasets:
+        for rule in dataset.rules:
+            if rule.kind in COLUMN_KINDS and not rule.fields:
+                yield rule.origin.path, f"The rule of type {rule.kind} names no column: add `columns`."
+
+
+def measured_as_text(contract: Contract, _document: Document) -> Iterator[Finding]:
+    """Lengths and patterns are for texts: values of other types are measured as they are written."""
+    for dataset in contract.datasets:
+        for rule, field in pairs(dataset):
+            if rule.kind in OF_TEXTS and field.type not in TEXTS:
+                message = (
+                    f"{shown(field.name)} is a {field.type.value}, and {rule.kind} is for texts: say another type."
+                )
+                yield rule.origin.path, message

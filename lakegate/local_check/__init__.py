@@ -1,0 +1,1 @@
+"""Local files judged as the gate would."""

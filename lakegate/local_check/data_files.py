@@ -1,0 +1,399 @@
+"""Data files as named: folders, patterns, S3, references."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import zlib
+from base64 import b64encode
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+from functools import cache
+from glob import glob, has_magic
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import boto3
+from botocore.exceptions import BotoCoreError, ClientError
+
+from lakegate.admission.multi_file_delivery import (
+    MANIFEST,
+    MAX_BYTES,
+    PartVersion,
+    completed_by_manifest,
+    read_manifest,
+)
+from lakegate.aws.open_stack import SENTENCES
+from lakegate.contract.contract_model import line_of
+from lakegate.contract.delivery_policy import DeliveryUnit
+from lakegate.contract.semantic_versions import major
+from lakegate.contract_files import plan_of
+from lakegate.errors import InputError, SetUpError
+from lakegate.job.job_storage import PinnedObject
+from lakegate.plan.request import AcceptedPart, Reference
+from lakegate.text import did_you_mean, listed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from mypy_boto3_s3.client import S3Client
+
+    from lakegate.contract.contract_model import Contract
+    from lakegate.plan.check import Check
+    from lakegate.plan.plan import Plan
+
+    References = dict[str, tuple[Plan, list[Path]]]
+
+# ---- The files of one delivery as a person names them: files, folders, patterns, and the same in S3 ----------------
+
+
+MARKERS = ("_", ".")
+"""How names begin that writers put beside their data: `_SUCCESS`, `_temporary`, `.part-0.crc`."""
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """One file of a delivery."""
+
+    name: str
+    """As a person names it: a path, or `s3://bucket/key`."""
+    pin: PinnedObject | None = None
+    """The version of an object of S3; None of a file."""
+    label: str | None = None
+    """The name in results, where it is not `name`."""
+
+    @property
+    def shown(self) -> str:
+        """The name in results."""
+        return self.name if self.label is None else self.label
+
+
+def files_of(names: list[str]) -> list[DataFile]:
+    """The files that names stand for, those of a folder or a pattern in the order of their names.
+
+    InputError for a folder without files, for a pattern that nothing matches, and for an object that cannot be read.
+    """
+    return [file for name in names for file in (_objects(name) if name.startswith("s3://") else _files(Path(name)))]
+
+
+def by_dataset(contract: Contract, files: list[DataFile]) -> dict[str, list[DataFile]]:
+    """The files of each dataset of a contract that has some, in the order of the contract.
+
+    A file belongs to the dataset that its name, the beginning of its name before a sign, or the nearest folder of it is, and else
+    to the one by whose name the path of a server has it (`data/{model}.csv`). Raises InputError for a file that belongs to none.
+    """
+    names = {
+        name.casefold(): each.name for each in contract.datasets for name in (each.physical or each.name, each.name)
+    }
+    found: dict[str, list[DataFile]] = {each.name: [] for each in contract.datasets}
+    for file in files:
+        dataset = _named(file.shown, names) or _located(file.shown, names, contract)
+        if dataset is None:
+            known = f"no dataset of the contract ({listed(found)})"
+            raise InputError(f"{file.shown} is named after {known}: rename it, or choose one with --dataset")
+        found[dataset].append(file)
+    return {name: its for name, its in found.items() if its}
+
+
+def _named(file: str, names: Mapping[str, str]) -> str | None:
+    *folders, last = file.casefold().split("/")
+    stem = last.partition(".")[0]
+    begun = [name for name in names if re.match(rf"{re.escape(name)}($|[^0-9a-z])", stem)]
+    found = max(begun, key=len) if begun else next((each for each in reversed(folders) if each in names), None)
+    return None if found is None else names[found]
+
+
+def _located(file: str, names: Mapping[str, str], contract: Contract) -> str | None:
+    for server in contract.about.servers:
+        for key in ("path", "location"):
+            before, placeholder, after = str(server.settings.get(key, "")).rpartition("/")[2].partition("{model}")
+            for name, dataset in names.items() if placeholder else ():
+                pattern = "".join(".*" if each == "*" else re.escape(each) for each in f"{before}{name}{after}")
+                if re.fullmatch(pattern, file.rpartition("/")[2], re.IGNORECASE):
+                    return dataset
+    return None
+
+
+def _objects(name: str) -> list[DataFile]:
+
+    return [DataFile(f"s3://{each.bucket}/{each.key}", each) for each in pinned(name)]
+
+
+def _files(name: Path) -> list[DataFile]:
+    return [DataFile(str(path)) for path in _paths(name)]
+
+
+def _paths(name: Path) -> list[Path]:
+    if name.is_dir():
+        inside = (path.relative_to(name) for path in name.rglob("*") if path.is_file())
+        found = sorted(name / path for path in inside if not any(part.startswith(MARKERS) for part in path.parts))
+        if not found:
+            raise InputError(f"{name} holds no files: name a folder with data, or the files")
+        return found
+    if has_magic(str(name)) and not name.exists():
+        matched = map(Path, glob(str(name), recursive=True))  # noqa: PTH207 - Path.glob takes no absolute pattern
+        found = sorted(path for path in matched if path.is_file())
+        if not found:
+            raise InputError(f"nothing matches {name}: name a file, a folder or another pattern")
+        return found
+    return [name]
+
+
+# ---- Objects of S3 that `s3://bucket/key`, `s3://bucket/folder/` and patterns name, each pinned to the version
+# that is there now
+#
+# Profile, region and endpoint are boto3's own settings: `AWS_PROFILE`, `AWS_REGION`, `AWS_ENDPOINT_URL` and the files
+# of `~/.aws`.
+
+
+ARCHIVED: Final = {"GLACIER", "DEEP_ARCHIVE"}
+
+
+RESTORED: Final = 'ongoing-request="false"'
+
+
+_ABSENT: Final = {"404", "NoSuchKey"}
+
+
+_DENIED: Final = {"403", "AccessDenied", "AllAccessDisabled"}
+
+
+def pinned(name: str) -> list[PinnedObject]:
+    """The objects that an `s3://` name stands for, in the order of their keys; those of a folder without markers and empty ones.
+
+    InputError where there are none, or one cannot be read; SetUpError where credentials or settings are missing.
+    """
+    bucket, _, key = name.removeprefix("s3://").partition("/")
+    with _errors_of_s3(name, bucket):
+        keys = [key] if key and not key.endswith("/") and not has_magic(key) else list(_listed(name, bucket, key))
+        return [_pin(bucket, each) for each in keys]
+
+
+def _listed(name: str, bucket: str, key: str) -> Iterator[str]:
+    """The keys below a folder, or those that a pattern matches."""
+    pattern = key.split("/") if has_magic(key) else None
+    folder = key if pattern is None else _fixed(key)
+    pages = _client().get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=folder)
+    found = [each for page in pages for each in page.get("Contents", []) if not each["Key"].endswith("/")]
+    if pattern is None:
+        keys = [each["Key"] for each in found if each["Size"] and _is_data(each["Key"].removeprefix(folder))]
+    else:
+        keys = [each["Key"] for each in found if each["Key"] == key or _matches(each["Key"].split("/"), pattern)]
+    if not keys:
+        what = "has no objects with data" if pattern is None else "matches no object"
+        raise InputError(f"{name} {what}: name an object, a folder with a / at its end, or another pattern")
+    yield from sorted(keys)
+
+
+def _fixed(pattern: str) -> str:
+    """What every key begins with that a pattern matches."""
+    return next(pattern[:at] for at in range(len(pattern)) if has_magic(pattern[at]))
+
+
+def _is_data(key: str) -> bool:
+    return not any(part.startswith(MARKERS) for part in key.split("/"))
+
+
+def _matches(parts: list[str], pattern: list[str]) -> bool:
+    """Whether a key fits a pattern, folder by folder; `**` stands for any number of folders."""
+    if not pattern:
+        return not parts
+    if pattern[0] == "**":
+        return any(_matches(parts[at:], pattern[1:]) for at in range(len(parts) + 1))
+    return bool(parts) and fnmatchcase(parts[0], pattern[0]) and _matches(parts[1:], pattern[1:])
+
+
+def _pin(bucket: str, key: str) -> PinnedObject:
+    name = f"s3://{bucket}/{key}"
+    with _errors_of_s3(name, bucket):
+        found = _client().head_object(Bucket=bucket, Key=key)
+    if found.get("StorageClass") in ARCHIVED and RESTORED not in found.get("Restore", ""):
+        raise InputError(f"{name} is archived ({found['StorageClass']}): restore it first (`aws s3api restore-object`)")
+    version = found.get("VersionId")
+    return PinnedObject(bucket, key, found["ContentLength"], found["ETag"], None if version == "null" else version)
+
+
+@cache
+def _client() -> S3Client:
+    return boto3.client("s3")
+
+
+@contextmanager
+def _errors_of_s3(name: str, bucket: str) -> Iterator[None]:
+    """Turn what S3 refuses inside into one sentence about a name."""
+    try:
+        yield
+    except ClientError as error:
+        raise _refused(name, bucket, error.response["Error"]["Code"]) from None
+    except BotoCoreError as error:
+        kind = type(error).__name__
+        if kind == "ParamValidationError":
+            raise InputError(f"{name} is not an address of S3: write s3://BUCKET/KEY") from None
+        raise SetUpError(f"{name} cannot be read: {SENTENCES.get(kind, f'S3 does not answer ({kind})')}") from None
+
+
+def _refused(name: str, bucket: str, code: str) -> InputError | SetUpError:
+    if code == "NoSuchBucket" or (code in _ABSENT and not _is_there(bucket)):
+        return InputError(f"{name} cannot be read: there is no bucket {bucket}; correct its name")
+    if code in _ABSENT:
+        return InputError(f"{name} does not exist: correct the key, or end the name of a folder with a /")
+    if code in _DENIED:
+        need = "s3:GetObject, and s3:ListBucket for folders and patterns"
+        return InputError(f"{name} cannot be read: access is denied; these credentials need {need}")
+    return SetUpError(f"{name} cannot be read: {SENTENCES.get(code, f'S3 answers {code}')}")
+
+
+def _is_there(bucket: str) -> bool:
+    """Whether a bucket exists, as far as these credentials show it."""
+    try:
+        _client().head_bucket(Bucket=bucket)
+    except ClientError as error:
+        return error.response["Error"]["Code"] not in {"404", "NoSuchBucket"}
+    return True
+
+
+# ---- Whether local files are a complete delivery of parts, as the gate would find them in a folder of the landing
+# bucket
+
+
+BLOCK: Final = 1 << 20
+"""Bytes that are read at once."""
+
+
+DIGESTS: Final[dict[str, Callable[[], Any]]] = {"sha256": hashlib.sha256, "sha1": hashlib.sha1}
+
+
+def complete(files: list[DataFile], unit: DeliveryUnit) -> list[DataFile]:
+    """The files that the gate would judge together: of a folder with a manifest those that it lists.
+
+    InputError where the gate would reject the delivery as incomplete, and for files of several folders, each a delivery.
+    """
+    local = [each for each in files if each.pin is None]
+    folders = {Path(each.name).parent for each in local}
+    if unit is DeliveryUnit.OBJECT or not local:
+        return files
+    if len(folders) > 1 or len(local) < len(files):
+        raise InputError("the contract takes the files directly in one folder as a delivery: name one folder")
+    (folder,) = folders
+    manifest = folder / MANIFEST
+    if unit is not DeliveryUnit.MANIFEST or not manifest.is_file():
+        return files
+    with manifest.open("rb") as stream:
+        body = stream.read(MAX_BYTES + 1)
+    algorithms = {each.name: each.checksum.partition(":")[0] for each in read_manifest(body)}
+    there = [_version(Path(each.name), algorithms.get(Path(each.name).name, "")) for each in local]
+    chosen = completed_by_manifest(there, body, may_arrive=False)
+    if chosen.problems:
+        raise InputError(f"the gate would reject this delivery: {chosen.problems[0]}")
+    listed = {each.name for each in chosen.parts}
+    return [each for each in local if Path(each.name).name in listed]
+
+
+def _version(path: Path, algorithm: str) -> PartVersion:
+    found = path.stat()
+    checksum = f"{algorithm}:{_checksum(path, algorithm)}" if algorithm else ""
+    return PartVersion(path.name, "", found.st_size, checksum, datetime.fromtimestamp(found.st_mtime, UTC), True)
+
+
+def _checksum(path: Path, algorithm: str) -> str:
+    """Base64, as S3 states it. InputError for an algorithm that Python's library lacks."""
+    if algorithm not in {*DIGESTS, "crc32"}:
+        raise InputError(
+            f"{MANIFEST} has a checksum by {algorithm}, which this command cannot compute: leave it out for `check`"
+        )
+    digest = DIGESTS[algorithm]() if algorithm in DIGESTS else None
+    sum_so_far = 0
+    with path.open("rb") as stream:
+        while block := stream.read(BLOCK):
+            if digest is None:
+                sum_so_far = zlib.crc32(block, sum_so_far)
+            else:
+                digest.update(block)
+    return b64encode(sum_so_far.to_bytes(4) if digest is None else digest.digest()).decode()
+
+
+# ---- What rules refer to, on this machine: `--reference NAME=FILE` replaces the accepted data of a dataset ---------
+
+
+def accepted(contract: Contract, plan: Plan, named: list[str], others: Iterable[Contract]) -> References:
+    """Files by the line they stand for, with the plan they are read by.
+
+    `named`: `NAME=FILE`, the name a dataset of the contract, or of another one as the plan's rules name it.
+    `others`: those other contracts. InputError for a name that no dataset has, or whose contract is not given.
+    """
+    contracts = (contract, *others)
+    found: References = {}
+    for each in named:
+        name, _, path = each.partition("=")
+        if not path:
+            raise InputError(f"--reference {each}: write NAME=FILE, with a dataset of the contract or CONTRACT/DATASET")
+        line = _line(contract, plan, name)
+        if line not in found:
+            found[line] = (_plan(line, contracts), [])
+        found[line][1].append(Path(path))
+    return found
+
+
+def referred_lines(checks: Iterable[Check]) -> tuple[str, ...]:
+    """The lines that checks refer to: `CONTRACT/DATASET_vN`."""
+    queries = (check.query for check in checks if check.query is not None)
+    return tuple(sorted({each.line for query in queries for each in query.relations if each.line}))
+
+
+def _line(contract: Contract, plan: Plan, name: str) -> str:
+    if contract.dataset(name) is not None:
+        return line_of(contract.id, name, major(contract.version))
+    lines = referred_lines(plan.checks)
+    found = [line for line in lines if name in _names(line)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise InputError(f"--reference {name}: several datasets have this name: write one of {', '.join(found)}")
+    known = f"rules refer to {', '.join(lines)}" if lines else "no rule refers to another dataset"
+    raise InputError(f"--reference {name}: neither a dataset of the contract nor one that a rule refers to; {known}")
+
+
+def _names(line: str) -> set[str]:
+    """What a line may be called: with and without its contract, with and without its major version."""
+    dataset = line.rpartition("/")[2]
+    return {line, line.rpartition("_v")[0], dataset, dataset.rpartition("_v")[0]}
+
+
+def _plan(line: str, contracts: Iterable[Contract]) -> Plan:
+    for each in contracts:
+        for dataset in each.datasets:
+            if line_of(each.id, dataset.name, major(each.version)) == line:
+                return plan_of(each, dataset.name)
+    raise InputError(
+        f"--reference: {line} is a dataset of another contract: give its document with --reference-contract FILE"
+    )
+
+
+def referred(references: References, folder: Path) -> tuple[Reference, ...]:
+    """The same in the words of the job; plans and links to the files are put into a folder."""
+    return tuple(
+        _reference(line, *found, folder / f"accepted-{at}") for at, (line, found) in enumerate(references.items())
+    )
+
+
+def _reference(line: str, plan: Plan, files: list[Path], folder: Path) -> Reference:
+    parts = [linked(path, folder, number) for number, path in enumerate(files)]
+    address = folder / "plan.json"
+    address.write_bytes(plan.to_bytes())
+    uri, digest = address.as_uri(), plan.digest
+    return Reference(line, 0, tuple(AcceptedPart(each.as_uri(), each.stat().st_size, uri, digest) for each in parts))
+
+
+def linked(path: Path, folder: Path, number: int) -> Path:
+    """A link with a name that means nothing to Spark: a file's own name must not choose a codec, or another file."""
+    if not path.exists():
+        beside = [each.name for each in path.parent.iterdir()] if path.parent.is_dir() else []
+        raise InputError(f"{path} does not exist.{did_you_mean(path.name, beside)}")
+    if not path.is_file():
+        raise InputError(f"{path} is not a file: name files one by one")
+    link = folder / f"part-{number:05d}"
+    folder.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(path.resolve())
+    return link

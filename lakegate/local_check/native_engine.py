@@ -1,0 +1,69 @@
+"""The native engine in the command's own process."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from importlib.abc import MetaPathFinder
+from typing import TYPE_CHECKING
+
+import duckdb
+
+from lakegate.engine import native_backend
+from lakegate.errors import InputError, SetUpError
+from lakegate.job.job_storage import Addresses, keep
+from lakegate.local_check.check_data import STEPS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from lakegate.job.job_storage import PinnedObject
+    from lakegate.plan.plan import Plan
+    from lakegate.plan.request import Request
+    from lakegate.plan.result import Result
+
+_INTERRUPTED = "Query interrupted"
+"""What DuckDB makes of Ctrl-C while a query runs."""
+
+
+def measure(request: Request, plan: Plan, folder: Path, samples: int, pins: Mapping[str, PinnedObject]) -> Result:
+    """See `lakegate.local_check.check_data.measure`."""
+    from lakegate.cli import terminal  # noqa: PLC0415 - a feature
+
+    size = sum(part.size for part in request.parts)
+    try:
+        with _without_pandas(), terminal.bytes_arriving(STEPS["start"], size) as read:
+            return native_backend.measure(
+                request, plan, Addresses(pins), folder, lambda step: read.during(STEPS[step]), samples, read, keep
+            )
+    except RuntimeError as error:
+        if str(error) != _INTERRUPTED:
+            raise
+        raise KeyboardInterrupt from None
+    except OSError as error:
+        raise InputError(
+            f"the files cannot be read to their end ({error.strerror or error}): repeat the command"
+        ) from None
+    except (duckdb.Error, MemoryError) as error:
+        raise SetUpError(f"the engine could not finish ({type(error).__name__}): free memory and disk space") from None
+
+
+@contextmanager
+def _without_pandas() -> Iterator[None]:
+    """Let Arrow look for pandas in vain: where it is installed, its import would take longer than a small file does."""
+    absent = _Absent()
+    sys.meta_path.insert(0, absent)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(absent)
+
+
+class _Absent(MetaPathFinder):
+    """Finds nothing in the place of pandas."""
+
+    def find_spec(self, name: str, *_: object) -> None:
+        """See `MetaPathFinder`."""
+        if name == "pandas":
+            raise ModuleNotFoundError(name, name=name)

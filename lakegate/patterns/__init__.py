@@ -1,0 +1,1 @@
+"""Regular expressions of contracts: translated, bounded, rendered."""

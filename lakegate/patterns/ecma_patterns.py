@@ -1,0 +1,283 @@
+r"""Translates patterns of ECMA-262 (with the `u` flag) to the dialect of plans.
+
+The dialect is the common subset of java.util.regex and Python, except for `\z`: `$` is the very end, `.` and `\s` are ECMA's,
+`\d`, `\w` and `\b` are ASCII, groups do not capture. Patterns without an exact translation (look-behind, back references,
+properties, possessive quantifiers, surrogates) or over 1,024 characters are refused, never approximated. So is all that the
+grammar of the `u` flag refuses; patterns of other engines (Great Expectations, Soda) may escape any punctuation, as theirs do.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from lakegate.patterns.matching_cost import parts_of
+from lakegate.patterns.regex_tree import _PLAIN_PARTS, ANY, EDGE, INNER, LAST, LONGEST, member, others, plain, spelled
+
+if TYPE_CHECKING:
+    from lakegate.contract.contract_model import Rule
+
+MAX_REPEATS = 1000
+
+
+MAX_NESTED = 50
+
+
+_SPACES = (
+    *((9, 13), (32, 32), (0xA0, 0xA0), (0x1680, 0x1680), (0x2000, 0x200A)),
+    *((0x2028, 0x2029), (0x202F, 0x202F), (0x205F, 0x205F), (0x3000, 0x3000), (0xFEFF, 0xFEFF)),
+)
+
+
+_WORD = "A-Za-z0-9_"
+
+
+_CONTROLS = {"t": 9, "n": 10, "v": 11, "f": 12, "r": 13, "0": 0}
+
+
+_QUANTIFIER = re.compile(r"[*+?]|\{([0-9]{1,9})(,([0-9]{0,9}))?\}")
+
+
+_MEANT = re.compile(r" *([0-9]{1,9}) *(,?) *([0-9]{0,9})")
+"""The text after the brace of a malformed quantifier, which would match literally: `{4`, `{1, 5}`."""
+
+
+_AT_MOST = re.compile(r" *, *([0-9]{1,9}) *\}")
+"""The same of `{,3}`, which other dialects read as at most three."""
+
+
+_HEX = re.compile(r"x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|u\{([0-9A-Fa-f]{1,6})\}")
+
+
+_GROUP = re.compile(r"\?(?:[:=!]|<(?P<name>[A-Za-z_$][A-Za-z0-9_$]*)>)|(?!\?)")
+
+
+_SYNTAX = frozenset("^$\\.*+?()[]{}|/")
+"""The characters that a backslash may stand before, so that they stand for themselves; in a class also `-`."""
+
+
+def translate(rule: Rule, pattern: str) -> str:
+    """The pattern for plans; ContractError `pattern` if it cannot be translated or its matching time has no bound."""
+    from lakegate.rules.check_builder import refuse  # noqa: PLC0415 - a feature
+
+    if len(pattern) > LONGEST:
+        refuse(rule, "pattern", f"a pattern has at most {LONGEST:,} characters")
+    try:
+        translated = rewritten(pattern, is_strict=rule.kind != "custom")
+    except ValueError as error:
+        refuse(rule, "pattern", f"the pattern cannot be used: {error}")
+    return _bounded(rule, translated)
+
+
+def like(rule: Rule, pattern: str) -> str:
+    """A pattern of SQL's LIKE: `%` is any run of characters, `_` is one, and the whole text must match."""
+    from lakegate.rules.check_builder import refuse  # noqa: PLC0415 - a feature
+
+    if len(pattern) > LONGEST:
+        refuse(rule, "pattern", f"a pattern has at most {LONGEST:,} characters")
+    any_one = f"[{spelled(ANY)}]"
+    parts = {"%": f"{any_one}*", "_": any_one}
+    return _bounded(rule, rf"\A{''.join(parts.get(char) or plain(ord(char)) for char in pattern)}\z")
+
+
+def _bounded(rule: Rule, translated: str) -> str:
+    """A pattern of plans that an engine can search for in bounded time."""
+    from lakegate.rules.check_builder import refuse  # noqa: PLC0415 - a feature
+
+    try:
+        parts_of(translated)
+    except ValueError as error:
+        refuse(rule, "pattern", f"the pattern cannot be used: {error}")
+    return translated
+
+
+def rewritten(pattern: str, *, is_strict: bool = True) -> str:
+    """The pattern in the dialect of plans; ValueError names the part that cannot be translated.
+
+    Not `is_strict`: a `]`, `{` or `}` that closes or begins nothing stands for itself, as any punctuation after a backslash does.
+    """
+    return _Reader(pattern, is_strict=is_strict).read()
+
+
+_CLASSES = {
+    "d": "0-9",
+    "w": _WORD,
+    "s": spelled(_SPACES),
+    "D": spelled(others(((48, 57),))),
+    "W": spelled(others(((48, 57), (65, 90), (95, 95), (97, 122)))),
+    "S": spelled(others(_SPACES)),
+}
+
+
+class _Reader:
+    """One pass over a pattern; ValueError names what cannot be translated."""
+
+    def __init__(self, pattern: str, *, is_strict: bool) -> None:
+        self.text = pattern
+        self.is_strict = is_strict
+        self.at = 0
+        self.open: list[tuple[int, bool]] = []
+        """The start positions of open groups, from 1, and whether they may be repeated."""
+        self.names: set[str] = set()
+
+    def read(self) -> str:
+        """The whole pattern, translated."""
+        parts = []
+        repeatable = False
+        while self.at < len(self.text):
+            quantifier = _QUANTIFIER.match(self.text, self.at)
+            if quantifier:
+                if not repeatable:
+                    raise ValueError("a quantifier has nothing to repeat")
+                parts.append(self._quantifier(quantifier))
+                repeatable = False
+            else:
+                part, repeatable = self._part()
+                parts.append(part)
+        if self.open:
+            raise ValueError(f"the group that opens at character {self.open[-1][0]} is not closed: add `)`")
+        return "".join(parts)
+
+    def _take(self, count: int = 1) -> str:
+        taken = self.text[self.at : self.at + count]
+        self.at += count
+        return taken
+
+    def _quantifier(self, found: re.Match[str]) -> str:
+        low, high = (int(each) if each else None for each in (found[1], found[3]))
+        if max(low or 0, high or 0) > MAX_REPEATS or (low is not None and high is not None and low > high):
+            raise ValueError(f"a quantifier counts up to {MAX_REPEATS:,}, the smaller number first")
+        self.at = found.end()
+        lazy = self._take() if self.text.startswith("?", self.at) else ""
+        return found[0] + lazy
+
+    def _part(self) -> tuple[str, bool]:
+        """The next part, and whether a quantifier may follow it."""
+        char = self._take()
+        if char in _PLAIN_PARTS:
+            return _PLAIN_PARTS[char]
+        match char:
+            case "\\":
+                return self._escape()
+            case "[":
+                return self._class(), True
+            case "(":
+                return self._group(), False
+            case ")":
+                return self._close()
+            case "{" if meant := _MEANT.match(self.text, self.at):
+                counted = "".join(meant.groups())
+                raise ValueError(
+                    f"the `{{` at character {self.at} begins no quantifier: write `{{{counted}}}` or `\\{{`"
+                )
+            case "{" if most := _AT_MOST.match(self.text, self.at):
+                raise ValueError(
+                    f"the `{{` at character {self.at} begins no quantifier: write `{{0,{most[1]}}}` or `\\{{`"
+                )
+            case "{" | "}" | "]" if self.is_strict:
+                does = "begins no quantifier" if char == "{" else "closes nothing"
+                raise ValueError(f"the `{char}` at character {self.at} {does}: write `\\{char}`")
+            case _:
+                return plain(_code(char)), True
+
+    def _close(self) -> tuple[str, bool]:
+        if not self.open:
+            raise ValueError(f"`)` at character {self.at} closes no group: remove it, or write `\\)`")
+        _, is_repeatable = self.open.pop()
+        return ")", is_repeatable
+
+    def _group(self) -> str:
+        found, start = _GROUP.match(self.text, self.at), self.at
+        if not found:
+            raise ValueError("look-behind and inline flags are not supported")
+        self.at = found.end()
+        is_ahead = found[0] in {"?=", "?!"}
+        if found["name"] in self.names:
+            raise ValueError(f"two groups have the name {found['name']}")
+        self.names |= {found["name"]} - {None}
+        self.open.append((start, not is_ahead))
+        if len(self.open) > MAX_NESTED:
+            raise ValueError(f"groups are nested at most {MAX_NESTED} deep")
+        return f"({found[0]}" if is_ahead else "(?:"
+
+    def _escape(self) -> tuple[str, bool]:
+        name = self.text[self.at : self.at + 1]
+        if name in _CLASSES and name:
+            self.at += 1
+            return f"[{_CLASSES[name]}]", True
+        if name in {"b", "B"}:
+            self.at += 1
+            return (EDGE if name == "b" else INNER), False
+        return plain(self._escaped_code()), True
+
+    def _escaped_code(self, also: str = "") -> int:
+        """The code point of the escape after a backslash; `also` are characters that may be escaped here."""
+        found = _HEX.match(self.text, self.at)
+        if found:
+            self.at = found.end()
+            return self._paired(int(found[1] or found[2] or found[3], 16))
+        name = self._take()
+        if name in _CONTROLS and not (name == "0" and self.text[self.at : self.at + 1].isdigit()):
+            return _CONTROLS[name]
+        if name == "c" and self.text[self.at : self.at + 1].isascii() and self.text[self.at : self.at + 1].isalpha():
+            return ord(self._take()) % 32
+        if not name or name.isalnum():
+            raise ValueError(f"the escape \\{name} is not supported")
+        if self.is_strict and name not in _SYNTAX and name not in also:
+            raise ValueError(f"the escape \\{name} means nothing else than `{name}`: write that")
+        return _code(name)
+
+    def _paired(self, code: int) -> int:
+        """The code point of one escape, or of two that are a surrogate pair."""
+        low = re.compile(r"\\u([Dd][C-Fc-f][0-9A-Fa-f]{2})").match(self.text, self.at)
+        if 0xD800 <= code <= 0xDBFF and low:  # noqa: PLR2004 - the range of high surrogates
+            self.at = low.end()
+            return 0x10000 + ((code - 0xD800) << 10) + int(low[1], 16) - 0xDC00
+        if code > LAST:
+            raise ValueError("a code point lies beyond Unicode")
+        return _code(chr(code))
+
+    def _class(self) -> str:
+        start, negated = self.at, self.text.startswith("^", self.at)
+        self.at += negated
+        members = []
+        while not self.text.startswith("]", self.at):
+            if self.at >= len(self.text):
+                raise ValueError(f"the character class that opens at character {start} is not closed: add `]`")
+            members.append(self._range())
+        self.at += 1
+        if not members:
+            return f"[{spelled(ANY)}]" if negated else "(?:(?!))"
+        return f"[{'^' if negated else ''}{''.join(members)}]"
+
+    def _range(self) -> str:
+        low = self._class_item()
+        is_range = self.text.startswith("-", self.at) and not self.text.startswith("-]", self.at)
+        if not is_range:
+            return low if isinstance(low, str) else member(low)
+        self.at += 1
+        high = self._class_item() if self.at < len(self.text) else 0
+        if isinstance(low, str) or isinstance(high, str) or low > high:
+            raise ValueError("a range in a character class goes from a smaller to a greater character")
+        return spelled(((low, high),))
+
+    def _class_item(self) -> int | str:
+        """One code point, or the content of the class of an escape."""
+        char = self._take()
+        if char != "\\":
+            return _code(char)
+        name = self.text[self.at : self.at + 1]
+        if name and name in _CLASSES:
+            self.at += 1
+            return _CLASSES[name]
+        if name == "b":
+            self.at += 1
+            return 8
+        return self._escaped_code("-")
+
+
+def _code(char: str) -> int:
+    """The code point of a character; ValueError for a surrogate, which no text can contain."""
+    if "\ud800" <= char <= "\udfff":
+        raise ValueError("half of a surrogate pair is not a character")
+    return ord(char)

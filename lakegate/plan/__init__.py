@@ -1,0 +1,1 @@
+"""Documents that gate and engine exchange: plan, request, result."""

@@ -1,0 +1,44 @@
+"""Rules that this version does not measure are bound to registered validators, when a contract is published.
+
+A rule is bound if its technology is one that a validator answers, and the compiler has named it as not measured. So a rule that
+the engines measure stays theirs. A rule that has a problem of its own (a column that is not declared) stays skipped, as does one
+with a schedule: it is about all accepted data, of which validators get none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+# ---- Rules that this version does not measure are bound to registered validators, when a contract is published -----
+#
+# A rule is bound if its technology is one that a validator answers, and the compiler has named it as not measured. So
+# a rule that
+# the engines measure stays theirs. A rule that has a problem of its own (a column that is not declared) stays
+# skipped, as does one
+# with a schedule: it is about all accepted data, of which validators get none.
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredTechnology:
+    """A technology, and who answers its rules."""
+
+    name: str
+    """As it was registered."""
+    validator: str
+
+
+# ---- Rules that another service measures: a registered validator of DCM's Validator API ----------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalRule:
+    """What a check of `Metric.EXTERNAL` asks, and of whom; pinned with the plan."""
+
+    check: str
+    """Its id."""
+    technology: str
+    """As the validator was registered for it."""
+    validator: str
+    """The name of the validator; its address is that of the stack when an attempt begins."""
+    rule: str
+    """The rule in DCM's form (`ruleType: custom`), as JSON; its id is that of the check."""

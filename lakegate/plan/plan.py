@@ -1,0 +1,146 @@
+"""The plan: all checks of one dataset and how to read it, content-addressed (`plan.json`).
+
+The job reads only the plan, never the contract's YAML. Fields have generated aliases (`c0`, `c1`, …), so that no text of a
+contract becomes an identifier in an engine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from lakegate.contract.contract_model import FieldLineage, Shape
+from lakegate.contract.delivery_policy import MergeStrategy, Policy, PublishAs
+from lakegate.contract.file_formats import Csv, Format, Storage
+from lakegate.contract.logical_types import LogicalType
+from lakegate.contract.service_levels import Promise
+from lakegate.json_codec import VersionedDocument, digest
+from lakegate.plan.check import Check
+from lakegate.plan.dataset_about import DatasetAbout
+from lakegate.plan.external_rule import ExternalRule
+from lakegate.plan.planned_workflow import PlannedWorkflow
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+VERSION = "lakegate/plan/1"
+
+
+OF_MAPS = ("{key}", "{value}")
+
+
+ENTRIES = "{}"
+
+
+_ELEMENTS = ("[]", ENTRIES)
+
+
+@dataclass(frozen=True, slots=True)
+class PlanField:
+    """One declared column or nested field: its path and its type."""
+
+    name: str
+    alias: str
+    type: LogicalType
+    classification: str | None = None
+    shape: Shape = Shape.VALUE
+    path: tuple[str, ...] = ()
+    """Steps to a nested field: `.name` of a record, `[]` of a list, `{key}` and `{value}` of a map; empty for a column."""
+    physical: str | None = None
+    """The other name that the contract gives a column (`physicalName`): deliveries have `name`."""
+
+    @property
+    def place(self) -> tuple[str, ...]:
+        """The steps to the field from its row; for a column only its name."""
+        return self.path or (f".{self.name}",)
+
+    @property
+    def level(self) -> tuple[str, ...]:
+        """The steps to the list or map whose elements the field belongs to; empty if it belongs to the row."""
+        steps = tuple(ENTRIES if step in OF_MAPS else step for step in self.place)
+        last = max((at for at, step in enumerate(steps) if step in _ELEMENTS), default=-1)
+        return steps[: last + 1]
+
+    @property
+    def public(self) -> bool:
+        """Whether raw values may be shown in reports (P15: an allow-list)."""
+        return self.classification is not None and self.classification.strip().lower() == "public"
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduledCheck:
+    """A check of a rule with a schedule: it is measured over all accepted data of the line, not with a delivery."""
+
+    schedule: str
+    """`cron(…)`, in UTC."""
+    check: Check
+
+
+@dataclass(frozen=True)
+class Plan(VersionedDocument):
+    """All checks of one dataset of one contract version."""
+
+    schema = "plan"
+    contract: str
+    contract_version: str
+    dataset: str
+    fields: tuple[PlanField, ...]
+    checks: tuple[Check, ...]
+    policy: Policy = field(default_factory=Policy)
+    csv: Csv = field(default_factory=Csv)
+    storage: Storage = field(default_factory=Storage)
+    version: str = VERSION
+    promises: tuple[Promise, ...] = ()
+    lineage: tuple[FieldLineage, ...] = ()
+    """Of the fields whose lineage the contract declares."""
+    workflow: PlannedWorkflow | None = None
+    """The published workflow that the policy names, pinned when the contract is published; None: that of every delivery."""
+    external: tuple[ExternalRule, ...] = ()
+    """The rules that registered validators measure, one for each check of `Metric.EXTERNAL`; bound when it is published."""
+    scheduled: tuple[ScheduledCheck, ...] = ()
+    """Each has a skipped check with its id among `checks`."""
+    about: DatasetAbout | None = None
+    """What is given to readers with slices; None of other plans."""
+
+    @property
+    def digest(self) -> str:
+        """The plan's address: SHA-256 of its canonical JSON."""
+        return digest(self)
+
+    @property
+    def published(self) -> Plan:
+        """The plan by which what it accepted is read: slices are Parquet, whatever was delivered."""
+        if self.policy.publish_as is PublishAs.ORIGINAL:
+            return self
+        return replace(self, storage=Storage(Format.PARQUET))
+
+    @property
+    def current(self) -> Plan:
+        """The plan by which rules read what it accepted: of a line of snapshots, that is the newest one as it was delivered."""
+        return self if self.policy.merge_strategy is MergeStrategy.SNAPSHOT else self.published
+
+    def of_schedules(self, due: Collection[str]) -> Plan:
+        """The plan that measures accepted data by some of the schedules: what is broken is reported, and shows no value."""
+        checks = tuple(each.check for each in self.scheduled if each.schedule in due)
+        policy = Policy(samples=False, allow_empty=True)
+        own = replace(self.current, checks=checks, policy=policy, scheduled=())
+        return replace(own, promises=(), lineage=(), workflow=None, external=())
+
+    @property
+    def columns(self) -> tuple[PlanField, ...]:
+        """The declared columns, without nested fields."""
+        return tuple(each for each in self.fields if not each.path)
+
+    @property
+    def physical_names(self) -> dict[str, str]:
+        """The physical names of columns that have one, by their names."""
+        return {each.name: each.physical for each in self.columns if each.physical}
+
+    def field(self, name: str) -> PlanField:
+        """The declared field of that name; KeyError if there is none."""
+        return self._by_name[name]
+
+    @cached_property
+    def _by_name(self) -> dict[str, PlanField]:
+        return {each.name: each for each in self.fields}

@@ -1,0 +1,242 @@
+"""Row conditions as values, and their evaluation on one literal."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from lakegate.contract.logical_types import LogicalType, literal
+
+# ---- Row conditions as frozen values, independent of the language of any engine ------------------------------------
+#
+# **Null policy**: every predicate except `Present` holds for a null. Those that compare values (`OneOf`, `Within`,
+# `MultipleOf`)
+# hold for a text that is not of its field's type, which the type check reports; `Length` and `Matches` use the text
+# as written.
+# `Size` and `NoRepeats` hold for a value that is no list, map or record, likewise.
+# `Not` and `All` use three-valued logic: a predicate on a null is unknown, and unknown holds.
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """The field has a value (an empty quoted text is a value)."""
+
+    kind: ClassVar = "present"
+    field: str
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """The text matches the grammar of the field's declared type."""
+
+    kind: ClassVar = "typed"
+    field: str
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """The value is in a list, compared as text, number, date or timestamp by the field's type."""
+
+    kind: ClassVar = "one_of"
+    field: str
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """The value is between two bounds (decimal or ISO text), inclusive unless open; None: no bound."""
+
+    kind: ClassVar = "within"
+    field: str
+    low: str | None = None
+    high: str | None = None
+    low_open: bool = False
+    high_open: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Length:
+    """The text has between `low` and `high` code points, inclusive."""
+
+    kind: ClassVar = "length"
+    field: str
+    low: int | None = None
+    high: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """A regular expression in the dialect of plans is found in the text (anchors require the whole text)."""
+
+    kind: ClassVar = "matches"
+    field: str
+    pattern: str
+
+
+@dataclass(frozen=True, slots=True)
+class MultipleOf:
+    """The number is a whole multiple of another."""
+
+    kind: ClassVar = "multiple_of"
+    field: str
+    factor: str
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """The list has between `low` and `high` elements, the map so many entries, the record so many members with a value."""
+
+    kind: ClassVar = "size"
+    field: str
+    low: int | None = None
+    high: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NoRepeats:
+    """No two elements of the list are equal; nulls are equal to each other."""
+
+    kind: ClassVar = "no_repeats"
+    field: str
+
+
+class Relation(Enum):
+    """A comparison of two values."""
+
+    EQUAL = "equal"
+    GREATER = "greater"
+    AT_LEAST = "at_least"
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """Compares the value of one field with that of another field of the same row."""
+
+    kind: ClassVar = "compare"
+    field: str
+    relation: Relation
+    other: str
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """The inner predicate does not hold (a null still passes)."""
+
+    kind: ClassVar = "not"
+    inner: Predicate
+
+
+@dataclass(frozen=True, slots=True)
+class All:
+    """Every inner predicate holds."""
+
+    kind: ClassVar = "all"
+    inner: tuple[Predicate, ...]
+
+
+Predicate = Present | Typed | OneOf | Within | Length | Matches | MultipleOf | Size | NoRepeats | Compare | Not | All
+
+
+def fields_of(predicate: Predicate) -> frozenset[str]:
+    """The fields a predicate reads."""
+    match predicate:
+        case Not(inner):
+            return fields_of(inner)
+        case All(inner):
+            return frozenset().union(*map(fields_of, inner))
+        case Compare(field, _, other):
+            return frozenset({field, other})
+        case _:
+            return frozenset({predicate.field})
+
+
+def leaves(predicate: Predicate) -> Iterator[Predicate]:
+    """The predicates inside a predicate that have none inside themselves."""
+    match predicate:
+        case Not(inner):
+            yield from leaves(inner)
+        case All(inner):
+            for each in inner:
+                yield from leaves(each)
+        case _:
+            yield predicate
+
+
+def where(given: Predicate | None, predicate: Predicate) -> Predicate:
+    """The predicate restricted to rows for which `given` is true (not null); it holds for all others."""
+    return predicate if given is None else Not(All((given, Not(predicate))))
+
+
+def together(*parts: Predicate | None) -> Predicate | None:
+    """The conjunction of the parts that are not None; None if there are none."""
+    present = tuple(part for part in parts if part is not None)
+    return None if not present else present[0] if len(present) == 1 else All(present)
+
+
+def any_present(fields: Iterable[str]) -> Predicate:
+    """At least one of the fields has a value."""
+    return Not(All(tuple(Not(Present(name)) for name in fields)))
+
+
+# ---- Evaluates a predicate on one literal as the engines do --------------------------------------------------------
+#
+# Examples and listed values that violate their own field are found so, and minima and maxima of a data summary are
+# judged.
+
+
+LONGEST_JUDGED = 200
+"""The most characters of a value that a pattern is matched with."""
+
+
+def holds(predicate: Predicate, logical: LogicalType, written: str) -> bool:
+    """Whether a literal satisfies a predicate; True if that cannot be decided here."""
+    match predicate:
+        case Not(inner):
+            return not holds(inner, logical, written)
+        case All(inner):
+            return all(holds(each, logical, written) for each in inner)
+        case Length(_, low, high):
+            return (low is None or low <= len(written)) and (high is None or len(written) <= high)
+        case Matches(_, pattern):
+            return len(written) > LONGEST_JUDGED or re.search(pattern.replace(r"\z", r"\Z"), written) is not None
+        case _:
+            value = literal(logical, written)
+            return not isinstance(predicate, Typed) if value is None else _compared(predicate, logical, value)
+
+
+def _compared(predicate: Predicate, logical: LogicalType, value: str) -> bool:
+    match predicate:
+        case OneOf(_, values):
+            return any(sort_key(logical, each) == sort_key(logical, value) for each in values)
+        case MultipleOf(_, factor):
+            return Fraction(value) % Fraction(factor) == 0
+        case Within():
+            return _within(predicate, logical, value)
+        case _:
+            return True
+
+
+def _within(bounds: Within, logical: LogicalType, value: str) -> bool:
+    key: Any = sort_key(logical, value)
+    low, high = (None if end is None else sort_key(logical, end) for end in (bounds.low, bounds.high))
+    if low is not None and (key < low or (bounds.low_open and key == low)):
+        return False
+    return high is None or key < high or (not bounds.high_open and key == high)
+
+
+def sort_key(logical: LogicalType, value: str) -> Any:  # noqa: ANN401 -- all values of one type have keys of one type
+    """The sort key of a value of a type, in the form of plans: numbers by value, timestamps in UTC, others as text."""
+    if logical is LogicalType.NUMBER:
+        return float(value)
+    if logical.numeric:
+        return Decimal(value)
+    if logical is LogicalType.TIMESTAMP:
+        moment = datetime.fromisoformat(value)
+        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return value

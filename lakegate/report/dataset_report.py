@@ -1,0 +1,202 @@
+"""The report of a dataset line: its deliveries over time, how often each rule held, and what broke most often."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final
+
+from lakegate.report.delivery_report import template
+from lakegate.text import counted
+from lakegate.verdict.measured_values import lasting
+from lakegate.verdict.reasons import CODES
+from lakegate.verdict.verdict import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from lakegate.verdict.verdict import BrokenRule
+
+MAX_BARS: Final = 90
+"""Columns of a diagram."""
+
+
+MAX_REASONS_OF_LINE: Final = 10
+
+
+MAX_RULES: Final = 1_000
+"""Rules in the table."""
+
+
+SHOWN: Final = (Verdict.REJECTED, Verdict.ACCEPTED_WITH_WARNINGS, Verdict.ACCEPTED)
+"""In a column, from its top."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimePromise:
+    """A promise of frequency, freshness or latency, at the time of the report."""
+
+    name: str
+    seconds: int
+    until: datetime
+    """When a delivery has to be accepted."""
+    missed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LineDelivery:
+    """One finished delivery, as the index has it."""
+
+    at: datetime
+    verdict: Verdict
+    rows: int | None
+    """None where nothing was measured."""
+    rules: tuple[BrokenRule, ...] | None
+    """That failed or warned; None where an earlier release wrote no index."""
+    youngest: datetime | None = None
+    """The latest event time in the data; None where the contract names none."""
+
+
+@dataclass(slots=True)
+class RuleHistory:
+    """How often a rule held."""
+
+    rule: str
+    measured: int = 0
+    """Deliveries."""
+    failed: int = 0
+    warned: int = 0
+    rows: int = 0
+    """Failing rows of all deliveries."""
+
+    @property
+    def passed(self) -> int:
+        """Deliveries."""
+        return self.measured - self.failed - self.warned
+
+    @property
+    def share(self) -> float:
+        """Of the deliveries that passed, in percent."""
+        return round(100 * self.passed / self.measured, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class DaysOfLine:
+    """One column of the diagram of deliveries: some days."""
+
+    first: date
+    last: date
+    counts: dict[Verdict, int]
+
+
+@dataclass(slots=True)
+class LineHistory:
+    """What a line's report shows."""
+
+    line: str
+    since: datetime
+    until: datetime
+    deliveries: tuple[LineDelivery, ...]
+    """The oldest first."""
+    promised: Fraction | None = None
+    """Seconds: the oldest that the youngest row may be; None where nothing is promised."""
+    rules: list[RuleHistory] = field(default_factory=list)
+    """The least reliable first."""
+    reasons: list[tuple[str, int, int]] = field(default_factory=list)
+    """Rule or code, deliveries that it kept out or warned of, failing rows; the most frequent first."""
+    last_accepted: datetime | None = None
+    """When the latest delivery was accepted; None where none was in this time, and nothing is promised."""
+    promises: tuple[TimePromise, ...] = ()
+    """What the line promises about the time of its next acceptance."""
+
+    def counted(self, verdict: Verdict) -> int:
+        """Deliveries with a verdict."""
+        return sum(each.verdict is verdict for each in self.deliveries)
+
+    @property
+    def ages(self) -> list[tuple[LineDelivery, float]]:
+        """The latest deliveries with event times, the oldest first, and the seconds from the youngest row to the verdict."""
+        aged = [(each, (each.at - each.youngest).total_seconds()) for each in self.deliveries if each.youngest]
+        return aged[-MAX_BARS:]
+
+
+def history_of(
+    line: str,
+    period: tuple[datetime, datetime],
+    deliveries: Sequence[LineDelivery],
+    rules: Iterable[str] = (),
+    promised: Fraction | None = None,
+) -> LineHistory:
+    """Add up deliveries, the oldest first. `rules`: all that the line's plan measures."""
+    found = LineHistory(line, *period, tuple(deliveries), promised)
+    measured = [each for each in deliveries if each.rows is not None and each.rules is not None]
+    by_rule = {rule: RuleHistory(rule) for rule in rules}
+    for each in measured:
+        for broken in each.rules or ():
+            of_rule = by_rule.setdefault(broken.rule, RuleHistory(broken.rule))
+            of_rule.failed += broken.status == "fail"
+            of_rule.warned += broken.status != "fail"
+            of_rule.rows += broken.rows or 0
+    for of_rule in by_rule.values():
+        of_rule.measured = len(measured)
+    if measured:
+        found.rules = sorted(by_rule.values(), key=lambda each: (each.share, each.rule))
+    times: Counter[str] = Counter(broken.rule for each in deliveries for broken in each.rules or ())
+    rows: Counter[str] = Counter()
+    for each in deliveries:
+        rows.update({broken.rule: broken.rows or 0 for broken in each.rules or ()})
+    found.reasons = [(rule, count, rows[rule]) for rule, count in times.most_common(MAX_REASONS_OF_LINE)]
+    return found
+
+
+def last_times(found: LineHistory) -> list[str]:
+    """When the latest delivery was accepted, and by when the next one has to be; a sentence each."""
+    last = f"{found.last_accepted:%Y-%m-%d %H:%M} UTC" if found.last_accepted else "none in this time"
+    return [
+        f"Last accepted: {last}",
+        *(
+            f"{each.name}: {'missed since' if each.missed else 'the next delivery has to be accepted by'}"
+            f" {each.until:%Y-%m-%d %H:%M} UTC"
+            for each in found.promises
+        ),
+    ]
+
+
+def columns(found: LineHistory) -> list[DaysOfLine]:
+    """The deliveries by day; of a long time by as many days as fit into the diagram."""
+    days = (found.until.date() - found.since.date()).days + 1
+    width = -(-days // MAX_BARS)
+    made = []
+    for begin in range(0, days, width):
+        first = found.since.date() + timedelta(days=begin)
+        last = min(first + timedelta(days=width - 1), found.until.date())
+        inside = [each for each in found.deliveries if first <= each.at.date() <= last]
+        made.append(DaysOfLine(first, last, {each: sum(one.verdict is each for one in inside) for each in SHOWN}))
+    return made
+
+
+def render_line(found: LineHistory) -> str:
+    """The page."""
+    made = columns(found)
+    ages = found.ages
+    longest, more = max((age for _, age in ages), default=0.0), len(found.rules) - MAX_RULES
+    late = sum(found.promised is not None and age > found.promised for _, age in ages)
+    of = f"of {counted(len(ages), 'delivery', 'deliveries')}"
+    return template("line.html").render(
+        found=found,
+        times=last_times(found),
+        verdicts=SHOWN,
+        titles={Verdict.REJECTED: "rejected", Verdict.ACCEPTED_WITH_WARNINGS: "warned", Verdict.ACCEPTED: "accepted"},
+        columns=made,
+        most=max((sum(each.counts.values()) for each in made), default=0) or 1,
+        rules=found.rules[:MAX_RULES],
+        unlisted=counted(more, "more rule is", "more rules are") if more > 0 else "",
+        codes=CODES,
+        ages=[(each, lasting(Fraction(age)), max(age, 0.0)) for each, age in ages],
+        promised=lasting(found.promised) if found.promised is not None else "",
+        limit=float(found.promised) if found.promised is not None else None,
+        top=max(longest, float(found.promised or 0)) or 1,
+        late=counted(late, f"{of} was", f"{of} were"),
+    )

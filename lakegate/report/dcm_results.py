@@ -1,0 +1,105 @@
+"""Results of checks in DCM's representation, with technology and severity."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lakegate.plan.check import Check
+    from lakegate.plan.plan import Plan
+    from lakegate.plan.result import Measurement, Result
+    from lakegate.report.delivery_report import Report
+    from lakegate.verdict.check_status import CheckOutcome
+    from lakegate.verdict.verdict import Judgement
+
+# ---- The technology that measured a check, with its version, as results of DCM name it -----------------------------
+
+
+NAMES: Final = {"deequ": "Deequ", "spark": "Spark", "duckdb": "DuckDB", "lakegate": "Lakegate"}
+"""By the names of engines in results."""
+
+
+class Technology(NamedTuple):
+    """What measured a check."""
+
+    name: str
+    version: str | None
+    """None where the result does not have it."""
+
+
+def technologies(plan: Plan, judgement: Judgement, result: Result) -> dict[str, Technology]:
+    """By check, what measured it; without the checks that were not measured."""
+    return dict(_technologies(plan, judgement, result))
+
+
+def _technologies(plan: Plan, judgement: Judgement, result: Result) -> Iterator[tuple[str, Technology]]:
+    from lakegate.features.external_validators.external_rules import ENGINE  # noqa: PLC0415 - a feature
+
+    measured = {each.id for each in judgement.outcomes if each.numbers is not None}
+    answers = {each.check: each for each in result.measurements}
+    external = {each.check: each.technology for each in plan.external}
+    for check in plan.checks:
+        if check.id in measured and check.id in external:
+            name = external[check.id]
+            yield check.id, Technology(name, result.engines.get(f"{ENGINE}{name}"))
+        elif check.id in measured:
+            engine = _engine(check, answers.get(check.id), is_job="spark" in result.engines)
+            yield check.id, Technology(NAMES[engine], result.engines.get(engine))
+
+
+def _engine(check: Check, answer: Measurement | None, *, is_job: bool) -> str:
+    """Deequ has no metric of no records: their count, which is zero, is the native engine's, in a job too."""
+    if check.metric.of_header:
+        return "lakegate"
+    if is_job and check.metric.is_query:
+        return "spark"
+    is_deequ = answer is not None and answer.accept is not None and answer.accept.engine_passed is not None
+    return "deequ" if is_deequ else "duckdb"
+
+
+# ---- Workloads over HTTP, in DCM's representation (DCM 3.2.3, GET /api/v1/workload/{workloadId}) -------------------
+
+
+def results_of(found: Report) -> Iterator[dict[str, Any]]:
+    """Each check with what was measured, and by what."""
+    outcomes = {each.id: each for each in found.judgement.outcomes}
+    measured_by = technologies(found.plan, found.judgement, found.result)
+    for check in found.plan.checks:
+        outcome = outcomes[check.id]
+        numbers, technology = outcome.numbers, measured_by.get(check.id)
+        yield {
+            "id": check.rule,
+            "column": ", ".join(check.fields) or None,
+            "metric": numbers.value if numbers else None,
+            "unit": numbers.unit if numbers else None,
+            "technology": technology.name if technology else None,
+            "version": technology.version if technology else None,
+            "severity": severity_of(check, outcome),
+            "success": outcome.status.value,
+        }
+
+
+def severity_of(check: Check, outcome: CheckOutcome) -> dict[str, object]:
+    """By severity of the rule, whether the measurement keeps to it; null for a severity that the rule does not have.
+
+    A rule without a tolerance has one severity; with one, the tolerance is what fails and the requirement what warns.
+    """
+    from lakegate.contract.contract_model import Severity  # noqa: PLC0415 - likewise
+    from lakegate.verdict.check_status import Status  # noqa: PLC0415 - as above
+
+    kept: dict[str, bool | None] = {
+        "fail": outcome.status in {Status.PASS, Status.WARN},
+        "warn": outcome.status is Status.PASS,
+    }
+    has = {
+        "fail": check.worst is Severity.FAIL,
+        "warn": check.tolerate is not None or check.worst is Severity.WARN or outcome.status is Status.WARN,
+    }
+    exception = None
+    if outcome.status in {Status.ERROR, Status.SKIP}:
+        is_error = outcome.status is Status.ERROR
+        kept = dict.fromkeys(kept, False if is_error else None)
+        exception = {"raisedException": is_error, "exceptionMessage": outcome.message}
+    return {name: {"success": kept[name], "exceptionInfoModel": exception} if has[name] else None for name in has}

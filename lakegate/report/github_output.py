@@ -1,0 +1,97 @@
+"""GitHub annotations, and a summary in Markdown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lakegate.report.sarif import LEVELS, PROBLEM_LEVELS, problems_of
+from lakegate.report.verdict_text import WORDS, CheckAnswer
+from lakegate.text import markdown, printable
+from lakegate.verdict.verdict import counts_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from lakegate.lints.linter import Examined
+
+# ---- Problems of contracts in the forms that machines read: SARIF for code scanning, annotations for pull
+# requests on GitHub
+
+
+GITHUB_MESSAGE = {"%": "%25", "\r": "%0D", "\n": "%0A"}
+
+
+GITHUB_PROPERTY = {**GITHUB_MESSAGE, ":": "%3A", ",": "%2C"}
+
+
+def github_problems(judged: Mapping[str, Examined], unreadable: Mapping[str, str]) -> Iterator[str]:
+    """One workflow command for each problem: it shows up at its line of the pull request."""
+    for name, why in unreadable.items():
+        yield workflow_command("error", {"file": name, "title": "lakegate unreadable"}, why)
+    for name, level, problem in problems_of(judged):
+        place = {"line": problem.line or 1} | ({"col": problem.column} if problem.column else {})
+        properties = {
+            "file": name,
+            **{key: str(each) for key, each in place.items()},
+            "title": f"lakegate {problem.code}",
+        }
+        yield workflow_command(PROBLEM_LEVELS[level], properties, f"{problem.message} @ {problem.path}")
+
+
+def workflow_command(level: str, properties: Mapping[str, str], message: str) -> str:
+    """One annotation as GitHub Actions reads it from standard output; no text can begin another command."""
+    written = ",".join(f"{key}={_escaped(value, GITHUB_PROPERTY)}" for key, value in properties.items())
+    return f"::{level} {written}::{_escaped(message, GITHUB_MESSAGE)}"
+
+
+def _escaped(text: str, escapes: Mapping[str, str]) -> str:
+    known = text.encode("utf-8", "replace").decode()
+    return "".join(escapes.get(char, char if char.isprintable() else printable(char)) for char in known)
+
+
+# ---- The answer of `check` for other programs: JUnit XML, SARIF, annotations of GitHub, a summary in Markdown ------
+
+
+def github(answers: Sequence[CheckAnswer]) -> Iterator[str]:
+    """One workflow command for each reason, at its first failing row."""
+    return (line for each in answers for line in _commands(each))
+
+
+def _commands(answer: CheckAnswer) -> Iterator[str]:
+    if answer.report is None:
+        yield workflow_command("error", {"title": "lakegate check"}, str(answer.error))
+        return
+    for each in answer.report.judgement.reasons:
+        sample = each.samples[0] if each.samples else None
+        file = answer.report.files[sample.part if sample else 0]
+        line = {"line": str(sample.row)} if sample and answer.report.plan.storage.format.is_text else {}
+        properties = {"file": file, **line, "title": f"lakegate {each.rule}"}
+        yield workflow_command(LEVELS.get(each.status, "notice"), properties, answer.report.message(each))
+
+
+def summary(answers: Sequence[CheckAnswer]) -> Iterator[str]:
+    """The verdict of each table and its reasons as Markdown, for the summary of a workflow or a comment."""
+    for at, each in enumerate(answers):
+        if at:
+            yield ""
+        yield from _summary(each)
+
+
+def _summary(answer: CheckAnswer) -> Iterator[str]:
+    named = markdown(", ".join(answer.files))
+    if answer.report is None:
+        yield f"**Not judged**: {markdown(str(answer.error))}"
+        yield f"\n{named}"
+        return
+    report = answer.report
+    counts = counts_of(report.plan, report.judgement)
+    yield f"**{WORDS[report.judgement.verdict][1]}**: {markdown(counts.rows_in_words)}"
+    contract = f"{report.plan.dataset}, contract {report.plan.contract} {report.plan.contract_version}"
+    yield f"\n{named} as {markdown(contract)}. Checks: {counts.checks_in_words}."
+    if report.judgement.reasons:
+        yield "\n| status | rule | field | finding | first row |"
+        yield "| --- | --- | --- | --- | --- |"
+    for each in report.judgement.reasons:
+        place = report.place(each.samples[0]) if each.samples else ""
+        cells = (each.status.value, each.rule, ", ".join(each.fields), report.message(each), place)
+        yield f"| {' | '.join(map(markdown, cells))} |"

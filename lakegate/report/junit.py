@@ -1,0 +1,70 @@
+"""The answer of `check` for other programs: JUnit XML, SARIF, annotations of GitHub, a summary in Markdown."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+from lakegate.report.sarif import SHOWN
+from lakegate.report.verdict_text import CheckAnswer
+from lakegate.text import printable as escaped
+from lakegate.verdict.check_status import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from lakegate.report.delivery_report import Report
+    from lakegate.verdict.check_status import CheckOutcome
+
+
+def junit(answers: Sequence[CheckAnswer]) -> Iterator[str]:
+    """A test suite for each table with a test case for each check: `failure` rejects, `skipped` was not measured, warnings pass.
+
+    The schema that Jenkins and GitLab read: testsuites > testsuite > testcase > failure | error | skipped | system-out.
+    """
+    root = ET.Element("testsuites", name="lakegate")
+    total: Counter[str] = Counter()
+    for each in answers:
+        total.update(_suite(root, each))
+    for name, count in total.items():
+        root.set(name, str(count))
+    ET.indent(root)
+    yield f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}'
+
+
+def _suite(root: ET.Element, answer: CheckAnswer) -> dict[str, int]:
+    """Add the suite of a table; its counts."""
+    suite = ET.SubElement(root, "testsuite", name=escaped(", ".join(answer.files)))
+    counts = dict.fromkeys(("tests", "failures", "errors", "skipped"), 0)
+    if answer.report is None:
+        case = ET.SubElement(suite, "testcase", classname="lakegate", name="check")
+        ET.SubElement(case, "error", message=escaped(str(answer.error)))
+        counts |= {"tests": 1, "errors": 1}
+    else:
+        outcomes = (*answer.report.judgement.reasons, *_others(answer.report))
+        for each in outcomes:
+            _test_case(suite, answer.report, each)
+        statuses = [each.status for each in outcomes]
+        numbers = (len(statuses), *(statuses.count(each) for each in (Status.FAIL, Status.ERROR, Status.SKIP)))
+        counts = dict(zip(counts, numbers, strict=True))
+        suite.set("time", f"{sum(answer.report.result.timings.values()):.3f}")
+    for name, count in counts.items():
+        suite.set(name, str(count))
+    return counts
+
+
+def _others(report: Report) -> Iterator[CheckOutcome]:
+    reasons = {each.id for each in report.judgement.reasons}
+    return (each for each in report.judgement.outcomes if each.id not in reasons)
+
+
+def _test_case(suite: ET.Element, report: Report, outcome: CheckOutcome) -> None:
+    case = ET.SubElement(suite, "testcase", classname=escaped(report.plan.dataset), name=escaped(outcome.id))
+    element = {Status.FAIL: "failure", Status.ERROR: "error", Status.SKIP: "skipped"}.get(outcome.status)
+    message = escaped(report.message(outcome))
+    rows = "\n".join(escaped(report.place(each)) for each in outcome.samples[:SHOWN])
+    if element is not None:
+        ET.SubElement(case, element, message=message).text = rows or None
+    elif outcome.status is Status.WARN:
+        ET.SubElement(case, "system-out").text = "\n".join([f"warning: {message}", *([rows] if rows else [])])

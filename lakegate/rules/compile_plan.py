@@ -1,0 +1,268 @@
+"""Plan of a dataset: every rule becomes checks, nested fields included."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from lakegate.contract.contract_model import NESTED_KIND, NO_SHAPE, FieldLineage, Shape, shape_of
+from lakegate.contract.delivery_policy import Duplicates, MergeStrategy, PublishAs
+from lakegate.contract.file_formats import Format
+from lakegate.contract.service_levels import promises_of
+from lakegate.errors import ContractError, Problem
+from lakegate.plan.check import BY_SCHEDULE, Check
+from lakegate.plan.metrics import Metric
+from lakegate.plan.plan import Plan, PlanField, ScheduledCheck
+from lakegate.plan.predicates import All, Not, Present
+from lakegate.rules.check_builder import NEVER_MEASURED, skipped
+from lakegate.rules.rule_kinds import columns_of, compile_rule, is_by_field, optional_columns_of
+from lakegate.text import did_you_mean, limited_hints, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from lakegate.contract.contract_model import Contract, Dataset, Field, Rule
+    from lakegate.contract.delivery_policy import Policy
+    from lakegate.plan.check import Tier
+
+    ByPlace: TypeAlias = dict[tuple[str, ...], PlanField]
+
+# ---- Nested fields of records, lists and maps: their paths, and the population of their checks ---------------------
+#
+# A list has a nesting *level* of its own: `items[].sku` is not a value of a row but of each element, so that its
+# checks are
+# measured over elements. Fields of records (`address.street`) are values of their row. A nested field is required
+# only if its
+# parent is present: a row without an address has no street.
+
+
+OF_WHOLE = ("minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties", "requiredMember")
+"""Kinds of rules about a whole list, map or object."""
+
+
+NO_PARTS = "a CSV file has no parts of values to measure"
+
+
+SEVERAL_LEVELS = "fields of several levels of a value are not measured together"
+
+
+def with_parts(fields: Iterable[Field]) -> Iterator[Field]:
+    """The fields, each followed by its nested fields."""
+    for field in fields:
+        yield field
+        yield from with_parts(field.parts)
+
+
+def planned(fields: tuple[Field, ...], *, with_inner: bool) -> tuple[PlanField, ...]:
+    """The fields of a plan, columns first; nested fields only if the file format supports them."""
+    columns = [(field, (f".{field.name}",)) for field in fields]
+    inner = [each for field, path in columns for each in _inner(field, path)] if with_inner else []
+    return tuple(
+        PlanField(
+            field.name,
+            f"c{ordinal}",
+            field.type,
+            field.classification,
+            shape_of(field) if with_inner else Shape.VALUE,
+            path if len(path) > 1 else (),
+            field.physical if len(path) == 1 and field.physical != field.name else None,
+        )
+        for ordinal, (field, path) in enumerate([*columns, *inner])
+    )
+
+
+def _inner(field: Field, path: tuple[str, ...]) -> Iterator[tuple[Field, tuple[str, ...]]]:
+    for part in field.parts:
+        step = part.name.removeprefix(field.name)
+        place = (*path, f"{{{step[1:]}}}" if shape_of(field) is Shape.MAP else step)
+        yield part, place
+        yield from _inner(part, place)
+
+
+def of_parts(
+    rule: Rule, fields: tuple[Field, ...], checks: tuple[Check, ...], plan: dict[str, PlanField], by_place: ByPlace
+) -> tuple[Check, ...]:
+    """The checks of a rule; those that cannot be measured at the level of their fields are skipped.
+
+    `plan` has the planned fields by their names, `by_place` by their places.
+    """
+    if any(field.name not in plan for field in fields):
+        return (skipped(rule, fields, NO_PARTS),)
+    if rule.kind in OF_WHOLE and any(plan[field.name].shape is Shape.VALUE for field in fields):
+        return tuple(check if check.skip else skipped(rule, fields, NO_PARTS) for check in checks)
+    if rule.kind == NESTED_KIND and any(plan[field.name].shape in {Shape.VALUE, Shape.ANY} for field in fields):
+        return tuple(replace(check, skip=check.skip or NO_SHAPE) for check in checks)
+    return tuple(_placed(check, plan, by_place) for check in checks)
+
+
+def _placed(check: Check, plan: dict[str, PlanField], by_place: ByPlace) -> Check:
+    levels = {plan[name].level for name in check.reads} | (set() if check.fields else {()})
+    if check.skip is None and (len(levels) > 1 or (check.metric.is_query and levels - {()})):
+        return replace(check, skip=SEVERAL_LEVELS)
+    accept = _of_parent(check.accept, plan, by_place) if check.metric is Metric.FAILING_ROWS else check.accept
+    return replace(check, accept=accept, of_elements=levels - {()} != set())
+
+
+def _of_parent(tier: Tier, plan: dict[str, PlanField], by_place: ByPlace) -> Tier:
+    """A nested field must be present if its parent is."""
+    if not isinstance(tier.predicate, Present):
+        return tier
+    field = plan[tier.predicate.field]
+    parent = by_place.get(field.place[:-1])
+    if parent is None or parent.level != field.level:
+        return tier
+    return replace(tier, predicate=Not(All((Present(parent.name), Not(tier.predicate)))))
+
+
+# ---- Compiles a dataset of a contract to its plan: every rule becomes at least one check, in the order of the
+# document
+#
+# A rule that cannot be measured becomes a check with the status `skip` and a reason. An ambiguous or invalid rule (a
+# bound that is
+# not a number, a pattern that cannot be translated) is a problem of the document; all problems are raised at once.
+
+
+BY_ARGUMENTS = ("nullValues", "missingValues", "invalidValues", "duplicateValues", "sql", "serviceLevel", "foreignKey")
+
+
+MAX_HINTS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """The checks of some rules, and the problems of the rules."""
+
+    fields: tuple[PlanField, ...]
+    checks: tuple[Check, ...]
+    refused: tuple[Problem, ...]
+    """Errors: the document cannot be used."""
+    unmeasured: tuple[Problem, ...]
+    """Reasons of skipped rules."""
+    schedules: tuple[str, ...]
+    """By check: that of its rule; empty where it is measured with each delivery."""
+
+
+def compile_plan(contract: Contract, dataset: Dataset) -> Plan:
+    """The plan of one dataset; ContractError with all errors of its rules."""
+    from lakegate.features.odf.odf_settings import dataset_about  # noqa: PLC0415 - a feature
+
+    with limited_hints():
+        compiled = compile_rules(contract, dataset)
+    if compiled.refused:
+        raise ContractError(compiled.refused)
+    checks = tuple(zip(_named_once(compiled.checks), compiled.schedules, strict=True))
+    return Plan(
+        contract=contract.id,
+        contract_version=contract.version,
+        dataset=dataset.name,
+        fields=compiled.fields,
+        checks=tuple(with_delivery(each, schedule) for each, schedule in checks),
+        policy=_policy(dataset),
+        csv=dataset.csv,
+        storage=dataset.storage,
+        promises=promises_of(dataset.rules),
+        lineage=tuple(_lineage(dataset.fields)),
+        scheduled=tuple(ScheduledCheck(schedule, each) for each, schedule in checks if schedule and each.skip is None),
+        about=dataset_about(contract.about) if dataset.policy.publish_as is PublishAs.PARQUET else None,
+    )
+
+
+def with_delivery(check: Check, schedule: str) -> Check:
+    """A check as it is measured with a delivery: one of a rule with a schedule is skipped there."""
+    return replace(check, skip=f"{BY_SCHEDULE}{schedule}") if schedule and check.skip is None else check
+
+
+def _policy(dataset: Dataset) -> Policy:
+    """The policy, with the schedule of what is pulled, and the key by which rows are merged.
+
+    A snapshot may have the content of an earlier one.
+    """
+    from lakegate.features.odf.odf_settings import merge_key  # noqa: PLC0415 - a feature
+    from lakegate.features.pull.pull_settings import pull_schedule  # noqa: PLC0415 - a feature
+
+    policy = dataset.policy
+    if policy.merge_strategy is not MergeStrategy.APPEND:
+        policy = replace(policy, merge_key=merge_key(dataset))
+    if policy.merge_strategy is MergeStrategy.SNAPSHOT:
+        policy = replace(policy, duplicates=Duplicates.ACCEPT)
+    if policy.pull is None or policy.pull.schedule:
+        return policy
+    return replace(policy, pull=replace(policy.pull, schedule=pull_schedule(dataset.rules)))
+
+
+def _lineage(fields: tuple[Field, ...]) -> Iterator[FieldLineage]:
+    for each in fields:
+        if each.sources:
+            yield FieldLineage(each.name, each.sources)
+        yield from _lineage(each.parts)
+
+
+def compile_rules(contract: Contract, dataset: Dataset) -> Compiled:
+    """Compile all rules of a dataset and collect the problems."""
+    problems: list[Problem] = []
+    planned_fields = planned(dataset.fields, with_inner=dataset.storage.format is not Format.CSV)
+    compiled = tuple(_each_rule(contract, dataset, planned_fields, problems))
+    checks = tuple(check for _, of_rule in compiled for check in of_rule)
+    schedules = tuple(rule.schedule for rule, of_rule in compiled for _ in of_rule)
+    refused = tuple(dict.fromkeys(each for each in problems if each.code not in NEVER_MEASURED))
+    unmeasured = tuple(dict.fromkeys(each for each in problems if each.code in NEVER_MEASURED))
+    return Compiled(planned_fields, checks, refused, unmeasured, schedules)
+
+
+def checks_by_rule(contract: Contract, dataset: Dataset) -> Iterator[tuple[Rule, tuple[Check, ...]]]:
+    """Each rule of a dataset with its checks; the check of a rule with a problem is skipped."""
+    planned_fields = planned(dataset.fields, with_inner=dataset.storage.format is not Format.CSV)
+    return _each_rule(contract, dataset, planned_fields, [])
+
+
+def _each_rule(
+    contract: Contract, dataset: Dataset, planned_fields: tuple[PlanField, ...], problems: list[Problem]
+) -> Iterator[tuple[Rule, tuple[Check, ...]]]:
+    """Compile rule by rule; problems are added to `problems`.
+
+    Where a rule has a check for each of its fields, a field for which it cannot be measured leaves the others measured.
+    """
+    whole = contract.dataset(dataset.name) or dataset
+    by_name = {field.name: field for field in planned_fields}
+    by_place = {field.place: field for field in reversed(planned_fields)}
+
+    def compiled(rule: Rule) -> tuple[Check, ...]:
+        try:
+            fields = _fields(dataset, rule)
+            return of_parts(rule, fields, compile_rule(contract, whole, rule, fields), by_name, by_place)
+        except ContractError as error:
+            problems.extend(error.problems)
+            return (skipped(rule, (), error.problems[0].message.rstrip(".")),)
+
+    for rule in dataset.rules:
+        apart = [replace(rule, fields=(name,)) for name in rule.fields] if is_by_field(rule) else []
+        yield rule, tuple(check for each in apart or [rule] for check in compiled(each))
+
+
+def _fields(dataset: Dataset, rule: Rule) -> tuple[Field, ...]:
+    """The fields of a rule, and those in its arguments."""
+    named = (*rule.fields, *(columns_of(rule) if rule.kind == "custom" else ()))
+    optional = optional_columns_of(rule) if rule.kind == "custom" else ()
+    found = {name: dataset.field(name) for name in named}
+    unknown = [name for name, field in found.items() if field is None]
+    if unknown:
+        is_own = set(unknown) & set(rule.fields) and not names_by_arguments(rule)
+        hints = "".join(did_you_mean(name, [each.name for each in dataset.fields]) for name in unknown[:MAX_HINTS])
+        message = f"{shown(dataset.name)} does not declare {', '.join(map(shown, unknown))}.{hints}"
+        code = "unknown-column" if is_own else "undeclared-column"
+        raise ContractError((Problem(code, rule.origin.path, rule.origin.line, message),))
+    found |= {name: dataset.field(name) for name in optional}
+    return tuple(field for field in found.values() if field is not None)
+
+
+def names_by_arguments(rule: Rule) -> bool:
+    """Whether a rule has its fields in arguments, as metrics and service levels do."""
+    return rule.kind in BY_ARGUMENTS
+
+
+def _named_once(checks: Iterable[Check]) -> Iterable[Check]:
+    """Checks with unique ids: rules of a document may share an id, results may not."""
+    seen: dict[str, int] = {}
+    for check in checks:
+        seen[check.id] = seen.get(check.id, 0) + 1
+        yield check if seen[check.id] == 1 else replace(check, id=f"{check.id}~{seen[check.id]}")

@@ -1,0 +1,252 @@
+"""Table of kinds of rules; SQL rules; technologies of `custom` rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from lakegate.contract.contract_model import Comparison, Shape
+from lakegate.contract.documents.odcs_quality import OPERATORS
+from lakegate.contract.logical_types import number_of
+from lakegate.errors import ContractError, Problem
+from lakegate.features.great_expectations.expectations import great_expectations, subjects_of
+from lakegate.features.soda import soda_checks
+from lakegate.plan.check import Check, Tier, Unit
+from lakegate.plan.metrics import Metric
+from lakegate.rules import dcm_rules, field_constraints, odcs_metrics, row_conditions
+from lakegate.rules.check_builder import ByField, InContract, brief, once, refuse, skipped
+from lakegate.rules.odcs_metrics import interval_of
+from lakegate.rules.relationship_rules import foreign_key
+from lakegate.rules.service_level_rules import service_level
+from lakegate.text import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lakegate.contract.contract_model import Contract, Dataset, Field, Rule
+    from lakegate.contract.logical_types import LogicalType
+    from lakegate.rules.check_builder import Compile
+
+    Arguments = Mapping[str, object]
+
+# ---- Rules of other engines: their checks are compiled to Lakegate's; checks without an equivalent are skipped -----
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """How the calls of another engine are read."""
+
+    compile: Callable[[Rule, tuple[Field, ...], str, Arguments], tuple[Check, ...]]
+    subjects: Callable[[str, Arguments], tuple[str, ...]]
+    """The columns of a call."""
+    optional: Callable[[str, Arguments], tuple[str, ...]]
+    """Further columns that a call mentions, declared or not."""
+    condition: str
+    """The argument with a condition."""
+    is_sql: bool
+    """Whether conditions are SQL by default."""
+
+
+_GREAT_EXPECTATIONS = Engine(
+    great_expectations, subjects_of, lambda _call, _arguments: (), "row_condition", is_sql=False
+)
+
+
+_SODA = Engine(soda_checks.soda, soda_checks.subjects_of, soda_checks.optional_subjects, "filter", is_sql=True)
+
+
+_ENGINES = {
+    "greatexpectations": _GREAT_EXPECTATIONS,
+    "gx": _GREAT_EXPECTATIONS,
+    "soda": _SODA,
+    "sodacl": _SODA,
+    "sodacore": _SODA,
+}
+
+
+def custom(rule: Rule, fields: tuple[Field, ...]) -> tuple[Check, ...]:
+    """The checks of a custom rule, or one skipped check with the reason."""
+    engine = _engine(rule)
+    if engine is None:
+        named = brief(str(rule.arguments.get("engine", ""))) or "(none named)"
+        return (skipped(rule, fields, f"the engine {named} is not measured by this version"),)
+    if not _call(rule).strip():
+        return (skipped(rule, fields, "it has no check that can be read"),)
+    return engine.compile(rule, fields, _call(rule), arguments_of(rule))
+
+
+def columns_of(rule: Rule) -> tuple[str, ...]:
+    """The columns of a call and of its condition; the contract must declare them."""
+    engine, arguments = _engine(rule), arguments_of(rule)
+    if engine is None:
+        return ()
+    condition = arguments.get(engine.condition)
+    is_sql = engine.is_sql or arguments.get("condition_parser") == "spark"
+    read = row_conditions.columns_of(condition, is_sql=is_sql) if isinstance(condition, str) else ()
+    return (*engine.subjects(_call(rule), arguments), *read)
+
+
+def optional_columns_of(rule: Rule) -> tuple[str, ...]:
+    """Further columns that a call mentions; a part of it about one that is not declared is skipped."""
+    engine = _engine(rule)
+    return () if engine is None else engine.optional(_call(rule), arguments_of(rule))
+
+
+def arguments_of(rule: Rule) -> Mapping[str, object]:
+    """The arguments of a call."""
+    given = rule.arguments.get("args")
+    return given if isinstance(given, Mapping) else {}
+
+
+def unmeasured(reason: str) -> Compile:
+    """The compiler of a kind whose rules are always skipped."""
+    return lambda rule, fields: (skipped(rule, fields, reason),)
+
+
+def _engine(rule: Rule) -> Engine | None:
+    named = str(rule.arguments.get("engine", ""))
+    return _ENGINES.get("".join(filter(str.isalnum, named.lower())))
+
+
+def _call(rule: Rule) -> str:
+    return str(rule.arguments.get("call", ""))
+
+
+# ---- SQL rules: one query, one number, one operator. The SQL parser is loaded only if a contract contains SQL ------
+
+
+PERCENT_OF_WHAT = (
+    "the answer of a query is compared as it is, and not as a share of the rows: let the query answer in percent "
+    "(`SELECT 100.0 * … / count(*) FROM …`), and remove `unit`"
+)
+
+
+def sql(contract: Contract, dataset: Dataset, rule: Rule, fields: tuple[Field, ...]) -> tuple[Check, ...]:
+    """The checks of a query, one for each operator; a harmless query that cannot be translated is skipped."""
+    if rule.arguments.get("percent"):
+        refuse(rule, "unit", PERCENT_OF_WHAT)
+    from lakegate.sql.sql_select import translate  # noqa: PLC0415 - likewise
+    from lakegate.sql.typed_sql import RefusedError, UntranslatedError  # noqa: PLC0415 - a tenth of a second, for SQL alone
+
+    try:
+        query, named = translate(contract, dataset, rule)
+    except RefusedError as error:
+        raise ContractError(
+            (Problem(error.code, f"{rule.origin.path}.query", rule.origin.line, error.message),)
+        ) from None
+    except UntranslatedError as error:
+        return (skipped(rule, fields, f"this SQL is not measured by this version: {error.reason}"),)
+    own = "/".join((rule.id, *(field.name for field in fields)))
+    return tuple(
+        Check(
+            id=own,
+            rule=rule.id,
+            kind=rule.kind,
+            fields=named,
+            metric=Metric.ANSWER,
+            unit=Unit.VALUE,
+            accept=Tier(interval),
+            worst=rule.severity,
+            wanted=f"an answer of {interval}",
+            query=query,
+        )
+        for interval in [interval_of(replace(rule, comparison=each))[0] for each in _comparisons(rule)]
+    )
+
+
+def _comparisons(rule: Rule) -> list[Comparison | None]:
+    """The comparisons of a query: its operators are siblings of `query`."""
+    operators = {name: rule.arguments[name] for name in OPERATORS if name in rule.arguments}
+    if rule.comparison is not None or not operators:
+        return [rule.comparison]
+    return [_comparison(name, operand) for name, operand in operators.items()]
+
+
+def _comparison(name: str, operand: object) -> Comparison | None:
+    operands = operand if isinstance(operand, list | tuple) else [operand]
+    numbers = [Decimal(each) if isinstance(each, bool) else number_of(each) for each in operands]
+    return Comparison(name, tuple(each for each in numbers if each is not None)) if None not in numbers else None
+
+
+# ---- The table of rules: each kind with its compiler. To add a kind, add one function and one row here -------------
+
+
+RULES: dict[str, Compile | InContract] = {
+    "type": ByField(field_constraints.typed),
+    "required": ByField(field_constraints.required),
+    "unique": ByField(field_constraints.unique),
+    "primaryKey": field_constraints.primary_key,
+    "enum": ByField(field_constraints.enum),
+    "pattern": ByField(field_constraints.pattern),
+    "minLength": ByField(field_constraints.min_length),
+    "maxLength": ByField(field_constraints.max_length),
+    "minimum": ByField(field_constraints.minimum),
+    "maximum": ByField(field_constraints.maximum),
+    "multipleOf": ByField(field_constraints.multiple_of),
+    "format": ByField(field_constraints.text_form),
+    "rowCount": once(odcs_metrics.row_count),
+    "nullValues": odcs_metrics.of_every_column(odcs_metrics.null_values),
+    "missingValues": odcs_metrics.of_every_column(odcs_metrics.missing_values),
+    "invalidValues": InContract(odcs_metrics.invalid_values, by_field=True),
+    "duplicateValues": once(odcs_metrics.duplicate_values),
+    "size": once(dcm_rules.size),
+    "mean": ByField(dcm_rules.mean),
+    "stdev": ByField(dcm_rules.deviation),
+    "complete": ByField(dcm_rules.complete),
+    "distinct": ByField(dcm_rules.distinct),
+    "min": ByField(dcm_rules.minimum),
+    "max": ByField(dcm_rules.maximum),
+    "allowedValues": ByField(dcm_rules.allowed_values),
+    "custom": custom,
+    "sql": InContract(sql),
+    "text": unmeasured("a rule in words has nothing to measure"),
+    "foreignKey": InContract(foreign_key),
+    "serviceLevel": service_level,
+    "nested": ByField(field_constraints.with_parts),
+    "timezone": InContract(field_constraints.with_offset, by_field=True),
+    "minItems": ByField(field_constraints.min_size(Shape.LIST)),
+    "maxItems": ByField(field_constraints.max_size(Shape.LIST)),
+    "uniqueItems": ByField(field_constraints.no_repeats),
+    "minProperties": ByField(field_constraints.min_size(Shape.RECORD, Shape.MAP)),
+    "maxProperties": ByField(field_constraints.max_size(Shape.RECORD, Shape.MAP)),
+    "requiredMember": ByField(field_constraints.required_member),
+    "dateFormat": ByField(field_constraints.date_format),
+}
+
+
+SUITS: dict[str, tuple[Callable[[LogicalType], bool], str]] = {
+    **dict.fromkeys(("mean", "stdev", "min", "max", "multipleOf"), (lambda each: each.numeric, "numbers")),
+    **dict.fromkeys(("minimum", "maximum"), (lambda each: each.ordered, "numbers, dates and times")),
+}
+"""The field types that a kind of rule supports, and their name in messages."""
+
+
+def compile_rule(contract: Contract, dataset: Dataset, rule: Rule, fields: tuple[Field, ...]) -> tuple[Check, ...]:
+    """The checks of a rule over its fields, at least one; a rule of an unknown kind is skipped."""
+    _judge_types(rule, fields)
+    compile_one = RULES.get(rule.kind)
+    if compile_one is None:
+        return (skipped(rule, fields, f"rules of the kind {rule.kind} are not measured by this version"),)
+    if isinstance(compile_one, InContract):
+        return compile_one.compile(contract, dataset, rule, fields)
+    return compile_one(rule, fields)
+
+
+def is_by_field(rule: Rule) -> bool:
+    """Whether a rule has a check for each of its fields, which are judged apart."""
+    compiler = RULES.get(rule.kind)
+    return isinstance(compiler, ByField) or (isinstance(compiler, InContract) and compiler.by_field)
+
+
+def _judge_types(rule: Rule, fields: tuple[Field, ...]) -> None:
+    """Refuse a rule whose fields have an unsupported type."""
+    suits, words = SUITS.get(rule.kind, (None, ""))
+    for field in fields:
+        if suits is not None and not suits(field.type):
+            refuse(
+                rule,
+                "rule-does-not-suit",
+                f"{shown(field.name)} is a {field.type.value}, and {rule.kind} is for {words}",
+            )

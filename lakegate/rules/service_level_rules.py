@@ -1,0 +1,74 @@
+"""Service levels that can be measured on a delivery: the age of its rows, and their latency.
+
+Ages are relative to the judging time of the request; the job never reads the clock. A month has 31 days and a year 366, so that a
+service level is never stricter than the calendar.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from lakegate.contract.service_levels import MOMENTS, duration
+from lakegate.plan.check import OF_NO_DELIVERY, Check, Interval, Tier, Unit
+from lakegate.plan.metrics import Metric
+from lakegate.rules.check_builder import brief, check, refuse, skipped
+from lakegate.verdict.measured_values import lasting
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lakegate.contract.contract_model import Field, Rule
+
+
+def service_level(rule: Rule, fields: tuple[Field, ...]) -> tuple[Check, ...]:
+    """The check of a service level, measured if it has timestamp fields."""
+    name = str(rule.arguments.get("property") or "")
+    level = _LEVELS.get(name)
+    if level is None:
+        return (skipped(rule, (), f"{brief(name) or 'this level'} {OF_NO_DELIVERY}"),)
+    fields = tuple(field for field in fields if field.type in MOMENTS)
+    if not fields:
+        return (skipped(rule, (), f"the level {brief(name)} names no field that holds moments"),)
+    if rule.arguments.get("value") is True:
+        return (skipped(rule, fields, f"the level {brief(name)} sets no limit"),)
+    limit = duration(rule.arguments.get("value"), rule.arguments.get("unit"))
+    if limit is None:
+        return (skipped(rule, fields, f"the level {brief(name)} has no length of time that is known"),)
+    return (level(rule, fields, Interval(high=limit)),)
+
+
+def age(rule: Rule, field: Field, good: Interval) -> Check:
+    """The newest row is at most `seconds` old at the judging time."""
+    return _lasting(rule, (field,), Metric.YOUNGEST, good, "the youngest row {} old")
+
+
+def _freshness(rule: Rule, fields: tuple[Field, ...], good: Interval) -> Check:
+    return age(rule, fields[0], good)
+
+
+def _latency(rule: Rule, fields: tuple[Field, ...], good: Interval) -> Check:
+    """The duration from the first timestamp of a row to its second; skipped without two timestamps."""
+    if len(fields) == 1:
+        return skipped(rule, fields, "latency is from one moment to another, and the level names one field")
+    return _lasting(rule, fields[:2], Metric.DELAY, good, "every row {} on its way")
+
+
+def _retention(rule: Rule, fields: tuple[Field, ...], good: Interval) -> Check:
+    return _lasting(rule, fields[:1], Metric.OLDEST, good, "the oldest row {} old")
+
+
+def _lasting(rule: Rule, fields: tuple[Field, ...], metric: Metric, good: Interval, words: str) -> Check:
+    other = next((field for field in fields if field.type not in MOMENTS), None)
+    if other is not None:
+        refuse(rule, "not-a-moment", f"{other.name} is a {other.type.value}: name a date or a timestamp")
+    assert good.high is not None
+    limit = f"{'less than' if good.high_open else 'at most'} {lasting(Fraction(good.high))}"
+    return check(rule, fields, metric, accept=Tier(good), wanted=words.format(limit), unit=Unit.VALUE)
+
+
+_LEVELS: dict[str, Callable[[Rule, tuple[Field, ...], Interval], Check]] = {
+    **dict.fromkeys(("freshness", "fr"), _freshness),
+    **dict.fromkeys(("latency", "ly"), _latency),
+    **dict.fromkeys(("retention", "re"), _retention),
+}

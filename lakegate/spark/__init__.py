@@ -1,0 +1,1 @@
+"""The same engine in Spark's workers, Deequ over partial results."""

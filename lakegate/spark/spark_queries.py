@@ -1,0 +1,241 @@
+"""SQL rules in Spark SQL, references included."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import and_
+from typing import TYPE_CHECKING
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own documentation gives it
+
+from lakegate.admission.file_signatures import UnreadableError
+from lakegate.engine.duckdb_queries import accepted_sources
+from lakegate.engine.evaluate.predicate_sql import program
+from lakegate.engine.evaluate.typed_values import value_name
+from lakegate.engine.measure.share_evaluation import Evaluation
+from lakegate.errors import InputError
+from lakegate.job.job_storage import Addresses
+from lakegate.plan.check import ID
+from lakegate.plan.metrics import Metric
+from lakegate.plan.result import Measurement
+from lakegate.spark.spark_guard import is_query, unsafe
+from lakegate.spark.spark_session import settings
+from lakegate.spark.spark_tasks import run, spark_type
+from lakegate.verdict.measured_values import (
+    FAILED,
+    REFUSED,
+    SEVERAL_ROWS,
+    TOO_SLOW,
+    UNREAD,
+    Answer,
+    lacking,
+    lines_compared,
+    lists_rows,
+    measured,
+    seconds_each,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from pyspark.sql import Column as SparkColumn
+    from pyspark.sql import SparkSession
+
+    from lakegate.engine.read.data_source import Source
+    from lakegate.plan.check import Check, Query, QueryColumn, QueryRelation
+    from lakegate.plan.plan import Plan
+    from lakegate.plan.request import Reference, Request
+
+# ---- Answers the queries of a plan, each separately, outside of the shared scan and under a time limit -------------
+#
+# 1. Every relation of a query becomes a view of typed columns: `r0`, `r1`, … with columns `c0`, `c1`, …. Malformed
+# records
+#    are not in it, and a value that is not of its type is null (its type check reports it).
+# 2. The text is parsed (Spark would run a command at once) and analysed, and `lakegate.spark.spark_guard` inspects the
+# result:
+#    only these views, only listed expressions.
+# 3. It is executed in its own job group, which a timer cancels. Any failure is an error of that check without values.
+#
+# While a query is analysed and run, Spark's ANSI mode is on: a whole number that does not fit into 64 bits, a
+# division by zero that
+# the dialect does not forgive and a text that cannot be cast are errors there, never silent nulls.
+
+
+ANSI = {"spark.sql.ansi.enabled": "true"}
+
+
+@dataclass(frozen=True, slots=True)
+class SparkTables:
+    """The data that queries read."""
+
+    plan: Plan
+    now: str
+    """The judging time."""
+    delivered: DataFrame | None
+    """The judged records of the delivery, with their typed values; None if no query reads them."""
+    accepted: AcceptedRecords
+
+
+def answer_queries(
+    spark: SparkSession, checks: tuple[Check, ...], tables: SparkTables, limit: float | None = None, rows: int = 0
+) -> tuple[Answer, ...]:
+    """The answers of these checks' queries, in order, with the ids of the first `rows` rows that break a check.
+
+    `limit`: seconds that each may take.
+    """
+    seconds = limit if limit is not None else seconds_each(len(checks))
+    return tuple(_answer_check(spark, check, tables, seconds, rows) for check in checks)
+
+
+def _answer_check(spark: SparkSession, check: Check, tables: SparkTables, seconds: float, rows: int) -> Answer:
+    query = check.query
+    assert query is not None
+    missing = tables.accepted.lacking(lines_compared(query))
+    if missing is not None:
+        return Answer(Measurement(check.id, skip=missing))
+    views = [f"r{number}" for number in range(len(query.relations))]
+    with settings(spark, ANSI), _within(spark, seconds, check.id) as is_over:
+        try:
+            for view, relation in zip(views, query.relations, strict=True):
+                _relation(relation, tables).createOrReplaceTempView(view)
+            found = _answer(spark, check, query, tables.now)
+            return Answer(found, _ids(spark, check, tables, rows) if lists_rows(check, found.accept, rows) else ())
+        except (InputError, UnreadableError, OSError):
+            return Answer(Measurement(check.id, error=UNREAD))
+        except (PySparkException, Py4JError, ArithmeticError):
+            # Spark's message may contain values of the data: it is not repeated.
+            return Answer(Measurement(check.id, error=TOO_SLOW if is_over.is_set() else FAILED))
+        finally:
+            for view in views:
+                spark.catalog.dropTempView(view)
+
+
+def _answer(spark: SparkSession, check: Check, query: Query, now: str) -> Measurement:
+    if not is_query(spark, query.text):
+        return Measurement(check.id, error=REFUSED)
+    frame = spark.sql(query.text, args=_bound(query, now))
+    if unsafe(frame, {f"r{number}" for number in range(len(query.relations))}):
+        return Measurement(check.id, error=REFUSED)
+    rows = frame.limit(2).collect()
+    if len(rows) > 1:
+        return Measurement(check.id, error=SEVERAL_ROWS)
+    return Measurement(check.id, accept=measured(check, rows[0] if rows else None))
+
+
+def _ids(spark: SparkSession, check: Check, tables: SparkTables, rows: int) -> tuple[int, ...]:
+    """The first rows that break a check; empty if the engine can count but not list them."""
+    try:
+        found = _unmatched(check, tables) if check.metric is Metric.UNMATCHED_ROWS else _counted(spark, check, tables)
+        return tuple(row["id"] for row in found.orderBy("id").limit(rows).collect())
+    except (PySparkException, Py4JError, ArithmeticError):
+        return ()
+
+
+def _counted(spark: SparkSession, check: Check, tables: SparkTables) -> DataFrame:
+    """The rows that a plain count counts; none if the guard refuses the analysed query."""
+    query = check.query.of_rows if check.query is not None else None
+    assert query is not None
+    _relation(query.relations[0], tables).createOrReplaceTempView("r0")
+    frame = spark.sql(query.text, args=_bound(query, tables.now)).withColumnRenamed("k0", "id")
+    return frame.limit(0) if unsafe(frame, {"r0"}) else frame
+
+
+def _unmatched(check: Check, tables: SparkTables) -> DataFrame:
+    """The rows with a whole key that none of the accepted ones equals."""
+    query = check.query
+    assert query is not None
+    own, other = query.relations
+    names = [f"c{at}" for at in range(len(own.columns))]
+    delivered = _relation(replace(own, columns=(*own.columns, ID)), tables).withColumnRenamed(f"c{len(names)}", "id")
+    for name in names:
+        delivered = delivered.withColumnRenamed(name, f"k{name}").where(F.col(f"k{name}").isNotNull())
+    equal = reduce(and_, (F.col(f"k{name}") == F.col(name) for name in names))
+    accepted = _relation(other, tables).select(*names).distinct()
+    return delivered.join(accepted, equal, "left_anti").select("id")
+
+
+def _bound(query: Query, now: str) -> dict[str, str]:
+    """The values of a query's parameters."""
+    return {f"t{number}": text for number, text in enumerate(query.texts)} | {"now": now}
+
+
+def _relation(relation: QueryRelation, tables: SparkTables) -> DataFrame:
+    frames = []
+    if relation.delivered:
+        assert tables.delivered is not None
+        columns = [
+            F.col("id" if column == ID else value_name(tables.plan.field(column.field).alias)).alias(f"c{at}")
+            for at, column in enumerate(relation.columns)
+        ]
+        frames.append(tables.delivered.select(*columns, F.lit(1).alias("row")))
+    if relation.line is not None and tables.accepted.lacking([relation.line]) is None:
+        frames.append(tables.accepted.rows(relation.line, relation.columns))
+    return frames[0] if len(frames) == 1 else frames[0].unionByName(frames[1])
+
+
+@contextmanager
+def _within(spark: SparkSession, seconds: float, name: str) -> Iterator[threading.Event]:
+    """A job group for the block, cancelled when its time is over; the event is set if it was."""
+    context, is_over, group = spark.sparkContext, threading.Event(), f"query:{name}"
+
+    def cancel() -> None:
+        is_over.set()
+        context.cancelJobGroup(group)
+
+    timer = threading.Timer(seconds, cancel)
+    context.setJobGroup(group, "a query of the contract", interruptOnCancel=True)
+    timer.start()
+    try:
+        yield is_over
+    finally:
+        timer.cancel()
+        context.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]  # null is how Spark takes it away
+
+
+# ---- The accepted data that queries refer to: exactly the objects that the request lists, each read by the plan
+# that accepted it
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptedRecords:
+    """Accepted data by line, read when it is needed."""
+
+    spark: SparkSession
+    request: Request
+
+    def lacking(self, lines: Iterable[str]) -> str | None:
+        """The reason if there is nothing to compare with."""
+        return lacking(self.request.references, lines)
+
+    def rows(self, line: str, columns: tuple[QueryColumn, ...]) -> DataFrame:
+        """The accepted records of a line: one column for each requested field, `c0`, `c1`, …, and `row`.
+
+        Raises InputError if an object or its plan is not what the request lists.
+        """
+        reference = self._reference(line)
+        assert reference is not None
+        sources = accepted_sources(reference, Addresses())
+        return reduce(DataFrame.unionByName, (self._read(plan, source, columns) for plan, source in sources))
+
+    def _reference(self, line: str) -> Reference | None:
+        return next((each for each in self.request.references if each.line == line), None)
+
+    def _read(self, plan: Plan, source: Source, columns: tuple[QueryColumn, ...]) -> DataFrame:
+        known = {field.name: field.alias for field in plan.fields}
+        own = program(plan, (), (), [column.field for column in columns if column.field in known])
+        passed, _ = run(self.spark, Evaluation(plan, source, {(): own}, samples=0))
+        values = [_value(known.get(column.field), column).alias(f"c{at}") for at, column in enumerate(columns)]
+        return passed.rows(own).select(*values, F.lit(1).alias("row"))
+
+
+def _value(alias: str | None, column: QueryColumn) -> SparkColumn:
+    """The typed value; null in data that was accepted before its contract had the field."""
+    if alias is not None:
+        return F.col(value_name(alias))
+    return F.lit(None).cast(spark_type(column.type))

@@ -1,0 +1,243 @@
+"""Accepted and rejected rows written apart by Spark."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own documentation gives it
+from pyspark.sql import types
+
+from lakegate.contract.file_formats import Compression, Format
+from lakegate.engine.read.data_source import LINE, ROW
+from lakegate.engine.read.stored_types import Kind, Physical, canonical
+from lakegate.errors import InputError
+from lakegate.job.job_storage import store_for
+from lakegate.plan.result import Shares, WrittenObject
+from lakegate.verdict.file_checks import RECORDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
+
+    from lakegate.engine.read.data_source import Source
+    from lakegate.engine.rejected_rows import Rejected
+    from lakegate.plan.plan import Plan
+
+    Write = Callable[[Plan, "Judged", DataFrame, DataFrame, str], None]
+
+# ---- The types in which Spark writes the columns of a table again --------------------------------------------------
+
+
+def named_type(physical: Physical) -> types.DataType:
+    """The type in Spark, members of records under their own names."""
+    inner = [named_type(part) for _, part in physical.parts]
+    match physical.kind:
+        case Kind.EXACT:
+            return types.DecimalType(*physical.digits)
+        case Kind.RECORD:
+            members = zip(physical.parts, inner, strict=True)
+            return types.StructType([types.StructField(name, each) for (name, _), each in members])
+        case Kind.LIST:
+            return types.ArrayType(inner[0])
+        case Kind.MAP:
+            return types.MapType(inner[0], inner[1])
+        case _:
+            return _TYPES[physical.kind]()
+
+
+_TYPES: dict[Kind, type[types.DataType]] = {
+    Kind.TEXT: types.StringType,
+    Kind.BYTES: types.BinaryType,
+    Kind.WHOLE: types.LongType,
+    Kind.FLOAT: types.FloatType,
+    Kind.DOUBLE: types.DoubleType,
+    Kind.BOOLEAN: types.BooleanType,
+    Kind.DATE: types.DateType,
+    Kind.MOMENT: types.TimestampType,
+}
+
+
+# ---- Writes accepted and rejected rows in the declared format, rejected rows with their reasons --------------------
+#
+# ======================  ===========================  ==============================================================
+# format                  accepted rows                rejected rows
+# ======================  ===========================  ==============================================================
+# csv                     unchanged lines              the same, after a first column `_reasons`
+# jsonl                   unchanged lines              `{"_reasons": …, "_record": …}`, the unchanged record
+# parquet, orc, avro      unchanged columns            the same, after a first column `_reasons`
+# ======================  ===========================  ==============================================================
+#
+# A compressed delivery is compressed again, with the same codec.
+
+
+REASONS = "_reasons"
+
+
+RECORD = "_record"
+
+
+POSITION_BITS = 33
+"""Spark's own: `monotonically_increasing_id` holds the task above these bits and the position in it below."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The unchanged records, and whether and why they are rejected."""
+
+    frame: DataFrame
+    """`malformed`, `reasons`, and `line`; of a table its columns `x0`, `x1`, … instead."""
+    kinds: Mapping[str, Physical]
+    """The columns of a table by their names in the file."""
+    header: str | None
+    """The header line of CSV."""
+
+
+def write_shares(plan: Plan, judged: Judged, folder: str) -> Shares:
+    """Write both shares below a folder, and list what was written."""
+    good, bad = judged.frame.where(F.col("reasons") == ""), judged.frame.where(F.col("reasons") != "")
+    WRITERS.get(plan.storage.format, _table)(plan, judged, good, bad, folder)
+    return Shares(accepted=_written(f"{folder}/accepted"), rejected=_written(f"{folder}/rejected"))
+
+
+def _csv(plan: Plan, judged: Judged, good: DataFrame, bad: DataFrame, folder: str) -> None:
+    quote, delimiter, header = plan.csv.quote, plan.csv.delimiter, judged.header
+    reasons = F.concat(F.lit(quote), F.replace("reasons", F.lit(quote), F.lit(quote * 2)), F.lit(quote + delimiter))
+    _write_lines(plan, good.select(F.col("line").alias("value")), header, f"{folder}/accepted")
+    above = header and f"{REASONS}{delimiter}{header}"
+    _write_lines(plan, bad.select(F.concat(reasons, "line").alias("value")), above, f"{folder}/rejected")
+
+
+def _jsonl(plan: Plan, _: Judged, good: DataFrame, bad: DataFrame, folder: str) -> None:
+    reasons, broken = F.col("reasons").alias(REASONS), F.col("line").alias(RECORD)
+    begun = F.regexp_replace(F.to_json(F.struct(reasons)), r"\}\z", f',"{RECORD}":')
+    whole = F.concat(begun, "line", F.lit("}"))
+    rejected = F.when(~F.col("malformed"), whole).otherwise(F.to_json(F.struct(reasons, broken)))
+    _write_lines(plan, good.select(F.col("line").alias("value")), None, f"{folder}/accepted")
+    _write_lines(plan, bad.select(rejected.alias("value")), None, f"{folder}/rejected")
+
+
+def _table(plan: Plan, judged: Judged, good: DataFrame, bad: DataFrame, folder: str) -> None:
+    columns = [
+        F.col(f"x{at}").cast(named_type(kind)).alias(name) for at, (name, kind) in enumerate(judged.kinds.items())
+    ]
+    good.select(*columns).write.format(plan.storage.format.value).save(f"{folder}/accepted")
+    rejected = bad.select(F.col("reasons").alias(REASONS), *columns)
+    rejected.write.format(plan.storage.format.value).save(f"{folder}/rejected")
+
+
+def _write_lines(plan: Plan, lines: DataFrame, header: str | None, uri: str) -> None:
+    """Text objects, each under the header; the first row of each task carries it."""
+    first = F.monotonically_increasing_id().bitwiseAND(F.lit((1 << POSITION_BITS) - 1)) == 0
+    headed = F.when(first, F.concat(F.lit(f"{header}\n"), F.col("value"))).otherwise(F.col("value"))
+    found = lines.select((headed if header is not None else F.col("value")).alias("value"))
+    _packed(plan, found.write).text(uri)
+
+
+def _packed(plan: Plan, writer: DataFrameWriter) -> DataFrameWriter:
+    codec = plan.storage.compression
+    return writer if codec is Compression.NONE else writer.option("compression", codec.value)
+
+
+def _written(uri: str) -> tuple[WrittenObject, ...]:
+    store = store_for(uri)
+    return tuple(WrittenObject(each, store.size(each), store.etag(each)) for each in store.list_parts(uri))
+
+
+WRITERS: dict[Format, Write] = {Format.CSV: _csv, Format.JSONL: _jsonl}
+"""Formats of text; Spark has a writer of its own for each table format."""
+
+
+# ---- Splits a delivery with `onReject: rows` into accepted records, which are published, and rejected ones with
+# their reasons
+#
+# 1. The evaluation has noted which records break which check; a record that was not evaluated is malformed.
+# 2. Tasks read their shares once more and add the reasons to each record; `lakegate.spark.spark_row_split` writes the
+# unchanged
+#    records.
+# 3. Together the two parts contain every record once.
+
+
+SEPARATOR = "; "
+
+
+ORC_GAP = -141437, -141428
+"""Days (since 1970) from 1582-10-05 to 1582-10-14: Spark writes each of them to ORC as 1582-10-15."""
+
+
+def split(spark: SparkSession, plan: Plan, source: Source, rejected: Rejected, output_uri: str) -> Shares:
+    """Write both shares below `<output_uri>/rows/` and list what was written."""
+    kinds, checks, is_orc = list(source.kinds.values()), rejected.checks, plan.storage.format is Format.ORC
+    encoding = plan.csv.encoding if plan.storage.format is Format.CSV else "utf-8"
+
+    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for number, payload in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                lines, masks = pickle.loads(payload)  # noqa: S301 - the driver wrote it
+                for found in source.originals(source.shares[number]):
+                    if is_orc:
+                        _refuse_lost_dates(found.columns)
+                    yield from _with_reasons(_decoded(found, encoding), lines, masks, checks, kinds)
+
+    columns = [f"x{at} {kind.sql}" for at, kind in enumerate(kinds)] or [f"{LINE} STRING"]
+    schema = ", ".join(["malformed BOOLEAN", "reasons STRING", *columns])
+    rows = [(partial.number, bytearray(pickle.dumps(rejected.reasons(partial)))) for partial in rejected.partials]
+    tasks = max(1, min(len(rows), spark.sparkContext.defaultParallelism))
+    numbered = spark.createDataFrame(spark.sparkContext.parallelize(rows, tasks), "number INT, payload BINARY")
+    judged = Judged(numbered.mapInArrow(read, schema), source.kinds, source.header)
+    return write_shares(plan, judged, f"{output_uri}/rows")
+
+
+def _refuse_lost_dates(columns: Iterable[pa.Array | pa.ChunkedArray]) -> None:
+    """InputError if Spark would write a different date: no result is better than changed data."""
+    for each in columns:
+        chunks = each.chunks if isinstance(each, pa.ChunkedArray) else [each]
+        if pa.types.is_nested(each.type):
+            for chunk in chunks:
+                _refuse_lost_dates(chunk.flatten() if pa.types.is_struct(each.type) else [chunk.values])
+        elif pa.types.is_date32(each.type):
+            days = each.cast(pa.int32())
+            if pc.any(pc.and_(pc.greater_equal(days, ORC_GAP[0]), pc.less_equal(days, ORC_GAP[1]))).as_py():
+                raise InputError(
+                    "a date from 1582-10-05 to 1582-10-14 cannot be written to ORC: use Parquet, or onReject: file"
+                )
+
+
+def _with_reasons(
+    found: pa.Table, lines: np.ndarray, masks: np.ndarray, checks: tuple[str, ...], kinds: list[Physical]
+) -> Iterator[pa.RecordBatch]:
+    rows = found.column(ROW).to_numpy()
+    at = np.minimum(np.searchsorted(lines, rows), max(0, len(lines) - 1))
+    is_judged = lines[at] == rows if len(lines) else np.zeros(len(rows), np.bool_)
+    broken = [
+        int(mask) if judged else -1 for mask, judged in zip(masks[at] if len(lines) else rows, is_judged, strict=True)
+    ]
+    words = {mask: _words(mask, checks) for mask in set(broken)}
+    columns = [
+        pa.array(~is_judged),
+        pa.array([words[mask] for mask in broken], pa.string()),
+        *(
+            [canonical(found.column(f"x{n}").combine_chunks(), kind) for n, kind in enumerate(kinds)]
+            or [found.column(LINE)]
+        ),
+    ]
+    names = ["malformed", "reasons", *([f"x{n}" for n in range(len(kinds))] or [LINE])]
+    yield from pa.table(columns, names=names).to_batches()
+
+
+def _decoded(found: pa.Table, encoding: str) -> pa.Table:
+    """The lines as text: shares are written in UTF-8."""
+    if LINE not in found.column_names:
+        return found
+    lines = [line.decode(encoding, errors="replace") for line in found.column(LINE).to_pylist()]
+    return pa.table({ROW: found.column(ROW), LINE: pa.array(lines, pa.string())})
+
+
+def _words(mask: int, checks: tuple[str, ...]) -> str:
+    """The broken checks of a record; of one that was not evaluated, that it is malformed."""
+    return RECORDS if mask < 0 else SEPARATOR.join(check for at, check in enumerate(checks) if mask >> at & 1)

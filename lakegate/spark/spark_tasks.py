@@ -1,0 +1,161 @@
+"""Evaluates the shares of a delivery in tasks of Spark, with the native engine in Python workers.
+
+The frame of a pass has two kinds of rows. One row for each share carries its `Partial` (counts, sums, bitmaps: small). Rows of
+records carry what is compared across shares: keys, numbers of quantiles, values that queries read; their columns are those of the
+level's table (`lakegate.engine.measure.duckdb_tables.stored`) behind a prefix for the level, and `id`.
+"""
+
+from __future__ import annotations
+
+import pickle
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark import StorageLevel
+from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own documentation gives it
+
+from lakegate.admission.file_signatures import UnreadableError
+from lakegate.contract.logical_types import GRAMMARS
+from lakegate.engine.evaluate.typed_values import SQL_TYPES
+from lakegate.engine.measure.duckdb_tables import POSITION_BITS, database, is_stored, stored
+from lakegate.engine.read.data_source import ROW
+from lakegate.plan.result import Unreadable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from lakegate.contract.logical_types import LogicalType
+    from lakegate.engine.evaluate.predicate_sql import Program
+    from lakegate.engine.measure.share_evaluation import Evaluation, Partial
+    from lakegate.engine.read.data_source import Level
+
+MEMORY = "512MB"
+"""The memory of DuckDB in a worker before it spills."""
+
+
+TASK = 64 << 20
+"""Bytes (of a table, rows) that one task evaluates, about."""
+
+
+_ARROW = {
+    "VARCHAR": pa.string(),
+    "BIGINT": pa.int64(),
+    "DOUBLE": pa.float64(),
+    "DECIMAL(38,18)": pa.decimal128(38, 18),
+    "BOOLEAN": pa.bool_(),
+    "DATE": pa.date32(),
+    "TIMESTAMP": pa.timestamp("us", "UTC"),
+}
+
+
+_SPARK = {"VARCHAR": "STRING", "TIMESTAMP": "TIMESTAMP"}
+
+
+def spark_type(logical: LogicalType) -> str:
+    """The Spark type of the values of a logical type."""
+    kind = SQL_TYPES[GRAMMARS[logical].cast]
+    return _SPARK.get(kind, kind)
+
+
+def column_name(level: int, name: str) -> str:
+    """The column of the pass for a column of the level with that number."""
+    return f"l{level}_{name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """The evaluation of a delivery by tasks."""
+
+    frame: DataFrame
+    levels: dict[Level, int]
+    """The number of each level that stores rows."""
+
+    def rows(self, program: Program) -> DataFrame:
+        """The stored rows of a level: `id` and its columns under their own names."""
+        level = self.levels[program.level]
+        names = [F.col(column_name(level, name)).alias(name) for name in stored(program)]
+        return self.frame.where(F.col("level") == level).select("id", *names)
+
+
+def run(spark: SparkSession, evaluation: Evaluation) -> tuple[Pass, list[Partial]]:
+    """Evaluate all shares; rows of records stay in Spark. UnreadableError if an object is damaged."""
+    programs = [each for each in evaluation.programs.values() if is_stored(each)]
+    levels = {each.level: at for at, each in enumerate(programs)}
+    types = {column_name(at, name): kind for at, each in enumerate(programs) for name, kind in stored(each).items()}
+    described = [
+        "partial BINARY",
+        "level INT",
+        "id BIGINT",
+        *(f"{name} {_SPARK.get(kind, kind)}" for name, kind in types.items()),
+    ]
+    tasks = _tasks(spark, evaluation)
+    numbers = spark.range(0, len(evaluation.source.shares), 1, tasks)
+    frame = numbers.mapInArrow(_evaluating(evaluation, levels, types), ", ".join(described))
+    if tasks == 1:
+        frame = frame.coalesce(1)  # all rows of a key are in one partition: no shuffle follows
+    if programs:
+        frame = frame.persist(StorageLevel.MEMORY_AND_DISK)
+    answers = [pickle.loads(row["partial"]) for row in frame.where("partial IS NOT NULL").select("partial").collect()]  # noqa: S301 - our own workers wrote it
+    for answer in answers:
+        if isinstance(answer, Unreadable):
+            raise UnreadableError(answer.code, answer.message).of_part(answer.part or 0)
+    return Pass(frame, levels), sorted(answers, key=lambda partial: partial.number)
+
+
+def _evaluating(
+    evaluation: Evaluation, levels: dict[Level, int], types: dict[str, str]
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """The function of a task, given the numbers of its shares."""
+    schema = pa.schema(
+        [("partial", pa.binary()), ("level", pa.int32()), ("id", pa.int64())]
+        + [(name, _ARROW[kind]) for name, kind in types.items()]
+    )
+
+    def evaluated(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        began = time.process_time()
+        with tempfile.TemporaryDirectory(prefix="lakegate-") as folder, database(Path(folder), MEMORY) as connection:
+            for number in (each for batch in batches for each in batch.column(0).to_pylist()):
+                kept: list[pa.RecordBatch] = []
+
+                def keep(program: Program, bits: pa.Table, share: int, kept: list[pa.RecordBatch] = kept) -> None:
+                    if program.level in levels:
+                        kept.extend(_rows(program, bits, share, levels[program.level], schema))
+
+                found: Partial | Unreadable
+                try:
+                    found = partial = evaluation.share(number, connection, keep)
+                    now = time.process_time()
+                    partial.cpu_seconds, began = now - began, now
+                except UnreadableError as error:
+                    found = error.finding
+                yield _one({"partial": pickle.dumps(found)}, schema)
+                yield from kept
+
+    return evaluated
+
+
+def _tasks(spark: SparkSession, evaluation: Evaluation) -> int:
+    shares, size = evaluation.source.shares, sum(evaluation.source.sizes)
+    return max(1, min(len(shares), max(spark.sparkContext.defaultParallelism, size // TASK)))
+
+
+def _rows(program: Program, bits: pa.Table, share: int, level: int, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    ids = pc.add(bits.column(ROW), share << POSITION_BITS)
+    own = {column_name(level, name): bits.column(name) for name in stored(program)}
+    given = {"level": pa.array([level] * len(ids), pa.int32()), "id": ids, **own}
+    columns = [
+        given[each.name].cast(each.type) if each.name in given else pa.nulls(len(ids), each.type) for each in schema
+    ]
+    yield from pa.table(columns, schema=schema).to_batches()
+
+
+def _one(values: dict[str, object], schema: pa.Schema) -> pa.RecordBatch:
+    columns = [pa.array([values.get(each.name)], each.type) for each in schema]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)

@@ -1,0 +1,1 @@
+"""SQL of rules: parsed, allow-listed, rendered in two dialects."""

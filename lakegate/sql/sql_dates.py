@@ -1,0 +1,316 @@
+"""Forms of dates, timestamps, durations and their parts. The current time is always the judging time."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from lakegate.contract.logical_types import LogicalType, literal
+from lakegate.sql.sql_names import NodeForm, Translator, form, without_form
+from lakegate.sql.sql_parser import (
+    COUNTS_BOUNDARIES,
+    COUNTS_COMPLETE_UNITS,
+    COUNTS_DAYS,
+    DAYS_BETWEEN_DATES,
+    MOMENTS_APART,
+    MONDAY_IS_ONE,
+    SECONDS_HAVE_FRACTIONS,
+    SUNDAY_IS_ONE,
+    SUNDAY_IS_ZERO,
+    WEEKS_ARE_OTHERS,
+    word_of,
+)
+from lakegate.sql.typed_sql import SqlKind, TypedSql, UntranslatedError, combine, expect_kind, micros, moment
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lakegate.sql.sql_names import Scope
+
+SECOND = 1_000_000
+
+
+MICROS = {
+    "microsecond": 1,
+    "millisecond": 1_000,
+    "second": SECOND,
+    "minute": 60 * SECOND,
+    "hour": 3_600 * SECOND,
+    "day": 86_400 * SECOND,
+    "week": 7 * 86_400 * SECOND,
+}
+
+
+MONTHS = {"month": 1, "quarter": 3, "year": 12}
+
+
+LONGEST_DURATION = 10_000 * 366 * MICROS["day"]
+
+
+TRUNCATED = ("second", "minute", "hour", "day", "week", "month", "quarter", "year")
+
+
+PARTS: dict[str, str] = {
+    **{
+        name: f"CAST({name}({{}}) AS BIGINT)"
+        for name in ("year", "quarter", "month", "day", "hour", "minute", "second")
+    },
+    **dict.fromkeys(("isoweek", "weekiso", "weekofyear"), "CAST(weekofyear({}) AS BIGINT)"),
+    **dict.fromkeys(("doy", "dayofyear"), "CAST(dayofyear({}) AS BIGINT)"),
+    **dict.fromkeys(("isodow", "dayofweekiso"), "CAST((weekday({}) + 1) AS BIGINT)"),
+}
+"""The parts of a timestamp that are integers, as SQL templates."""
+
+
+WEEKDAYS = {
+    **dict.fromkeys(SUNDAY_IS_ZERO, "CAST((dayofweek({}) - 1) AS BIGINT)"),
+    **dict.fromkeys(SUNDAY_IS_ONE, "CAST(dayofweek({}) AS BIGINT)"),
+    **dict.fromkeys(MONDAY_IS_ONE, PARTS["isodow"]),
+}
+"""The day of the week, by dialect."""
+
+
+NOW = TypedSql("CAST(:now AS TIMESTAMP)", SqlKind.TIMESTAMP)
+
+
+TODAY = TypedSql("CAST(CAST(:now AS TIMESTAMP) AS DATE)", SqlKind.DATE)
+
+
+def typed_constant(sql: TypedSql, logical: LogicalType = LogicalType.TIMESTAMP) -> TypedSql:
+    """A constant text parsed as a date or timestamp."""
+    written = literal(logical, (sql.constant or "").strip())
+    if written is None:
+        raise UntranslatedError("a text in it is read as a point in time and writes none")
+    if logical is LogicalType.DATE:
+        return TypedSql(f"DATE '{written}'", SqlKind.DATE)
+    found = datetime.fromisoformat(written)
+    in_utc = (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
+    return TypedSql(f"TIMESTAMP '{in_utc.replace(tzinfo=None).isoformat(' ', 'microseconds')}'", SqlKind.TIMESTAMP)
+
+
+def plus(dialect: str, left: TypedSql, right: TypedSql) -> TypedSql | None:
+    """The sum of a date or timestamp and a duration; None if neither operand is one."""
+    if right.kind.temporal and not left.kind.temporal:
+        left, right = right, left
+    if left.kind is SqlKind.DURATION and right.kind is SqlKind.DURATION:
+        return combine(f"({left.text} + {right.text})", SqlKind.DURATION, left, right)
+    return _moved(dialect, left, right, "+") if left.kind.temporal else None
+
+
+def minus(dialect: str, left: TypedSql, right: TypedSql) -> TypedSql | None:
+    """The difference of dates, timestamps and durations; None if the left operand is none of them."""
+    if left.kind is SqlKind.DURATION and right.kind is SqlKind.DURATION:
+        return combine(f"({left.text} - {right.text})", SqlKind.DURATION, left, right)
+    if not left.kind.temporal:
+        return None
+    if right.constant is not None:
+        right = typed_constant(right)
+    if not right.kind.temporal:
+        return _moved(dialect, left, right, "-")
+    if left.kind is right.kind is SqlKind.DATE:
+        if dialect not in DAYS_BETWEEN_DATES:
+            raise UntranslatedError(f"a date less a date is not a number in {dialect}")
+        return combine(f"CAST(datediff({left.text}, {right.text}) AS BIGINT)", SqlKind.INTEGER, left, right)
+    if dialect not in MOMENTS_APART:
+        raise UntranslatedError(f"a moment less a moment is not a stretch of time in {dialect}")
+    return combine(f"({micros(left)} - {micros(right)})", SqlKind.DURATION, left, right)
+
+
+def _moved(dialect: str, point: TypedSql, by: TypedSql, sign: str) -> TypedSql:
+    if by.kind is SqlKind.DURATION:
+        return combine(f"timestamp_micros(({micros(point)} {sign} {by.text}))", SqlKind.TIMESTAMP, point, by)
+    if by.kind is SqlKind.MONTHS:
+        return combine(f"({moment(point).text} {sign} {by.text})", SqlKind.TIMESTAMP, point, by)
+    if point.kind is SqlKind.DATE and by.kind is SqlKind.INTEGER and dialect in DAYS_BETWEEN_DATES:
+        moved = "date_add" if sign == "+" else "date_sub"
+        return combine(f"{moved}({point.text}, CAST({by.text} AS INT))", SqlKind.DATE, point, by)
+    raise UntranslatedError(f"it moves a point in time by {by.kind.value}")
+
+
+def duration(count: int, unit: str) -> TypedSql:
+    """A duration of `count` units."""
+    name = unit.lower().removesuffix("s")
+    if name in MONTHS and abs(count) <= LONGEST_DURATION // MICROS["week"]:
+        return TypedSql(f"make_ym_interval(0, {count * MONTHS[name]})", SqlKind.MONTHS)
+    if name not in MICROS or abs(count) * MICROS[name] > LONGEST_DURATION:
+        raise UntranslatedError("it names a stretch of time that is not known")
+    return TypedSql(f"{count * MICROS[name]}L" if count >= 0 else f"(- {-count * MICROS[name]}L)", SqlKind.DURATION)
+
+
+def _interval(_t: Translator, node: exp.Interval, _scope: Scope) -> TypedSql:
+    if node.args.get("unit") is None or node.this is None:
+        raise UntranslatedError("its interval is not one number of one unit")
+    return duration(_count(node.this), node.args["unit"].name)
+
+
+def _count(node: exp.Expr) -> int:
+    sign, node = (-1, node.this) if isinstance(node, exp.Neg) else (1, node)
+    if not isinstance(node, exp.Literal) or not re.fullmatch(r"[-+]?[0-9]{1,9}", str(node.this)):
+        raise UntranslatedError("its interval is not a constant")
+    return sign * int(node.this)
+
+
+def _shifted(sign: str) -> Callable[[Translator, exp.Func, Scope], TypedSql]:
+    def translate(t: Translator, node: exp.Func, scope: Scope) -> TypedSql:
+        unit = node.args["unit"].name if node.args.get("unit") else "day"
+        by = duration(_count(node.args["expression"]), unit)
+        return _moved(t.dialect, _point(t.translate(node.this, scope)), by, sign)
+
+    return translate
+
+
+def _point(sql: TypedSql) -> TypedSql:
+    return expect_kind(typed_constant(sql) if sql.constant is not None else sql, SqlKind.TIMESTAMP, SqlKind.DATE)
+
+
+def _extract(t: Translator, node: exp.Extract, scope: Scope) -> TypedSql:
+    return part(t, node.this.name.lower(), t.translate(node.expression, scope))
+
+
+def part(t: Translator, name: str, of: TypedSql, *, of_function: bool = False) -> TypedSql:
+    """A part of a date, timestamp or duration, such as its year; `of_function`: as the function of that name gives it."""
+    if name == "epoch":
+        micro = of.text if of.kind is SqlKind.DURATION else micros(_point(of))
+        return combine(f"({micro} / {SECOND}D)", SqlKind.DOUBLE, of)
+    of = _point(of)
+    if name == "second" and not of_function and t.dialect in SECONDS_HAVE_FRACTIONS:
+        return combine(f"CAST(extract(SECOND FROM {of.text}) AS DOUBLE)", SqlKind.DOUBLE, of)
+    template = PARTS.get(name)
+    if name in {"dow", "dayofweek"}:
+        template = WEEKDAYS.get(t.dialect)
+    elif name == "week" and t.dialect not in WEEKS_ARE_OTHERS:
+        template = PARTS["isoweek"]
+    if template is None:
+        message = f"{name.upper()[:20]} of a point in time is not translated from {t.dialect} by this version"
+        raise UntranslatedError(message)
+    return combine(template.format(of.text), SqlKind.INTEGER, of)
+
+
+def _part(name: str) -> Callable[[Translator, exp.Func, Scope], TypedSql]:
+    return lambda t, node, scope: part(t, name, t.translate(node.this, scope), of_function=True)
+
+
+def _only_utc(node: exp.Expr) -> None:
+    """Days and hours are in UTC: another time zone would change the result."""
+    zone = node.args.get("zone")
+    if zone is not None and zone.name.upper() not in {"UTC", "ETC/UTC", "GMT"}:
+        raise UntranslatedError(f"{word_of(node)} in another time zone than UTC is not translated by this version")
+
+
+def _truncated(t: Translator, node: exp.Func, scope: Scope) -> TypedSql:
+    _only_utc(node)
+    unit = node.args["unit"].name.lower()
+    if unit == "isoweek":
+        unit = "week"
+    elif unit == "week" and t.dialect in WEEKS_ARE_OTHERS:
+        raise UntranslatedError(f"a week of {t.dialect} does not begin on Monday")
+    if unit not in TRUNCATED:
+        raise UntranslatedError("it cuts a moment at a unit that is not known")
+    of = moment(_point(t.translate(node.this, scope)))
+    return combine(f"date_trunc('{unit}', {of.text})", SqlKind.TIMESTAMP, of)
+
+
+def _apart(t: Translator, node: exp.DateDiff, scope: Scope) -> TypedSql:
+    """The number of boundaries of a unit between two dates or timestamps."""
+    unit = node.args["unit"].name.lower() if node.args.get("unit") else "day"
+    later, earlier = _point(t.translate(node.this, scope)), _point(t.translate(node.expression, scope))
+    if unit == "day" and (t.dialect in COUNTS_BOUNDARIES or not node.args.get("unit")):
+        return _days(later, earlier)
+    if unit == "day" and later.kind is earlier.kind is SqlKind.DATE:
+        return _days(later, earlier)
+    if t.dialect in COUNTS_COMPLETE_UNITS or (t.dialect in COUNTS_DAYS and unit != "day"):
+        return _complete(unit, later, earlier)
+    if t.dialect in COUNTS_DAYS:
+        raise UntranslatedError(f"DATEDIFF of moments is ambiguous when it is read from {t.dialect}: cast both to DATE")
+    if t.dialect not in COUNTS_BOUNDARIES or unit == "week":
+        raise UntranslatedError(f"a difference in {unit.upper()[:20]} is not translated from {t.dialect}")
+    if unit in MONTHS:
+        months = [f"((year({each.text}) * 12) + (month({each.text}) - 1))" for each in (later, earlier)]
+        counted = [f"({each} div {MONTHS[unit]})" for each in months]
+    elif unit in MICROS:
+        counted = [_floored(micros(each), MICROS[unit]) for each in (later, earlier)]
+    else:
+        raise UntranslatedError("it counts a unit that is not known")
+    return combine(f"CAST(({counted[0]} - {counted[1]}) AS BIGINT)", SqlKind.INTEGER, later, earlier)
+
+
+def _days(later: TypedSql, earlier: TypedSql) -> TypedSql:
+    days = f"datediff(CAST({later.text} AS DATE), CAST({earlier.text} AS DATE))"
+    return combine(f"CAST({days} AS BIGINT)", SqlKind.INTEGER, later, earlier)
+
+
+def _floored(micro: str, unit: int) -> str:
+    return f"(({micro} - pmod({micro}, {unit}L)) div {unit}L)"
+
+
+def _elapsed(t: Translator, node: exp.TimestampDiff, scope: Scope) -> TypedSql:
+    """The number of complete units between two dates or timestamps."""
+    unit = node.args["unit"].name.lower() if node.args.get("unit") else "day"
+    later, earlier = _point(t.translate(node.this, scope)), _point(t.translate(node.expression, scope))
+    return _complete(unit, later, earlier)
+
+
+def _complete(unit: str, later: TypedSql, earlier: TypedSql) -> TypedSql:
+    if unit not in MICROS:
+        raise UntranslatedError(
+            f"a difference in complete units of {unit.upper()[:20]} is not translated by this version"
+        )
+    return combine(f"(({micros(later)} - {micros(earlier)}) div {MICROS[unit]}L)", SqlKind.INTEGER, later, earlier)
+
+
+def _wrapped(t: Translator, node: exp.Func, scope: Scope) -> TypedSql:
+    _only_utc(node)
+    if node.this is None:
+        raise without_form(node)
+    return _point(t.translate(node.this, scope))
+
+
+def as_date(sql: TypedSql) -> TypedSql:
+    """A date or timestamp as its date in UTC."""
+    return replace(sql, text=f"CAST({sql.text} AS DATE)", kind=SqlKind.DATE) if sql.kind is SqlKind.TIMESTAMP else sql
+
+
+def _by_name(t: Translator, node: exp.Anonymous, scope: Scope) -> TypedSql:
+    """Functions for which the parser has no class."""
+    name, given = node.name.lower(), node.expressions
+    if name in {"now", "getdate"} and not given:
+        return NOW
+    if name == "date_part" and len(given) == 2 and isinstance(given[0], exp.Literal):  # noqa: PLR2004 - a part, and of what
+        return part(t, given[0].name.lower(), t.translate(given[1], scope))
+    raise UntranslatedError(f"{name.upper()} is not translated by this version")
+
+
+SHIFTING = ("this", "expression", "unit")
+
+
+FORMS: dict[type, NodeForm] = {
+    exp.Anonymous: form(_by_name, "this", "expressions"),
+    exp.CurrentTimestamp: form(lambda _t, _n, _s: NOW, "this", "sysdate"),
+    exp.CurrentDate: form(lambda _t, _n, _s: TODAY),
+    exp.Interval: form(_interval, "this", "unit"),
+    exp.Extract: form(_extract, "this", "expression"),
+    **dict.fromkeys((exp.TimestampTrunc, exp.DatetimeTrunc, exp.DateTrunc), form(_truncated, "this", "unit", "zone")),
+    **dict.fromkeys((exp.DateDiff, exp.DatetimeDiff, exp.TsOrDsDiff), form(_apart, *SHIFTING)),
+    exp.TimestampDiff: form(_elapsed, *SHIFTING),
+    **dict.fromkeys((exp.DateAdd, exp.TimestampAdd, exp.DatetimeAdd, exp.TsOrDsAdd), form(_shifted("+"), *SHIFTING)),
+    **dict.fromkeys((exp.DateSub, exp.TimestampSub, exp.DatetimeSub), form(_shifted("-"), *SHIFTING)),
+    **dict.fromkeys((exp.TimeStrToTime, exp.TsOrDsToTimestamp), form(_wrapped, "this", "zone")),
+    **dict.fromkeys(
+        (exp.TsOrDsToDate, exp.Date), form(lambda t, node, scope: as_date(_wrapped(t, node, scope)), "this", "zone")
+    ),
+    exp.TimeToUnix: form(_part("epoch"), "this"),
+    **{
+        each: form(_part(each.key), "this")
+        for each in (exp.Year, exp.Quarter, exp.Month, exp.Day, exp.Hour, exp.Minute, exp.Second)
+    },
+    exp.DayOfMonth: form(_part("day"), "this"),
+    exp.DayOfYear: form(_part("doy"), "this"),
+    exp.DayOfWeek: form(_part("dow"), "this"),
+    exp.DayOfWeekIso: form(_part("isodow"), "this"),
+    exp.Week: form(_part("week"), "this"),
+    exp.WeekOfYear: form(_part("isoweek"), "this"),
+}

@@ -1,0 +1,458 @@
+"""Functions: CASE and its kin, numbers, texts, aggregates, windows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from lakegate.sql.sql_names import NodeForm, Translator, form, only, plain
+from lakegate.sql.sql_operators import comparable
+from lakegate.sql.sql_parser import FILES, MEANS_ARE_WHOLE, word_of
+from lakegate.sql.typed_sql import (
+    WHOLE,
+    SqlKind,
+    TypedSql,
+    UntranslatedError,
+    combine,
+    double,
+    expect_kind,
+    number,
+    to_common_kind,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lakegate.sql.sql_names import Scope
+
+# ---- Forms of scalar functions of numbers and texts ----------------------------------------------------------------
+
+
+MAX_DIGITS = 18
+
+
+def _round(t: Translator, node: exp.Round, scope: Scope) -> TypedSql:
+    inner, digits = number(t.translate(node.this, scope)), node.args.get("decimals")
+    places = 0 if digits is None else whole(digits)
+    if places > MAX_DIGITS:
+        raise UntranslatedError("it rounds to more digits than can be compared")
+    return combine(_widened(f"round({inner.text}, {places})", inner.kind), inner.kind, inner)
+
+
+def _edge(name: str) -> Callable[[Translator, exp.Func, Scope], TypedSql]:
+    def translate(t: Translator, node: exp.Func, scope: Scope) -> TypedSql:
+        inner = number(t.translate(node.this, scope))
+        if inner.kind is SqlKind.INTEGER:
+            return inner
+        return combine(f"CAST({name}({inner.text}) AS DOUBLE)", SqlKind.DOUBLE, inner)
+
+    return translate
+
+
+def _widened(text: str, kind: SqlKind) -> str:
+    """A decimal in the common precision and scale; other kinds unchanged."""
+    return f"CAST({text} AS DECIMAL(38,18))" if kind is SqlKind.DECIMAL else text
+
+
+def whole(node: exp.Expr | None) -> int:
+    """The value of a constant non-negative integer; UntranslatedError for anything else."""
+    if isinstance(node, exp.Literal) and not node.is_string and WHOLE.fullmatch(str(node.this)):
+        return int(node.this)
+    raise UntranslatedError("it needs a constant whole number")
+
+
+def text(t: Translator, node: exp.Expr, scope: Scope) -> TypedSql:
+    """Translate an expression that must be a text."""
+    return _text(t.translate(node, scope))
+
+
+def _text(sql: TypedSql) -> TypedSql:
+    return expect_kind(sql, SqlKind.TEXT)
+
+
+def _length(t: Translator, node: exp.Length, scope: Scope) -> TypedSql:
+    if t.dialect == "mysql" and node.args.get("binary"):
+        raise UntranslatedError("LENGTH counts bytes in mysql: CHAR_LENGTH counts characters")
+    inner = text(t, node.this, scope)
+    if t.dialect == "tsql":  # without the spaces at the end; those at the begin stand behind another character
+        without = f"(length(trim(concat({t.names.text('.')}, {inner.text}))) - 1)"
+        return combine(f"CAST({without} AS BIGINT)", SqlKind.INTEGER, inner)
+    return combine(f"CAST(length({inner.text}) AS BIGINT)", SqlKind.INTEGER, inner)
+
+
+def _trimmed(t: Translator, node: exp.Trim, scope: Scope) -> TypedSql:
+    if str(node.args.get("position") or "BOTH").upper() != "BOTH":
+        raise UntranslatedError("TRIM of one end alone is not translated by this version")
+    inner = text(t, node.this, scope)
+    return combine(f"trim({inner.text})", SqlKind.TEXT, inner)
+
+
+def _substring(t: Translator, node: exp.Substring, scope: Scope) -> TypedSql:
+    inner, start = text(t, node.this, scope), whole(node.args.get("start"))
+    if start == 0:
+        raise UntranslatedError("the characters of a text are counted from 1")
+    length = node.args.get("length")
+    until = f", {whole(length)}" if length is not None else ""
+    return combine(f"substring({inner.text}, {start}{until})", SqlKind.TEXT, inner)
+
+
+def _end(name: str) -> Callable[[Translator, exp.Func, Scope], TypedSql]:
+    def translate(t: Translator, node: exp.Func, scope: Scope) -> TypedSql:
+        inner = text(t, node.this, scope)
+        return combine(f"{name}({inner.text}, {whole(node.expression)})", SqlKind.TEXT, inner)
+
+    return translate
+
+
+def _joined(t: Translator, node: exp.DPipe, scope: Scope) -> TypedSql:
+    parts = [text(t, each, scope) for each in (node.this, node.expression)]
+    return combine(
+        f"concat({parts[0].text}, {parts[1].text})", SqlKind.TEXT, *parts, growth=sum(each.growth for each in parts)
+    )
+
+
+def _concat(t: Translator, node: exp.Concat, scope: Scope) -> TypedSql:
+    """A null operand is an empty text in some dialects; in the others the result is null, as in Redshift, too."""
+    parts = [text(t, each, scope) for each in node.expressions]
+    is_empty = node.args.get("coalesce") and t.dialect != "redshift"
+    texts = [f"coalesce({each.text}, '')" if is_empty else each.text for each in parts]
+    return combine(f"concat({', '.join(texts)})", SqlKind.TEXT, *parts, growth=sum(each.growth for each in parts))
+
+
+def _replaced(t: Translator, node: exp.Replace, scope: Scope) -> TypedSql:
+    inner, old, new = (text(t, each, scope) for each in (node.this, node.expression, node.args["replacement"]))
+    if not old.constant or new.constant is None or len(new.constant) > len(old.constant):
+        raise UntranslatedError("it replaces by what may be longer than what it replaces")
+    return combine(f"replace({inner.text}, {old.text}, {new.text})", SqlKind.TEXT, inner)
+
+
+DIALECT_FUNCTIONS: dict[type, NodeForm] = {
+    exp.Abs: plain("abs({})", None, this=number),
+    exp.Round: form(_round, "this", "decimals"),
+    exp.Floor: form(_edge("floor"), "this"),
+    exp.Ceil: form(_edge("ceil"), "this"),
+    exp.Sqrt: plain("sqrt({})", SqlKind.DOUBLE, this=double),
+    exp.Pow: plain("power({}, {})", SqlKind.DOUBLE, this=double, expression=double),
+    exp.Lower: plain("lower({})", SqlKind.TEXT, this=_text),
+    exp.Upper: plain("upper({})", SqlKind.TEXT, this=_text),
+    exp.Trim: form(_trimmed, "this", "position"),
+    exp.Length: form(_length, "this", "binary"),
+    exp.Substring: form(_substring, "this", "start", "length"),
+    exp.Left: form(_end("left"), "this", "expression"),
+    exp.Right: form(_end("right"), "this", "expression"),
+    exp.DPipe: form(_joined, "this", "expression"),
+    exp.Concat: form(_concat, "expressions"),
+    exp.Replace: form(_replaced, "this", "expression", "replacement"),
+    exp.StartsWith: plain("startswith({}, {})", SqlKind.BOOLEAN, this=_text, expression=_text),
+    exp.EndsWith: plain("endswith({}, {})", SqlKind.BOOLEAN, this=_text, expression=_text),
+    exp.Contains: plain("contains({}, {})", SqlKind.BOOLEAN, this=_text, expression=_text),
+}
+
+
+# ---- Forms of aggregates and of windows ----------------------------------------------------------------------------
+
+
+ORDERED = (
+    *((SqlKind.INTEGER, SqlKind.SUM, SqlKind.DECIMAL, SqlKind.DOUBLE)),
+    SqlKind.TEXT,
+    SqlKind.DATE,
+    SqlKind.TIMESTAMP,
+    SqlKind.DURATION,
+)
+
+
+MAX_ROW_OFFSET = 1_000
+
+
+def aggregate(text: str, kind: SqlKind, inner: TypedSql | None = None) -> TypedSql:
+    """An aggregate function; the columns that it reads need not be grouped by."""
+    if inner is not None and (inner.aggregates or inner.has_subquery or inner.outer):
+        raise UntranslatedError("an aggregate in it holds another, or a query")
+    combined = combine(text, kind, *([inner] if inner else []))
+    return replace(combined, bare=frozenset(), aggregates=True)
+
+
+def _inner(t: Translator, node: exp.Expr, scope: Scope) -> tuple[str, TypedSql]:
+    """The argument of an aggregate function, and `DISTINCT ` or nothing."""
+    if isinstance(node, exp.Distinct):
+        only(node, frozenset({"expressions"}))
+        if len(node.expressions) != 1:
+            raise UntranslatedError("it counts distinct values of several columns at once")
+        return "DISTINCT ", t.translate(node.expressions[0], scope)
+    return "", t.translate(node, scope)
+
+
+def _count(t: Translator, node: exp.Count, scope: Scope) -> TypedSql:
+    if isinstance(node.this, exp.Star):
+        only(node.this, frozenset())
+        return aggregate("count(1)", SqlKind.INTEGER)
+    word, inner = _inner(t, node.this, scope)
+    return aggregate(f"count({word}{inner.text})", SqlKind.INTEGER, inner)
+
+
+def _count_if(t: Translator, node: exp.CountIf, scope: Scope) -> TypedSql:
+    inner = expect_kind(t.translate(node.this, scope), SqlKind.BOOLEAN)
+    return aggregate(f"count_if({inner.text})", SqlKind.INTEGER, inner)
+
+
+def _sum(t: Translator, node: exp.Sum, scope: Scope) -> TypedSql:
+    """Sums of integers do not overflow at 64 bits."""
+    word, inner = _inner(t, node.this, scope)
+    if inner.kind is SqlKind.DURATION:
+        return aggregate(f"sum({word}{inner.text})", SqlKind.DURATION, inner)
+    if number(inner).kind in {SqlKind.INTEGER, SqlKind.SUM, SqlKind.NULL}:
+        return aggregate(f"sum({word}CAST({inner.text} AS DECIMAL(38,0)))", SqlKind.SUM, inner)
+    return aggregate(f"sum({word}{inner.text})", inner.kind, inner)
+
+
+def _mean(t: Translator, node: exp.Avg, scope: Scope) -> TypedSql:
+    word, inner = _inner(t, node.this, scope)
+    if inner.kind is SqlKind.DURATION:
+        return aggregate(f"CAST(avg({word}{inner.text}) AS BIGINT)", SqlKind.DURATION, inner)
+    mean = aggregate(f"avg({word}{double(inner).text})", SqlKind.DOUBLE, inner)
+    is_whole = inner.kind is SqlKind.INTEGER and t.dialect in MEANS_ARE_WHOLE
+    return replace(mean, text=f"CAST({mean.text} AS BIGINT)", kind=SqlKind.INTEGER) if is_whole else mean
+
+
+def _extreme(name: str) -> Callable[[Translator, exp.Func, Scope], TypedSql]:
+    def translate(t: Translator, node: exp.Func, scope: Scope) -> TypedSql:
+        word, inner = _inner(t, node.this, scope)
+        return aggregate(f"{name}({word}{expect_kind(inner, *ORDERED).text})", inner.kind, inner)
+
+    return translate
+
+
+def _of_floats(template: str) -> Callable[[Translator, exp.Func, Scope], TypedSql]:
+    def translate(t: Translator, node: exp.Func, scope: Scope) -> TypedSql:
+        inner = double(t.translate(node.this, scope))
+        return aggregate(template.format(inner.text), SqlKind.DOUBLE, inner)
+
+    return translate
+
+
+def _quantile(t: Translator, node: exp.PercentileCont, scope: Scope) -> TypedSql:
+    if node.args.get("expression") is None:
+        raise UntranslatedError("its percentile has no order")
+    return _percentile(t, node, node.this, node.args["expression"], scope)
+
+
+def _quantile_of_dialect(t: Translator, node: exp.Quantile, scope: Scope) -> TypedSql:
+    """`quantile` of DuckDB returns one of the values; `percentile` of Spark interpolates."""
+    kind = exp.PercentileDisc if t.dialect == FILES else exp.PercentileCont
+    return _percentile(t, kind(), node.this, node.args["quantile"], scope)
+
+
+def _within(t: Translator, node: exp.WithinGroup, scope: Scope) -> TypedSql:
+    inner, order = node.this, node.expression
+    if not isinstance(inner, exp.PercentileCont | exp.PercentileDisc) or inner.args.get("expression"):
+        raise UntranslatedError(f"{word_of(inner)} within a group is not translated by this version")
+    only(inner, frozenset({"this"}))
+    if len(order.expressions) != 1 or order.expressions[0].args.get("desc"):
+        raise UntranslatedError("its percentile is taken of several columns, or from above")
+    return _percentile(t, inner, order.expressions[0].this, inner.this, scope)
+
+
+def _percentile(t: Translator, node: exp.Expr, of: exp.Expr, share: exp.Expr, scope: Scope) -> TypedSql:
+    at = t.translate(share, scope)
+    if (
+        not isinstance(share, exp.Literal)
+        or at.kind not in {SqlKind.DECIMAL, SqlKind.INTEGER}
+        or Decimal(str(share.this)) > 1
+    ):
+        raise UntranslatedError("its percentile is not a constant from 0 to 1")
+    inner = t.translate(of, scope)
+    number_at = f"{float(Decimal(str(share.this)))!r}D"
+    if isinstance(node, exp.PercentileCont):
+        return aggregate(f"percentile({double(inner).text}, {number_at})", SqlKind.DOUBLE, inner)
+    value = double(inner)
+    return aggregate(f"percentile_disc({number_at}) WITHIN GROUP (ORDER BY {value.text})", SqlKind.DOUBLE, inner)
+
+
+def _filtered(t: Translator, node: exp.Filter, scope: Scope) -> TypedSql:
+    inner = t.translate(node.this, scope)
+    condition = expect_kind(t.translate(node.expression.this, scope), SqlKind.BOOLEAN)
+    if not inner.aggregates or condition.has_subquery or condition.outer:
+        raise UntranslatedError("its FILTER stands at no aggregate, or asks a query")
+    text = f"{inner.text} FILTER (WHERE {condition.text})"
+    if not inner.text.startswith(PLAIN):
+        raise UntranslatedError("its FILTER stands at an aggregate that is computed in several steps")
+    return replace(aggregate(text, inner.kind, condition), growth=inner.growth)
+
+
+PLAIN = ("count(", "count_if(", "sum(", "avg(", "min(", "max(", "percentile(", "stddev_", "var_")
+
+
+def _window(t: Translator, node: exp.Window, scope: Scope) -> TypedSql:
+    if isinstance(node.this, exp.Filter):
+        raise UntranslatedError("a window over a FILTER is not translated by this version")
+    order = node.args.get("order")
+    inner = _numbered(t, node.this, scope)
+    keys = t.translate_all(node.args.get("partition_by") or [], scope)
+    sorted_by = [_ordered(t, each, scope) for each in (order.expressions if order else [])]
+    held = (*keys, *(sql for sql, _ in sorted_by), *([inner.sql] if inner.sql else []))
+    if any(each.windows or each.has_subquery for each in held):
+        raise UntranslatedError("a window in it holds another, or a query")
+    if inner.needs_order and not sorted_by:
+        raise UntranslatedError("a window in it depends on an order that it does not specify")
+    parts = [
+        *(["PARTITION BY " + ", ".join(each.text for each in keys)] if keys else []),
+        *(["ORDER BY " + ", ".join(words for _, words in sorted_by)] if sorted_by else []),
+        *([_frame(node.args["spec"])] if node.args.get("spec") else []),
+    ]
+    sql = combine(f"({inner.text} OVER ({' '.join(parts)}))", inner.kind, *held)
+    return replace(sql, windows=True)
+
+
+class _Windowed:
+    """A function with an OVER clause, before that clause is added."""
+
+    def __init__(self, text: str, kind: SqlKind, sql: TypedSql | None, *, needs_order: bool) -> None:
+        self.text, self.kind, self.sql, self.needs_order = text, kind, sql, needs_order
+
+
+def _numbered(t: Translator, node: exp.Expr, scope: Scope) -> _Windowed:
+    ranking = RANKING.get(type(node))
+    if ranking:
+        only(node, frozenset())
+        return _Windowed(f"{ranking}()", SqlKind.INTEGER, None, needs_order=True)
+    if isinstance(node, exp.Lag | exp.Lead):
+        only(node, frozenset({"this", "offset"}))
+        inner = t.translate(node.this, scope)
+        offset = whole(node.args["offset"]) if node.args.get("offset") else 1
+        if offset > MAX_ROW_OFFSET:
+            raise UntranslatedError(f"it looks farther than {MAX_ROW_OFFSET} rows away")
+        return _Windowed(f"{node.key}({inner.text}, {offset})", inner.kind, inner, needs_order=True)
+    if not isinstance(node, OVER_WINDOWS):
+        raise UntranslatedError(f"{word_of(node)} over a window is not translated by this version")
+    sql = t.translate(node, scope)
+    value = node.this if not isinstance(node.this, exp.Star) else None
+    if isinstance(value, exp.Distinct):
+        raise UntranslatedError("distinct values over a window are not translated by this version")
+    return _Windowed(sql.text, sql.kind, t.translate(value, scope) if value is not None else None, needs_order=False)
+
+
+RANKING: dict[type, str] = {exp.RowNumber: "row_number", exp.Rank: "rank", exp.DenseRank: "dense_rank"}
+
+
+OVER_WINDOWS = (exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max)
+
+
+def _ordered(t: Translator, node: exp.Expr, scope: Scope) -> tuple[TypedSql, str]:
+    """A sort key and its ORDER BY term. The position of nulls is always explicit."""
+    only(node, frozenset({"this", "desc", "nulls_first"}))
+    sql = expect_kind(t.translate(node.this, scope), *ORDERED, SqlKind.BOOLEAN)
+    nulls = "FIRST" if node.args.get("nulls_first") else "LAST"
+    return sql, f"{sql.text} {'DESC' if node.args.get('desc') else 'ASC'} NULLS {nulls}"
+
+
+def _frame(spec: exp.WindowSpec) -> str:
+    only(spec, frozenset({"kind", "start", "start_side", "end", "end_side"}))
+    if str(spec.args.get("kind")).upper() != "ROWS":
+        raise UntranslatedError("a window in it has a frame of values, not of rows")
+    return f"ROWS BETWEEN {_side(spec, 'start')} AND {_side(spec, 'end') if spec.args.get('end') else 'CURRENT ROW'}"
+
+
+def _side(spec: exp.WindowSpec, end: str) -> str:
+    sql = spec.args[end]
+    side = "FOLLOWING" if str(spec.args.get(f"{end}_side")).upper() == "FOLLOWING" else "PRECEDING"
+    if sql == "CURRENT ROW":
+        return "CURRENT ROW"
+    if sql == "UNBOUNDED":
+        return f"UNBOUNDED {side}"
+    count = whole(sql)
+    if count > MAX_ROW_OFFSET:
+        raise UntranslatedError(f"it looks farther than {MAX_ROW_OFFSET} rows away")
+    return f"{count} {side}"
+
+
+AGGREGATES: dict[type, NodeForm] = {
+    exp.Count: form(_count, "this"),
+    exp.CountIf: form(_count_if, "this"),
+    exp.Sum: form(_sum, "this"),
+    exp.Avg: form(_mean, "this"),
+    exp.Min: form(_extreme("min"), "this"),
+    exp.Max: form(_extreme("max"), "this"),
+    exp.Stddev: form(_of_floats("stddev_samp({})"), "this"),
+    exp.StddevSamp: form(_of_floats("stddev_samp({})"), "this"),
+    exp.StddevPop: form(_of_floats("stddev_pop({})"), "this"),
+    exp.Variance: form(_of_floats("var_samp({})"), "this"),
+    exp.VariancePop: form(_of_floats("var_pop({})"), "this"),
+    exp.Median: form(_of_floats("percentile({}, 0.5D)"), "this"),
+    **dict.fromkeys((exp.PercentileCont, exp.PercentileDisc), form(_quantile, "this", "expression")),
+    exp.Quantile: form(_quantile_of_dialect, "this", "quantile"),
+    exp.WithinGroup: form(_within, "this", "expression"),
+    exp.Filter: form(_filtered, "this", "expression"),
+    exp.Window: form(_window, "this", "partition_by", "order", "spec", "over"),
+}
+
+
+# ---- Functions that choose among values: CASE, COALESCE, NULLIF, IF, GREATEST, LEAST -------------------------------
+
+
+def _case(t: Translator, node: exp.Case, scope: Scope) -> TypedSql:
+    subject = node.args.get("this")
+    conditions: list[TypedSql] = []
+    for each in node.args["ifs"]:
+        if subject is None:
+            conditions.append(expect_kind(t.translate(each.this, scope), SqlKind.BOOLEAN))
+        else:
+            left, right = comparable(t, t.translate(subject, scope), t.translate(each.this, scope))
+            conditions.append(combine(f"({left.text} = {right.text})", SqlKind.BOOLEAN, left, right))
+    default = node.args.get("default")
+    other = t.translate(default, scope) if default is not None else TypedSql("NULL", SqlKind.NULL)
+    return _chosen(conditions, [t.translate(each.args["true"], scope) for each in node.args["ifs"]], other)
+
+
+def _if(t: Translator, node: exp.If, scope: Scope) -> TypedSql:
+    other = node.args.get("false")
+    condition = expect_kind(t.translate(node.this, scope), SqlKind.BOOLEAN)
+    default = t.translate(other, scope) if other is not None else TypedSql("NULL", SqlKind.NULL)
+    return _chosen([condition], [t.translate(node.args["true"], scope)], default)
+
+
+def _chosen(conditions: list[TypedSql], values: list[TypedSql], other: TypedSql) -> TypedSql:
+    kind, (*same, default) = to_common_kind(*values, other)
+    whens = " ".join(f"WHEN {one.text} THEN {two.text}" for one, two in zip(conditions, same, strict=True))
+    return combine(f"(CASE {whens} ELSE {default.text} END)", kind, *conditions, *same, default)
+
+
+def _coalesce(t: Translator, node: exp.Coalesce, scope: Scope) -> TypedSql:
+    return _same_kind("coalesce", t.translate_all([node.this, *node.expressions], scope))
+
+
+def _nullif(t: Translator, node: exp.Nullif, scope: Scope) -> TypedSql:
+    left, right = t.translate(node.this, scope), t.translate(node.expression, scope)
+    one, other = comparable(t, left, right)
+    return combine(f"(CASE WHEN ({one.text} = {other.text}) THEN NULL ELSE {left.text} END)", left.kind, left, right)
+
+
+def _extreme_of_several(name: str) -> Callable[[Translator, exp.Func, Scope], TypedSql]:
+    def translate(t: Translator, node: exp.Func, scope: Scope) -> TypedSql:
+        parts = t.translate_all([node.this, *node.expressions], scope)
+        found = _same_kind(name, parts)
+        if node.args.get("ignore_nulls") or len(parts) == 1:
+            return found
+        is_null = " OR ".join(f"({each.text} IS NULL)" for each in parts)
+        return combine(f"(CASE WHEN ({is_null}) THEN NULL ELSE {found.text} END)", found.kind, found)
+
+    return translate
+
+
+def _same_kind(name: str, parts: list[TypedSql]) -> TypedSql:
+    kind, same = to_common_kind(*parts)
+    if len(same) == 1:
+        return same[0]
+    return combine(f"{name}({', '.join(each.text for each in same)})", kind, *same)
+
+
+CHOICES: dict[type, NodeForm] = {
+    exp.Case: form(_case, "this", "ifs", "default"),
+    exp.If: form(_if, "this", "true", "false"),
+    exp.Coalesce: form(_coalesce, "this", "expressions"),
+    exp.Nullif: form(_nullif, "this", "expression"),
+    exp.Least: form(_extreme_of_several("least"), "this", "expressions", "ignore_nulls"),
+    exp.Greatest: form(_extreme_of_several("greatest"), "this", "expressions", "ignore_nulls"),
+}

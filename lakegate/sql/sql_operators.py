@@ -1,0 +1,366 @@
+"""Constants, comparison, arithmetic."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from lakegate.sql.sql_dates import minus, plus, typed_constant
+from lakegate.sql.sql_names import NodeForm, Translator, form, only, plain
+from lakegate.sql.sql_parser import BITS_ARE_TRUTHS, TEXTS_IGNORE_CASE, ZERO_DIVIDES, one_word
+from lakegate.sql.typed_sql import (
+    LONG_CONSTANT,
+    MAX_GROWTH,
+    WHOLE,
+    Collation,
+    RefusedError,
+    SqlKind,
+    TypedSql,
+    UntranslatedError,
+    combine,
+    double,
+    exact,
+    expect_kind,
+    number,
+    place_of,
+    to_common_kind,
+)
+from lakegate.text import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lakegate.sql.sql_names import Scope
+
+# ---- Forms of arithmetic operators ---------------------------------------------------------------------------------
+
+
+def _added(t: Translator, node: exp.Add, scope: Scope) -> TypedSql:
+    left, right = t.translate(node.this, scope), t.translate(node.expression, scope)
+    return plus(t.dialect, left, right) or _arithmetic("+", left, right)
+
+
+def _subtracted(t: Translator, node: exp.Sub, scope: Scope) -> TypedSql:
+    left, right = t.translate(node.this, scope), t.translate(node.expression, scope)
+    return minus(t.dialect, left, right) or _arithmetic("-", left, right)
+
+
+def _multiplied(t: Translator, node: exp.Mul, scope: Scope) -> TypedSql:
+    return _arithmetic("*", t.translate(node.this, scope), t.translate(node.expression, scope))
+
+
+def _arithmetic(sign: str, left: TypedSql, right: TypedSql) -> TypedSql:
+    """Integers give an integer (an overflow is an error), decimals a decimal unless multiplied; anything else gives a float."""
+    kinds = {number(left).kind, number(right).kind} - {SqlKind.NULL}
+    if kinds <= {SqlKind.INTEGER}:
+        return combine(f"({left.text} {sign} {right.text})", SqlKind.INTEGER, left, right)
+    if SqlKind.DOUBLE in kinds or sign == "*":
+        left, right = double(left), double(right)
+        return combine(f"({left.text} {sign} {right.text})", SqlKind.DOUBLE, left, right)
+    left, right = exact(left), exact(right)
+    return combine(f"try_cast(({left.text} {sign} {right.text}) AS DECIMAL(38,18))", SqlKind.DECIMAL, left, right)
+
+
+def _divided(t: Translator, node: exp.Div, scope: Scope) -> TypedSql:
+    """Integer division where the dialect defines it; division by zero is null or an error, as in the dialect."""
+    left, right = number(t.translate(node.this, scope)), number(t.translate(node.expression, scope))
+    by = _divisor(right, t.dialect)
+    if node.args.get("typed") and {left.kind, right.kind} <= {SqlKind.INTEGER, SqlKind.SUM}:
+        if SqlKind.SUM in {left.kind, right.kind}:
+            raise UntranslatedError("it divides a sum of whole numbers by one: say the type of the sum by a cast")
+        return combine(f"({left.text} div {by})", SqlKind.INTEGER, left, right)
+    right = replace(right, text=by)
+    return combine(f"({double(left).text} / {double(right).text})", SqlKind.DOUBLE, left, right)
+
+
+def _whole_quotient(t: Translator, node: exp.IntDiv, scope: Scope) -> TypedSql:
+    left, right = (expect_kind(t.translate(each, scope), SqlKind.INTEGER) for each in (node.this, node.expression))
+    return combine(f"({left.text} div {_divisor(right, t.dialect)})", SqlKind.INTEGER, left, right)
+
+
+def _remainder(t: Translator, node: exp.Mod, scope: Scope) -> TypedSql:
+    kind, (left, right) = to_common_kind(
+        number(t.translate(node.this, scope)), number(t.translate(node.expression, scope))
+    )
+    if kind is SqlKind.DECIMAL:
+        kind, left, right = SqlKind.DOUBLE, double(left), double(right)
+    return combine(f"({left.text} % {_divisor(right, t.dialect)})", kind, left, right)
+
+
+def _divisor(right: TypedSql, dialect: str) -> str:
+    return f"nullif({right.text}, 0)" if dialect in ZERO_DIVIDES else right.text
+
+
+BINARY = ("this", "expression")
+
+
+ARITHMETIC: dict[type, NodeForm] = {
+    exp.Add: form(_added, *BINARY),
+    exp.Sub: form(_subtracted, *BINARY),
+    exp.Mul: form(_multiplied, *BINARY),
+    exp.Div: form(_divided, *BINARY),
+    exp.IntDiv: form(_whole_quotient, *BINARY),
+    exp.Mod: form(_remainder, *BINARY),
+    exp.SafeDivide: plain("({} / nullif({}, 0))", SqlKind.DOUBLE, this=double, expression=double),
+    exp.Neg: plain("(- {})", None, this=number),
+}
+
+
+# ---- Forms of constants, columns and operators ---------------------------------------------------------------------
+
+
+DECIMAL = re.compile(r"[0-9]{0,19}\.[0-9]{0,18}")
+
+
+FLOAT = re.compile(r"[0-9]{1,19}(?:\.[0-9]{0,18})?[eE][-+]?[0-9]{1,2}")
+
+
+WILD = 2
+"""The most `%` before the last part of a pattern, unless `contains` can match it: matching time grows with their number."""
+
+
+def _literal(t: Translator, node: exp.Literal, _scope: Scope) -> TypedSql:
+    text = str(node.this)
+    if node.is_string:
+        growth = min(MAX_GROWTH, 1 + len(text) // LONG_CONSTANT)
+        return TypedSql(t.names.text(text), SqlKind.TEXT, growth=growth, constant=text)
+    if WHOLE.fullmatch(text):
+        return TypedSql(f"{int(text)}L", SqlKind.INTEGER)
+    if DECIMAL.fullmatch(text) and text != ".":
+        return TypedSql(f"{text.strip('.') if text.endswith('.') else text}BD", SqlKind.DECIMAL)
+    if FLOAT.fullmatch(text):
+        return TypedSql(f"{float(text)!r}D", SqlKind.DOUBLE)
+    raise UntranslatedError("it writes a number with more digits than can be compared")
+
+
+def _column(_t: Translator, node: exp.Column, scope: Scope) -> TypedSql:
+    if node.args.get("db"):
+        raise UntranslatedError("it names a column by three words")
+    table = node.args.get("table")
+    return scope.column(one_word(node.this), one_word(table) if table else None, place_of(node))
+
+
+def _paren(t: Translator, node: exp.Paren, scope: Scope) -> TypedSql:
+    return t.translate(node.this, scope)
+
+
+def _truth(sql: TypedSql) -> TypedSql:
+    return expect_kind(sql, SqlKind.BOOLEAN)
+
+
+BITS = {f"{bit}L": TypedSql(str(bool(bit)), SqlKind.BOOLEAN) for bit in (0, 1)}
+"""The constants 0 and 1 as truth values."""
+
+
+def comparable(t: Translator, *parts: TypedSql, is_ordered: bool = False) -> list[TypedSql]:
+    """Operands converted to one kind. A constant text compared with a date or timestamp is parsed as one.
+
+    `is_ordered`: they are compared by their order, not as equal or unequal.
+    """
+    if t.dialect in BITS_ARE_TRUTHS and any(each.kind is SqlKind.BOOLEAN for each in parts):
+        parts = tuple(BITS.get(each.text, each) for each in parts)
+    temporal = next((each.kind for each in parts if each.kind.temporal), None)
+    if temporal:
+        parts = tuple(typed_constant(each) if each.constant is not None else each for each in parts)
+    if {SqlKind.DECIMAL, SqlKind.SUM} <= {each.kind for each in parts}:
+        parts = tuple(double(each) if each.kind.numeric else each for each in parts)
+    kinds = {each.kind for each in parts} - {SqlKind.NULL}
+    if kinds == {SqlKind.TEXT}:
+        parts = _by_code_points(t, parts, is_ordered=is_ordered)
+    if kinds and all(each.numeric for each in kinds):
+        return list(parts)
+    return to_common_kind(*parts)[1]
+
+
+def _by_code_points(t: Translator, parts: tuple[TypedSql, ...], *, is_ordered: bool = False) -> tuple[TypedSql, ...]:
+    """Texts as they are compared by code points; UntranslatedError where the dialect compares them otherwise."""
+    if t.dialect not in TEXTS_IGNORE_CASE:
+        return parts
+    found = {each.collation for each in parts if each.collation}
+    collation = found.pop() if len(found) == 1 else None
+    if collation is None or (is_ordered and collation is Collation.PADDED):
+        raise UntranslatedError(
+            f"texts that differ in case are equal in {t.dialect}, and never here: compare by "
+            f"`COLLATE {TEXTS_IGNORE_CASE[t.dialect]}`, or by `dialect: duckdb`"
+        )
+    return parts if collation is Collation.EXACT else tuple(_without_padding(t, each) for each in parts)
+
+
+def _without_padding(t: Translator, text: TypedSql) -> TypedSql:
+    """A text without the spaces at its end; those at its begin stand behind another character."""
+    return combine(f"trim(concat({t.names.text('.')}, {text.text}))", SqlKind.TEXT, text)
+
+
+_BINARY = {
+    "mysql": {Collation.EXACT: r"utf8mb4_0900_bin", Collation.PADDED: r"[a-z0-9]+_bin"},
+    "tsql": {Collation.PADDED: r"[A-Z0-9_]+_BIN2?(?:_UTF8)?"},
+}
+"""The names of collations by code points; their order is that of code points where they are exact."""
+
+
+def _collate(t: Translator, node: exp.Collate, scope: Scope) -> TypedSql:
+    inner, name = expect_kind(t.translate(node.this, scope), SqlKind.TEXT), node.expression.name
+    for collation, pattern in _BINARY.get(t.dialect, {}).items():
+        if re.fullmatch(pattern, name, re.IGNORECASE):
+            return replace(inner, collation=collation)
+    known = f": `COLLATE {TEXTS_IGNORE_CASE[t.dialect]}` is" if t.dialect in TEXTS_IGNORE_CASE else ""
+    raise UntranslatedError(f"the collation {shown(name)} is not translated from {t.dialect}{known}")
+
+
+def _compared(sign: str) -> Callable[[Translator, exp.Binary, Scope], TypedSql]:
+    def translate(t: Translator, node: exp.Binary, scope: Scope) -> TypedSql:
+        both = t.translate(node.this, scope), t.translate(node.expression, scope)
+        left, right = comparable(t, *both, is_ordered=sign in {"<", "<=", ">", ">="})
+        return combine(f"({left.text} {sign} {right.text})", SqlKind.BOOLEAN, left, right)
+
+    return translate
+
+
+def _equal(sign: str, quantifier: type[exp.Expr], template: str) -> Callable[[Translator, exp.Binary, Scope], TypedSql]:
+    """`=` and `<>`; `= ANY (SELECT …)` is IN, and `<> ALL (SELECT …)` is NOT IN."""
+    compared = _compared(sign)
+
+    def translate(t: Translator, node: exp.Binary, scope: Scope) -> TypedSql:
+        among = node.expression
+        if not isinstance(among, quantifier) or not isinstance(among.this, exp.Query):
+            return compared(t, node, scope)
+        only(among, frozenset({"this"}))
+        found = _in_query(t, t.translate(node.this, scope), among.this, scope)
+        return replace(found, text=template.format(found.text))
+
+    return translate
+
+
+def _distinct_from(t: Translator, node: exp.NullSafeNEQ, scope: Scope) -> TypedSql:
+    same = _compared("<=>")(t, node, scope)
+    return replace(same, text=f"(NOT {same.text})")
+
+
+def _between(t: Translator, node: exp.Between, scope: Scope) -> TypedSql:
+    parts = (t.translate(node.args[key], scope) for key in ("this", "low", "high"))
+    value, low, high = comparable(t, *parts, is_ordered=True)
+    return combine(f"({value.text} BETWEEN {low.text} AND {high.text})", SqlKind.BOOLEAN, value, low, high)
+
+
+def _in(t: Translator, node: exp.In, scope: Scope) -> TypedSql:
+    value = t.translate(node.this, scope)
+    subquery = node.args.get("query")
+    if subquery is None:
+        if not node.expressions:
+            raise RefusedError("query-syntax", "IN needs at least one value.", place_of(node))
+        value, *items = comparable(t, value, *t.translate_all(node.expressions, scope))
+        return combine(f"({value.text} IN ({', '.join(each.text for each in items)}))", SqlKind.BOOLEAN, value, *items)
+    return _in_query(t, value, subquery, scope)
+
+
+def _in_query(t: Translator, value: TypedSql, subquery: exp.Expr, scope: Scope) -> TypedSql:
+    found = t.translate_query(subquery, scope)
+    if found.outer or [each.kind for each in found.columns] != [value.kind]:
+        raise UntranslatedError("its IN asks for other values than those it compares")
+    if value.kind is SqlKind.TEXT:
+        _by_code_points(t, (value,), is_ordered=True)
+    return replace(combine(f"({value.text} IN ({found.text}))", SqlKind.BOOLEAN, value), has_subquery=True)
+
+
+def _exists(t: Translator, node: exp.Exists, scope: Scope) -> TypedSql:
+    found = t.translate_query(node.this, scope)
+    return TypedSql(f"(EXISTS ({found.text}))", SqlKind.BOOLEAN, has_subquery=True)
+
+
+def _scalar(t: Translator, node: exp.Subquery, scope: Scope) -> TypedSql:
+    found = t.translate_query(node, scope)
+    if found.outer or not found.one_row or len(found.columns) != 1:
+        raise UntranslatedError("a query inside it does not give one value by itself")
+    (column,) = found.columns
+    return TypedSql(f"({found.text})", column.kind, growth=column.growth)
+
+
+def _is(t: Translator, node: exp.Is, scope: Scope) -> TypedSql:
+    value = t.translate(node.this, scope)
+    match node.expression:
+        case exp.Null():
+            found = combine(f"({value.text} IS NULL)", SqlKind.BOOLEAN, value)
+        case exp.Boolean() as truth:
+            found = combine(
+                f"({expect_kind(value, SqlKind.BOOLEAN).text} <=> {bool(truth.this)})", SqlKind.BOOLEAN, value
+            )
+        case _:
+            raise UntranslatedError("its IS compares with something other than null, true or false")
+    return _turned(node, found)
+
+
+def _like(t: Translator, node: exp.Like, scope: Scope) -> TypedSql:
+    return _turned(
+        node, _matched(expect_kind(t.translate(node.this, scope), SqlKind.TEXT), t, t.translate(node.expression, scope))
+    )
+
+
+def _ilike(t: Translator, node: exp.ILike, scope: Scope) -> TypedSql:
+    value, pattern = expect_kind(t.translate(node.this, scope), SqlKind.TEXT), t.translate(node.expression, scope)
+    lowered = combine(f"lower({value.text})", SqlKind.TEXT, value)
+    return _turned(node, _matched(lowered, t, replace(pattern, constant=pattern.constant and pattern.constant.lower())))
+
+
+def _turned(node: exp.Expr, sql: TypedSql) -> TypedSql:
+    return replace(sql, text=f"(NOT {sql.text})") if node.args.get("negate") else sql
+
+
+def _matched(value: TypedSql, t: Translator, pattern: TypedSql) -> TypedSql:
+    """LIKE as `=`, `startswith`, `contains` and `endswith` where the pattern allows it: these need no regular expression."""
+    written = pattern.constant
+    _by_code_points(t, (value, pattern))
+    if written is None or "\\" in written or (t.dialect == "tsql" and "[" in written):
+        raise UntranslatedError("its LIKE is not a plain pattern")
+    if t.dialect == "tsql" and not written.endswith("%"):
+        raise UntranslatedError("whether its LIKE counts spaces at the end depends on the type of the column in tsql")
+    if "_" not in written:
+        first, *middle, last = written.split("%") if "%" in written else ("", written)
+        if "%" not in written:
+            return combine(f"({value.text} = {t.names.text(written)})", SqlKind.BOOLEAN, value)
+        middle = [each for each in middle if each]
+        if not middle or (len(middle) == 1 and not first and not last):
+            return _ends(value, t, first, middle, last)
+    if written.rstrip("%").count("%") > WILD:
+        raise UntranslatedError(f"its LIKE has more than {WILD} % before the last part")
+    return combine(f"({value.text} LIKE {t.names.text(written)})", SqlKind.BOOLEAN, value)
+
+
+def _ends(value: TypedSql, t: Translator, first: str, middle: list[str], last: str) -> TypedSql:
+    parts = [f"({value.text} IS NOT NULL)"] if not (first or middle or last) else []
+    parts += [f"startswith({value.text}, {t.names.text(first)})"] if first else []
+    parts += [f"contains({value.text}, {t.names.text(each)})" for each in middle]
+    parts += [f"endswith({value.text}, {t.names.text(last)})"] if last else []
+    if first and last:
+        parts.append(f"(length({value.text}) >= {len(first) + len(last)})")
+    return combine(f"({' AND '.join(parts)})", SqlKind.BOOLEAN, value)
+
+
+OPERATORS: dict[type, NodeForm] = {
+    exp.Literal: form(_literal, "this", "is_string"),
+    exp.Boolean: form(lambda _t, node, _s: TypedSql(str(bool(node.this)), SqlKind.BOOLEAN), "this"),
+    exp.Null: form(lambda _t, _n, _s: TypedSql("NULL", SqlKind.NULL)),
+    exp.Column: form(_column, "this", "table", "db", "catalog"),
+    exp.Paren: form(_paren, "this"),
+    exp.And: plain("({} AND {})", SqlKind.BOOLEAN, this=_truth, expression=_truth),
+    exp.Or: plain("({} OR {})", SqlKind.BOOLEAN, this=_truth, expression=_truth),
+    exp.Not: plain("(NOT {})", SqlKind.BOOLEAN, this=_truth),
+    exp.EQ: form(_equal("=", exp.Any, "{}"), *BINARY),
+    exp.NEQ: form(_equal("<>", exp.All, "(NOT {})"), *BINARY),
+    exp.LT: form(_compared("<"), *BINARY),
+    exp.LTE: form(_compared("<="), *BINARY),
+    exp.GT: form(_compared(">"), *BINARY),
+    exp.GTE: form(_compared(">="), *BINARY),
+    exp.NullSafeEQ: form(_compared("<=>"), *BINARY),
+    exp.NullSafeNEQ: form(_distinct_from, *BINARY),
+    exp.Between: form(_between, "this", "low", "high"),
+    exp.Collate: form(_collate, *BINARY),
+    exp.In: form(_in, "this", "expressions", "query"),
+    exp.Exists: form(_exists, "this"),
+    exp.Subquery: form(_scalar, "this"),
+    exp.Is: form(_is, *BINARY, "negate"),
+    exp.Like: form(_like, *BINARY, "negate"),
+    exp.ILike: form(_ilike, *BINARY, "negate"),
+}

@@ -1,0 +1,211 @@
+"""Typed expressions with their text in Spark SQL and DuckDB SQL."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from lakegate.contract.logical_types import LogicalType
+
+if TYPE_CHECKING:
+    from sqlglot.expressions import Expr
+
+# ---- Exceptions of the translation: a query is refused, or this version cannot translate it ------------------------
+
+
+class RefusedError(Exception):
+    """The query must not be executed: an error of the contract document, with a lint code."""
+
+    def __init__(self, code: str, message: str, place: tuple[int, int] | None = None) -> None:
+        super().__init__(code)
+        self.code = code
+        where = f" (line {place[0]}, column {place[1]} of the query)" if place else ""
+        self.message = message + where
+
+
+class UntranslatedError(Exception):
+    """The query is harmless, but this version cannot translate it."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+def place_of(node: Expr) -> tuple[int, int] | None:
+    """Line and column of a node in its query, from 1; None if the parser recorded none for it or its descendants."""
+    for each in node.walk():
+        if "line" in each.meta:
+            return int(each.meta["line"]), int(each.meta["col"]) - len(str(each.name)) + 1
+    return None
+
+
+# ---- Typed SQL expressions: the text in Spark SQL, the kind of the values, and the properties needed to combine
+# expressions
+
+
+MAX_GROWTH = 64
+"""The longest text that an expression may build from one of the data, and the most rows that a query may build from one row."""
+
+
+LONG_CONSTANT = 64
+"""Characters of a constant text that count as a text of the data."""
+
+
+MAX_TEXT_LENGTH = 32_768
+
+
+MAX_COLUMNS = 2_000
+
+
+WHOLE = re.compile("[0-9]{1,18}")
+"""A constant whole number, in ASCII: other digits, such as `²`, are none."""
+
+
+GROWS = "The query builds values that grow: keep them as long as they are."
+
+
+class SqlKind(Enum):
+    """Kinds of values that need different SQL. The values of the members are used in messages."""
+
+    INTEGER = "a whole number"
+    SUM = "a sum of whole numbers"
+    DECIMAL = "an exact number"
+    DOUBLE = "a number"
+    TEXT = "a text"
+    BOOLEAN = "true or false"
+    DATE = "a date"
+    TIMESTAMP = "a moment"
+    DURATION = "a stretch of time"
+    """Microseconds, as a whole number."""
+    MONTHS = "a number of months"
+    NULL = "null"
+
+    @property
+    def numeric(self) -> bool:
+        """Whether values are numbers."""
+        return self in NUMBERS
+
+    @property
+    def temporal(self) -> bool:
+        """Whether values are dates or timestamps."""
+        return self in {SqlKind.DATE, SqlKind.TIMESTAMP}
+
+
+NUMBERS = (SqlKind.INTEGER, SqlKind.SUM, SqlKind.DECIMAL, SqlKind.DOUBLE)
+
+
+KINDS = {
+    LogicalType.STRING: SqlKind.TEXT,
+    LogicalType.INTEGER: SqlKind.INTEGER,
+    LogicalType.NUMBER: SqlKind.DOUBLE,
+    LogicalType.DECIMAL: SqlKind.DECIMAL,
+    LogicalType.BOOLEAN: SqlKind.BOOLEAN,
+    LogicalType.DATE: SqlKind.DATE,
+    LogicalType.TIMESTAMP: SqlKind.TIMESTAMP,
+    LogicalType.BINARY: SqlKind.TEXT,
+}
+
+
+class Collation(Enum):
+    """A collation by code points."""
+
+    EXACT = "exact"
+    PADDED = "padded"
+    """Spaces at the end do not count."""
+
+
+@dataclass(frozen=True, slots=True)
+class TypedSql:
+    """A Spark SQL expression with its kind. It needs no further parentheses wherever it is inserted."""
+
+    text: str
+    kind: SqlKind
+    bare: frozenset[str] = frozenset()
+    """Columns of its own SELECT that it reads outside of aggregate functions."""
+    growth: int = 1
+    aggregates: bool = False
+    windows: bool = False
+    has_subquery: bool = False
+    """Whether it contains a subquery."""
+    outer: bool = False
+    """Whether it reads a column of the enclosing query."""
+    constant: str | None = None
+    """The value of a constant text, else None."""
+    collation: Collation | None = None
+    """Of a text with a COLLATE by which letters of another case differ."""
+
+
+def combine(text: str, kind: SqlKind, *parts: TypedSql, growth: int | None = None) -> TypedSql:
+    """An expression that combines `parts`; RefusedError if its text or its values may grow beyond the limits."""
+    size = max((each.growth for each in parts), default=1) if growth is None else growth
+    if size > MAX_GROWTH or len(text) > MAX_TEXT_LENGTH:
+        raise RefusedError("query-too-large", GROWS)
+    return TypedSql(
+        text,
+        kind,
+        frozenset().union(*(each.bare for each in parts)),
+        size,
+        any(each.aggregates for each in parts),
+        any(each.windows for each in parts),
+        any(each.has_subquery for each in parts),
+        any(each.outer for each in parts),
+    )
+
+
+def expect_kind(sql: TypedSql, *kinds: SqlKind) -> TypedSql:
+    """The expression, if it is of one of these kinds (null is of every kind); else UntranslatedError."""
+    if sql.kind in kinds or sql.kind is SqlKind.NULL:
+        return sql
+    raise UntranslatedError(f"it uses {sql.kind.value} where {kinds[0].value} is needed")
+
+
+def number(sql: TypedSql) -> TypedSql:
+    """The expression, if it is a number; else UntranslatedError."""
+    return expect_kind(sql, *NUMBERS)
+
+
+def double(sql: TypedSql) -> TypedSql:
+    """A number converted to a float."""
+    if sql.kind is SqlKind.DOUBLE:
+        return sql
+    return replace(number(sql), text=f"CAST({sql.text} AS DOUBLE)", kind=SqlKind.DOUBLE)
+
+
+def exact(sql: TypedSql) -> TypedSql:
+    """A number converted to a decimal; null if it has more than 20 digits before the point."""
+    if sql.kind is SqlKind.DECIMAL:
+        return sql
+    return replace(number(sql), text=f"try_cast({sql.text} AS DECIMAL(38,18))", kind=SqlKind.DECIMAL)
+
+
+def moment(sql: TypedSql) -> TypedSql:
+    """A date or timestamp as a timestamp; a date becomes its midnight."""
+    if sql.kind is SqlKind.DATE:
+        return replace(sql, text=f"CAST({sql.text} AS TIMESTAMP)", kind=SqlKind.TIMESTAMP)
+    return expect_kind(sql, SqlKind.TIMESTAMP)
+
+
+def micros(sql: TypedSql) -> str:
+    """A date or timestamp as microseconds since 1970."""
+    return f"unix_micros({moment(sql).text})"
+
+
+def to_common_kind(*parts: TypedSql) -> tuple[SqlKind, list[TypedSql]]:
+    """The common kind of the expressions, and the expressions converted to it; null fits any kind."""
+    kinds = {each.kind for each in parts} - {SqlKind.NULL}
+    if len(kinds) <= 1:
+        return next(iter(kinds), SqlKind.NULL), list(parts)
+    for common, family, turn in _FAMILIES:
+        if kinds <= family:
+            return common, [each if each.kind is SqlKind.NULL else turn(each) for each in parts]
+    words = " with ".join(sorted(each.value for each in kinds))
+    raise UntranslatedError(f"it mixes {words}")
+
+
+_FAMILIES = (
+    (SqlKind.DECIMAL, {SqlKind.INTEGER, SqlKind.DECIMAL}, exact),
+    (SqlKind.DOUBLE, set(NUMBERS), double),
+    (SqlKind.TIMESTAMP, {SqlKind.DATE, SqlKind.TIMESTAMP}, moment),
+)

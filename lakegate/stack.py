@@ -1,0 +1,277 @@
+"""Stack facade: one operation per command, over AWS or HTTP."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+from lakegate.errors import InputError
+from lakegate.gate import lake_layout
+from lakegate.gate.delivery.delivery_objects import row_of
+from lakegate.gate.delivery.delivery_row import CAUSE_TEXTS, TERMINAL, replay_id
+from lakegate.gate.delivery.find_deliveries import first_of_content, judged
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.effects import Alarm
+from lakegate.gate.lake_layout import uri_of
+from lakegate.verdict.reasons import DUPLICATE, in_words, is_of_gate
+from lakegate.verdict.verdict import counts_of
+
+if TYPE_CHECKING:
+    from lakegate.gate.delivery.delivery_row import FailedAttempt, Pin, Workload
+    from lakegate.gate.delivery.find_deliveries import Delivery
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.report.delivery_report import Report
+    from lakegate.verdict.verdict import Counts
+
+# ---- A delivery in words: its state, what was measured, where its data is now, how long it took --------------------
+
+
+SHORT_ID = 12
+
+
+STANDING = {
+    None: "landed, not yet taken in",
+    State.RECEIVED: "taken in",
+    State.HELD: "held: its line is paused, and the data stays where it landed",
+    State.PINNED: "contract found, checked before the job",
+    State.STAGED: "staged for the job",
+    State.SUBMITTING: "waiting for its job to start",
+    State.VALIDATING: "validating: the job is reading and measuring",
+    State.AWAITING: "waiting for approval",
+    State.ANSWERED: "answered by a person, being decided",
+    State.SCHEDULED: "judged, to be published",
+    State.DECIDED: "decided, being moved to its destination",
+    State.PUBLISHED: "published",
+    State.QUARANTINED: "quarantined",
+    State.FAILED: "failed: no verdict, the data stays where it landed",
+    State.GONE: "gone: deleted before it was staged",
+}
+
+
+LOST: Final = (
+    "Its accepted object is not there any more: with this file the operator can put it back"
+    " (lakegate verify LINE --objects, lakegate restore)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """A delivery with everything that is known about it."""
+
+    delivery: Delivery
+    measured: Report | None
+    lake: str
+    landing: str
+    problem: str = ""
+    """Why what was measured cannot be read, though there is something: a matter for the operator."""
+    first: Delivery | None = None
+    """The delivery that brought the same content, where this one is refused as a duplicate."""
+    replay: Workload | None = None
+    """The workload that replays it, or that is accepted by a waiver."""
+    expired: bool = False
+    """Whether it was accepted by a waiver that is over."""
+    first_is_lost: bool = False
+    """Whether nothing is left of what the first delivery of the same content brought."""
+
+    @property
+    def state(self) -> State | None:
+        """The state; None before intake."""
+        if self.delivery.row is None and self.delivery.block is not None:
+            return State[self.delivery.block.kind.name]
+        return self.delivery.row.state if self.delivery.row else None
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether there is a verdict, or a result of a FAILED delivery, that a report can show."""
+        return self.measured is not None or bool(self.delivery.row and self.delivery.row.decision)
+
+    @property
+    def report(self) -> str | None:
+        """Where the gate wrote its report; None before it is finished."""
+        return uri_of(self.lake, self.delivery.row) if self.delivery.row else None
+
+    @property
+    def pin(self) -> Pin | None:
+        """What was fixed when it was taken in."""
+        return self.delivery.row.pin if self.delivery.row else None
+
+    @property
+    def verdict(self) -> str | None:
+        """What was decided, if it was."""
+        row, block = self.delivery.row, self.delivery.block
+        return row.decision.verdict if row and row.decision else block.verdict if block else None
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why: of rules, with field and figures; masked."""
+        row = self.delivery.row
+        reasons = row.decision.reasons if row and row.decision else ()
+        return tuple(f"{in_words(each)}{self._first(each)}" for each in reasons)
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """Those of the reasons that are no check of the contract, and so in no table of checks; of a status, or a waiver."""
+        return tuple(each for each in self.reasons if is_of_gate(each))
+
+    def _first(self, reason: str) -> str:
+        if reason != DUPLICATE or self.first is None:
+            return ""
+        named = f": {self.first.key}, taken in {in_utc(self.first.at)}, workload {self.first.id}"
+        return f"{named}. {LOST}" if self.first_is_lost else named
+
+    @property
+    def counted(self) -> Counts | None:
+        """Rows and checks; None where nothing was measured."""
+        return counts_of(self.measured.plan, self.measured.judgement) if self.measured else None
+
+    @property
+    def seconds(self) -> float | None:
+        """From intake to completion; None before that."""
+        if self.delivery.block is None or self.pin is None:
+            return None
+        began, ended = map(datetime.fromisoformat, (self.pin.judging_time, self.delivery.block.system_time))
+        return round((ended - began).total_seconds(), 3)
+
+    @property
+    def where(self) -> tuple[str, ...]:
+        """Where the data is now: published or quarantined objects, else what landed."""
+        if self.delivery.block is not None:
+            return tuple(f"s3://{self.lake}/{each.key}" for each in self.delivery.block.objects)
+        if self.state is State.GONE:
+            return ()
+        if self.state in TERMINAL and self.pin is not None:
+            share = "accepted" if self.state is State.PUBLISHED else "quarantine"
+            return (f"s3://{self.lake}/{lake_layout.destination_key(share, self.pin, self.delivery.id, '')}",)
+        row = self.delivery.row
+        return (f"s3://{row.source.bucket}/{row.source.key}" if row else f"s3://{self.landing}/{self.delivery.key}",)
+
+
+def account(dependencies: Dependencies, delivery: Delivery) -> Account:
+    """Everything about a delivery. Reads the result and the plan, where there are any.
+
+    A plan that is missing, or a result that is none, hides neither this delivery nor the others of a list.
+    """
+    measured, problem = None, ""
+    try:
+        measured = judged(dependencies, delivery.row) if delivery.row else None
+    except (Alarm, InputError) as error:
+        problem = str(error)
+    row = delivery.row
+    is_duplicate = row is not None and row.decision is not None and DUPLICATE in row.decision.reasons
+    first = first_of_content(dependencies, row) if row and is_duplicate else None
+    return Account(
+        delivery,
+        measured,
+        dependencies.places.lake,
+        dependencies.places.landing,
+        problem,
+        first,
+        row_of(dependencies, replay_id(row.id)) if row and row.state is State.QUARANTINED else None,
+        bool(row and row.waiver and row.waiver.has_expired(dependencies.clock.now().isoformat())),
+        _is_lost(dependencies, first.row if first else None),
+    )
+
+
+def _is_lost(dependencies: Dependencies, row: Workload | None) -> bool:
+    """Whether no version is left below the folder of an accepted delivery."""
+    if row is None or row.pin is None or row.state is not State.PUBLISHED:
+        return False
+    folder = lake_layout.destination_key("accepted", row.pin, row.id, "")
+    return not dependencies.objects.versions(dependencies.places.lake, folder, None, 1).versions
+
+
+def in_batch(row: Workload) -> str:
+    """What a delivery waits for that was put into a batch; empty where it waits for something else."""
+    if row.state is not State.SUBMITTING or not row.batch:
+        return ""
+    return f"waiting in a batch until {in_utc(row.not_before)} at the latest"
+
+
+def standing(row: Workload | None) -> str:
+    """The state of a workload in words, with the number of the next attempt and why the last one failed."""
+    words = STANDING[row.state if row else None] if row is None or not in_batch(row) else in_batch(row)
+    if row is not None and row.state is State.AWAITING:
+        short = row.id[:SHORT_ID]
+        return f"{words} until {in_utc(row.deadline)}: lakegate approve {short}, or lakegate decline {short}"
+    if row is not None and row.state is State.SCHEDULED:
+        return f"{words} at {in_utc(row.deadline)}, unless: lakegate decline {row.id[:SHORT_ID]}"
+    if row is None or not row.failed or row.state not in {State.SUBMITTING, State.VALIDATING, State.FAILED}:
+        return words
+    last = row.failed[-1]
+    if row.state is State.FAILED:
+        return f"{words}; attempt {last.number}: {CAUSE_TEXTS[last.cause]}"
+    due = f" at {in_utc(row.not_before)}" if row.state is State.SUBMITTING and row.not_before else ""
+    return (
+        f"{words}: attempt {row.attempt} of {row.limit}{due}; attempt {last.number} failed: {CAUSE_TEXTS[last.cause]}"
+    )
+
+
+def in_utc(at: datetime | None) -> str:
+    """A time for people, to the second; empty where none is known."""
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC" if at else ""
+
+
+def as_document(each: Account) -> dict[str, object]:
+    """One delivery for machines."""
+    delivery, pin = each.delivery, each.pin
+    row, counted = delivery.row, each.counted
+    chosen = row is not None and row.chosen is not None and row.waiver is None
+    contract = {"id": pin.contract, "version": pin.version, "line": pin.chain} if pin and pin.contract else None
+    return {
+        "workload": delivery.id,
+        "key": delivery.key,
+        "size": delivery.size,
+        "at": delivery.at.isoformat() if delivery.at else None,
+        "state": each.state.value if each.state else None,
+        "verdict": each.verdict,
+        "contract": contract,
+        "chosen": chosen,
+        "attempt": row.attempt if row else 0,
+        "attempts": row.limit if row else 0,
+        "next_attempt": row.not_before.isoformat()
+        if row and row.not_before and row.state is State.SUBMITTING
+        else None,
+        "failed_attempts": [_failed(one) for one in row.failed] if row else [],
+        "batch": row.batch or None if row else None,
+        "run": row.run or None if row else None,
+        "counts": counted.checks if counted else None,
+        "rows": counted.rows if counted else None,
+        "published_rows": counted.published_rows if counted else None,
+        "rejected_rows": counted.rejected_rows if counted else None,
+        "reasons": list(each.reasons),
+        "where": list(each.where),
+        "report": each.report,
+        "seconds": each.seconds,
+        "problem": each.problem or None,
+        "awaiting": _awaiting(row) if row else None,
+        "publish_at": row.deadline.isoformat() if row and row.deadline and row.state is State.SCHEDULED else None,
+        "answer": asdict(row.answer) if row and row.answer else None,
+        "replay_of": row.replay_of or None if row else None,
+        "replayed_by": each.replay.id if each.replay else None,
+        "waiver": asdict(row.waiver) | {"expired": each.expired} if row and row.waiver else None,
+        "duplicate_of": _origin(each.first) if each.first else None,
+    }
+
+
+def _awaiting(row: Workload) -> dict[str, object] | None:
+    """What a person is asked about, and until when."""
+    if row.candidate is None or row.deadline is None or row.state is not State.AWAITING:
+        return None
+    judged = row.candidate
+    return {"verdict": judged.verdict, "reasons": list(judged.reasons), "until": row.deadline.isoformat()}
+
+
+def _failed(one: FailedAttempt) -> dict[str, object]:
+    return {"attempt": one.number, "run": one.run or None, "cause": one.cause.value, "at": one.at.isoformat()}
+
+
+def _origin(first: Delivery) -> dict[str, object]:
+    return {"workload": first.id, "key": first.key, "at": first.at.isoformat() if first.at else None}
+
+
+# ---- `lakegate status`: what has become of uploads -----------------------------------------------------------------
+
+
+LATEST = 200
+"""Deliveries among which the beginning of an id, or a key, is looked for."""

@@ -1,0 +1,1 @@
+"""Files between this machine and the lake, every byte verified."""

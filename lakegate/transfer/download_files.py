@@ -1,0 +1,388 @@
+"""Accepted data on local disk, as manifest and ledger state it."""
+
+from __future__ import annotations
+
+import json
+import re
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from datetime import UTC
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from lakegate.aws.clients import port_errors
+from lakegate.errors import InputError, NotFound
+from lakegate.gate.datasets.dataset_names import line_named
+from lakegate.gate.datasets.readers_manifest import read_manifest
+from lakegate.gate.datasets.slice_projection import NOTHING
+from lakegate.gate.lake_layout import is_published, manifest_key
+from lakegate.gate.ledger.blocks import BlockKind
+from lakegate.gate.ledger.blocks import deliveries as listed_deliveries
+from lakegate.gate.ledger.compare_objects import Compared, Damage, DamagedObject, compared_in_words
+from lakegate.gate.ledger.stored_objects import erasures_of
+from lakegate.gate.ports import Address
+from lakegate.json_codec import validate
+from lakegate.timestamps import moment
+from lakegate.transfer.s3_checksums import checksum_of, encoded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.ledger.blocks import AnyBlock, LedgerSlice
+    from lakegate.gate.ledger.stored_objects import Erasures
+    from lakegate.transfer.s3_checksums import Checksum
+
+# ---- Accepted data on local disk, byte for byte as the manifest lists it -------------------------------------------
+#
+# 1. Where every object will lie is decided before anything is fetched: a key that is not of the line's own form is
+# refused.
+# 2. Each object is fetched by its version into a hidden `.part` beside its place, from where an earlier run stopped.
+# 3. When size and checksum of all objects of a delivery are as listed, they are renamed into their places.
+# 4. `_manifest.json` in the folder lists the deliveries that are there whole; it is written last, and also when a run
+# is cut off.
+
+
+MANIFEST: Final = "_manifest.json"
+
+
+PIECE: Final = 8 * 1024 * 1024
+
+
+PLACE: Final = re.compile(
+    r"ingest_date=\d{4}-\d\d-\d\d/workload=[0-9a-f]{64}/[A-Za-z0-9][A-Za-z0-9._-]{0,199}", re.ASCII
+)
+"""Below the folder of its line; what is not of this form is not an object of ours and gets no place on a disk."""
+
+
+class DiffersError(InputError):
+    """An object differs from the manifest; nothing of it is kept in the folder."""
+
+
+class LostError(DiffersError):
+    """The version of an object that the manifest lists was deleted."""
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """One object and its place."""
+
+    key: str
+    version: str
+    size: int
+    checksum: str
+    place: str
+    """Below the folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedDelivery:
+    """One accepted delivery, as the manifest lists it."""
+
+    listed: dict[str, Any]
+    files: tuple[File, ...]
+
+    @property
+    def height(self) -> int:
+        """Of its block."""
+        height: int = self.listed["height"]
+        return height
+
+
+def deliveries(manifest: dict[str, Any], since: int) -> tuple[ListedDelivery, ...]:
+    """What lies above a height, each object with its place. Raises InputError for a key of another form."""
+    prefix = f"accepted/{manifest['line']}/"
+    above = (each for each in manifest["deliveries"] if each["height"] > since)
+    return tuple(ListedDelivery(each, tuple(file_of(prefix, one) for one in each["objects"])) for each in above)
+
+
+def file_of(prefix: str, listed: Mapping[str, Any]) -> File:
+    """An object of the line with this prefix, and its place. Raises InputError for a key of another form."""
+    place = listed["key"].removeprefix(prefix)
+    if place == listed["key"] or not PLACE.fullmatch(place):
+        raise InputError(f"what is listed is no object of this line: {listed['key'][:200]!r}")
+    return File(listed["key"], listed["version"], listed["size"], listed["checksum"], place)
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """The local copy of one line."""
+
+    path: Path
+
+    def manifest(self) -> dict[str, Any] | None:
+        """What an earlier run left; None where there is none. Raises InputError where it cannot be read."""
+        try:
+            manifest: dict[str, Any] = json.loads((self.path / MANIFEST).read_bytes())
+            validate("manifest", manifest)
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, RecursionError, InputError):
+            raise InputError(f"{self.path / MANIFEST} cannot be read: give another folder") from None
+        return manifest
+
+    def known(self, line: str) -> dict[str, Any]:
+        """The manifest of a line in this folder. Raises InputError where the folder holds something else."""
+        manifest = self.manifest() or {"line": line, "height": -1, "deliveries": []}
+        if manifest["line"] != line:
+            raise InputError(f"{self.path} holds data of {manifest['line']}: give another folder")
+        return manifest
+
+    def write(self, manifest: dict[str, Any]) -> None:
+        """Replace the manifest of the folder at once."""
+        part = self.path / f".{MANIFEST}.part"
+        with _writing(self.path):
+            part.unlink(missing_ok=True)  # of an earlier start, or a link that leads elsewhere
+            with part.open("x") as file:
+                file.write(json.dumps(manifest, sort_keys=True))
+            part.replace(self.path / MANIFEST)
+
+
+def fetched(
+    dependencies: Dependencies, folder: Path, delivery: ListedDelivery, arrived: Callable[[int], object]
+) -> tuple[bool, ...]:
+    """Bring a delivery into the folder, whole; which of its files had to be fetched. Raises DiffersError, InputError."""
+    with _writing(folder):
+        missing = [each for each in delivery.files if not _is_there(folder, each)]
+        parts = [(_part(dependencies, folder, each, arrived), folder / each.place) for each in missing]
+        for part, place in parts:
+            part.replace(place)
+    return tuple(each in missing for each in delivery.files)
+
+
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{folder} cannot be written: {error.strerror}") from None
+
+
+def _is_there(folder: Path, file: File) -> bool:
+    place = folder / file.place
+    return place.is_file() and not place.is_symlink() and is_as_listed(place, file)
+
+
+def _part(dependencies: Dependencies, folder: Path, file: File, arrived: Callable[[int], object]) -> Path:
+    """The whole object, verified, beside its place; from the beginning again where what was left of it is damaged."""
+    place = folder / file.place
+    part = place.with_name(f".{place.name}.part")
+    place.parent.mkdir(parents=True, exist_ok=True)
+    if part.is_symlink() or (part.exists() and part.stat().st_size > file.size):
+        part.unlink()
+    while True:
+        with part.open("ab") as target:
+            start = target.tell()
+            for piece in _rest(dependencies, file, start):
+                target.write(piece)
+                arrived(len(piece))
+        if is_as_listed(part, file):
+            return part
+        part.unlink()
+        if not start:
+            text = "has another size or checksum than the manifest lists: nothing of it was kept"
+            raise DiffersError(f"{file.key} {text}")
+
+
+def _rest(dependencies: Dependencies, file: File, start: int) -> Iterator[bytes]:
+    """The bytes of an object from `start`, piece by piece."""
+    where = Address(dependencies.places.lake, file.key, file.version)
+    while start < file.size:
+        try:
+            with port_errors():
+                piece = dependencies.objects.read(where, start, min(PIECE, file.size - start))
+        except NotFound:
+            raise LostError(f"version {file.version} of {file.key} is not there any more") from None
+        if not piece:
+            return
+        yield piece
+        start += len(piece)
+
+
+def is_as_listed(path: Path, file: File) -> bool:
+    """Whether a file has the size, and the checksum where one is known."""
+    if path.stat().st_size != file.size:
+        return False
+    algorithm, _, value = file.checksum.partition(":")
+    return not algorithm or encoded(_read_file(path, checksum_of(algorithm))) == value
+
+
+def _read_file(path: Path, checksum: Checksum) -> Checksum:
+    with path.open("rb") as source:
+        while piece := source.read(PIECE):
+            checksum.update(piece)
+    return checksum
+
+
+# ---- The files of a folder that `lakegate get` filled, compared with the chain of their line (`lakegate verify
+# --data`)
+
+
+HIDDEN = ("_", ".")
+"""What names begin with that readers of folders pass over: manifests, and what is left of a download."""
+
+
+def compared_files(folder: Path, line: str, blocks: Sequence[AnyBlock]) -> Compared:
+    """Every published object of the chain by size and checksum, and every other file that a reader would read.
+
+    Of a slice also what its block states: offset, rows, event times and both hashes.
+
+    InputError where the folder is none, or the chain names an object that has no place in it.
+    """
+    if not folder.is_dir():
+        raise InputError(f"{folder} is not a folder; `lakegate get {line} DIR` fills one")
+    erasures, places, count = erasures_of(blocks), set(), 0
+    damaged: list[DamagedObject] = []
+    for block in listed_deliveries(blocks):
+        slices = {each.key: each for each in block.slices or ()}
+        for judged in block.objects if block.kind is BlockKind.PUBLISHED else ():
+            if not is_published(block, judged.key):
+                continue
+            left = erasures.left.get(judged.key)
+            wanted = left.current if left else judged
+            file = file_of(f"accepted/{line}/", asdict(wanted or judged))
+            places.add(file.place)
+            count += 1
+            damage = _damage(folder, file, erasures, slices.get(judged.key), is_wanted=wanted is not None)
+            if damage is not None:
+                damaged.append(
+                    DamagedObject(damage, file.key, file.version, "", block.height, block.workload, file.place)
+                )
+    extra = sorted(set(_visible(folder)) - places)
+    damaged += [DamagedObject(Damage.EXTRA, "", "", "", None, "", place) for place in extra]
+    return Compared(count, 0, tuple(damaged))
+
+
+def _damage(
+    folder: Path, file: File, erasures: Erasures, stated: LedgerSlice | None, *, is_wanted: bool
+) -> Damage | None:
+    path = folder / file.place
+    is_there = path.is_file() and not path.is_symlink()
+    if not is_wanted:
+        return Damage.RESTORED if is_there else None
+    if is_there and is_as_listed(path, file) and (stated is None or is_as_stated(path, stated)):
+        return None
+    if erasures.planned(file.key):
+        return Damage.UNERASED
+    return Damage.ALTERED if is_there else Damage.LOST
+
+
+def is_as_stated(path: Path, stated: LedgerSlice) -> bool:
+    """Whether a file is the slice that a block describes; a file that is no slice is not."""
+    from lakegate.features.odf.format.logical_hash import digest_of, slice_in  # noqa: PLC0415 - pyarrow is for lines of slices alone
+
+    try:
+        found, digests = slice_in(path), digest_of(path)
+    except InputError:
+        return False
+    times = tuple(moment(each.astimezone(UTC)) for each in found.event_times)
+    return (found.first_offset, digests.rows, times, digests.logical, digests.physical) == (
+        stated.offset,
+        stated.rows,
+        stated.event_time,
+        stated.logical,
+        stated.physical,
+    )
+
+
+def _visible(folder: Path) -> Iterator[str]:
+    for each in folder.rglob("*"):
+        place = each.relative_to(folder)
+        if not each.is_dir() and not any(part.startswith(HIDDEN) for part in place.parts):
+            yield place.as_posix()
+
+
+def files_in_words(compared: Compared | None) -> Iterator[str]:
+    """For people; nothing where nothing was compared."""
+    if compared is None:
+        return
+    kept = "size and checksum of each are as recorded; no file is extra"
+    yield from compared_in_words(compared, "file", "compared with the chain", kept)
+
+
+# ---- `lakegate get`: the accepted data of a dataset line on local disk ---------------------------------------------
+
+
+@dataclass(slots=True)
+class Fetch:
+    """What a run is to bring, and what it has brought."""
+
+    manifest: dict[str, Any]
+    since: int
+    folder: Path
+    wanted: tuple[ListedDelivery, ...] = ()
+    done: list[tuple[ListedDelivery, tuple[bool, ...]]] = field(default_factory=list)
+    """Each delivery that is there whole, and which of its files were fetched now."""
+    lost: list[tuple[ListedDelivery, str]] = field(default_factory=list)
+    """Deliveries that were left out because an object of them is lost, and which."""
+    problem: str = ""
+    """Why the run stopped; empty where everything is there."""
+
+    @property
+    def height(self) -> int:
+        """What to give as --since next time: everything up to here is there."""
+        if len(self.done) + len(self.lost) == len(self.wanted):
+            return max(int(self.manifest["height"]), self.since)
+        return self.done[-1][0].height if self.done else self.since
+
+
+def head_of(dependencies: Dependencies, name: str) -> dict[str, Any]:
+    """The head of the manifest of the line that a person means; a whole name is looked up in the lake bucket alone."""
+    found = _read(dependencies, name) if "/" in name else None
+    if found is None:
+        line = line_named(dependencies, name)
+        found = _read(dependencies, line) or _empty(dependencies, line)
+    return found
+
+
+def _empty(dependencies: Dependencies, line: str) -> dict[str, Any]:
+    """The head of a line without deliveries. Raises InputError where it has some: its head is lost."""
+    if any(each.kind is BlockKind.PUBLISHED for each in listed_deliveries(dependencies.ledger.blocks(line))):
+        where = f"s3://{dependencies.places.lake}/{manifest_key(line)}"
+        raise InputError(f"the manifest of {line} is lost ({where}): the next sweep writes it again from the ledger")
+    return {"line": line, "height": NOTHING, "deliveries": []}
+
+
+def _read(dependencies: Dependencies, line: str) -> dict[str, Any] | None:
+    try:
+        return read_manifest(dependencies, manifest_key(line), line)
+    except NotFound:
+        return None
+
+
+def _fetch(dependencies: Dependencies, fetch: Fetch, known: dict[str, Any], *, skip_lost: bool) -> None:
+    """Delivery by delivery. Whatever ends it early, the folder's manifest lists what is there."""
+    from lakegate.cli import terminal  # noqa: PLC0415 - a feature
+
+    fetch.wanted = deliveries(fetch.manifest, fetch.since)
+    folder = Folder(fetch.folder)
+    size = sum(file.size for each in fetch.wanted for file in each.files)
+    try:
+        with terminal.bytes_arriving(fetch.manifest["line"], size) as arrived:
+            for each in fetch.wanted:
+                try:
+                    fetch.done.append((each, fetched(dependencies, fetch.folder, each, arrived)))
+                except LostError as error:
+                    if not skip_lost:
+                        hint = "--skip-lost leaves such deliveries out, `lakegate restore` puts the object back"
+                        raise DiffersError(f"{error}: {hint}") from None
+                    fetch.lost.append((each, str(error)))
+    except DiffersError as error:
+        fetch.problem = str(error)
+    finally:
+        if fetch.done or _is_marked_otherwise(known, fetch):
+            folder.write(_merged(known, fetch))
+
+
+def _is_marked_otherwise(known: dict[str, Any], fetch: Fetch) -> bool:
+    """Whether the folder has deliveries, and its manifest states other rules that do not hold."""
+    return bool(known["deliveries"]) and known.get("stale") != fetch.manifest.get("stale")
+
+
+def _merged(known: dict[str, Any], fetch: Fetch) -> dict[str, Any]:
+    """The manifest of the folder: what it listed before, and what is there since."""
+    there = {each["height"]: each for each in known["deliveries"]}
+    done = there.keys() | {each.height for each, _ in fetch.done}
+    listed = there | {each["height"]: each for each in fetch.manifest["deliveries"] if each["height"] in done}
+    height = max(known["height"], fetch.height)
+    return {**fetch.manifest, "height": height, "deliveries": [listed[each] for each in sorted(listed)]}

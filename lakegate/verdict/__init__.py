@@ -1,0 +1,1 @@
+"""Verdict of a delivery: a pure function of plan and result."""

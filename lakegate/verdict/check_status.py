@@ -1,0 +1,187 @@
+"""pass, warn, fail, error, skip of one check, with its message."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from lakegate.contract.contract_model import Severity
+from lakegate.plan.check_numbers import demands, number_of, tier_holds
+from lakegate.plan.metrics import Metric
+from lakegate.plan.result import Measured, Measurement, Sample
+from lakegate.text import closest
+from lakegate.verdict.measured_values import briefly, in_numbers, measured_text, reads_classified, shows_values
+
+if TYPE_CHECKING:
+    from lakegate.plan.check import Check, HeaderRequirement, Tier
+    from lakegate.plan.plan import Plan
+    from lakegate.plan.result import Columns, Result
+    from lakegate.verdict.measured_values import ReportedNumbers
+
+# ---- Measures checks of the header: the number of columns, and the columns that violate the requirement ------------
+
+
+def of_header(check: Check, columns: Columns) -> Measured:
+    """The measurement of a check of the header."""
+    found = columns.found
+    if check.metric is Metric.COLUMN_COUNT:
+        return Measured(len(found))
+    assert check.header is not None
+    return Measured(len(found), failing=_breaking(check.header, found))
+
+
+def _breaking(wanted: HeaderRequirement, found: tuple[str, ...]) -> int:
+    absent = sum(name not in found for name in wanted.required)
+    beside = sum(name not in wanted.required for name in found) if wanted.closed else 0
+    forbidden = sum(any(_is_like(name, each) for each in wanted.forbidden) for name in found)
+    places = zip(wanted.required, found, strict=False) if wanted.ordered else ()
+    displaced = sum(name != there and name in found for name, there in places)
+    return absent + beside + forbidden + displaced
+
+
+def _is_like(name: str, pattern: str) -> bool:
+    return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), name, re.DOTALL) is not None
+
+
+# ---- The outcome of one check: its status and message, computed from the measurement -------------------------------
+#
+# The job reports numbers only. The one status in a result is Deequ's own, which must agree with the computed one.
+
+
+class Status(Enum):
+    """The status of a check."""
+
+    PASS = "pass"  # noqa: S105 - a status, not a password
+    WARN = "warn"
+    FAIL = "fail"
+    ERROR = "error"
+    """The check could not be measured, so that there is no verdict."""
+    SKIP = "skip"
+    """Nothing to measure; never blocks a delivery, always reported."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckOutcome:
+    """One row of the report."""
+
+    id: str
+    rule: str
+    kind: str
+    """Kind of the rule, e.g. `type`; `file` for properties of the file."""
+    fields: tuple[str, ...]
+    status: Status
+    wanted: str
+    measured: str
+    failing_rows: int | None
+    message: str
+    """One sentence: the measurement and the requirement, or the reason why nothing was measured."""
+    samples: tuple[Sample, ...] = ()
+    good: tuple[str, ...] = ()
+    """The most common shapes of passing values."""
+    numbers: ReportedNumbers | None = None
+    """The measurement for machines; None if there is none."""
+
+
+OF_TYPES = ("type", "nested")
+"""Kinds of rules that constrain the type of a field, if it is present."""
+
+
+_WORST = {Severity.FAIL: Status.FAIL, Severity.WARN: Status.WARN}
+
+
+HIDDEN = "not shown"
+"""Instead of a number that shows a value of a classified field."""
+
+
+def check_outcome(plan: Plan, check: Check, result: Result, answer: Measurement | None) -> CheckOutcome:
+    """The outcome of a check, given the delivery's result and the check's measurement.
+
+    Of a number that shows a value of a classified field, only whether the bound holds is reported.
+    """
+    if check.metric.of_header and check.skip is None and result.columns:
+        answer = Measurement(check.id, of_header(check, result.columns))
+    if answer and answer.accept and check.metric.is_external and reads_classified(plan, check):
+        answer = replace(answer, accept=replace(answer.accept, number=None))
+    status, message = _status_of(plan, check, result, answer)
+    accept = answer.accept if answer and status is not Status.ERROR else None
+    brief, numbers = (briefly(check, accept), in_numbers(check, accept)) if accept else ("", None)
+    if numbers is not None and shows_values(plan, check):
+        brief, numbers = HIDDEN, replace(numbers, value=None)
+    return CheckOutcome(
+        id=check.id,
+        rule=check.rule,
+        kind=check.kind,
+        fields=check.fields,
+        status=status,
+        wanted=check.wanted,
+        measured=brief,
+        failing_rows=answer.accept.failing if answer and answer.accept and check.metric.of_rows else None,
+        message=message,
+        samples=answer.samples if answer else (),
+        good=answer.good if answer else (),
+        numbers=numbers,
+    )
+
+
+def _status_of(plan: Plan, check: Check, result: Result, answer: Measurement | None) -> tuple[Status, str]:
+    absent = sorted(check.reads & set(result.columns.absent)) if result.columns else []
+    if check.skip is not None:
+        return Status.SKIP, check.skip
+    if result.unreadable is not None:
+        return Status.SKIP, "not measured: the delivery could not be read"
+    if absent:
+        status = _WORST[check.worst] if demands(check, absent) else Status.WARN
+        return status, _absent_message(absent[0], result)
+    if answer is not None and answer.skip is not None:
+        return Status.SKIP, answer.skip
+    if answer is None or answer.accept is None:
+        return Status.ERROR, (answer.error if answer else None) or _no_answer(check)
+    status, message = _tiers_status(plan, check, answer.accept, answer.tolerate)
+    return status, message + _foreign(check, result)
+
+
+def _no_answer(check: Check) -> str:
+    who = "the validator" if check.metric.is_external else "the job"
+    return f"{who} gave no answer to this check"
+
+
+def _foreign(check: Check, result: Result) -> str:
+    """The type in the file that differs from the declared one."""
+    if check.kind not in OF_TYPES or result.columns is None:
+        return ""
+    found = [each.physical for each in result.columns.foreign if each.field in check.fields]
+    return f"; the file has it as {found[0]}" if found else ""
+
+
+def _absent_message(name: str, result: Result) -> str:
+    near = closest(name, result.columns.extra if result.columns else (), cutoff=0.6)
+    return f"the file has no column {name}" + (f"; it has {near}: did you mean that?" if near else "")
+
+
+def _tiers_status(plan: Plan, check: Check, accept: Measured, tolerate: Measured | None) -> tuple[Status, str]:
+    tiers = [(check.accept, accept, Status.PASS)]
+    if check.tolerate is not None:
+        if tolerate is None:
+            return Status.ERROR, "the job gave no answer to the tolerance of this check"
+        tiers.append((check.tolerate, tolerate, Status.WARN))
+    if any(_disagrees(check, tier, found) for tier, found, _ in tiers):
+        return Status.ERROR, "Deequ's own status of this check differs from ours: the measurement cannot be trusted"
+    holding = (status for tier, found, status in tiers if tier_holds(check, tier, found))
+    status = next(holding, _WORST[check.worst])
+    return status, _message(plan, check, accept)
+
+
+def _disagrees(check: Check, tier: Tier, found: Measured) -> bool:
+    return found.engine_passed is not None and found.engine_passed is not tier_holds(check, tier, found)
+
+
+def _message(plan: Plan, check: Check, accept: Measured) -> str:
+    subject = ", ".join(check.fields) or "the dataset"
+    if number_of(check, accept) is not None and shows_values(plan, check):
+        holds = "holds" if tier_holds(check, check.accept, accept) else "does not hold"
+        return (
+            f"{subject}: wanted {check.wanted}; this {holds}, and the number is not shown: it may be a classified value"
+        )
+    return f"{subject}: wanted {check.wanted}; measured {measured_text(check, accept)}"

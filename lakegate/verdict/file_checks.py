@@ -1,0 +1,214 @@
+"""Outcomes of the file itself, with ids `file/…`: readable, not empty, complete records, the declared columns."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from lakegate.contract.delivery_policy import Additional, Treatment
+from lakegate.contract.file_formats import ENCODING_TITLES
+from lakegate.plan.result import Sample
+from lakegate.text import counted
+from lakegate.verdict.check_status import CheckOutcome, Status
+from lakegate.verdict.value_mistakes import BLANK, TOTAL, WRAPPED, encoding_remedy, saved_as
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lakegate.plan.plan import Plan
+    from lakegate.plan.result import Columns, MalformedRecords, Result
+    from lakegate.plan.slice_order import Merged, MergedSnapshot
+
+NOTES = frozenset({"file/byte-order-mark"})
+"""Outcomes that pass and are shown all the same."""
+
+
+RECORDS = "file/records"
+"""The outcome of malformed records; each is a row that can be rejected alone."""
+
+
+_ADDITIONAL = {Additional.ALLOW: Status.PASS, Additional.WARN: Status.WARN, Additional.FORBID: Status.FAIL}
+
+
+_TREATMENTS = {Treatment.ACCEPT: Status.PASS, Treatment.WARN: Status.WARN, Treatment.REJECT: Status.FAIL}
+
+
+_CUT_OFF = ("fields", "quotes", "cut")
+
+
+MALFORMED = {
+    "fields": ("has", "have", "another number of values than the header"),
+    "quotes": (
+        "has quotes that do not close or stand inside a value",
+        "have quotes that do not close or stand inside a value",
+        "(a value with line breaks needs csv.multiLine: true)",
+    ),
+    "line-ends": ("has", "have", "a CR that is no line end: remove it, or save the file with LF or CRLF line ends"),
+    "encoding": ("is", "are", "not valid UTF-8, which JSON is written in: save the file as UTF-8"),
+    "nul": ("holds", "hold", "NUL characters"),
+    "too_long": ("is", "are", "longer than 1 MiB"),
+    "elements": ("has", "have", "more than 524,288 values in lists and maps: deliver each element as a record"),
+    "json": ("is", "are", "no JSON (RFC 8259)"),
+    "nan": ("holds", "hold", "NaN or Infinity, which JSON does not have: write null"),
+    "python": (
+        "is",
+        "are",
+        "written as Python prints values (single quotes, True, None), which is no JSON: write them with json.dumps",
+    ),
+    "comma": (
+        "has",
+        "have",
+        "a comma too many: write none between the objects of lines, and none before a closing bracket",
+    ),
+    "spread": (
+        "is a piece of an object that goes over several lines:",
+        "are pieces of objects that go over several lines:",
+        'write each object on one line (pandas: df.to_json(orient="records", lines=True); jq -c .)',
+    ),
+    "cut": ("breaks off before its object closes", "break off before their object closes", ""),
+    "surrogate": (
+        "holds",
+        "hold",
+        "half of a character (a lone surrogate such as `\\ud83d`): write whole characters",
+    ),
+    "object": ("is JSON, but no object:", "are JSON, but no objects:", "write one object for each record"),
+    "keys": ("names", "name", "a key twice"),
+}
+"""What is wrong with malformed records, by their reason: of one record, of several, and the rest of both sentences."""
+
+
+def file_outcomes(plan: Plan, result: Result) -> Iterator[CheckOutcome]:
+    """The outcomes of the file itself; empty if it is as declared."""
+    if result.unreadable is not None:
+        yield _of_file("readable", Status.FAIL, "a readable file", result.unreadable.message)
+        return
+    if result.rows == 0:
+        status = Status.PASS if plan.policy.allow_empty else Status.FAIL
+        yield _of_file("rows", status, "at least one row", "the delivery holds no rows")
+    if result.is_marked:
+        message = "the file begins with a byte order mark (BOM), which was skipped: other readers may not skip it"
+        yield _of_file("byte-order-mark", Status.PASS, "UTF-8", message)
+    if result.malformed:
+        yield _records_outcome(plan, result)
+    if result.columns is not None:
+        yield from column_outcomes(plan, result.columns)
+    late = sum(each.late for each in result.slices)
+    if late:
+        yield _late_outcome(late, plan, result)
+    if result.merge is not None:
+        yield from _merge_outcomes(result.merge, plan)
+        if result.merge.snapshot is not None:
+            yield from _snapshot_outcomes(result.merge.snapshot, plan)
+
+
+def _late_outcome(late: int, plan: Plan, result: Result) -> CheckOutcome:
+    rows = counted(late, "row is late", "rows are late")
+    message = f"{rows}: of events before the watermark of the line, {result.watermark}"
+    outcome = _of_file("late-events", _TREATMENTS[plan.policy.late_events], "events from the watermark on", message)
+    return replace(outcome, failing_rows=late)
+
+
+def _merge_outcomes(merge: Merged, plan: Plan) -> Iterator[CheckOutcome]:
+    """Rows that are not as the line has them; those that are, are no outcome."""
+    key = ", ".join(plan.policy.merge_key)
+    if merge.changed:
+        rows = counted(merge.changed, "row has", "rows have")
+        message = f"{rows} a key ({key}) that is known with other values: they are not published"
+        outcome = _of_file(
+            "changed", _TREATMENTS[plan.policy.changed_rows], "the values that are known of a key", message
+        )
+        yield replace(outcome, id="merge/changed", failing_rows=merge.changed)
+    if merge.vanished and plan.policy.vanished_rows is not Treatment.ACCEPT:
+        keys = f"{counted(merge.vanished, 'key')} of the line"
+        message = f"the delivery has no row of {keys} ({key}): what was published stays"
+        outcome = _of_file("vanished", _TREATMENTS[plan.policy.vanished_rows], "a row of each known key", message)
+        yield replace(outcome, id="merge/vanished")
+
+
+def _snapshot_outcomes(found: MergedSnapshot, plan: Plan) -> Iterator[CheckOutcome]:
+    """Why a snapshot is not merged. What it changes is no outcome."""
+    key, policy = ", ".join(plan.policy.merge_key), plan.policy
+    if not found.time:
+        why = (
+            f"its accepted rows do not have one time in the column {policy.event_time} (`eventTime`)"
+            if policy.event_time
+            else f"its name has no time as `snapshotTime: {policy.snapshot_time}` says"
+        )
+        outcome = _of_file("time", Status.FAIL, "one time", f"the time of the snapshot is not known: {why}")
+        yield replace(outcome, id="merge/time")
+    elif found.time < found.newest:
+        status = Status.FAIL if policy.late_events is Treatment.REJECT else Status.WARN
+        message = f"the snapshot is of {found.time}, and one of {found.newest} came before: it changes nothing"
+        outcome = _of_file("late-snapshot", status, "a snapshot that is not older than those before", message)
+        yield replace(outcome, id="merge/late-snapshot")
+    if found.without_key:
+        rows = counted(found.without_key, "row has", "rows have")
+        message = f"{rows} no key ({key}) of their own: a null is in it, or an earlier row has it; the snapshot changes nothing"
+        outcome = _of_file("keys", Status.FAIL, "one row of each key", message)
+        yield replace(outcome, id="merge/keys", failing_rows=found.without_key)
+
+
+def _records_outcome(plan: Plan, result: Result) -> CheckOutcome:
+    message = "; ".join(
+        f"{counted(each.rows, 'row')} (first: row {each.first_row:,}) {_fault(plan, each)}{_detail(each, result)}"
+        for each in result.malformed
+    )
+    rows = sum(each.rows for each in result.malformed)
+    name, wanted = RECORDS.removeprefix("file/"), "records of the promised shape"
+    samples = [
+        sample for each in result.malformed for sample in each.samples or (Sample(each.first_row, (), each.part),)
+    ]
+    ordered = tuple(sorted(samples, key=lambda each: (each.part, each.row)))
+    return replace(_of_file(name, Status.FAIL, wanted, message), failing_rows=rows, samples=ordered)
+
+
+def _fault(plan: Plan, found: MalformedRecords) -> str:
+    if found.reason != "encoding" or plan.storage.format.is_json:
+        one, many, rest = MALFORMED[found.reason]
+        return f"{one if found.rows == 1 else many} {rest}".rstrip()
+    encoding = plan.csv.encoding
+    verb = "is" if found.rows == 1 else "are"
+    return f"{verb} not valid {ENCODING_TITLES[encoding]}: {saved_as(encoding)}{encoding_remedy(found.encoding)}"
+
+
+def _detail(found: MalformedRecords, result: Result) -> str:
+    """The details of the first malformed record, and the remedy."""
+    if found.values is not None:
+        counted = f" ({found.values:,} instead of {found.wanted:,})"
+    else:
+        counted = f", from character {found.at:,} on" if found.at is not None else ""
+    if found.record in _RECORDS:
+        return f"{counted}: {_RECORDS[found.record]}"
+    if found.is_last and found.reason in _CUT_OFF and (found.values or 0) <= (found.wanted or 0):
+        return f"{counted}: it is the last line, was the upload cut off?"
+    if found.values is not None and found.values > (found.wanted or 0):
+        return counted + _too_many(found, result)
+    return counted
+
+
+_RECORDS = {
+    BLANK: "it holds nothing but delimiters, remove such rows",
+    TOTAL: "it holds totals, remove such rows",
+    WRAPPED: "it is one object with the records in a list, write each of them on a line of its own",
+}
+
+
+def _too_many(found: MalformedRecords, result: Result) -> str:
+    if found.rows == result.rows and found.values == (found.wanted or 0) + 1:
+        return ": every row has one more, an index without a name in the header, a delimiter at the end, or a decimal comma"
+    return ": a value that holds the delimiter, such as a decimal comma, stands in quotes"
+
+
+def column_outcomes(plan: Plan, columns: Columns) -> Iterator[CheckOutcome]:
+    """The outcomes of the header's columns, except missing ones, which their checks report."""
+    if columns.reordered:
+        message = "the columns stand in another order than declared; consumers may read by position"
+        yield _of_file("column-order", Status.WARN, "columns in the declared order", message)
+    if columns.extra:
+        extra = ", ".join(each or "one without a name" for each in columns.extra)
+        message = f"the file has columns the contract does not name: {extra}"
+        yield _of_file("additional-columns", _ADDITIONAL[plan.policy.additional_fields], "declared columns", message)
+
+
+def _of_file(name: str, status: Status, wanted: str, message: str) -> CheckOutcome:
+    return CheckOutcome(f"file/{name}", "file", "file", (), status, wanted, "", None, message)

@@ -1,0 +1,287 @@
+"""Measurements, and results of queries, as numbers and as text."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from lakegate.plan.check import Check, Query, Unit
+from lakegate.plan.check_numbers import number_of, tier_holds
+from lakegate.plan.metrics import Metric, Number
+from lakegate.plan.request import Reference
+from lakegate.plan.result import Measured, Measurement
+from lakegate.text import counted, limited
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lakegate.plan.plan import Plan
+
+# ---- Converts the result of a query, of any engine, to a measurement; its messages never contain a value of the
+# data
+
+
+TIME_LIMIT = 600.0
+"""Timeout of one query in seconds, as the Data Contract Specification allows."""
+
+
+ALL_QUERIES = 1_800.0
+"""Timeout of all queries of a plan in seconds; each query has an equal share, so that a slow one does not affect the others."""
+
+
+REFUSED = "the guard of the engine refused what became of this query"
+
+
+TOO_SLOW = "the query took longer than the time it is given"
+
+
+TOO_LARGE = "the query builds more rows than the engine has memory and disk for"
+
+
+FAILED = "the engine could not answer this query: a number too large, a division by zero, or a text that cannot be cast"
+
+
+UNREAD = "the accepted data that this check refers to could not be read"
+
+
+SEVERAL_ROWS = "the query answers with several rows: let it answer with one number"
+
+
+FLOAT_DIGITS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The result of a check's query."""
+
+    measurement: Measurement
+    rows: tuple[int, ...] = ()
+    """Ids of the first failing rows, if they are listed."""
+
+
+def seconds_each(queries: int) -> float:
+    """The timeout in seconds of each of `count` queries."""
+    return min(TIME_LIMIT, ALL_QUERIES / max(1, queries))
+
+
+def lacking(references: Iterable[Reference], lines: Iterable[str]) -> str | None:
+    """The message if these lines have no accepted data to compare with, else None."""
+    parts = {each.line: each.parts for each in references}
+    for line in lines:
+        if line not in parts:
+            return f"no accepted data of {line} was given to compare with"
+        if not parts[line]:
+            return f"nothing of {line} has been accepted yet"
+    return None
+
+
+def lines_compared(query: Query) -> list[str]:
+    """The lines whose accepted data a query needs."""
+    return [each.line for each in query.relations if each.line and not each.delivered]
+
+
+def measured(check: Check, row: Sequence[object] | None) -> Measured:
+    """The number; None for no row, null, NaN and infinity. Floats are rounded so that the order of rows has no effect."""
+    if check.metric is Metric.UNMATCHED_ROWS:
+        assert row is not None
+        return Measured(of=int(str(row[1])), failing=int(str(row[0])))
+    answer = row[0] if row is not None else None
+    if not isinstance(answer, int | float | Decimal) or not math.isfinite(answer):
+        return Measured(of=1)
+    exact = Decimal(f"{answer:.{FLOAT_DIGITS}g}") if isinstance(answer, float) else Decimal(answer)
+    return Measured(of=1, exact=exact.normalize())
+
+
+def lists_rows(check: Check, found: Measured | None, limit: int) -> bool:
+    """Whether the rows that a query counted are listed: they break the rule, and at most `limit` are requested."""
+    if not limit or found is None or tier_holds(check, check.accept, found):
+        return False
+    if check.metric is Metric.UNMATCHED_ROWS:
+        return True
+    interval = check.accept.interval
+    fewer_is_better = (interval.low is None or interval.low <= 0) and interval.high is not None
+    return check.query is not None and check.query.of_rows is not None and fewer_is_better and not interval.outside
+
+
+# ---- Numbers that show values of classified fields: an answer of SQL, a mean, a percentile or an age may be the
+# value of one person
+#
+# Of such a number, an attempt's result and all that is made of it have only whether the bounds hold (P15), where a
+# check reads a
+# field with another classification than `public`. Counts of rows are no such numbers.
+
+
+OF_VALUES = frozenset({Number.ANSWER, Number.FLOATING, Number.SECONDS})
+"""Numbers that are computed from values, and do not count rows."""
+
+
+COUNT = re.compile(r"SELECT count\((?:1|(?:DISTINCT )?q[0-9]+\.c[0-9]+)\) AS k0 FROM [^()]*(?: WHERE .*)?", re.DOTALL)
+"""A query of a plan that counts rows, or the values of a column."""
+
+
+def shows_values(plan: Plan, check: Check) -> bool:
+    """Whether the number of a check may show a value of a field with a classification other than `public`."""
+    if check.metric.spec.number not in OF_VALUES or (check.query is not None and COUNT.fullmatch(check.query.text)):
+        return False
+    return reads_classified(plan, check)
+
+
+def reads_classified(plan: Plan, check: Check) -> bool:
+    """Whether a check reads a field with a classification other than `public`, or one of another dataset."""
+    relations = check.query.relations if check.query is not None else ()
+    own = {column.field for each in relations if each.dataset == plan.dataset for column in each.columns}
+    known = {each.name: each for each in plan.fields}
+    read = [known[name] for name in check.reads | own if name in known]
+    # of another dataset, the plan does not know what is classified
+    return any(each.dataset != plan.dataset for each in relations) or any(
+        each.classification is not None and not each.public for each in read
+    )
+
+
+def concealed(check: Check, found: Measurement) -> Measurement:
+    """The measurement with a number that meets the same bounds, computed from the bounds alone."""
+    if found.accept is None or number_of(check, found.accept) is None:
+        return found
+    holds = _holds(check, found.accept)
+    number = next(each for each in _candidates(check) if _holds(check, _with(found.accept, each)) == holds)
+    return replace(found, accept=_with(found.accept, number), tolerate=found.tolerate and _with(found.tolerate, number))
+
+
+def _holds(check: Check, found: Measured) -> list[bool]:
+    return [tier_holds(check, tier, found) for tier in (check.accept, check.tolerate) if tier is not None]
+
+
+def _candidates(check: Check) -> Iterator[Decimal]:
+    """Numbers at, between and beyond the bounds: one of them meets the same bounds as any number."""
+    tiers = [each.interval for each in (check.accept, check.tolerate) if each is not None]
+    bounds = sorted({each for one in tiers for each in (one.low, one.high) if each is not None} or {Decimal(0)})
+    yield from bounds
+    yield from ((low + high) / 2 for low, high in pairwise(bounds))
+    yield bounds[0] - abs(bounds[0]) - 1
+    yield bounds[-1] + abs(bounds[-1]) + 1
+
+
+def _with(found: Measured, number: Decimal) -> Measured:
+    return replace(found, number=float(number)) if found.exact is None else replace(found, exact=number.normalize())
+
+
+# ---- Measurements as text for tables and reasons, and as numbers for machines --------------------------------------
+
+
+_MINUTE, _HOUR, _DAY = 60, 3600, 86400
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedNumbers:
+    """A measurement for machines."""
+
+    value: float | None
+    """The number that is compared with the requirement; None if there was no value to measure, or if no double represents it."""
+    unit: str
+    """The unit of the number: `rows`, `percent`, `share`, `seconds`, …"""
+    rows: int | None
+    """Rows (or elements, or keys) that break the rule, if they are counted."""
+    of: int
+    """Rows (or elements, or keys) that were measured."""
+
+
+def in_numbers(check: Check, found: Measured) -> ReportedNumbers:
+    """The numbers of a measurement."""
+    number = number_of(check, found)
+    value = None if number is None else _plain(number)
+    return ReportedNumbers(value, _unit(check), found.failing if check.metric.of_rows else None, found.of)
+
+
+def _plain(number: Fraction) -> float | None:
+    """The number for JSON: integers stay integers."""
+    if number.denominator == 1:
+        return number.numerator
+    try:
+        return float(number)
+    except OverflowError:
+        return None
+
+
+def _unit(check: Check) -> str:
+    if check.unit in _UNITS:
+        return _UNITS[check.unit]
+    if check.metric.is_duration:
+        return "seconds"
+    return _counted(check) if check.metric.of_rows else check.metric.spec.unit
+
+
+def measured_text(check: Check, found: Measured) -> str:
+    """The number with its unit, for a sentence."""
+    number, spec = number_of(check, found), check.metric.spec
+    if number is None:
+        return "no values to take it of"
+    if found.exact is not None:
+        return f"{found.exact:f}"
+    if check.metric.floating:
+        return f"{float(number):.6g}"
+    if check.metric.is_duration:
+        return lasting(number)
+    if spec.noun:
+        return counted(int(number), *spec.noun)
+    metric = f" (its metric: {found.number:.6g})" if check.metric.is_external and found.number is not None else ""
+    one, many = spec.text or _failing(check)
+    return _counts(one if found.failing == 1 else many, found) + metric if found.of else "0 values measured"
+
+
+def briefly(check: Check, found: Measured) -> str:
+    """The same for a table: failing rows as a percentage only."""
+    if check.metric is Metric.FAILING_ROWS and found.of:
+        share = Fraction(found.failing or 0, found.of)
+        return f"{percent(1 - share)} hold" if check.unit in {Unit.SHARE, Unit.PART} else f"{percent(share)} fail"
+    return measured_text(check, found)
+
+
+def percent(share: Fraction) -> str:
+    """A share as text, never rounded into `0 %` or `100 %` when it is neither."""
+    text = f"{float(share) * 100:.2f}".rstrip("0").rstrip(".")
+    if text == "0" and share:
+        return "< 0.01 %"
+    return "> 99.99 %" if text == "100" and share < 1 else f"{text} %"
+
+
+def lasting(seconds: Fraction) -> str:
+    """A duration in the largest unit in which it is at least 2: `36 hours`, `3.5 days`."""
+    units = ((_DAY, "day"), (_HOUR, "hour"), (_MINUTE, "minute"))
+    size, name = next((each for each in units if abs(seconds) >= 2 * each[0]), (1, "second"))
+    return limited(f"{float(seconds / size):.4g}", name)
+
+
+def _failing(check: Check) -> tuple[str, str]:
+    """The sentences of a count, of one row and of several; if a check requires such rows, they do not fail."""
+    low = check.accept.interval.low
+    counts = f"{{failing:,}} of {{counted_{_counted(check)}}}"
+    if check.unit is Unit.ROWS and low is not None and low > 0:
+        return counts, counts
+    return f"{counts} fails ({{bad}})", f"{counts} fail ({{bad}})"
+
+
+def _counts(text: str, found: Measured) -> str:
+    """A sentence of `lakegate.plan.metrics` with the counts of a measurement."""
+    bad = Fraction(found.failing or 0, found.of)
+    return text.format(
+        failing=found.failing or 0,
+        of=found.of,
+        counted_rows=counted(found.of, "row"),
+        counted_elements=counted(found.of, "element"),
+        counted_keys=counted(found.of, "key"),
+        bad=percent(bad),
+        good=percent(1 - bad),
+    )
+
+
+def _counted(check: Check) -> str:
+    return "elements" if check.of_elements else "rows"
+
+
+_UNITS = {Unit.PERCENT: "percent", Unit.SHARE: "share", Unit.PART: "share"}

@@ -1,0 +1,235 @@
+"""One reason for several failed checks; codes of the gate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from lakegate.admission.header import INDEX, differ_in, named, renamed, shown_pairs
+from lakegate.verdict.check_status import OF_TYPES, CheckOutcome, Status
+from lakegate.verdict.value_mistakes import _RECORDS, TOTAL, remedy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from lakegate.admission.header import Found
+    from lakegate.plan.plan import Plan
+    from lakegate.plan.result import Columns, Measurement, Result, Sample
+
+# ---- Causes found in the columns of a file: misspelled names, missing columns, an exported index, other types ------
+
+
+def column_causes(plan: Plan, result: Result, bad: dict[str, CheckOutcome]) -> Iterator[Found]:
+    """The causes, each with the outcomes that it explains."""
+    columns = result.columns
+    if columns is None:
+        return
+    declared = {field.name for field in plan.columns}
+    absent = [name for name in columns.absent if name in declared]
+    pairs = renamed(columns.extra, absent, plan.physical_names)
+    readers = _readers(plan, columns, bad)
+    if pairs:
+        extra = ("file/additional-columns",) if set(columns.extra) <= set(pairs.values()) else ()
+        subject = "the keys have" if plan.storage.format.is_json else "the header has"
+        words = f"{subject} {differ_in(pairs, plan.physical_names)}: {shown_pairs(pairs)}"
+        yield "column-names", words, (), (*_reading(readers, pairs), *extra)
+    lacks = [name for name in absent if name not in pairs]
+    failing = {own for each, own in readers.items() if each in bad and bad[each].status is Status.FAIL}
+    demanded = [name for name in lacks if frozenset({name}) in failing]
+    optional = [name for name in lacks if frozenset({name}) not in failing]
+    for lacking, remedies in (
+        (demanded, (": deliver it", ": deliver them")),
+        (optional, (", which is optional", ", which are optional")),
+    ):
+        if lacking:
+            nouns = ("key", "keys") if plan.storage.format.is_json else ("column", "columns")
+            noun, remedy = (words[len(lacking) > 1] for words in (nouns, remedies))
+            where = "no record has the" if plan.storage.format.is_json else "the file has no"
+            message = f"{where} {noun} {named(lacking)}{remedy}"
+            yield "missing-columns", message, (), _reading(readers, lacking)
+    index = [each for each in columns.extra if INDEX.fullmatch(each)]
+    if index and columns.found[:1] == (index[0],):
+        words = "the first column only numbers the rows: write the file without it (pandas: index=False; R: row.names = FALSE)"
+        yield "index-column", words, (), ("file/additional-columns",) if len(columns.extra) == 1 else ()
+    yield from _foreign(plan, columns)
+
+
+def _readers(plan: Plan, columns: Columns, bad: dict[str, CheckOutcome]) -> dict[str, frozenset[str]]:
+    """The bad outcomes of checks that read absent fields, each with the columns of these."""
+    owners, absent = {field.name: field.place[0].removeprefix(".") for field in plan.fields}, frozenset(columns.absent)
+    found = ((check.id, check.reads & absent) for check in plan.checks if check.id in bad)
+    return {name: frozenset(owners[each] for each in lacking) for name, lacking in found if lacking}
+
+
+def _reading(readers: dict[str, frozenset[str]], names: Iterable[str]) -> tuple[str, ...]:
+    """The outcomes that are bad because one of the columns, or its nested field, is missing."""
+    own = frozenset(names)
+    return tuple(each for each, lacking in readers.items() if lacking <= own)
+
+
+def _foreign(plan: Plan, columns: Columns) -> Iterator[Found]:
+    """Columns that are stored with other types than declared."""
+    stored = {each.field: each.physical for each in columns.foreign}
+    checks = [check for check in plan.checks if check.kind == "type" and set(check.fields) & set(stored)]
+    if not checks:
+        return
+    fields = [name for check in checks for name in check.fields]
+    wanted = {field.name: field.type.value for field in plan.fields}
+    message = named(f"{name} is stored as {stored[name]}, not as {wanted[name]}" for name in fields)
+    yield "column-types", f"{message}: convert before the file is written", (), tuple(check.id for check in checks)
+
+
+# ---- Causes: one fault of a file that explains several outcomes, reported as one reason instead of one for each
+# rule
+#
+# A cause is derived from the plan and the result alone. It never changes a status or the verdict.
+
+
+READABLE = "file/readable"
+
+
+IN_MESSAGE = ("column-names", "missing-columns")
+"""Causes that the message of a single outcome already contains."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """A fault, and the outcomes that it explains."""
+
+    code: str
+    message: str
+    """One sentence with the remedy."""
+    status: Status
+    """The worst status of the outcomes that it explains."""
+    explains: tuple[str, ...]
+    """Ids of outcomes."""
+    fields: tuple[str, ...] = ()
+    samples: tuple[Sample, ...] = ()
+
+    def as_outcome(self) -> CheckOutcome:
+        """The cause as a reason."""
+        if self.code == "unreadable":
+            return CheckOutcome(READABLE, "file", "file", (), self.status, "a readable file", "", None, self.message)
+        fields = ", ".join(self.fields)
+        message = f"{fields}: {self.message}" if fields else self.message
+        return CheckOutcome(
+            f"cause/{self.code}", "file", "file", self.fields, self.status, "", "", None, message, self.samples
+        )
+
+
+def explained(
+    plan: Plan, result: Result, outcomes: tuple[CheckOutcome, ...]
+) -> tuple[tuple[Cause, ...], tuple[CheckOutcome, ...]]:
+    """The causes, and the outcomes; a cause that explains only one outcome is added to its message instead."""
+    if result.unreadable is not None:
+        skipped = tuple(each.id for each in outcomes)
+        return (Cause("unreadable", result.unreadable.message, Status.FAIL, skipped),), outcomes
+    causes: list[Cause] = []
+    hints: dict[str, str] = {}
+    bad = {each.id: each for each in outcomes if each.status in {Status.FAIL, Status.WARN}}
+    for found in _causes(plan, result, bad):
+        ids = [each for each in found.explains if each in bad]
+        if len(ids) > 1:
+            worst = Status.FAIL if any(bad[each].status is Status.FAIL for each in ids) else Status.WARN
+            causes.append(replace(found, explains=tuple(ids), status=worst))
+        elif ids and found.code not in IN_MESSAGE:
+            hints[ids[0]] = found.message
+        for each in ids:
+            del bad[each]
+    return tuple(causes), tuple(_hinted(each, hints.get(each.id)) for each in outcomes)
+
+
+def reasons(causes: Iterable[Cause], outcomes: Iterable[CheckOutcome]) -> tuple[CheckOutcome, ...]:
+    """The reasons of a verdict, worst first: causes, and the outcomes that no cause explains."""
+    order = (Status.ERROR, Status.FAIL, Status.WARN)
+    causes = tuple(causes)
+    known = {each for cause in causes for each in cause.explains}
+    found = (*(cause.as_outcome() for cause in causes), *(each for each in outcomes if each.id not in known))
+    return tuple(each for status in order for each in found if each.status is status)
+
+
+def _hinted(outcome: CheckOutcome, hint: str | None) -> CheckOutcome:
+    return replace(outcome, message=f"{outcome.message}; {hint}") if hint else outcome
+
+
+def _causes(plan: Plan, result: Result, bad: dict[str, CheckOutcome]) -> Iterator[Cause]:
+    """All possible causes; an outcome belongs to the first cause that explains it."""
+    for code, message, fields, ids in column_causes(plan, result, bad):
+        yield Cause(code, message, Status.FAIL, ids, fields)
+    answers = [each for each in result.measurements if each.check in bad]
+    yield from _of_records(answers)
+    yield from _of_forms(plan, answers)
+
+
+def _of_records(answers: list[Measurement]) -> Iterator[Cause]:
+    """Rows without data explain the outcomes that fail only in them."""
+    for record, (code, words) in _RECORDS.items():
+        there = [each for each in answers if each.samples and all(it.record == record for it in each.samples)]
+        if record == TOTAL:
+            there = [each for each in there if each.accept and each.accept.failing == 1]
+        if there:
+            rows = max(each.accept.failing or 0 for each in there if each.accept)
+            samples = max((each.samples for each in there), key=len)
+            more = f" (and {rows - 1:,} more)" if rows > 1 else ""
+            ids = tuple(each.check for each in there)
+            yield Cause(code, f"row {samples[0].row:,}{more} {words}", Status.FAIL, ids, samples=samples)
+
+
+def _of_forms(plan: Plan, answers: list[Measurement]) -> Iterator[Cause]:
+    """Known spellings of values that are not of their type."""
+    fields = {check.id: check.fields for check in plan.checks if check.kind in OF_TYPES or len(check.fields) == 1}
+    groups: dict[tuple[str, str], list[Measurement]] = {}
+    for each in answers:
+        if each.form is not None and each.check in fields:
+            groups.setdefault((each.form.code, each.form.word), []).append(each)
+    for (code, _), group in groups.items():
+        form = group[0].form
+        assert form is not None
+        whole = [each for each in group if each.form and each.form.values == each.form.of]
+        names = tuple(dict.fromkeys(name for each in whole for name in fields[each.check]))
+        if len(whole) > 1:
+            yield Cause(code, remedy(form, plan.storage), Status.FAIL, tuple(each.check for each in whole), names)
+        for each in group if len(whole) < 2 else [it for it in group if it not in whole]:  # noqa: PLR2004 - one alone is a hint
+            assert each.form is not None
+            share = (
+                "" if each.form.values == each.form.of else f"{each.form.values} of {each.form.of} sampled values are "
+            )
+            yield Cause(code, share + remedy(each.form, plan.storage), Status.FAIL, (each.check,))
+
+
+# ---- Reasons of the gate that are no check of a contract: codes, and what they mean --------------------------------
+
+
+DUPLICATE: Final = "duplicate-content"
+
+
+WAIVER_EXPIRED: Final = "waiver-expired"
+
+
+APPROVAL_EXPIRED: Final = "approval-expired"
+
+
+CODES: Final = {
+    "unrouted": "no route covers this key: ask for one, or upload below a prefix that `lakegate route list` shows",
+    "contract-retired": "the contract version or its line is retired: deliver under a newer line",
+    "contract-sunset": "the line is in sunset and takes no new producers: deliver under a newer line",
+    "contract-draft": "the line is a draft, or waits for its notice period: deliver to the line before",
+    DUPLICATE: "the very same content was accepted before",
+    WAIVER_EXPIRED: "the waiver was over before the delivery was taken in; what follows is why it had been rejected",
+    APPROVAL_EXPIRED: "it was judged and waited for approval, and nobody answered in time: replay it to ask again",
+}
+"""By code."""
+
+
+MARKS: Final = ("line-", "waived:", "declined:")
+"""How reasons with texts of their own begin: warnings about the status of a line, a waiver, and that a person declined."""
+
+
+def is_of_gate(reason: str) -> bool:
+    """Whether a reason of a decision is no check of the contract."""
+    return reason.partition(":")[0] in CODES or reason.startswith(MARKS)
+
+
+def in_words(reason: str) -> str:
+    """The reason with the meaning of its code: `<code>: <message>`."""
+    return f"{reason}: {CODES[reason]}" if reason in CODES else reason
