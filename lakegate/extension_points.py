@@ -1,13 +1,55 @@
-"""Extension points by name, lazy loader; what extra or clone is missing."""
+"""Extension points: what features register, by point and name, loaded at first use; which extra or clone is missing.
+
+A feature registers by rows of `lakegate.features.feature_table`. The module that asks a point declares the type of what it takes.
+"""
 
 from __future__ import annotations
 
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
+
+TABLE: Final = "lakegate.features.feature_table"
+
+
+def names(point: str) -> tuple[str, ...]:
+    """The names that features register at a point, in the order of the table; of a feature whose folder is absent, none."""
+    return tuple(name for name, place in _rows(point) if _is_there(place))
+
+
+def loaded(point: str, name: str) -> Any:  # noqa: ANN401 - its type is declared by the module that asks the point
+    """What is registered at a point under a name; KeyError if nothing is."""
+    module, _, attribute = dict(_rows(point))[name].partition(":")
+    return getattr(import_module(module), attribute)
+
+
+def registered(point: str) -> Iterator[Any]:
+    """Everything that is registered at a point, in the order of the table."""
+    return (loaded(point, name) for name in names(point))
+
+
+@cache
+def _rows(point: str) -> tuple[tuple[str, str], ...]:
+    try:
+        table: tuple[tuple[str, str, str], ...] = import_module(TABLE).TABLE
+    except ModuleNotFoundError as error:
+        if error.name not in {TABLE, TABLE.rpartition(".")[0]}:
+            raise
+        return ()  # the core alone
+    return tuple((name, place) for of, name, place in table if of == point)
+
+
+@cache
+def _is_there(place: str) -> bool:
+    folder = ".".join(place.split(".")[:3])
+    return find_spec(folder) is not None
+
 
 # ---- Libraries that the plain package does not install, and the extra that has each of them (pyproject.toml) -------
 

@@ -71,6 +71,23 @@ class InContract:
 
 
 @dataclass(frozen=True, slots=True)
+class Technology:
+    """How calls of another engine are compiled (`engine` of a custom rule): a row of the extension point `rule technologies`."""
+
+    names: frozenset[str]
+    """Spellings of the engine's name, in lower case and without punctuation."""
+    compile: Callable[[Rule, tuple[Field, ...], str, Arguments], tuple[Check, ...]]
+    subjects: Callable[[str, Arguments], tuple[str, ...]]
+    """The columns of a call."""
+    optional: Callable[[str, Arguments], tuple[str, ...]]
+    """Further columns that a call mentions, declared or not."""
+    condition: str
+    """The argument with a condition."""
+    is_sql: bool
+    """Whether conditions are SQL by default."""
+
+
+@dataclass(frozen=True, slots=True)
 class ByField:
     """A rule with one check for each of its fields; it must have at least one."""
 

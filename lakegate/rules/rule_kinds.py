@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -11,8 +11,7 @@ from lakegate.contract.contract_model import Comparison, Shape
 from lakegate.contract.documents.odcs_quality import OPERATORS
 from lakegate.contract.logical_types import number_of
 from lakegate.errors import ContractError, Problem
-from lakegate.features.great_expectations.expectations import great_expectations, subjects_of
-from lakegate.features.soda import soda_checks
+from lakegate.extension_points import registered
 from lakegate.plan.check import Check, Tier, Unit
 from lakegate.plan.metrics import Metric
 from lakegate.rules import dcm_rules, field_constraints, odcs_metrics, row_conditions
@@ -23,75 +22,43 @@ from lakegate.rules.service_level_rules import service_level
 from lakegate.text import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from lakegate.contract.contract_model import Contract, Dataset, Field, Rule
     from lakegate.contract.logical_types import LogicalType
-    from lakegate.rules.check_builder import Compile
+    from lakegate.rules.check_builder import Compile, Technology
 
     Arguments = Mapping[str, object]
 
-# ---- Rules of other engines: their checks are compiled to Lakegate's; checks without an equivalent are skipped -----
-
-
-@dataclass(frozen=True, slots=True)
-class Engine:
-    """How the calls of another engine are read."""
-
-    compile: Callable[[Rule, tuple[Field, ...], str, Arguments], tuple[Check, ...]]
-    subjects: Callable[[str, Arguments], tuple[str, ...]]
-    """The columns of a call."""
-    optional: Callable[[str, Arguments], tuple[str, ...]]
-    """Further columns that a call mentions, declared or not."""
-    condition: str
-    """The argument with a condition."""
-    is_sql: bool
-    """Whether conditions are SQL by default."""
-
-
-_GREAT_EXPECTATIONS = Engine(
-    great_expectations, subjects_of, lambda _call, _arguments: (), "row_condition", is_sql=False
-)
-
-
-_SODA = Engine(soda_checks.soda, soda_checks.subjects_of, soda_checks.optional_subjects, "filter", is_sql=True)
-
-
-_ENGINES = {
-    "greatexpectations": _GREAT_EXPECTATIONS,
-    "gx": _GREAT_EXPECTATIONS,
-    "soda": _SODA,
-    "sodacl": _SODA,
-    "sodacore": _SODA,
-}
+# ---- Rules of other engines (extension point `rule technologies`): compiled to checks; without an equivalent, skipped
 
 
 def custom(rule: Rule, fields: tuple[Field, ...]) -> tuple[Check, ...]:
     """The checks of a custom rule, or one skipped check with the reason."""
-    engine = _engine(rule)
-    if engine is None:
+    technology = _technology(rule)
+    if technology is None:
         named = brief(str(rule.arguments.get("engine", ""))) or "(none named)"
         return (skipped(rule, fields, f"the engine {named} is not measured by this version"),)
     if not _call(rule).strip():
         return (skipped(rule, fields, "it has no check that can be read"),)
-    return engine.compile(rule, fields, _call(rule), arguments_of(rule))
+    return technology.compile(rule, fields, _call(rule), arguments_of(rule))
 
 
 def columns_of(rule: Rule) -> tuple[str, ...]:
     """The columns of a call and of its condition; the contract must declare them."""
-    engine, arguments = _engine(rule), arguments_of(rule)
-    if engine is None:
+    technology, arguments = _technology(rule), arguments_of(rule)
+    if technology is None:
         return ()
-    condition = arguments.get(engine.condition)
-    is_sql = engine.is_sql or arguments.get("condition_parser") == "spark"
+    condition = arguments.get(technology.condition)
+    is_sql = technology.is_sql or arguments.get("condition_parser") == "spark"
     read = row_conditions.columns_of(condition, is_sql=is_sql) if isinstance(condition, str) else ()
-    return (*engine.subjects(_call(rule), arguments), *read)
+    return (*technology.subjects(_call(rule), arguments), *read)
 
 
 def optional_columns_of(rule: Rule) -> tuple[str, ...]:
     """Further columns that a call mentions; a part of it about one that is not declared is skipped."""
-    engine = _engine(rule)
-    return () if engine is None else engine.optional(_call(rule), arguments_of(rule))
+    technology = _technology(rule)
+    return () if technology is None else technology.optional(_call(rule), arguments_of(rule))
 
 
 def arguments_of(rule: Rule) -> Mapping[str, object]:
@@ -105,9 +72,10 @@ def unmeasured(reason: str) -> Compile:
     return lambda rule, fields: (skipped(rule, fields, reason),)
 
 
-def _engine(rule: Rule) -> Engine | None:
-    named = str(rule.arguments.get("engine", ""))
-    return _ENGINES.get("".join(filter(str.isalnum, named.lower())))
+def _technology(rule: Rule) -> Technology | None:
+    named = "".join(filter(str.isalnum, str(rule.arguments.get("engine", "")).lower()))
+    technologies: Iterator[Technology] = registered("rule technologies")
+    return next((each for each in technologies if named in each.names), None)
 
 
 def _call(rule: Rule) -> str:

@@ -30,6 +30,7 @@ from lakegate.plan.predicates import (
 )
 from lakegate.rules import column_aggregates
 from lakegate.rules.check_builder import (
+    Technology,
     argument_of,
     brief,
     check,
@@ -558,3 +559,13 @@ EXPECTATIONS = {
     ),
     "expect_multicolumn_sum_to_equal": _only_named("sums across the columns of a row are not measured by this version"),
 }
+
+
+ENGINE = Technology(
+    frozenset({"greatexpectations", "gx"}),
+    great_expectations,
+    subjects_of,
+    optional=lambda _call, _arguments: (),
+    condition="row_condition",
+    is_sql=False,
+)

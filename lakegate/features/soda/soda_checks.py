@@ -17,6 +17,7 @@ from lakegate.plan.metrics import Metric
 from lakegate.plan.predicates import All, Length, Matches, Not, Predicate, Present, Typed, together, where
 from lakegate.rules import check_builder
 from lakegate.rules.check_builder import (
+    Technology,
     brief,
     check,
     conditioned,
@@ -673,3 +674,8 @@ def _filter(rule: Rule, known: dict[str, Field], parsed: SodaCheck) -> Predicate
         return condition_of(rule, str(condition), known, is_sql=True)
     except UnreadConditionError:
         raise UnmeasuredError("the filter is written in a language that is not read here") from None
+
+
+ENGINE = Technology(
+    frozenset({"soda", "sodacl", "sodacore"}), soda, subjects_of, optional_subjects, condition="filter", is_sql=True
+)

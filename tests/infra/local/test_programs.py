@@ -185,7 +185,7 @@ def test_set_up_ends_with_a_next_step() -> None:
             cwd=extension_points.ROOT,
             capture_output=True,
             text=True,
-            check=True,  # noqa: S607
+            check=True,
         ).stdout
         for goal in ("setup", "stack-tools")
     }

@@ -1,0 +1,14 @@
+"""The one table of what features register: extension point, name, module and attribute.
+
+Nothing is imported here; `lakegate.extension_points` resolves a row when its point asks for it, and leaves out rows whose folder
+is absent. The points are described in docs/architecture.md.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+TABLE: Final[tuple[tuple[str, str, str], ...]] = (
+    ("rule technologies", "great_expectations", "lakegate.features.great_expectations.expectations:ENGINE"),
+    ("rule technologies", "soda", "lakegate.features.soda.soda_checks:ENGINE"),
+)
