@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from lakegate.features.pull.pull_sources import Transfer
     from lakegate.features.pull.pull_task import Pulled
 
-# ---- The composition root: every port with its adapter in AWS; `dataclasses.replace` exchanges one -----------------
-
 
 def pull_adapters(
     settings: Settings, remaining: Callable[[], float] = lambda: float("inf")

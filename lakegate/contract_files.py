@@ -307,10 +307,6 @@ def write_draft(target: str, text: str, *, as_json: bool) -> None:
         typer.echo(text, nl=False)
 
 
-# ---- Parents and workflows of contracts in the registry, and the children that are weaker than a new version of
-# their parent
-
-
 def registry_documents(stack: str, body: bytes, *, local: bool) -> ReferredDocuments:
     """Finds in the registry what a document refers to; the stack is opened only for a document that refers to something."""
 
@@ -327,9 +323,6 @@ def registry_documents(stack: str, body: bytes, *, local: bool) -> ReferredDocum
             return referred_of(there.dependencies(), body).validators(dataset)
 
     return ReferredDocuments(parent, workflow, answered)
-
-
-# ---- `lakegate contracts` and `show`: what is published ------------------------------------------------------------
 
 
 def snapshot_of(registry: Registry, contract: str) -> RegistrySnapshot:

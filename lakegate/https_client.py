@@ -19,12 +19,6 @@ from lakegate.errors import PortError, Throttled, Unanswered
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-# ---- Requests to the HTTP API of a stack (docs/api.md), for people without rights in its account -------------------
-#
-# They have a token of the stack's issuer, or sign by IAM with the credentials that botocore finds. Redirects are
-# never followed: an
-# answer from elsewhere would get the token.
-
 
 API_SECONDS: Final = 60
 
@@ -37,9 +31,6 @@ class _NoRedirect(HTTPRedirectHandler):
 
 
 OPENER: Final = build_opener(_NoRedirect)
-
-
-# ---- Sources of pulls: the scheme of an address chooses the adapter ------------------------------------------------
 
 
 def read_whole(read: Callable[[int], bytes], length: int) -> bytes:

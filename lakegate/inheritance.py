@@ -466,10 +466,6 @@ def pinned(needs: Mapping[str, bytes]) -> Parents:
     return find
 
 
-# ---- Parents and workflows of contracts in the registry, and the children that are weaker than a new version of
-# their parent
-
-
 Inherited: TypeAlias = dict[str, list[dict[str, str]]]
 """By dataset: each inherited field and rule, with the version and the address where it is declared."""
 

@@ -270,8 +270,5 @@ def _origin(first: Delivery) -> dict[str, object]:
     return {"workload": first.id, "key": first.key, "at": first.at.isoformat() if first.at else None}
 
 
-# ---- `lakegate status`: what has become of uploads -----------------------------------------------------------------
-
-
 LATEST = 200
 """Deliveries among which the beginning of an id, or a key, is looked for."""

@@ -159,13 +159,6 @@ def markdown(text: str) -> str:
     return printable(text).translate(MARKDOWN).replace("@", "@\u200b").replace("://", ":\u200b//")
 
 
-# ---- The draft: an ODCS 3.1 document of a profile, with the evidence of each suggestion as a comment ---------------
-#
-# What is certain (names of columns, the format, types that a file declares) has no comment. A document has limits of
-# bytes and
-# nodes; a draft that would exceed them leaves out suggestions first, and then columns, and says so.
-
-
 def dataset_name(name: str) -> str:
     """A name as one of a dataset: small letters, digits and `_`."""
     word = re.sub(r"[^a-z0-9]+", "_", name.casefold()).strip("_")[:60].strip("_")

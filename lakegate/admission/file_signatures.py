@@ -252,10 +252,6 @@ def damaged(compression: Compression) -> UnreadableError:
     )
 
 
-# ---- Known faults of text files that single lines show: a repeated header, a line of only delimiters, a wrong
-# encoding
-
-
 _ENCODINGS = ("utf-8", "windows-1252", "iso-8859-1")
 
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from lakegate.gate.dependencies import Dependencies
 
-# ---- Options of several commands: which stack, and the form of the answer ------------------------------------------
-
 
 DEFAULT_STACK = "lakegate"
 
@@ -225,9 +223,6 @@ def _sentence(error: PortError) -> str:
     return f"AWS refused: {text or type(error).__name__}"
 
 
-# ---- `lakegate redrive`: give messages of the dead-letter queue back to the functions that could not handle them ----
-
-
 BATCH: Final = 10
 
 
@@ -308,15 +303,6 @@ def settle_region(environment: MutableMapping[str, str] = os.environ) -> None:
     """
     if environment.get("AWS_REGION"):
         environment["AWS_DEFAULT_REGION"] = environment["AWS_REGION"]
-
-
-# ---- `lakegate stack`: pause a deployed stack before it is changed, resume it, delete it ---------------------------
-#
-# CloudFormation changes and deletes an EMR Serverless application only while that is stopped, and a stopped one
-# starts itself with
-# the next job run. So everything that submits runs is paused first: the queues keep their events for 14 days, sweep
-# is disabled.
-# `resume` continues all of it.
 
 
 QUEUED: Final = ("IntakeFunction", "CompletionFunction")

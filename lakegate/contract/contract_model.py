@@ -19,12 +19,6 @@ from lakegate.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# ---- The plan: all checks of one dataset and how to read it, content-addressed (`plan.json`) -----------------------
-#
-# The job reads only the plan, never the contract's YAML. Fields have generated aliases (`c0`, `c1`, …), so that no
-# text of a
-# contract becomes an identifier in an engine.
-
 
 class Shape(Enum):
     """The shape of values: scalar or nested."""
@@ -35,15 +29,6 @@ class Shape(Enum):
     MAP = "map"
     ANY = "any"
     """A nested value without declared fields: its content is not checked."""
-
-
-# ---- Nested fields of records, lists and maps: their paths, and the population of their checks ---------------------
-#
-# A list has a nesting *level* of its own: `items[].sku` is not a value of a row but of each element, so that its
-# checks are
-# measured over elements. Fields of records (`address.street`) are values of their row. A nested field is required
-# only if its
-# parent is present: a row without an address has no street.
 
 
 NESTED_KIND = "nested"
@@ -68,9 +53,6 @@ def shape_of(field: Field) -> Shape:
     if word == "json" and not field.parts:
         return Shape.VALUE
     return _SHAPES.get(word, Shape.VALUE)
-
-
-# ---- Finds the contract, dataset and line of a landing key, by whole path segments. Pure functions -----------------
 
 
 def line_of(contract: str, dataset: str, major: int) -> str:

@@ -219,12 +219,6 @@ class Csv:
         return next(own, self.null_values)
 
 
-# ---- What the control plane needs to know of a plan, read from its JSON --------------------------------------------
-#
-# A plan was validated when it was published, and its address is the digest of its bytes: its schema is not needed
-# again.
-
-
 def storage_of(plan: Mapping[str, Any]) -> Storage:
     """The declared format and compression; plain CSV in plans that do not contain them."""
     storage = plan.get("storage", {})

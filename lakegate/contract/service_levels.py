@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from lakegate.contract.contract_model import Rule
 
-# ---- Compares service levels: by name in any format, by seconds and shares, whatever unit they are written in ------
-
 
 NAMES = {
     **dict.fromkeys(("av", "upTime"), "availability"),
@@ -75,13 +73,6 @@ class Promise:
     name: str
     """`frequency` or `freshness`: after an accepted delivery; `latency`: after what is delivered was taken in."""
     seconds: int
-
-
-# ---- Service levels that can be measured on a delivery: the age of its rows, and their latency ---------------------
-#
-# Ages are relative to the judging time of the request; the job never reads the clock. A month has 31 days and a year
-# 366, so that a
-# service level is never stricter than the calendar.
 
 
 MOMENTS = (LogicalType.DATE, LogicalType.TIMESTAMP)
@@ -160,14 +151,7 @@ def promises_of(rules: Iterable[Rule]) -> tuple[Promise, ...]:
     return tuple(Promise(name, found[name]) for name in sorted(found))
 
 
-# ---- Reads service levels. Those with a timestamp field can be measured on a delivery; the checks of all others
-# are skipped
-
-
 KIND = "serviceLevel"
-
-
-# ---- Service levels: unknown names, units that are not units of time, percentages above 100, unreadable durations ----
 
 
 KNOWN_TO_DCS = ("availability", "retention", "latency", "freshness", "frequency", "support", "backup")

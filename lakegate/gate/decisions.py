@@ -81,12 +81,5 @@ def append(dependencies: Dependencies, kind: str, chain: str, content: Mapping[s
     raise TransactionConflict
 
 
-# ---- Let a rejected delivery through: a named person, a reason, and until when the waiver may be used --------------
-#
-# The delivery gets the workload that a replay would get, so that it is either replayed or waived, and accepted once.
-# Its bytes
-# stay in quarantine until the accepted copy is committed.
-
-
 LONGEST_REASON: Final = 500
 """Characters."""

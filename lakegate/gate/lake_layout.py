@@ -147,14 +147,6 @@ def erasure_prefix(workload: str = "") -> str:
     return f"erasures/{workload}/" if workload else "erasures/"
 
 
-# ---- The HTML report of a finished delivery, beside its results: what it shows, and the step that writes it --------
-#
-# It is written after everything else of the delivery, so that nothing waits for it. What cannot be rendered is
-# replaced by a page
-# with verdict and reasons alone. Where AWS refuses, `sweep` tries again until a day after intake; then there is no
-# report.
-
-
 def uri_of(lake: str, workload: Workload) -> str | None:
     """Where the report of a workload is; None before it is finished."""
     return f"s3://{lake}/{report_key(workload.id)}" if workload.state in TERMINAL else None

@@ -36,9 +36,6 @@ class Outbox(Protocol):
         ...
 
 
-# ---- The one conditional write that ends every operation, and how to distinguish one's own write from another's ----
-
-
 def message(
     dependencies: Dependencies,
     workload: Workload,

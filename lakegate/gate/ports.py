@@ -246,9 +246,6 @@ UNSIGNED: Final = SigningKeys()
 """Of a stack without a key."""
 
 
-# ---- A workload: one delivery on its way through the gate, as its row remembers it ---------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Message:
     """An outbox row: what happened to a workload or to a line, to be sent at least once."""

@@ -31,11 +31,6 @@ if TYPE_CHECKING:
     from lakegate.gate.effects import Steps
     from lakegate.gate.ports import ObjectVersion
 
-# ---- Where the measurement of a line's accepted data is, for rules with a schedule of their own. Pure functions ----
-#
-# What such a run found is a record of the line's chain; what does not hold follows from the records, and is not
-# stored here.
-
 
 class RevalidationEnd(StrEnum):
     """How a run ended."""

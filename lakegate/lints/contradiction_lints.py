@@ -192,9 +192,6 @@ def _apart(low: Decimal | None, high: Decimal | None) -> bool:
     return low is not None and high is not None and low > high
 
 
-# ---- Rules about values: kinds that do not fit their field, empty ranges, and lists with duplicates ----------------
-
-
 SIDES = (
     ({"minimum": "value", "min": "parameter"}, {"maximum": "value", "max": "parameter"}),
     ({"minLength": "value"}, {"maxLength": "value"}),

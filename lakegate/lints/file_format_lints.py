@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from lakegate.contract.documents.document_tree import Document
     from lakegate.lints.findings import Finding
 
-# ---- Lints of a document except its datasets: keys without effect, links, tags, servers, team and price ------------
-
 
 def csv_conflict(_contract: Contract, document: Document) -> Iterator[Finding]:
     """What parts the values of a line is not what encloses them, and what parts thousands stands in no other place."""

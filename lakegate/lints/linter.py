@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from lakegate.plan.check import Check
     from lakegate.rules.compile_plan import Compiled
 
-# ---- `lakegate lint`: everything wrong with contract documents, each with its line, and how to fix it --------------
-
 
 Unreadable = Mapping[str, str]
 """Inputs that cannot be read, each with the reason."""

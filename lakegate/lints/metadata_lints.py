@@ -96,9 +96,6 @@ def not_a_currency(_contract: Contract, document: Document) -> Iterator[Finding]
             yield place.path, f"{shown(place.text)} is not a currency: write its code, e.g. `EUR`."
 
 
-# ---- Names and ids: duplicates, missing names, and references to unknown names -------------------------------------
-
-
 PUBLIC = "public"
 
 

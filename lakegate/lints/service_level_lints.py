@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from lakegate.contract.documents.document_tree import Document, Place
     from lakegate.lints.findings import Finding
 
-# ---- References: relationships, service level elements and timestamp fields with an unknown or wrong target --------
-
 
 def unknown_element(contract: Contract, document: Document) -> Iterator[Finding]:
     """A service level refers to an existing dataset or field."""

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from lakegate.contract.documents.document_tree import Document
     from lakegate.lints.findings import Finding
 
-# ---- Keys and ids: positions without effect, optional key fields, duplicate names and ids --------------------------
-
 
 PARTS = {
     "ODCS": {"object": "properties", "array": "items", "map": "map"},
@@ -40,9 +38,6 @@ def row_count_of_field(contract: Contract, _document: Document) -> Iterator[Find
     for rule in rules_of(contract):
         if rule.kind == "rowCount" and (".properties[" in rule.origin.path or ".fields." in rule.origin.path):
             yield rule.origin.path, "rowCount counts the rows of the dataset, whatever the field: move the rule there."
-
-
-# ---- Rules about values: kinds that do not fit their field, empty ranges, and lists with duplicates ----------------
 
 
 COLUMN_KINDS = ("complete", "distinct", "min", "max", "mean", "stdev", "allowedValues")

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from lakegate.contract.documents.document_tree import Document, Step
     from lakegate.lints.findings import Finding
 
-# ---- Lints of a document except its datasets: keys without effect, links, tags, servers, team and price ------------
-
 
 def unread_variable(contract: Contract, document: Document) -> Iterator[Finding]:
     """Variables stand in documents of a version that knows them: in others they are plain text."""

@@ -71,9 +71,6 @@ def measure(  # noqa: PLR0913, PLR0917 - a request and its plan, and where and h
     return found
 
 
-# ---- `lakegate check`: local files measured as the gate's job measures them, and the verdict the gate would give ----
-
-
 @dataclass(frozen=True, slots=True)
 class LocalDelivery:
     """Local files, and how they are judged."""

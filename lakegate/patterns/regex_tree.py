@@ -303,18 +303,6 @@ PYTHON = RegexDialect(_python_chars, {Edge(inner=False): EDGE, Edge(inner=True):
 RE2 = RegexDialect(_re2_chars, {Edge(inner=False): r"\b", Edge(inner=True): r"\B"}, r"\z")
 
 
-# ---- Translates patterns of ECMA-262 (with the `u` flag) to the dialect of plans -----------------------------------
-#
-# The dialect is the common subset of java.util.regex and Python, except for `\z`: `$` is the very end, `.` and `\s`
-# are ECMA's,
-# `\d`, `\w` and `\b` are ASCII, groups do not capture. Patterns without an exact translation (look-behind, back
-# references,
-# properties, possessive quantifiers, surrogates) or over 1,024 characters are refused, never approximated. So is all
-# that the
-# grammar of the `u` flag refuses; patterns of other engines (Great Expectations, Soda) may escape any punctuation, as
-# theirs do.
-
-
 LONGEST = 1024
 
 

@@ -9,14 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-# ---- Rules that this version does not measure are bound to registered validators, when a contract is published -----
-#
-# A rule is bound if its technology is one that a validator answers, and the compiler has named it as not measured. So
-# a rule that
-# the engines measure stays theirs. A rule that has a problem of its own (a column that is not declared) stays
-# skipped, as does one
-# with a schedule: it is about all accepted data, of which validators get none.
-
 
 @dataclass(frozen=True, slots=True)
 class AnsweredTechnology:

@@ -59,9 +59,6 @@ def _engine(check: Check, answer: Measurement | None, *, is_job: bool) -> str:
     return "deequ" if is_deequ else "duckdb"
 
 
-# ---- Workloads over HTTP, in DCM's representation (DCM 3.2.3, GET /api/v1/workload/{workloadId}) -------------------
-
-
 def results_of(found: Report) -> Iterator[dict[str, Any]]:
     """Each check with what was measured, and by what."""
     outcomes = {each.id: each for each in found.judgement.outcomes}

@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from lakegate.report.delivery_report import Report
     from lakegate.verdict.check_status import CheckOutcome
 
-# ---- Problems of contracts in the forms that machines read: SARIF for code scanning, annotations for pull
-# requests on GitHub
-
 
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
@@ -104,9 +101,6 @@ def uri_of(name: str) -> str:
         return "stdin"
     path = Path(name)
     return path.as_uri() if path.is_absolute() else quote(path.as_posix().encode("utf-8", "replace"))
-
-
-# ---- The answer of `check` for other programs: JUnit XML, SARIF, annotations of GitHub, a summary in Markdown ------
 
 
 LEVELS: Final = {Status.FAIL: "error", Status.ERROR: "error", Status.WARN: "warning"}

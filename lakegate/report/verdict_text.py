@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from lakegate.report.delivery_report import Report
     from lakegate.verdict.check_status import CheckOutcome
 
-# ---- The answer of `check` for other programs: JUnit XML, SARIF, annotations of GitHub, a summary in Markdown ------
-
 
 @dataclass(frozen=True, slots=True)
 class CheckAnswer:

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from lakegate.plan.predicates import Predicate
     from lakegate.rules.check_builder import Arguments, Fields
 
-# ---- Expectations of Great Expectations about aggregates of a column, and about the set of its values --------------
-
 
 SOME = Interval(low=Decimal(1))
 """At least one row (or value)."""
@@ -140,9 +138,6 @@ def distinct_share(rule: Rule, fields: Fields, arguments: Arguments) -> Check:
         wanted=f"a share of distinct values of {good}",
         unit=Unit.PART,
     )
-
-
-# ---- Expectations of Great Expectations about several columns of a row, and about the columns of the file ----------
 
 
 def column_exists(rule: Rule, _: Fields, arguments: Arguments) -> Check:

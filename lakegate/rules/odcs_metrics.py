@@ -159,7 +159,4 @@ _PARTS: dict[str, tuple[str, Callable[[Rule, Field, object], Predicate]]] = {
 """Each argument of `invalidValues` with its description and its predicate of a valid value."""
 
 
-# ---- Names and ids: duplicates, missing names, and references to unknown names -------------------------------------
-
-
 METRICS = ("nullValues", "missingValues", "invalidValues", "duplicateValues", "rowCount")

@@ -193,21 +193,6 @@ def _tasks(context: SparkContext) -> int:
     return sum(stages.apply(at).executorCpuTime() for at in range(stages.size()))
 
 
-# ---- The job: `validate.py --request URI`, one attempt, one result; or `validate.py --batch URI`, the attempts of
-# a batch
-#
-# 1. Read the request and the plan it names; the plan's digest must be the one requested.
-# 2. Open the delivery: a file that is not as declared ends the attempt without a scan (`unreadable`).
-# 3. Evaluate its shares in tasks, measure every check with Deequ, find samples of the failed ones
-# (`lakegate.engine.attempt`).
-# 4. Write accepted and rejected records separately, if the contract rejects single rows.
-# 5. Run the contract's own queries, each separately, and last, so that none of them delays other checks.
-# 6. Write `result.json`, last of all and only once.
-#
-# The exit code is 0 if and only if `result.json` was written, in a batch that of each delivery;
-# 2 where the request, the bytes or the machine cannot be used.
-
-
 def validate(
     request: Request,
     plan: Plan,

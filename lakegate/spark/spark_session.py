@@ -19,12 +19,6 @@ from lakegate.spark.worker_daemon import MODULE
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-# ---- Runs Deequ through PyDeequ: constraints in, the metric and Deequ's own status of each out ---------------------
-#
-# The JVM calls the assertion of a constraint. Without PySpark's own callback server (daemon threads, a free port) the
-# process
-# would never end (docs/decisions/0001).
-
 
 PROPERTIES: Final = "/META-INF/maven/com.amazon.deequ/deequ/pom.properties"
 """What Maven wrote into the jar of Deequ."""

@@ -119,9 +119,6 @@ def dialect_of(contract: Contract, rule: Rule) -> str:
     return next((DIALECTS[each] for each in types if each in DIALECTS), FILES)
 
 
-# ---- The translator: looks up each node of an AST in the tables of forms, for one dialect --------------------------
-
-
 def word_of(node: exp.Expr) -> str:
     """The SQL name of a node, for messages."""
     return str(node.sql_name()) if isinstance(node, exp.Func) else node.key.upper()

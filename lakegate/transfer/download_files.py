@@ -300,9 +300,6 @@ def files_in_words(compared: Compared | None) -> Iterator[str]:
     yield from compared_in_words(compared, "file", "compared with the chain", kept)
 
 
-# ---- `lakegate get`: the accepted data of a dataset line on local disk ---------------------------------------------
-
-
 @dataclass(slots=True)
 class Fetch:
     """What a run is to bring, and what it has brought."""

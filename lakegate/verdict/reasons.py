@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from lakegate.plan.plan import Plan
     from lakegate.plan.result import Columns, Measurement, Result, Sample
 
-# ---- Causes found in the columns of a file: misspelled names, missing columns, an exported index, other types ------
-
 
 def column_causes(plan: Plan, result: Result, bad: dict[str, CheckOutcome]) -> Iterator[Found]:
     """The causes, each with the outcomes that it explains."""

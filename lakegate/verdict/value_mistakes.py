@@ -70,12 +70,6 @@ def encoding_remedy(readable: str | None) -> str:
     return f", or declare csv.encoding: {readable}, in which it can be read" if readable else ""
 
 
-# ---- Causes: one fault of a file that explains several outcomes, reported as one reason instead of one for each
-# rule
-#
-# A cause is derived from the plan and the result alone. It never changes a status or the verdict.
-
-
 _RECORDS = {
     HEADER: ("header-repeated", "repeats the header line: remove it (was the file put together of several?)"),
     BLANK: (

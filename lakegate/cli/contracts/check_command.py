@@ -32,8 +32,6 @@ from lakegate.verdict.verdict import Verdict, worst
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-# ---- The answer of `check` for other programs: JUnit XML, SARIF, annotations of GitHub, a summary in Markdown ------
-
 
 class CheckFormat(StrEnum):
     """The form of the answer."""

@@ -299,10 +299,6 @@ def _read(place: Place, notes: Notes) -> Place:
         return place
 
 
-# ---- Reads service levels. Those with a timestamp field can be measured on a delivery; the checks of all others
-# are skipped
-
-
 MAIN = {
     "availability": ("percentage",),
     "retention": ("period", "unlimited"),

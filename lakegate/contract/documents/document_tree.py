@@ -16,12 +16,6 @@ from lakegate.errors import Problem
 if TYPE_CHECKING:
     from collections import Counter
 
-# ---- Types of unquoted texts in a document: exact numbers, true, false, null, else text ----------------------------
-#
-# This is the core schema of YAML 1.2 without octal, hexadecimal and infinite numbers and leading zeros: `NO`,
-# `12:30`, `010` and
-# `2024-01-01` are texts, as in JSON.
-
 
 Scalar = str | bool | int | Decimal | None
 

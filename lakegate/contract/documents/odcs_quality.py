@@ -22,10 +22,6 @@ if TYPE_CHECKING:
 
     from lakegate.contract.documents.document_tree import Notes, Place
 
-# ---- The library metrics of ODCS: a number of rows, or a percentage of them, compared by one operator --------------
-#
-# The bounds of `mustBeBetween` are inclusive. Percentages are of all rows; those of an empty dataset are 0.
-
 
 OPERATORS: dict[str, Callable[..., Interval]] = {
     "mustBe": lambda x: Interval(x, x),

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     Schema = Mapping[str, Any]
 
-# ---- Reads the root of a document except its datasets: servers, deprecation (ADR-0029) and all other keys ----------
-
 
 DEPRECATION = "deprecation"
 

@@ -107,17 +107,6 @@ def refuse_columns(leaves: int) -> None:
         raise UnreadableError("too-wide", f"the file has {columns}, more than {MAX_COLUMNS:,}: deliver fewer")
 
 
-# ---- The grammar of CSV records (docs/data.md), for whole blocks of bytes at a time --------------------------------
-#
-# A record is a line (LF or CRLF), or several where the contract allows line breaks in quoted values. It is split at
-# the delimiter;
-# quotes are those of RFC 4180: a quoted value begins right after a delimiter, ends right before one, and doubles the
-# quotes inside.
-# A CR elsewhere than before an LF is a line break too: other readers would split there. Any other record is
-# *malformed*, and never repaired. One regular expression of RE2 decides; all parsers read the accepted records in the
-# same way.
-
-
 def record_ends(data: bytes, quote: bytes | None) -> NDArray[np.int64]:
     """Where the whole records of bytes end (after their line feed); `quote`: the one that keeps a record open.
 

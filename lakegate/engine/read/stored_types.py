@@ -116,9 +116,6 @@ def holds(physical: Physical, planned: PlanField) -> bool:
     return physical.kind in _HELD[planned.type] and not (is_fraction and planned.type is LogicalType.INTEGER)
 
 
-# ---- The fields of a file as a plan that reads all of them, and as columns of a profile ----------------------------
-
-
 LONG_DIGITS = 18
 
 

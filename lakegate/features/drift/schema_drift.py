@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     from lakegate.gate.ports import ObjectReader, ObjectVersion
     from lakegate.plan.check import Check
 
-# ---- `lakegate drift`: the contract of a line against what is really in `accepted/` --------------------------------
-
 
 WORDS: Final = {
     "absent": "is not there",

@@ -106,10 +106,6 @@ class Channels(Protocol):
         ...
 
 
-# ---- What a message of the outbox means to subscribers: the cause that occurred, and the kinds of causes that it
-# ends
-
-
 TITLES: Final = {
     "rejected": "Rejected",
     "warned": "Accepted with warnings",

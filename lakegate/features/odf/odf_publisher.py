@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from lakegate.gate.table import Expected
     from lakegate.plan.slice_order import Merged, WrittenSlice
 
-# ---- The rows of workloads -----------------------------------------------------------------------------------------
-
 
 class NextSlice(NamedTuple):
     """What the slices of a line leave to the next one, with those of the delivery that is DECIDED."""
@@ -181,10 +179,6 @@ def turn_ended(table: str, workload: Workload) -> list[dict[str, Any]]:
     return [{"Update": update}]
 
 
-# ---- What a decided delivery consists of: the copies of its objects, and of the slices or shares that its job
-# wrote
-
-
 def slices_of(
     dependencies: Dependencies, workload: Workload, to: State, result: Result | None
 ) -> tuple[WrittenSlice, ...] | None:
@@ -209,10 +203,6 @@ def listed(workload: Workload, slices: tuple[WrittenSlice, ...]) -> tuple[Ledger
         )
         for each in slices
     )
-
-
-# ---- The decision on a `result.json`. Imported with the first result: intake starts without judgement and JSON
-# Schema
 
 
 def _offsets(plan: Plan, result: Result) -> tuple[int, int] | None:
@@ -293,10 +283,6 @@ def set_watermark(dependencies: Dependencies, line: str, at: datetime) -> Steps[
             continue
         return found.watermark
     raise TransactionConflict
-
-
-# ---- The inputs of an attempt and its start time: request.json, the request of StartJobRun or Invoke, the back-
-# off
 
 
 def _slices(dependencies: Dependencies, workload: Workload, line: str, terms: Terms) -> SliceOrder:

@@ -263,10 +263,6 @@ def _quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-# ---- `lakegate dataset read`: the rows of a line that publishes slices, as at a time, as of a time, or what is
-# new
-
-
 VIEW: Final = ".duckdb"
 
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from lakegate.gate.effects import Steps
     from lakegate.gate.registry.contract_versions import CompiledContract, RegistrySnapshot
 
-# ---- Contracts and their routes ------------------------------------------------------------------------------------
-
 
 @dataclass(frozen=True, slots=True)
 class Proposal:

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from lakegate.aws.secrets import Secrets
     from lakegate.contract.delivery_policy import Pull
 
-# ---- Where the pull of a line is: when it is due, what is being fetched, and how it ended before. Pure functions ----
-
 
 @dataclass(frozen=True, slots=True)
 class SourceIdentity:

@@ -193,9 +193,6 @@ def has_lasted(fetch: SourceFetch, now: datetime) -> float:
     return (now - instant_of(fetch.began)).total_seconds()
 
 
-# ---- Sources that data is fetched from, and the landing bucket that it is written to in parts ----------------------
-
-
 class LandedPart(NamedTuple):
     """A part that arrived."""
 

@@ -43,17 +43,6 @@ if TYPE_CHECKING:
     from lakegate.gate.effects import Steps
     from lakegate.gate.registry.contract_versions import RegistrySnapshot
 
-# ---- Workflows: which operation follows an observation, and to which state it leads, as data that the protocol
-# engine interprets
-#
-# A transition means: for a workload in the state `source` with the observation `on`, carry out `operation`, which
-# ends in one
-# conditional write to the state `to`. `PUSH` is the workflow of every delivery. A published workflow may have another
-# number of
-# attempts, another time to wait for a person, a time of publication, and transitions of `ALTERNATIVES` in the place
-# of those of
-# `PUSH`; no other transition keeps the promises of the gate.
-
 
 ALTERNATIVES: Final = (
     Transition(S.SUBMITTING, O.CONFLICT, S.FAILED, P.FAIL),

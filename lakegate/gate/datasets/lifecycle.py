@@ -233,9 +233,6 @@ def warned(verdict: str, reasons: tuple[str, ...], text: str) -> tuple[str, tupl
     return Verdict.ACCEPTED_WITH_WARNINGS if accepted else verdict, (*reasons, text)
 
 
-# ---- `lakegate deprecate`, `sunset`, `retire` and `reactivate`: the lifecycle of a dataset line --------------------
-
-
 def _effects(dependencies: Dependencies, before: Line, after: Line, now: str) -> Iterator[str]:
     """What the person who gives the command may not expect."""
     status = after.status_at(now)

@@ -146,10 +146,6 @@ def _data(dependencies: Dependencies, workload: Workload, number: int, part: Sou
         return None
 
 
-# ---- What can be found out about a workload in each state, without any effect: a table from state to a small
-# function
-
-
 def _pinned(dependencies: Dependencies, workload: Workload) -> Observation | None:
     from lakegate.features.waivers.waiver import decision_on_waived  # noqa: PLC0415 - a feature
 
@@ -173,10 +169,6 @@ def _refused(dependencies: Dependencies, workload: Workload) -> tuple[str, ...]:
             with suppress(NotFound):
                 return refused_object(dependencies, workload, data)
     raise NotFound
-
-
-# ---- What is done about a workload: a table from operation to a small generator, each ending in one conditional
-# write
 
 
 def _refuse(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:

@@ -191,9 +191,6 @@ def _transition(dependencies: Dependencies, workload: Workload, found: Observati
     return transition
 
 
-# ---- Makes every promise hold without events: processes everything open, landed and staged -------------------------
-
-
 ENOUGH = 60.0
 """Seconds: with less than this left nothing more is begun. As long as one step of one workload usually takes."""
 

@@ -25,10 +25,6 @@ if TYPE_CHECKING:
     from lakegate.gate.ports import JobRun
     from lakegate.plan.billed_cost import BilledCost
 
-# ---- What is decided about a judged delivery: its verdict alone, or what a person answers who is asked before ------
-#
-# While a person is asked, the decision is only a candidate: nothing is claimed, and nothing is visible.
-
 
 def spent(workload: Workload, found: Observation) -> BilledCost | None:
     """The cost of the attempts so far, with the current one."""
@@ -69,10 +65,6 @@ def _only_waited(run: JobRun) -> bool:
     return not run.started and (run.state is not JobState.FAILED or run.queued >= SHORTEST_QUEUE_TIMEOUT)
 
 
-# ---- What can be found out about a workload in each state, without any effect: a table from state to a small
-# function
-
-
 def result_of(dependencies: Dependencies, workload: Workload) -> bytes | None:
     """What the current attempt answered, if it did."""
     prefix = lake_layout.attempt_prefix(workload.id, workload.attempt, workload.batch)
@@ -80,10 +72,6 @@ def result_of(dependencies: Dependencies, workload: Workload) -> bytes | None:
         return dependencies.objects.read(Address(dependencies.places.lake, f"{prefix}/result.json"))
     except NotFound:
         return None
-
-
-# ---- What is done about a workload: a table from operation to a small generator, each ending in one conditional
-# write
 
 
 def _over(dependencies: Dependencies, workload: Workload, found: Observation) -> Steps[None]:
@@ -131,10 +119,6 @@ def _revive(dependencies: Dependencies, workload: Workload, to: State, found: Ob
     if workload.waiver is None:
         after = after._replace(chosen=found.chosen)
     return (yield from move(dependencies, Effect.REVIVE, workload, after))
-
-
-# ---- The inputs of an attempt and its start time: request.json, the request of StartJobRun or Invoke, the back-
-# off
 
 
 FREE = frozenset({FailureCause.DOES_NOT_FIT, FailureCause.NO_FUNCTION})

@@ -228,10 +228,6 @@ def is_of_attempt(result: Result, workload: Workload) -> bool:
     return asked == (result.workload, result.attempt, result.plan_digest, result.source_version)
 
 
-# ---- What can be found out about a workload in each state, without any effect: a table from state to a small
-# function
-
-
 def _validating(dependencies: Dependencies, workload: Workload) -> Observation | None:
     # The run's state is read before the result: a job that ends between the two reads is then seen with its result.
     run = described_run(dependencies, workload)

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from lakegate.gate.effects import Steps
     from lakegate.gate.ports import ObjectVersion
 
-# ---- One delivery and what is known of it: its row, its block, its result ------------------------------------------
-
 
 IDENTIFIER: Final = re.compile(r"[0-9a-f]{64}", re.ASCII)
 """Of workloads and announcements."""

@@ -107,9 +107,6 @@ CAUSE_TEXTS = {
 """Why an attempt came to nothing."""
 
 
-# ---- Why the run of an attempt will write no result any more -------------------------------------------------------
-
-
 CAUSES = {
     JobState.FAILED: FailureCause.RUN_FAILED,
     JobState.CANCELLED: FailureCause.RUN_CANCELLED,
@@ -121,9 +118,6 @@ CAUSES = {
 
 
 UNANSWERED = frozenset({*CAUSES.values(), FailureCause.NOT_STARTED, FailureCause.BATCH_FAILED})
-
-
-# ---- The object that a workload is about: its address, its bytes, and what identifies its content ------------------
 
 
 IDENTIFYING = frozenset({"crc64nvme", "sha256", "sha1"})
@@ -313,14 +307,6 @@ def producer_id(line: str, prefix: str) -> str:
 def job_token(workload: str, attempt: int) -> str:
     """StartJobRun's clientToken: one for each attempt, 64 characters."""
     return hashlib.sha256(f"{workload}:{attempt}".encode()).hexdigest()
-
-
-# ---- The objects of a delivery of several: found when it is complete, listed once, claimed for it, and read by
-# every later step
-#
-# The list is an object of its own (`runs/<workload>/parts-<digest>.json`), because a row has 400 KB. A part has a
-# row, too, in the
-# state JOINED: put if absent, so that a version belongs to one delivery only.
 
 
 class PartList(NamedTuple):

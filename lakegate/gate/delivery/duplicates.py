@@ -11,18 +11,12 @@ if TYPE_CHECKING:
     from lakegate.gate.delivery.delivery_row import Workload
     from lakegate.gate.dependencies import Dependencies
 
-# ---- The object that a workload is about: its address, its bytes, and what identifies its content ------------------
-
 
 def content(workload: Workload, data: SourceObject) -> str:
     """What two deliveries share when they bring the same bytes to the same line; empty where no checksum identifies them."""
     if workload.pin is None or data.checksum.partition(":")[0] not in IDENTIFYING:
         return ""
     return hashlib.sha256(f"{workload.pin.chain}\0{data.size}\0{data.checksum}".encode()).hexdigest()
-
-
-# ---- The door: the reasons to reject a delivery before any job, of one object or of the parts of several. No
-# effects
 
 
 def duplicate(dependencies: Dependencies, workload: Workload, data: SourceObject) -> tuple[str, ...]:

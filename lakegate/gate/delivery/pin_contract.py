@@ -104,10 +104,6 @@ def _is_open(dependencies: Dependencies, contract: str, own: tuple[str, ...], li
     return found is not None and found.is_open_to(contract, own)
 
 
-# ---- What can be found out about a workload in each state, without any effect: a table from state to a small
-# function
-
-
 def _received(dependencies: Dependencies, workload: Workload) -> Observation | None:
     route = route_of(dependencies, workload)
     if workload.completed_by:
@@ -141,10 +137,6 @@ def _completed(dependencies: Dependencies, workload: Workload, route: Route | No
     now = dependencies.clock.now()
     pin = pin_of(dependencies, route, now.date().isoformat(), modified_at(dependencies, workload, now))
     return Observation(Outcome.ROUTED, source=workload.source, arrived=now, pin=pin, parts=listed)
-
-
-# ---- What is done about a workload: a table from operation to a small generator, each ending in one conditional
-# write
 
 
 def _pin(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:

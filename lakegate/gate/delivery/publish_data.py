@@ -170,10 +170,6 @@ def _there(dependencies: Dependencies, workload: Workload, to: Address) -> Objec
         raise OutcomeChanged(Outcome.VANISHED) from None
 
 
-# ---- What can be found out about a workload in each state, without any effect: a table from state to a small
-# function
-
-
 def _decided(_dependencies: Dependencies, workload: Workload) -> Observation | None:
     assert workload.decision is not None
     return Observation(Outcome.ACCEPTED if workload.decision.verdict in ACCEPTING else Outcome.REJECTED)

@@ -224,17 +224,6 @@ def _tag(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9 /_.:=+@-]", "_", text)[:256]
 
 
-# ---- Batches of small deliveries of a line: who joins which, when one is closed, and what follows when its run
-# fails
-#
-# An attempt in a batch is an attempt like any other, with its own request and result. Only the job run is shared.
-# Batches
-# of a group follow one another: the id of the next is derived from the one before, so that workers who find a batch
-# closed agree
-# on the next. When the run of a batch ends without the results of all members, those without one join two batches of
-# half the size.
-
-
 def start_batch(dependencies: Dependencies, workload: Workload) -> Steps[tuple[str, str]]:
     """Close the batch of a workload, and start its run unless that was done before. Returns its request and its run's id."""
     batch = yield from _closed(dependencies, workload)
@@ -276,10 +265,6 @@ def _start_request(dependencies: Dependencies, workload: Workload, batch: str) -
     return start_job_run(job, workload.pin.contract, workload.pin.chain, run)
 
 
-# ---- What can be found out about a workload in each state, without any effect: a table from state to a small
-# function
-
-
 def _submitting(dependencies: Dependencies, workload: Workload) -> Observation | None:
     if workload.batch:
         try:
@@ -319,10 +304,6 @@ def mark_started(
         limit = max(limit, timing.validation)
     after = workload._replace(state=to, run=run, deadline=now + limit, due_at=now + timing.poll)
     return (yield from move(dependencies, Effect.MARK_STARTED, workload, after))
-
-
-# ---- What is done about a workload: a table from operation to a small generator, each ending in one conditional
-# write
 
 
 def _prepare(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:

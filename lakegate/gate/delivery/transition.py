@@ -82,10 +82,6 @@ def is_unchanged(current: Workload, before: Workload) -> bool:
     return (current.state, current.attempt) == (before.state, before.attempt)
 
 
-# ---- What can be found out about a workload in each state, without any effect: a table from state to a small
-# function
-
-
 class Observation(NamedTuple):
     """An outcome, and what its operation needs."""
 
@@ -119,10 +115,6 @@ Observer: TypeAlias = "Callable[[Dependencies, Workload], Observation | None]"
 
 
 VANISHED = Observation(Outcome.VANISHED)
-
-
-# ---- What is done about a workload: a table from operation to a small generator, each ending in one conditional
-# write
 
 
 Operate: TypeAlias = "Callable[[Dependencies, Workload, State, Observation], Steps[Workload]]"

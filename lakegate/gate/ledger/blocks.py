@@ -414,9 +414,6 @@ _FIELDS: Final[Mapping[str, Holds]] = {
 }
 
 
-# ---- The chains of blocks ------------------------------------------------------------------------------------------
-
-
 class Head(NamedTuple):
     """The top of a chain: height -1 and GENESIS before the first block."""
 

@@ -140,22 +140,6 @@ def _left(described: Mapping[str, Any], record: Record, before: Left | None, rep
     )
 
 
-# ---- Erases a data subject's rows from finished deliveries. The command finds the rows and stages what is left of
-# each object
-#
-# 1. `erasure` is recorded: which objects, and what will be left of each. Nothing is changed without a record.
-# 2. Each object is replaced by its staged copy. 3. `erased` is recorded, with the new versions.
-# 4. The readers' manifest lists the new versions.
-# 5. Every version before is deleted for ever, and every other copy: rows of a split, staged objects.
-#
-# Two erasures of one object follow each other: one is recorded only on what the last one left, and if none is
-# unfinished.
-#
-# The command, repeated after a crash, completes what is recorded: the ledger and the staged copies are enough for
-# that. An
-# object of which nothing is left is not replaced: step 5 deletes all its versions.
-
-
 def versions_of(dependencies: Dependencies, prefix: str) -> Iterator[ObjectVersion]:
     """Every version below a prefix of the lake bucket."""
     after: str | None = None

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from lakegate.gate.ledger.blocks import Record
     from lakegate.inheritance import Parents, PinnedDocument
 
-# ---- Finds the contract, dataset and line of a landing key, by whole path segments. Pure functions -----------------
-
 
 @dataclass(frozen=True, slots=True)
 class Route:
@@ -497,10 +495,6 @@ def published_by(proposal: Proposal | None = None) -> Act:
         }
 
     return Act("publication", content, proposal)
-
-
-# ---- Semantic versions are enforced: a published version is compatible with the version that it follows, or has a
-# higher number
 
 
 def read_published(dependencies: Dependencies, publication: Publication) -> ContractVersion:

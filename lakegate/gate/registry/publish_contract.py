@@ -526,22 +526,8 @@ def _refuse_lost(dependencies: Dependencies, seen: RegistrySnapshot, compiled: C
             raise InputError(f"{text}: publish that document again first")
 
 
-# ---- Registers validators, with a record of each act, and finds which rules of a contract they answer when that
-# is published
-
-
 Validators: TypeAlias = Callable[[str], Mapping[str, AnsweredTechnology]]
 """By the name of a dataset, the technologies that are answered for it, by their folded names."""
-
-
-# ---- Published workflows: documents in the registry, beside contracts and in the same way --------------------------
-#
-# A workflow has versions as a contract has; its id in the registry begins with an underscore, which no contract's
-# does. A contract
-# names a workflow with its major number. The newest release is written into the plans of the contract's version when
-# that is
-# published: a delivery is pinned to it with its plan, and a later version of the workflow changes nothing that is
-# published.
 
 
 Workflows: TypeAlias = Callable[[str, str], PlannedWorkflow | None]
