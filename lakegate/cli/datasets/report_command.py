@@ -137,7 +137,7 @@ def observe() -> None:
     """Lines under `mode: observe`, which accept every delivery that can be measured."""
 
 
-@app.command()
+@app.command("report")
 def refusals_report(
     dataset: Line,
     *,
