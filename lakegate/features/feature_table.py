@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import Final
 
 TABLE: Final[tuple[tuple[str, str, str], ...]] = (
+    ("lints", "odf", "lakegate.features.odf.odf_settings:LINTS"),
+    ("plan data", "odf", "lakegate.features.odf.odf_settings:plan_data"),
     ("rule technologies", "great_expectations", "lakegate.features.great_expectations.expectations:ENGINE"),
     ("rule technologies", "soda", "lakegate.features.soda.soda_checks:ENGINE"),
 )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from lakegate.extension_points import registered
 from lakegate.lints import (
     contradiction_lints,
     file_format_lints,
@@ -23,10 +25,19 @@ from lakegate.lints import (
 from lakegate.lints.findings import Lint, LintLevel
 from lakegate.rules.check_builder import NEVER_MEASURED
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
 # ---- The table of semantic lints: each code with its level and function. To add a lint, add one row here -----------
 
 
 ERROR, WARNING = LintLevel.ERROR, LintLevel.WARNING
+
+
+def _of_features() -> dict[str, Lint]:
+    """Those of the extension point `lints`: of each feature its codes, in their order."""
+    tables: Iterator[Mapping[str, Lint]] = registered("lints")
+    return {code: lint for table in tables for code, lint in table.items()}
 
 
 LINTS = {
@@ -122,10 +133,7 @@ LINTS = {
     "compression-inside": Lint(ERROR, file_format_lints.compressed_inside),
     "idle-delivery-setting": Lint(WARNING, file_format_lints.idle_delivery_setting),
     "unsplittable-rows": Lint(ERROR, file_format_lints.unsplittable_rows),
-    "no-slice": Lint(ERROR, setting_lints.no_slice),
-    "no-event-time": Lint(ERROR, setting_lints.no_event_time),
-    "no-merge-key": Lint(ERROR, setting_lints.no_merge_key),
-    "idle-slice-setting": Lint(WARNING, setting_lints.idle_setting),
+    **_of_features(),
     "nested-fields": Lint(WARNING, file_format_lints.parts_in_csv),
     "server-format": Lint(WARNING, file_format_lints.format_left_open),
 }

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from lakegate.contract.contract_model import NESTED_KIND, NO_SHAPE, FieldLineage, Shape, shape_of
-from lakegate.contract.delivery_policy import Duplicates, MergeStrategy, PublishAs
 from lakegate.contract.file_formats import Format
 from lakegate.contract.service_levels import promises_of
 from lakegate.errors import ContractError, Problem
+from lakegate.extension_points import registered
 from lakegate.plan.check import BY_SCHEDULE, Check
 from lakegate.plan.metrics import Metric
 from lakegate.plan.plan import Plan, PlanField, ScheduledCheck
@@ -19,13 +19,16 @@ from lakegate.rules.rule_kinds import columns_of, compile_rule, is_by_field, opt
 from lakegate.text import did_you_mean, limited_hints, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from lakegate.contract.contract_model import Contract, Dataset, Field, Rule
     from lakegate.contract.delivery_policy import Policy
     from lakegate.plan.check import Tier
 
     ByPlace: TypeAlias = dict[tuple[str, ...], PlanField]
+
+    PlanData: TypeAlias = Callable[[Contract, Dataset, Plan], Plan]
+    """A row of the extension point `plan data`: adds to the plan of a dataset what a feature needs to know of its contract."""
 
 # ---- Nested fields of records, lists and maps: their paths, and the population of their checks ---------------------
 #
@@ -144,14 +147,12 @@ class Compiled:
 
 def compile_plan(contract: Contract, dataset: Dataset) -> Plan:
     """The plan of one dataset; ContractError with all errors of its rules."""
-    from lakegate.features.odf.odf_settings import dataset_about  # noqa: PLC0415 - a feature
-
     with limited_hints():
         compiled = compile_rules(contract, dataset)
     if compiled.refused:
         raise ContractError(compiled.refused)
     checks = tuple(zip(_named_once(compiled.checks), compiled.schedules, strict=True))
-    return Plan(
+    plan = Plan(
         contract=contract.id,
         contract_version=contract.version,
         dataset=dataset.name,
@@ -163,8 +164,11 @@ def compile_plan(contract: Contract, dataset: Dataset) -> Plan:
         promises=promises_of(dataset.rules),
         lineage=tuple(_lineage(dataset.fields)),
         scheduled=tuple(ScheduledCheck(schedule, each) for each, schedule in checks if schedule and each.skip is None),
-        about=dataset_about(contract.about) if dataset.policy.publish_as is PublishAs.PARQUET else None,
     )
+    of_features: Iterator[PlanData] = registered("plan data")
+    for each in of_features:
+        plan = each(contract, dataset, plan)
+    return plan
 
 
 def with_delivery(check: Check, schedule: str) -> Check:
@@ -173,18 +177,10 @@ def with_delivery(check: Check, schedule: str) -> Check:
 
 
 def _policy(dataset: Dataset) -> Policy:
-    """The policy, with the schedule of what is pulled, and the key by which rows are merged.
-
-    A snapshot may have the content of an earlier one.
-    """
-    from lakegate.features.odf.odf_settings import merge_key  # noqa: PLC0415 - a feature
+    """The policy, with the schedule of what is pulled."""
     from lakegate.features.pull.pull_settings import pull_schedule  # noqa: PLC0415 - a feature
 
     policy = dataset.policy
-    if policy.merge_strategy is not MergeStrategy.APPEND:
-        policy = replace(policy, merge_key=merge_key(dataset))
-    if policy.merge_strategy is MergeStrategy.SNAPSHOT:
-        policy = replace(policy, duplicates=Duplicates.ACCEPT)
     if policy.pull is None or policy.pull.schedule:
         return policy
     return replace(policy, pull=replace(policy.pull, schedule=pull_schedule(dataset.rules)))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from lakegate.contract.contract_model import Shape
+from lakegate.contract.delivery_policy import Duplicates, MergeStrategy, OnReject, PublishAs, Treatment
 from lakegate.contract.file_formats import Format
 from lakegate.contract.logical_types import LogicalType
-from lakegate.features.odf.format.logical_hash import COMMON
+from lakegate.features.odf.format.odf_names import COMMON
+from lakegate.lints.findings import Lint, LintLevel, settings_of
 from lakegate.plan.dataset_about import (
     LONGEST_ADDRESS,
     LONGEST_DESCRIPTION,
@@ -22,8 +25,10 @@ from lakegate.rules.compile_plan import planned
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from lakegate.contract.contract_model import About, Dataset
-    from lakegate.plan.plan import PlanField
+    from lakegate.contract.contract_model import About, Contract, Dataset
+    from lakegate.contract.documents.document_tree import Document
+    from lakegate.lints.findings import Finding
+    from lakegate.plan.plan import Plan, PlanField
 
 # ---- Description, keywords and licence of a contract, for the plans of slices --------------------------------------
 #
@@ -140,3 +145,114 @@ def event_time_misfit(fields: tuple[PlanField, ...], name: str) -> str | None:
     if found.type not in TIMES or found.shape is not Shape.VALUE:
         return "it is neither a date nor a timestamp"
     return None
+
+
+# ---- Lints: fields that no slice can have, times of events that are none, and settings without an effect -----------
+
+_SETTINGS = ("watermarkMinutes", "lateEvents", "changedRows", "vanishedRows", "duplicates", "snapshotTime")
+
+
+def no_slice(contract: Contract, _document: Document) -> Iterator[Finding]:
+    """With `publishAs: parquet`, each field has a name and a type that a slice can have."""
+    for dataset in _published(contract):
+        for name, reason in misfits(dataset):
+            field = dataset.field(name)
+            assert field is not None
+            yield field.origin.path, f"With `publishAs: parquet` {reason}."
+
+
+def no_event_time(contract: Contract, document: Document) -> Iterator[Finding]:
+    """`eventTime` names a column with dates or timestamps, and has an effect only on slices."""
+    for place, datasets in settings_of(contract, document, "eventTime"):
+        published = [each for each in datasets if each.policy.publish_as is PublishAs.PARQUET]
+        if place.text and not published:
+            yield place.path, "`eventTime` has an effect only with `publishAs: parquet`: add that, or remove it."
+        for dataset in published:
+            wanted = dataset.policy.event_time
+            wrong = wanted and event_time_misfit(planned(dataset.fields, with_inner=True), wanted)
+            if wrong:
+                yield place.path, f"`eventTime` of {dataset.name}: {wrong}. Name a column with dates or timestamps."
+
+
+def idle_setting(contract: Contract, document: Document) -> Iterator[Finding]:
+    """A watermark needs times of events, late events need slices, and changed rows a merge strategy."""
+    for key in _SETTINGS:
+        for place, datasets in settings_of(contract, document, key):
+            reasons = [dict(_idle(each)).get(key) for each in datasets]
+            if None not in reasons:  # one of them needs it
+                yield place.path, f"`{key}` of {', '.join(each.name for each in datasets)} {reasons[0]}."
+
+
+def _idle(dataset: Dataset) -> Iterator[tuple[str, str]]:
+    """The settings of a dataset without an effect, each with the reason and the remedy."""
+    policy = dataset.policy
+    has_times = policy.event_time is not None or policy.merge_strategy is MergeStrategy.SNAPSHOT
+    if policy.watermark_minutes is not None and not has_times:
+        yield "watermarkMinutes", "has an effect only with `eventTime`: add that, or remove it"
+    if policy.late_events is not Treatment.ACCEPT and policy.publish_as is not PublishAs.PARQUET:
+        yield "lateEvents", "has an effect only with `publishAs: parquet`: add that, or remove it"
+    if policy.merge_strategy is not MergeStrategy.LEDGER:
+        for key, treatment, default in (
+            ("changedRows", policy.changed_rows, Treatment.WARN),
+            ("vanishedRows", policy.vanished_rows, Treatment.ACCEPT),
+        ):
+            if treatment is not default:
+                yield key, "has an effect only with `mergeStrategy: ledger`: add that, or remove it"
+    if policy.merge_strategy is MergeStrategy.SNAPSHOT and policy.duplicates is Duplicates.REFUSE:
+        yield "duplicates", "has no effect, because a snapshot may have the content of an earlier one: remove it"
+    if policy.snapshot_time is not None and policy.merge_strategy is not MergeStrategy.SNAPSHOT:
+        yield "snapshotTime", "has an effect only with `mergeStrategy: snapshot`: add that, or remove it"
+    elif policy.snapshot_time is not None and policy.event_time is not None:
+        yield "snapshotTime", "has no effect, because the column of `eventTime` has the time: remove one of the two"
+
+
+def no_merge_key(contract: Contract, document: Document) -> Iterator[Finding]:
+    """A merge strategy has slices, and a primary key of columns with plain values; a snapshot is accepted as a whole."""
+    for place, datasets in settings_of(contract, document, "mergeStrategy"):
+        for dataset in datasets:
+            strategy, wrong = dataset.policy.merge_strategy, _strategy_misfit(dataset)
+            if strategy is not MergeStrategy.APPEND and wrong:
+                yield place.path, f"`mergeStrategy: {strategy.value}` of {dataset.name} {wrong}."
+
+
+def _strategy_misfit(dataset: Dataset) -> str:
+    """Why the rows of a dataset cannot be merged, with the remedy; empty where they can."""
+    policy, key = dataset.policy, merge_key(dataset)
+    if policy.publish_as is not PublishAs.PARQUET:
+        return "needs `publishAs: parquet`: files as they arrived are not merged"
+    if not key:
+        return "needs a primary key of plain values: declare one whose columns are neither objects, lists nor maps"
+    if policy.merge_strategy is MergeStrategy.SNAPSHOT and policy.on_reject is OnReject.ROWS:
+        return "needs `onReject: file`: the key of a rejected row would be retracted"
+    if policy.merge_strategy is MergeStrategy.SNAPSHOT and policy.event_time in key:
+        return f"cannot have {policy.event_time} (`eventTime`) in the primary key: each snapshot would have other keys"
+    return ""
+
+
+def _published(contract: Contract) -> Iterator[Dataset]:
+    return (each for each in contract.datasets if each.policy.publish_as is PublishAs.PARQUET)
+
+
+LINTS: Final = {
+    "no-slice": Lint(LintLevel.ERROR, no_slice),
+    "no-event-time": Lint(LintLevel.ERROR, no_event_time),
+    "no-merge-key": Lint(LintLevel.ERROR, no_merge_key),
+    "idle-slice-setting": Lint(LintLevel.WARNING, idle_setting),
+}
+
+
+# ---- The plan of a dataset with slices -----------------------------------------------------------------------------
+
+
+def plan_data(contract: Contract, dataset: Dataset, plan: Plan) -> Plan:
+    """The plan with the key by which rows are merged, and with what the contract says of a dataset of slices.
+
+    A snapshot may have the content of an earlier one.
+    """
+    policy = plan.policy
+    if policy.merge_strategy is not MergeStrategy.APPEND:
+        policy = replace(policy, merge_key=merge_key(dataset))
+    if policy.merge_strategy is MergeStrategy.SNAPSHOT:
+        policy = replace(policy, duplicates=Duplicates.ACCEPT)
+    about = dataset_about(contract.about) if policy.publish_as is PublishAs.PARQUET else None
+    return replace(plan, policy=policy, about=about)

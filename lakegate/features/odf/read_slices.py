@@ -20,8 +20,8 @@ from lakegate.engine.read.data_source import AddressedFile
 from lakegate.errors import InputError
 from lakegate.features.odf.exchange.odf_export import ledger_in
 from lakegate.features.odf.exchange.odf_repositories import FolderPlace, followed, head_of, walked
-from lakegate.features.odf.format.logical_hash import COMMON
 from lakegate.features.odf.format.metadata_chain import SetAttachments
+from lakegate.features.odf.format.odf_names import COMMON
 from lakegate.features.odf.slices.merge_state import row_hashes
 from lakegate.gate.datasets.slice_projection import NOTHING, Projection, Selected, select
 from lakegate.gate.ledger import blocks

@@ -21,8 +21,9 @@ from lakegate.engine.measure.duckdb_tables import database
 from lakegate.engine.read.data_source import LocalStore, path_of
 from lakegate.engine.read.open_delivery import open_source
 from lakegate.errors import ConditionFailed, InputError, NotFound
-from lakegate.features.odf.format.logical_hash import COMMON, LogicalHash
+from lakegate.features.odf.format.logical_hash import LogicalHash
 from lakegate.features.odf.format.multihash import HashCode, multihash
+from lakegate.features.odf.format.odf_names import COMMON
 from lakegate.features.odf.read_slices import Content, earlier_rows
 from lakegate.features.odf.slices.merge_state import (
     HASH_BYTES,

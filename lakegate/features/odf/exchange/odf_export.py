@@ -19,7 +19,6 @@ from lakegate.contract.delivery_policy import MergeStrategy
 from lakegate.contract.file_formats import Format
 from lakegate.errors import InputError
 from lakegate.features.odf.exchange.odf_repositories import check_file, head_of, is_whole, place_of
-from lakegate.features.odf.format.logical_hash import COMMON
 from lakegate.features.odf.format.metadata_chain import (
     VOCABULARY,
     AddData,
@@ -34,7 +33,7 @@ from lakegate.features.odf.format.metadata_chain import (
     follow,
     moment_of,
 )
-from lakegate.features.odf.format.odf_names import point_of
+from lakegate.features.odf.format.odf_names import COMMON, point_of
 from lakegate.gate.datasets.dataset_names import line_named
 from lakegate.gate.ledger.blocks import Block, Record, canonical_json, from_json, stored_block
 from lakegate.gate.ledger.signatures import SignedText, signature_document, signature_from

@@ -7,7 +7,7 @@ import struct
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -17,17 +17,12 @@ import pyarrow.types as is_type
 
 from lakegate.errors import InputError
 from lakegate.features.odf.format.multihash import HashCode, multihash
+from lakegate.features.odf.format.odf_names import COMMON
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from io import BufferedReader
     from pathlib import Path
-
-# ---- The columns that every slice has before its own, by the names of ODF's default vocabulary ---------------------
-
-
-COMMON: Final = ("offset", "op", "system_time", "event_time")
-
 
 # ---- Which types the logical hash knows, and the bytes with which a column of each begins (arrow-digest 60,
 # README)

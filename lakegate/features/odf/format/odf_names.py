@@ -1,4 +1,4 @@
-"""Identities, aliases and references of ODF datasets."""
+"""Identities, aliases and references of ODF datasets; names of the common columns."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ from typing import Final
 
 from lakegate.errors import InputError
 from lakegate.features.odf.format.multihash import base16, decoded, varint
+
+COMMON: Final = ("offset", "op", "system_time", "event_time")
+"""The columns that every slice has before its own, by the names of ODF's default vocabulary."""
+
 
 # ---- Identities, aliases and references of datasets, by the grammar of ODF (specification, *Dataset Identity*) -----
 #

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from lakegate.engine.measure.duckdb_tables import database
-from lakegate.features.odf.format.logical_hash import COMMON
+from lakegate.features.odf.format.odf_names import COMMON
 from lakegate.features.odf.read_slices import Content, earlier_rows
 from lakegate.features.odf.slices.merge_state import (
     HASH_BYTES,

@@ -25,7 +25,6 @@ from lakegate.engine.read.data_source import AT, ROW
 from lakegate.engine.read.json import JsonSource
 from lakegate.errors import InputError
 from lakegate.features.odf.format.logical_hash import (
-    COMMON,
     LogicalHash,
     is_binary,
     is_list,
@@ -34,6 +33,7 @@ from lakegate.features.odf.format.logical_hash import (
     unwrapped,
 )
 from lakegate.features.odf.format.multihash import HashCode, multihash
+from lakegate.features.odf.format.odf_names import COMMON
 from lakegate.plan.slice_order import WrittenSlice
 from lakegate.text import shown
 from lakegate.timestamps import instant_of, moment

@@ -13,7 +13,6 @@ from lakegate.errors import InputError
 from lakegate.features.odf.exchange.odf_export import odf_blocks
 from lakegate.features.odf.exchange.odf_import import BROKEN, Proof, imported, in_words, verify_dataset
 from lakegate.features.odf.exchange.odf_repositories import FolderPlace
-from lakegate.features.odf.format.logical_hash import COMMON
 from lakegate.features.odf.format.metadata_chain import (
     AddData,
     MetadataBlock,
@@ -26,7 +25,7 @@ from lakegate.features.odf.format.metadata_chain import (
     block_hash,
     block_in,
 )
-from lakegate.features.odf.format.odf_names import point_of
+from lakegate.features.odf.format.odf_names import COMMON, point_of
 from lakegate.features.odf.slices.slice_writer import plan_fields
 from lakegate.gate.ledger.blocks import Block, canonical, from_json
 from lakegate.gate.ledger.signatures import SignedText
