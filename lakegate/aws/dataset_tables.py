@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
 
-    from lakegate.features.pull.pull_task import PullingLine
-    from lakegate.features.revalidation.revalidation import RevalidatedLine
     from lakegate.gate.ledger.blocks import Record
     from lakegate.gate.ports import Message
 
@@ -89,20 +87,6 @@ class DynamoLineRows(Generic[RowT]):
 def promises(table: DynamoTable) -> DynamoLineRows[PromisingLine]:
     """Promises."""
     return DynamoLineRows(table, "promise", "promises", PromisingLine)
-
-
-def revalidations(table: DynamoTable) -> DynamoLineRows[RevalidatedLine]:
-    """Measurements of accepted data by schedule."""
-    from lakegate.features.revalidation.revalidation import RevalidatedLine  # noqa: PLC0415 - a feature
-
-    return DynamoLineRows(table, "revalidation", "revalidation", RevalidatedLine)
-
-
-def pulls(table: DynamoTable) -> DynamoLineRows[PullingLine]:
-    """Pulls."""
-    from lakegate.features.pull.pull_task import PullingLine  # noqa: PLC0415 - a feature
-
-    return DynamoLineRows(table, "pull", "pull", PullingLine)
 
 
 # ---- Lines: items of the table `workloads`, because their changes are due, recorded and announced like those of

@@ -6,10 +6,11 @@ import json
 import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from lakegate.aws.clients import BY_CODE, client, port_errors, signed, signer
-from lakegate.aws.dataset_tables import DynamoLines, promises, pulls, revalidations
+from lakegate.aws.clients import BY_CODE, client, port_errors
+from lakegate.aws.dataset_tables import DynamoLines, promises
 from lakegate.aws.delivery_tables import DynamoAgenda, DynamoBatches, DynamoOutbox, DynamoPauses, DynamoWorkloads
 from lakegate.aws.dynamodb_table import DynamoTable
 from lakegate.aws.emr_serverless import EmrServerless, JudgeFunction, Runners
@@ -17,11 +18,10 @@ from lakegate.aws.kms_signing import kms_keys
 from lakegate.aws.ledger_table import DynamoHistory, DynamoLedger
 from lakegate.aws.registry_table import DynamoRegistry
 from lakegate.aws.s3_objects import S3Store, Uploads
-from lakegate.aws.secrets import Secrets
 from lakegate.errors import PortError, UnreadableItem
+from lakegate.extension_points import loaded, names
 from lakegate.gate.delivery.delivery_terms import BatchLimits
 from lakegate.gate.dependencies import Dependencies, JobSettings, Places
-from lakegate.https_client import Web
 from lakegate.plan.billed_cost import Prices
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from mypy_boto3_events import EventBridgeClient
 
     from lakegate.aws.settings import Settings
-    from lakegate.features.external_validators.validator_client import HttpsValidators
     from lakegate.gate.ports import Message
 
 # ---- The clock of the machine --------------------------------------------------------------------------------------
@@ -121,22 +120,20 @@ DRIVER_VCPU, EXECUTOR_VCPU = 2, 2
 
 def bootstrap(settings: Settings, remaining: Callable[[], float] = lambda: float("inf")) -> Dependencies:
     """The adapters of a stack. `remaining`: seconds this invocation has left. No call to AWS is made here."""
-    from lakegate.features.announcements.announced_delivery import (  # noqa: PLC0415 - a feature
-        DynamoAnnouncements,
-        PresignedUploads,
-    )
-    from lakegate.features.http_api.idempotency_keys import DynamoRequestKeys  # noqa: PLC0415 - a feature
-    from lakegate.features.notifications.channels import channels  # noqa: PLC0415 - a feature
-    from lakegate.features.notifications.notices import DynamoNotices  # noqa: PLC0415 - a feature
-    from lakegate.features.validator_api.validation_run import DynamoValidations  # noqa: PLC0415 - a feature
-    from lakegate.features.workflows.callbacks import DynamoCallbacks  # noqa: PLC0415 - a feature
-
     dynamodb, left_out = client("dynamodb"), list[UnreadableItem]()
     workloads, ledger, registry = (
         DynamoTable(dynamodb, name, left_out)
         for name in (settings.workloads_table, settings.ledger_table, settings.registry_table)
     )
     signing = kms_keys(client("kms"), settings.signing_key, settings.replaced_signing_key)
+
+    @cache
+    def of(name: str) -> object:
+        """What a feature registers at the point `rows`, over the table `workloads`, or at the point `wiring`, by the settings."""
+        if name in names("rows"):
+            return loaded("rows", name)(workloads)
+        return loaded("wiring", name)(settings)
+
     return Dependencies(
         objects=S3Store(client("s3"), settings.account, Uploads(workloads), remaining),
         registry=DynamoRegistry(registry, settings.landing, ledger),
@@ -152,31 +149,13 @@ def bootstrap(settings: Settings, remaining: Callable[[], float] = lambda: float
         clock=SystemClock(),
         identity=StsIdentity(client("sts")),
         lines=DynamoLines(workloads, ledger),
-        notices=DynamoNotices(workloads),
         promises=promises(workloads),
-        pulls=pulls(workloads),
-        revalidations=revalidations(workloads),
-        channels=channels(client("secretsmanager"), client("sns")),
-        announcements=DynamoAnnouncements(workloads),
-        uploads=PresignedUploads(signer(), client("sqs"), settings.landing, settings.landed_queue),
-        requests=DynamoRequestKeys(workloads),
-        validations=DynamoValidations(workloads),
-        callbacks=DynamoCallbacks(workloads),
-        validators=_validators(settings),
         places=_places(settings),
+        of=of,
         signing=signing,
         remaining=remaining,
         left_out=left_out,
     )
-
-
-def _validators(settings: Settings) -> HttpsValidators:
-    """Services that measure rules, on the hosts that the stack's operator lists."""
-    from lakegate.features.external_validators.validator_client import HttpsValidators  # noqa: PLC0415 - a feature
-
-    secrets, hosts = Secrets(client("secretsmanager")), frozenset(settings.validator_hosts.lower().split(",")) - {""}
-    web = Web(is_local=secrets.are_local)
-    return HttpsValidators(web, secrets, hosts, settings.validator_secrets, signer(), signed)
 
 
 def most_executors(vcpu: int, runs: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lakegate.admission.refusals import IGNORED
 from lakegate.errors import NotFound, UnreadableItem
@@ -17,15 +17,6 @@ from lakegate.plan.billed_cost import PRICES
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lakegate.features.announcements.announced_delivery import Announcements, UploadGate
-    from lakegate.features.external_validators.validator_client import Validators
-    from lakegate.features.http_api.idempotency_keys import RequestKeys
-    from lakegate.features.notifications.message_text import Channels
-    from lakegate.features.notifications.notices import Notices
-    from lakegate.features.pull.pull_task import Pulls
-    from lakegate.features.revalidation.revalidation import Revalidations
-    from lakegate.features.validator_api.validation_run import Validations
-    from lakegate.features.workflows.callbacks import Callbacks
     from lakegate.gate.datasets.delivery_history import History
     from lakegate.gate.datasets.pauses import Pauses
     from lakegate.gate.delivery.delivery_row import Workload
@@ -134,18 +125,10 @@ class Dependencies:
     clock: Clock
     identity: Identity
     lines: DatasetLines
-    notices: Notices
     promises: Promises
-    pulls: Pulls
-    revalidations: Revalidations
-    channels: Channels
-    announcements: Announcements
-    uploads: UploadGate
-    requests: RequestKeys
-    validations: Validations
-    callbacks: Callbacks
-    validators: Validators
     places: Places
+    of: Callable[[str], Any]
+    """The adapter that a feature registers by this name at the point `rows` or `wiring`; the feature declares its type."""
     signing: SigningKeys = UNSIGNED
     timing: Timing = field(default_factory=Timing)
     asks_validators: bool = True

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.aws.dataset_tables import DynamoLines, promises, pulls, revalidations
+from lakegate.aws.dataset_tables import DynamoLines, promises
 from lakegate.aws.delivery_tables import DynamoAgenda, DynamoBatches, DynamoOutbox, DynamoPauses, DynamoWorkloads
 from lakegate.aws.emr_serverless import EmrServerless
 from lakegate.aws.ledger_table import DynamoHistory, DynamoLedger
@@ -18,6 +18,8 @@ from lakegate.aws.registry_table import DynamoRegistry
 from lakegate.features.announcements.announced_delivery import DynamoAnnouncements
 from lakegate.features.http_api.idempotency_keys import DynamoRequestKeys
 from lakegate.features.notifications.notices import DynamoNotices
+from lakegate.features.pull.pull_task import dynamo_pulls
+from lakegate.features.revalidation.revalidation import dynamo_revalidations
 from lakegate.features.validator_api.validation_run import DynamoValidations
 from lakegate.features.workflows.callbacks import DynamoCallbacks
 from lakegate.gate.ports import SigningKeys
@@ -130,8 +132,8 @@ def on_aws(there: Cloud) -> Ports:
         DynamoLines(table, there.table("ledger")),
         DynamoNotices(table),
         promises(table),
-        pulls(table),
-        revalidations(table),
+        dynamo_pulls(table),
+        dynamo_revalidations(table),
         DynamoAnnouncements(table),
         DynamoRequestKeys(table),
         DynamoValidations(table),

@@ -190,7 +190,7 @@ def test_who_is_asked_approves_over_http(stack: Deployed) -> None:
     row, _ = stack.reached(other, State.AWAITING), stack.reached(landed, State.AWAITING)
     assert row.deadline is not None
     kept = CallbackToken(other.workload, row.attempt, "webhook:erp", row.deadline)
-    stack.dependencies.callbacks.keep(sha256(token.encode()).hexdigest(), kept)
+    stack.dependencies.of("callbacks").keep(sha256(token.encode()).hexdigest(), kept)
     address = f"/api/v1/workload/{landed.workload}"
     before = answered(stack, address)
     send = ("-H", "Content-Type: application/json", "-d", json.dumps({"transition": "approve"}))

@@ -78,6 +78,10 @@ class Memory:
     callbacks: MemoryCallbacks
     validators: MemoryValidators
 
+    def adapter(self, name: str) -> object:
+        """The double of what a feature registers by this name (`Dependencies.of`)."""
+        return getattr(self, name)
+
     @staticmethod
     def of(*buckets: str, lag: float = 0.0) -> Memory:
         """An empty stack with these versioned buckets; `lag`: seconds an index stays behind its rows."""

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from lakegate.admission.refusals import is_ignored
-from lakegate.aws.clients import port_errors
+from lakegate.aws.clients import client, port_errors, signer
 from lakegate.aws.dynamodb_table import decoded, text
 from lakegate.contract.contract_model import is_usable
 from lakegate.contract.delivery_policy import DeliveryUnit
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
 
     from lakegate.aws.dynamodb_table import DynamoTable
+    from lakegate.aws.settings import Settings
     from lakegate.features.announcements.data_summary import DataSummary, SummaryRefusal
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps
@@ -81,6 +82,12 @@ class Announcements(Protocol):
     def get(self, announcement: str) -> Announcement | None:
         """The announcement with this id."""
         ...
+
+
+def announcements(dependencies: Dependencies) -> Announcements:
+    """Announcements of this stack."""
+    found: Announcements = dependencies.of("announcements")
+    return found
 
 
 # ---- Announced deliveries: items of the table `workloads` ----------------------------------------------------------
@@ -151,6 +158,11 @@ class PresignedUploads:
             self.sqs.send_message(QueueUrl=self.queue, MessageBody=json.dumps(event))
 
 
+def presigned_uploads(settings: Settings) -> PresignedUploads:
+    """Uploads to the landing bucket of a stack."""
+    return PresignedUploads(signer(), client("sqs"), settings.landing, settings.landed_queue)
+
+
 # ---- Uploads by producers without rights of their own, and the hint to intake that one has ended -------------------
 
 
@@ -167,6 +179,12 @@ class UploadGate(Protocol):
     def landed(self, key: str) -> None:
         """Give the gate the hint that an object landed, as S3's event does. Harmless however often, and if nothing landed."""
         ...
+
+
+def uploads(dependencies: Dependencies) -> UploadGate:
+    """The landing bucket of this stack."""
+    found: UploadGate = dependencies.of("uploads")
+    return found
 
 
 def headers(size: int, sha256: str) -> dict[str, str]:
@@ -229,7 +247,7 @@ def announce(dependencies: Dependencies, wanted: WantedDelivery, identity: str) 
 
     Raises UnknownContract, SummaryRefused, and InputError for what cannot be announced.
     """
-    if (before := dependencies.announcements.get(identity)) is not None:
+    if (before := announcements(dependencies).get(identity)) is not None:
         return before
     route = _route(dependencies, wanted)
     plan = dependencies.plan_at(route.plan, identity)
@@ -258,15 +276,15 @@ def announce(dependencies: Dependencies, wanted: WantedDelivery, identity: str) 
         dependencies.identity.caller(),
     )
     try:
-        yield from perform(Effect.ANNOUNCE, partial(dependencies.announcements.create, made))
+        yield from perform(Effect.ANNOUNCE, partial(announcements(dependencies).create, made))
     except ConditionFailed:
-        return dependencies.announcements.get(identity) or made  # the same request, sent twice at once
+        return announcements(dependencies).get(identity) or made  # the same request, sent twice at once
     return made
 
 
 def available(dependencies: Dependencies, announcement: Announcement) -> Steps[None]:
     """The producer says that the data is there: give intake the same hint as S3's event."""
-    yield from perform(Effect.HINT, partial(dependencies.uploads.landed, announcement.key))
+    yield from perform(Effect.HINT, partial(uploads(dependencies).landed, announcement.key))
 
 
 def _route(dependencies: Dependencies, wanted: WantedDelivery) -> Route:

@@ -361,12 +361,15 @@ def items(examined: ExaminedStack) -> Iterator[CauseFinding]:
     contracts = sorted({each.contract for each in there.registry.snapshot().versions})[:LINES]
     reads: list[Callable[[], object]] = [
         *(partial(there.batches.get, each) for each in batches),
-        *(partial(there.notices.get, each) for each in there.notices.due(now, STORED_ROWS)),
+        *(partial(there.of("notices").get, each) for each in there.of("notices").due(now, STORED_ROWS)),
         *(partial(there.lines.get, each) for each in (*there.lines.due(now, STORED_ROWS), *lines)),
         *(partial(there.pauses.pause_of, each) for each in (*there.pauses.listed(), *lines)),
         *(partial(there.promises.get, each) for each in (*there.promises.due(now, STORED_ROWS), *lines)),
-        *(partial(there.pulls.get, each) for each in (*there.pulls.due(now, STORED_ROWS), *lines)),
-        *(partial(there.revalidations.get, each) for each in (*there.revalidations.due(now, STORED_ROWS), *lines)),
+        *(partial(there.of("pulls").get, each) for each in (*there.of("pulls").due(now, STORED_ROWS), *lines)),
+        *(
+            partial(there.of("revalidations").get, each)
+            for each in (*there.of("revalidations").due(now, STORED_ROWS), *lines)
+        ),
         *(partial(there.workloads.next_slice, each) for each in lines),
         *(partial(there.ledger.key, each) for each in lines),
         *(partial(there.ledger.head, contract_chain(each)) for each in contracts),

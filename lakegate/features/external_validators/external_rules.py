@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 from lakegate.contract.delivery_policy import DeliveryUnit, PublishAs
 from lakegate.errors import ConditionFailed, InputError, LakegateError, NotFound, PortError, Throttled, Unanswered
 from lakegate.features.external_validators.registered_validators import folded, validator_named
-from lakegate.features.external_validators.validator_client import ExternalValidation
+from lakegate.features.external_validators.validator_client import ExternalValidation, services
 from lakegate.gate import lake_layout
 from lakegate.gate.delivery.delivery_row import FailureCause
 from lakegate.gate.delivery.protocol import Outcome
@@ -317,7 +317,7 @@ def start_validations(dependencies: Dependencies, workload: Workload) -> Steps[N
         service = service_of(dependencies, group)
         if service is None:
             raise OutcomeChanged(Outcome.CONFLICT, FailureCause.NO_VALIDATOR)
-        start = partial(dependencies.validators.start, service, _validation(dependencies, workload, group))
+        start = partial(services(dependencies).start, service, _validation(dependencies, workload, group))
         try:
             yield from perform(Effect.START_VALIDATION, start)
         except TRANSIENT:
@@ -413,7 +413,7 @@ def _answer(dependencies: Dependencies, workload: Workload, group: RuleGroup) ->
         raise Lost(FailureCause.NO_VALIDATOR)
     is_late = workload.deadline is not None and dependencies.clock.now() >= workload.deadline
     try:
-        body = dependencies.validators.poll(service, name, is_last=is_late)
+        body = services(dependencies).poll(service, name, is_last=is_late)
         answer = read_answer(body, name, group.technology, group.checks)
     except TRANSIENT:
         if is_late:

@@ -8,9 +8,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
-from lakegate.aws.secrets import CREDENTIAL_KEYS, header_of
+from lakegate.aws.clients import client, signed, signer
+from lakegate.aws.secrets import CREDENTIAL_KEYS, Secrets, header_of
 from lakegate.errors import NotFound, PortError, Unanswered
-from lakegate.https_client import read_whole, refuse_status, split
+from lakegate.https_client import Web, read_whole, refuse_status, split
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -18,10 +19,10 @@ if TYPE_CHECKING:
 
     from mypy_boto3_s3 import S3Client
 
-    from lakegate.aws.secrets import Secrets
+    from lakegate.aws.settings import Settings
     from lakegate.features.external_validators.registered_validators import ValidatorService
+    from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.ports import Address
-    from lakegate.https_client import Web
 
 # ---- Validators over HTTPS: only hosts that the stack's operator lists, with a secret of that host or signed by IAM (SigV4)
 #
@@ -140,6 +141,13 @@ class HttpsValidators:
         return own | header_of(content)
 
 
+def https_validators(settings: Settings) -> HttpsValidators:
+    """Services on the hosts that the stack's operator lists."""
+    secrets, hosts = Secrets(client("secretsmanager")), frozenset(settings.validator_hosts.lower().split(",")) - {""}
+    web = Web(is_local=secrets.are_local)
+    return HttpsValidators(web, secrets, hosts, settings.validator_secrets, signer(), signed)
+
+
 # ---- Other services that measure rules: registered validators, which speak DCM's Validator API (DCM 3.3.3) ---------
 
 
@@ -179,3 +187,9 @@ class Validators(Protocol):
         Raises NotFound (it knows none of this name), and as `start` does.
         """
         ...
+
+
+def services(dependencies: Dependencies) -> Validators:
+    """Services that measure rules for this stack."""
+    found: Validators = dependencies.of("validators")
+    return found

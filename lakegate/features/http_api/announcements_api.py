@@ -90,6 +90,6 @@ def _upload(dependencies: Dependencies, made: Announcement) -> dict[str, object]
     seconds = int((instant_of(made.until) - dependencies.clock.now()).total_seconds())
     if made.size is None or seconds < 1:
         return place
-    url = dependencies.uploads.url(made.key, made.size, made.sha256, seconds)
+    url = dependencies.of("uploads").url(made.key, made.size, made.sha256, seconds)
     signed = headers(made.size, made.sha256)
     return {**place, "url": url, "method": "PUT", "headers": signed, "expiresAt": made.until}

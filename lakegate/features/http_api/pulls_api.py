@@ -39,9 +39,9 @@ def run_pulls(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
 
 def _asked(dependencies: Dependencies, line: str) -> dict[str, object]:
     """One line, which the next tick pulls; without its source, which the contract states."""
-    from lakegate.features.pull.pull_task import run_now  # noqa: PLC0415 - a feature
+    from lakegate.features.pull.pull_task import pulls, run_now  # noqa: PLC0415 - a feature
 
-    row = dependencies.pulls.get(line)
+    row = pulls(dependencies).get(line)
     if row.plan:
         row = run(run_now(dependencies, line), dependencies.clock)
     return {

@@ -70,7 +70,7 @@ def found(dependencies: Dependencies, request: HttpRequest) -> tuple[Workload | 
     row = row_of(dependencies, name) if is_id else None
     if row is not None and row.joined:
         row = row_of(dependencies, row.joined)
-    announced = dependencies.announcements.get(name) if is_id and (row is None or row.pin is None) else None
+    announced = dependencies.of("announcements").get(name) if is_id and (row is None or row.pin is None) else None
     there = row or announced
     source = announced or (row.pin if row else None)
     if there is None or not _is_visible(request, source.contract if source else ""):

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
+from lakegate.aws.clients import client
 from lakegate.aws.secrets import Secrets
 from lakegate.errors import InputError
 from lakegate.features.notifications.pagerduty import PagerDuty
@@ -20,6 +21,7 @@ from lakegate.text import listed
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from lakegate.aws.settings import Settings
     from lakegate.features.notifications.message_text import Notification
     from lakegate.features.openlineage.openlineage_events import JudgedDelivery
 
@@ -128,3 +130,8 @@ def channels(secrets: Any, sns: Any, web: Web | None = None) -> ChannelsByKind: 
         lineage,
         webhook,
     )
+
+
+def channels_of_stack(_settings: Settings) -> ChannelsByKind:
+    """Every kind of channel, for the functions of a stack."""
+    return channels(client("secretsmanager"), client("sns"))

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from lakegate.features.openlineage.openlineage_events import JudgedDelivery
     from lakegate.gate.delivery.delivery_row import Workload
+    from lakegate.gate.dependencies import Dependencies
 
 # ---- What the adapters of channels share: the words and the document of a notification -----------------------------
 
@@ -104,6 +105,12 @@ class Channels(Protocol):
     def report(self, channel: str, delivery: JudgedDelivery) -> None:
         """Send the lineage of one delivery to a channel that gets it. Raises as `deliver` does."""
         ...
+
+
+def channels(dependencies: Dependencies) -> Channels:
+    """Channels of this stack."""
+    found: Channels = dependencies.of("channels")
+    return found
 
 
 TITLES: Final = {

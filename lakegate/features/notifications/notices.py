@@ -13,7 +13,14 @@ from lakegate.aws import delivery_items, dynamodb_table
 from lakegate.aws.dynamodb_table import decoded, instant, number, shard, text
 from lakegate.errors import AccessDenied, ConditionFailed, NotFound, PortError, TransactionConflict, UnreadableItem
 from lakegate.features.notifications.channels import gets_lineage
-from lakegate.features.notifications.message_text import _DESCRIBED, TITLES, Notification, _lifecycle, _reasons
+from lakegate.features.notifications.message_text import (
+    _DESCRIBED,
+    TITLES,
+    Notification,
+    _lifecycle,
+    _reasons,
+    channels,
+)
 from lakegate.gate.datasets.delivery_history import broken_rules
 from lakegate.gate.datasets.lifecycle import Line
 from lakegate.gate.datasets.subscriptions import ACCEPTED, ALWAYS, LINEAGE
@@ -341,6 +348,12 @@ class Notices(Protocol):
         ...
 
 
+def notices(dependencies: Dependencies) -> Notices:
+    """Notices of this stack."""
+    found: Notices = dependencies.of("notices")
+    return found
+
+
 # ---- What a message of the outbox means to subscribers: the cause that occurred, and the kinds of causes that it
 # ends
 
@@ -526,10 +539,10 @@ def deliver(dependencies: Dependencies, noted_now: Iterable[str] = ()) -> Steps[
     """
     done = Delivered()
     try:
-        due = dependencies.notices.due(dependencies.clock.now(), DUE_PER_TURN)
+        due = notices(dependencies).due(dependencies.clock.now(), DUE_PER_TURN)
         for identity in dict.fromkeys((*due, *noted_now)):
             try:
-                notice = dependencies.notices.get(identity)
+                notice = notices(dependencies).get(identity)
                 if notice is not None and notice.channel not in done.failing:
                     yield from _deliver(dependencies, notice, done)
             except PortError as failure:
@@ -538,7 +551,7 @@ def deliver(dependencies: Dependencies, noted_now: Iterable[str] = ()) -> Steps[
                 done.failures.append(failure)
             except Exception as error:  # noqa: BLE001 - one notice stops none of the others
                 done.failures.append(Defect(identity, error))
-        done.dead = len(dependencies.notices.dead(DUE_PER_TURN))
+        done.dead = len(notices(dependencies).dead(DUE_PER_TURN))
     except PortError as failure:  # of the table: the next turn goes on
         done.failures.append(failure)
     return done
@@ -592,10 +605,10 @@ def _send(
     if notice.delivery:
         from lakegate.features.openlineage.openlineage_events import judged_delivery  # noqa: PLC0415 - judgement, where it is asked for
 
-        dependencies.channels.report(notice.channel, judged_delivery(dependencies, notice, cause.workload))
+        channels(dependencies).report(notice.channel, judged_delivery(dependencies, notice, cause.workload))
     else:
         notification = _notification(notice, cause, now)
-        dependencies.channels.deliver(notice.channel, notification._replace(callback=callback))
+        channels(dependencies).deliver(notice.channel, notification._replace(callback=callback))
 
 
 def _notification(notice: ChannelNotice, cause: OpenCause, now: datetime) -> Notification:
@@ -620,14 +633,14 @@ def _changed(
 ) -> Steps[None]:
     """Write a notice, changed by a pure function; nothing is written if the function returns the same notice."""
     for _ in range(SEND_TRIES):
-        before = dependencies.notices.get(identity)
+        before = notices(dependencies).get(identity)
         after = change(before)
         if after is None or after == before:
             return
         try:
-            yield from perform(Effect.WRITE_NOTICE, partial(dependencies.notices.write, after))
+            yield from perform(Effect.WRITE_NOTICE, partial(notices(dependencies).write, after))
         except ConditionFailed:
-            if dependencies.notices.get(identity) == after:  # an earlier try of ours arrived
+            if notices(dependencies).get(identity) == after:  # an earlier try of ours arrived
                 return
         else:
             return

@@ -110,5 +110,5 @@ def retry(
 
 
 def _dead(dependencies: Dependencies) -> list[ChannelNotice]:
-    found = (dependencies.notices.get(each) for each in dependencies.notices.dead(MOST))
+    found = (dependencies.of("notices").get(each) for each in dependencies.of("notices").dead(MOST))
     return [each for each in found if each is not None and each.dead]

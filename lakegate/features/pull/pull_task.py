@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from lakegate.aws.clients import port_errors
+from lakegate.aws.dataset_tables import DynamoLineRows
 from lakegate.aws.s3_objects import arrived_parts, part_of
 from lakegate.contract.contract_model import PULL
 from lakegate.contract.delivery_policy import Pull
@@ -29,6 +30,7 @@ from lakegate.timestamps import instant_of, moment
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from lakegate.aws.dynamodb_table import DynamoTable
     from lakegate.features.pull.pull_sources import OpenedSource, Transfer
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps
@@ -241,6 +243,17 @@ class Pulls(Protocol):
         ...
 
 
+def pulls(dependencies: Dependencies) -> Pulls:
+    """Pulls of this stack."""
+    found: Pulls = dependencies.of("pulls")
+    return found
+
+
+def dynamo_pulls(table: DynamoTable) -> DynamoLineRows[PullingLine]:
+    """Pulls as rows of the table `workloads`."""
+    return DynamoLineRows(table, "pull", "pull", PullingLine)
+
+
 # ---- Objects of the landing bucket that are written in parts, on S3 ------------------------------------------------
 
 
@@ -413,7 +426,7 @@ def landed(work: Work, fetch: SourceFetch) -> int | None:
 
 def write(work: Work, row: PullingLine) -> Steps[PullingLine]:
     """Write where the pull is. Raises ConditionFailed if somebody else has."""
-    yield from perform(Effect.WRITE_PULL, partial(work.dependencies.pulls.write, row))
+    yield from perform(Effect.WRITE_PULL, partial(pulls(work.dependencies).write, row))
     return row
 
 
@@ -483,21 +496,21 @@ def run_now(dependencies: Dependencies, line: str) -> Steps[PullingLine]:
     Raises InputError for one that is not pulled.
     """
     while True:
-        row = dependencies.pulls.get(line)
+        row = pulls(dependencies).get(line)
         if not row.plan:
             raise InputError(f"{line} is not pulled: its contract has no `pull`, or was published within five minutes")
         if row.leased > _now(dependencies) or row.is_due(_now(dependencies)):
             return row
         wanted = asked(row, _now(dependencies))
         with suppress(ConditionFailed):  # a tick has it
-            yield from perform(Effect.WRITE_PULL, partial(dependencies.pulls.write, wanted))
+            yield from perform(Effect.WRITE_PULL, partial(pulls(dependencies).write, wanted))
             return wanted
 
 
 def pulls_of(dependencies: Dependencies, lines: Iterable[str] | None = None) -> tuple[PullingLine, ...]:
     """The lines that are pulled, the next one first: of all lines, or of these."""
-    found = dependencies.pulls.due(datetime.max.replace(tzinfo=UTC), MAX_LISTED) if lines is None else lines
-    rows = [row for row in map(dependencies.pulls.get, found) if row.plan]
+    found = pulls(dependencies).due(datetime.max.replace(tzinfo=UTC), MAX_LISTED) if lines is None else lines
+    rows = [row for row in map(pulls(dependencies).get, found) if row.plan]
     return tuple(sorted(rows, key=lambda row: (row.due, row.line)))
 
 
@@ -523,14 +536,14 @@ def message_of(dependencies: Dependencies, row: PullingLine, end: PullEnd) -> Me
 
 
 def _schedule(dependencies: Dependencies, line: str, version: Publication, digest: str) -> Steps[None]:
-    row = dependencies.pulls.get(line)
+    row = pulls(dependencies).get(line)
     if row.leased > _now(dependencies):
         return  # a tick is fetching it, and would lose what it does: the next one schedules it
     if row.plan != digest and not is_retired(dependencies, line):
         pull = decode(Pull, _policy(dependencies, line, digest)["pull"])
         wanted = planned(row, pull, version.version, digest, _now(dependencies))
         with suppress(ConditionFailed):  # another tick has it
-            yield from perform(Effect.WRITE_PULL, partial(dependencies.pulls.write, wanted))
+            yield from perform(Effect.WRITE_PULL, partial(pulls(dependencies).write, wanted))
 
 
 def _policy(dependencies: Dependencies, line: str, digest: str) -> dict[str, Any]:
@@ -587,7 +600,7 @@ def tick(dependencies: Dependencies, transfer: Transfer, landing: LandingParts, 
     pulled = Pulled()
     work = Work(dependencies, transfer, landing, part, pulled)
     pulled.failures += yield from discover_pulls(dependencies)
-    for line in dependencies.pulls.due(dependencies.clock.now(), DUE_PER_TICK):
+    for line in pulls(dependencies).due(dependencies.clock.now(), DUE_PER_TICK):
         if dependencies.remaining() < ENOUGH:
             break
         try:
@@ -604,7 +617,7 @@ def tick(dependencies: Dependencies, transfer: Transfer, landing: LandingParts, 
 
 def _pull(work: Work, name: str) -> Steps[None]:
     """One line: read again by key, because the index lags; leased, so that two ticks do not do one thing twice."""
-    row, now = work.dependencies.pulls.get(name), work.dependencies.clock.now()
+    row, now = pulls(work.dependencies).get(name), work.dependencies.clock.now()
     if not row.is_due(moment(now)):
         return
     row = yield from write(work, leased(row, moment(now + LEASE)))
@@ -730,7 +743,7 @@ def _abort(work: Work, row: PullingLine) -> Steps[None]:
 
 def _retried_now(work: Work, row: PullingLine) -> PullingLine:
     """The row as the attempt left it. Raises ConditionFailed if somebody else has taken it."""
-    found = work.dependencies.pulls.get(row.line)
+    found = pulls(work.dependencies).get(row.line)
     if found.leased != row.leased:
         raise ConditionFailed("pull")
     return found

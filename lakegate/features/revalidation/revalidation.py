@@ -10,6 +10,7 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
+from lakegate.aws.dataset_tables import DynamoLineRows
 from lakegate.contract.contract_model import REVALIDATED, parts_of
 from lakegate.contract.schedules import schedule
 from lakegate.errors import (
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from datetime import datetime
 
+    from lakegate.aws.dynamodb_table import DynamoTable
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps
     from lakegate.gate.ledger.blocks import AnyBlock, Block, LedgerObject
@@ -62,7 +64,7 @@ if TYPE_CHECKING:
 
 def measured_lines(dependencies: Dependencies, lines: Iterable[str]) -> tuple[RevalidatedLine, ...]:
     """The rows of the lines that are, or were, measured by schedule."""
-    rows = map(dependencies.revalidations.get, sorted(lines))
+    rows = map(revalidations(dependencies).get, sorted(lines))
     return tuple(row for row in rows if row.plan or row.ends)
 
 
@@ -319,6 +321,17 @@ class Revalidations(Protocol):
     def due(self, now: datetime, limit: int) -> tuple[str, ...]:
         """Names of lines that are due, the oldest first."""
         ...
+
+
+def revalidations(dependencies: Dependencies) -> Revalidations:
+    """Measurements of this stack."""
+    found: Revalidations = dependencies.of("revalidations")
+    return found
+
+
+def dynamo_revalidations(table: DynamoTable) -> DynamoLineRows[RevalidatedLine]:
+    """Measurements as rows of the table `workloads`."""
+    return DynamoLineRows(table, "revalidation", "revalidation", RevalidatedLine)
 
 
 # ---- What a run over accepted data found: in the ledger, in the readers' manifest, and as a message ----------------
@@ -580,7 +593,7 @@ def discover_schedules(dependencies: Dependencies) -> Steps[list[LakegateError]]
 
 def revalidate(dependencies: Dependencies, line: str) -> Steps[EndedRun | None]:
     """What is to be done about a line that is due: read again by key, because the index lags. Returns the run that ended."""
-    row = dependencies.revalidations.get(line)
+    row = revalidations(dependencies).get(line)
     if not row.is_due(moment(dependencies.clock.now())):
         return None
     try:
@@ -591,7 +604,7 @@ def revalidate(dependencies: Dependencies, line: str) -> Steps[EndedRun | None]:
 
 
 def _schedule(dependencies: Dependencies, line: str, version: Publication, digest: str) -> Steps[None]:
-    row = dependencies.revalidations.get(line)
+    row = revalidations(dependencies).get(line)
     if row.run is None and row.plan != digest and not is_retired(dependencies, line):
         with suppress(ConditionFailed):
             yield from _planned(dependencies, row, version, digest)
@@ -708,9 +721,9 @@ def _plan(dependencies: Dependencies, row: RevalidatedLine, digest: str) -> Plan
 def _write(dependencies: Dependencies, row: RevalidatedLine) -> Steps[RevalidatedLine]:
     """Raises ConditionFailed where another sweep was first, unless an earlier try of this worker arrived."""
     try:
-        yield from perform(Effect.WRITE_REVALIDATION, partial(dependencies.revalidations.write, row))
+        yield from perform(Effect.WRITE_REVALIDATION, partial(revalidations(dependencies).write, row))
     except ConditionFailed:
-        if dependencies.revalidations.get(row.line) != row:
+        if revalidations(dependencies).get(row.line) != row:
             raise
     return row
 

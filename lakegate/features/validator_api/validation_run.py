@@ -92,6 +92,12 @@ class Validations(Protocol):
         ...
 
 
+def validations(dependencies: Dependencies) -> Validations:
+    """Validations of this stack."""
+    found: Validations = dependencies.of("validations")
+    return found
+
+
 # ---- Validations: items of the table `workloads` that expire -------------------------------------------------------
 
 
@@ -366,18 +372,18 @@ def start(dependencies: Dependencies, wanted: WantedValidation, token: str) -> S
     """
     identity = identity_of(wanted.caller, wanted.name)
     asked = hashlib.sha256(json.dumps([wanted.rules, wanted.path], sort_keys=True).encode()).hexdigest()
-    before = dependencies.validations.get(identity)
+    before = validations(dependencies).get(identity)
     if before is not None and not _is_expired(dependencies, before):
         if before.fingerprint != asked:
             raise OtherValidation
         if not observed(dependencies, before).failed:
             return (yield from _continued(dependencies, before))
     made = yield from _prepared(dependencies, wanted, identity, asked, token)
-    write = partial(dependencies.validations.replace, before) if before else dependencies.validations.create
+    write = partial(validations(dependencies).replace, before) if before else validations(dependencies).create
     try:
         yield from perform(Effect.VALIDATE, partial(write, made))
     except ConditionFailed:
-        there = dependencies.validations.get(identity)
+        there = validations(dependencies).get(identity)
         if there is None or there.fingerprint != asked:
             raise OtherValidation from None
         return there
@@ -386,7 +392,7 @@ def start(dependencies: Dependencies, wanted: WantedValidation, token: str) -> S
 
 def find(dependencies: Dependencies, caller: str, name: str) -> Validation | None:
     """The validation of a caller; None where there is none, or it has expired."""
-    found = dependencies.validations.get(identity_of(caller, name))
+    found = validations(dependencies).get(identity_of(caller, name))
     return None if found is None or _is_expired(dependencies, found) else found
 
 
@@ -480,7 +486,7 @@ def _continued(dependencies: Dependencies, known: Validation) -> Steps[Validatio
         return known
     taken = replace(known, lease=moment(now + STARTING))
     try:
-        yield from perform(Effect.VALIDATE, partial(dependencies.validations.replace, known, taken))
+        yield from perform(Effect.VALIDATE, partial(validations(dependencies).replace, known, taken))
     except ConditionFailed:
         return known
     return (yield from _started(dependencies, taken))
@@ -502,5 +508,5 @@ def _marked(dependencies: Dependencies, leased: Validation, lease: str) -> Steps
     """The validation with another lease, unless somebody else has taken it since."""
     after = replace(leased, lease=lease)
     with suppress(ConditionFailed):
-        yield from perform(Effect.VALIDATE, partial(dependencies.validations.replace, leased, after))
+        yield from perform(Effect.VALIDATE, partial(validations(dependencies).replace, leased, after))
     return after

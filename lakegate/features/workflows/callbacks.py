@@ -51,6 +51,12 @@ class Callbacks(Protocol):
         ...
 
 
+def callbacks(dependencies: Dependencies) -> Callbacks:
+    """Tokens of this stack."""
+    found: Callbacks = dependencies.of("callbacks")
+    return found
+
+
 # ---- What tokens of callbacks are for: items of the table `workloads` that expire, by the hashes of the tokens -----
 
 
@@ -113,11 +119,11 @@ def invited(dependencies: Dependencies, channel: str, workload: str) -> Steps[Ca
     row = dependencies.workloads.get(workload)
     if row.state is not State.AWAITING or row.deadline is None or not _waits_for_callback(dependencies, row):
         return None
-    token = dependencies.channels.token(channel, f"{row.id}.{row.attempt}")
+    token = dependencies.of("channels").token(channel, f"{row.id}.{row.attempt}")
     if not token:
         return None
     kept = CallbackToken(row.id, row.attempt, channel, row.deadline)
-    yield from perform(Effect.KEEP_CALLBACK, partial(dependencies.callbacks.keep, _digest(token), kept))
+    yield from perform(Effect.KEEP_CALLBACK, partial(callbacks(dependencies).keep, _digest(token), kept))
     return CallbackInvitation(token, f"/api/v1/workload/{row.id}/callback", moment(row.deadline))
 
 
@@ -128,7 +134,7 @@ def called_back(dependencies: Dependencies, workload: str, token: str, declined:
     """
     from lakegate.features.workflows.approvals import answered  # noqa: PLC0415 - the engine; `notify` has no use for it
 
-    kept = dependencies.callbacks.get(_digest(token))
+    kept = callbacks(dependencies).get(_digest(token))
     if kept is None or not hmac.compare_digest(kept.workload.encode(), workload.encode(errors="replace")):
         raise UnknownToken
     if dependencies.clock.now() >= kept.until or dependencies.workloads.get(workload).attempt != kept.attempt:

@@ -94,7 +94,7 @@ def _is_left(dependencies: Dependencies, version: ObjectVersion, terms: Terms, *
 def _announcement_of(dependencies: Dependencies, key: str) -> Announcement | None:
     """The announcement that a key was given to; None for a key that a producer chose."""
     *_, identity, _name = ("", *key.split("/"))
-    found = dependencies.announcements.get(identity) if IDENTIFIER.fullmatch(identity) else None
+    found = dependencies.of("announcements").get(identity) if IDENTIFIER.fullmatch(identity) else None
     return found if found is not None and found.key == key else None
 
 

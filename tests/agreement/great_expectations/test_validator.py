@@ -206,7 +206,9 @@ def validated(gate: Gate) -> Iterator[Gate]:
         adapter = HttpsValidators(
             web, Secrets(Vault()), frozenset({"localhost"}), "lakegate-validator-", signer, lambda *_: {}
         )
-        env.dependencies = replace(env.dependencies, validators=adapter)
+        env.dependencies = replace(
+            env.dependencies, of=lambda name: adapter if name == "validators" else env.memory.adapter(name)
+        )
         service = service_of("gx", f"https://localhost:{port}", ["GreatExpectations"], "gx")
         run(add_validator(env.dependencies, service), env.memory.clock)
         yield gate

@@ -302,7 +302,7 @@ def test_a_dead_letter_waits_for_a_person() -> None:
     gate.env.memory.channels.broken.clear()
     gate.ends("quarantined", "rejected")
     still = gate.turn(3).channels
-    [dead] = gate.env.dependencies.notices.dead(10)
+    [dead] = gate.env.dependencies.of("notices").dead(10)
     for _ in range(2):
         run(retry(gate.env.dependencies, dead), gate.env.dependencies.clock)
     run(retry(gate.env.dependencies, "nothing"), gate.env.dependencies.clock)
@@ -327,7 +327,7 @@ def test_who_has_unsubscribed_is_not_notified() -> None:
     after = gate.turn(2)
 
     assert gate.sent() == []
-    assert gate.env.dependencies.notices.due(gate.env.memory.clock.now(), 10) == ()
+    assert gate.env.dependencies.of("notices").due(gate.env.memory.clock.now(), 10) == ()
     assert after.channels.failures == []
 
 
