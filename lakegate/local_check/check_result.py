@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from lakegate.errors import LakegateError
     from lakegate.local_check.data_files import DataFile
-    from lakegate.report.dcm_results import Technology
+    from lakegate.report.dcm_results import MeasuringTechnology
     from lakegate.report.delivery_report import CheckChange, Progress, Report
     from lakegate.verdict.check_status import CheckOutcome
 
@@ -255,7 +255,9 @@ def _file(file: DataFile) -> dict[str, object]:
         return {"file": file.shown, "size": None, "sha256": None}
 
 
-def _check(report: Report, outcome: CheckOutcome, metric: str | None, by: Technology | None) -> dict[str, object]:
+def _check(
+    report: Report, outcome: CheckOutcome, metric: str | None, by: MeasuringTechnology | None
+) -> dict[str, object]:
     numbers = outcome.numbers
     return {
         "id": outcome.id,

@@ -15,18 +15,16 @@ from lakegate.contract.contract_model import Severity
 from lakegate.contract.logical_types import LogicalType
 from lakegate.json_codec import DOCUMENT_NAME
 from lakegate.plan.metrics import Metric, Over
-from lakegate.plan.predicates import Not, Predicate, Present, fields_of, leaves, together
+from lakegate.plan.predicates import Not, Predicate, Present, fields_of, together
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lakegate.plan.plan import Plan
 
 # ---- A query of a contract in a plan: SQL with generated names, and its bind parameters ----------------------------
 #
 # `text` contains no text of the contract: relations are `r0`, `r1`, …, their columns `c0`, `c1`, …; constant texts
-# are the bind
-# parameters `:t0`, `:t1`, …, and the judging time is `:now`. `lakegate.contracts.compile.sql` generates it from the
+# are the bind parameters `:t0`, `:t1`, …, and the evaluation time is `:now`. `lakegate.sql` generates it from the
 # contract's SQL.
 
 
@@ -303,12 +301,6 @@ def keys_of(check: Check, tier: Tier | None = None) -> Keys | None:
 def tiers_of(check: Check) -> tuple[Tier, ...]:
     """The one or two tiers of a check."""
     return (check.accept, check.tolerate) if check.tolerate else (check.accept,)
-
-
-def read_as(plan: Plan, kind: type[Predicate]) -> frozenset[str]:
-    """Aliases of the fields that predicates of one kind read."""
-    found = (each for predicate in predicates_of(plan.checks) for each in leaves(predicate) if isinstance(each, kind))
-    return frozenset(plan.field(name).alias for each in found for name in fields_of(each))
 
 
 def predicates_of(checks: tuple[Check, ...]) -> Iterator[Predicate]:

@@ -16,13 +16,16 @@ from lakegate.contract.file_formats import Csv, Format, Storage
 from lakegate.contract.logical_types import LogicalType
 from lakegate.contract.service_levels import Promise
 from lakegate.json_codec import VersionedDocument, digest
-from lakegate.plan.check import Check
+from lakegate.plan.check import Check, predicates_of
 from lakegate.plan.dataset_about import DatasetAbout
 from lakegate.plan.external_rule import ExternalRule
 from lakegate.plan.planned_workflow import PlannedWorkflow
+from lakegate.plan.predicates import fields_of, leaves
 
 if TYPE_CHECKING:
     from collections.abc import Collection
+
+    from lakegate.plan.predicates import Predicate
 
 VERSION = "lakegate/plan/1"
 
@@ -140,6 +143,11 @@ class Plan(VersionedDocument):
     def field(self, name: str) -> PlanField:
         """The declared field of that name; KeyError if there is none."""
         return self._by_name[name]
+
+    def read_as(self, kind: type[Predicate]) -> frozenset[str]:
+        """Aliases of the fields that predicates of one kind read."""
+        found = (each for one in predicates_of(self.checks) for each in leaves(one) if isinstance(each, kind))
+        return frozenset(self.field(name).alias for each in found for name in fields_of(each))
 
     @cached_property
     def _by_name(self) -> dict[str, PlanField]:

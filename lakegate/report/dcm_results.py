@@ -21,7 +21,7 @@ NAMES: Final = {"deequ": "Deequ", "spark": "Spark", "duckdb": "DuckDB", "lakegat
 """By the names of engines in results."""
 
 
-class Technology(NamedTuple):
+class MeasuringTechnology(NamedTuple):
     """What measured a check."""
 
     name: str
@@ -29,12 +29,12 @@ class Technology(NamedTuple):
     """None where the result does not have it."""
 
 
-def technologies(plan: Plan, judgement: Judgement, result: Result) -> dict[str, Technology]:
+def technologies(plan: Plan, judgement: Judgement, result: Result) -> dict[str, MeasuringTechnology]:
     """By check, what measured it; without the checks that were not measured."""
     return dict(_technologies(plan, judgement, result))
 
 
-def _technologies(plan: Plan, judgement: Judgement, result: Result) -> Iterator[tuple[str, Technology]]:
+def _technologies(plan: Plan, judgement: Judgement, result: Result) -> Iterator[tuple[str, MeasuringTechnology]]:
     from lakegate.features.external_validators.external_rules import ENGINE  # noqa: PLC0415 - a feature
 
     measured = {each.id for each in judgement.outcomes if each.numbers is not None}
@@ -43,10 +43,10 @@ def _technologies(plan: Plan, judgement: Judgement, result: Result) -> Iterator[
     for check in plan.checks:
         if check.id in measured and check.id in external:
             name = external[check.id]
-            yield check.id, Technology(name, result.engines.get(f"{ENGINE}{name}"))
+            yield check.id, MeasuringTechnology(name, result.engines.get(f"{ENGINE}{name}"))
         elif check.id in measured:
             engine = _engine(check, answers.get(check.id), is_job="spark" in result.engines)
-            yield check.id, Technology(NAMES[engine], result.engines.get(engine))
+            yield check.id, MeasuringTechnology(NAMES[engine], result.engines.get(engine))
 
 
 def _engine(check: Check, answer: Measurement | None, *, is_job: bool) -> str:

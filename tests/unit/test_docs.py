@@ -123,18 +123,6 @@ def test_every_promise_names_tests_that_exist() -> None:
     assert [name for name in named if not (ROOT / name).exists()] == []
 
 
-def test_the_architecture_lists_every_port() -> None:
-    """Section 7 has each port of the use cases, and no others."""
-    section = (ROOT / "docs/architecture.md").read_text().partition("\n## 7. ")[2].partition("\n\nEvery writing")[0]
-    ports = {
-        name
-        for path in (ROOT / "functions/ports").glob("*.py")
-        for name in re.findall(r"^class (\w+)\(.*Protocol\)", path.read_text(), re.MULTILINE)
-    }
-
-    assert set(re.findall(r"`(\w+)`", section)) == ports
-
-
 def test_the_glossary_has_each_term_once_in_order_with_its_source() -> None:
     """A term is found by the alphabet, means one thing, and names a known source."""
     text = (ROOT / "docs/glossary.md").read_text()

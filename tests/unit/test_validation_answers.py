@@ -26,7 +26,7 @@ from lakegate.plan.external_rule import ExternalRule
 from lakegate.plan.metrics import Metric
 from lakegate.plan.plan import Plan, PlanField
 from lakegate.plan.result import Measured, Measurement, Result, Unreadable
-from lakegate.report.dcm_results import Technology, technologies
+from lakegate.report.dcm_results import MeasuringTechnology, technologies
 from lakegate.verdict.check_status import Status
 from lakegate.verdict.verdict import judge
 
@@ -249,7 +249,7 @@ def test_answers_are_merged_with_the_result() -> None:
         engines={"duckdb": "1.0.0", "external:GX": "1.2.3"},
     )
     assert Result.from_bytes(whole.to_bytes()) == whole
-    assert technologies(plan, judge(plan, whole), whole)["order"] == Technology("GX", "1.2.3")
+    assert technologies(plan, judge(plan, whole), whole)["order"] == MeasuringTechnology("GX", "1.2.3")
     assert [each.message for each in judge(plan, without).outcomes if each.id == "order"] == [
         "the validator gave no answer to this check"
     ]

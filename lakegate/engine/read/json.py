@@ -23,7 +23,6 @@ from lakegate.contract.logical_types import LogicalType
 from lakegate.engine.evaluate.typed_values import repeats_name, size_name, typed_value
 from lakegate.engine.read.compression import LONGEST_RECORD, elements, object_blocks, share_block, shares_of, unpacked
 from lakegate.engine.read.data_source import AT, ROW, Chunk, Expression, Malformed, line_table
-from lakegate.plan.check import read_as
 from lakegate.plan.plan import ENTRIES, OF_MAPS
 from lakegate.plan.predicates import NoRepeats, Size
 from lakegate.plan.result import Columns
@@ -793,7 +792,7 @@ def _places(rows: list[int], first: int) -> pa.Array:
 
 def open_json(plan: Plan, parts: tuple[StagedPart, ...], store: Store, heads: list[bytes]) -> JsonSource:
     """The delivery as a source."""
-    sized, compared = read_as(plan, Size), read_as(plan, NoRepeats)
+    sized, compared = plan.read_as(Size), plan.read_as(NoRepeats)
     return JsonSource(
         plan,
         parts,

@@ -28,7 +28,6 @@ from lakegate.engine.read.compression import (
 from lakegate.engine.read.data_source import AT, MAX_LINES, ROW, Chunk, Expression, Malformed, Share
 from lakegate.engine.read.json import levels
 from lakegate.engine.read.stored_types import Kind, Physical, holds, present
-from lakegate.plan.check import read_as
 from lakegate.plan.plan import ENTRIES
 from lakegate.plan.predicates import NoRepeats, Size
 from lakegate.plan.result import Columns, IncompatibleType
@@ -603,7 +602,7 @@ def open_tables(reader: Reader, plan: Plan, parts: tuple[StagedPart, ...]) -> Ta
     tables = tuple(reader.described(part.uri) for part in parts)
     schema = schema_of(tables)
     found = found_in(schema, plan)
-    sized, compared = read_as(plan, Size), read_as(plan, NoRepeats)
+    sized, compared = plan.read_as(Size), plan.read_as(NoRepeats)
     return TableSource(
         reader,
         tables,

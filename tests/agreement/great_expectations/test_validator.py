@@ -33,7 +33,7 @@ from lakegate.gate.sweep import sweep
 from lakegate.https_client import Web
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import Request
-from lakegate.report.dcm_results import Technology, technologies
+from lakegate.report.dcm_results import MeasuringTechnology, technologies
 from tests.agreement.great_expectations.compare import ENVIRONMENT
 from tests.deliveries.delivery import measure_natively
 from tests.simulation.environment import LAKE, LANDING, PREFIX, Environment, key_of, request_of
@@ -244,7 +244,7 @@ def test_great_expectations_measures_what_we_do_not(gate: Gate) -> None:
     assert statuses(clean) == {SUMS[0]: "pass", PAIRS[0]: "pass", SCORES[0]: "pass"}
     assert statuses(dirty) == {SUMS[0]: "fail", PAIRS[0]: "pass", SCORES[0]: "pass"}
     assert {measured[each.check] for each in plan.external} == {
-        Technology("GreatExpectations", version.removeprefix("great-expectations=="))
+        MeasuringTechnology("GreatExpectations", version.removeprefix("great-expectations=="))
     }
     assert [each.failed for each in rows] == [(), ()]
 
