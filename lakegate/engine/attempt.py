@@ -14,40 +14,58 @@ from __future__ import annotations
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from lakegate.admission.file_signatures import UnreadableError
-from lakegate.contract.delivery_policy import OnReject
+from lakegate.contract.delivery_policy import OnReject, PublishAs
 from lakegate.engine.evaluate.predicate_sql import program
 from lakegate.engine.masked_samples import Samples, columns_of_records, lines_before, malformed_records
 from lakegate.engine.measure.metric_values import event_time
 from lakegate.engine.measure.share_evaluation import Evaluation, LevelCounts, Partial
 from lakegate.engine.read.open_delivery import account_for, open_source
 from lakegate.engine.rejected_rows import Rejected
+from lakegate.extension_points import loaded
 from lakegate.plan.result import Result
 from lakegate.verdict.check_status import Status
 from lakegate.verdict.measured_values import concealed, shows_values
 from lakegate.verdict.verdict import ACCEPTING, judge, row_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     import duckdb
     import pyarrow as pa
 
     from lakegate.engine.evaluate.predicate_sql import Program
     from lakegate.engine.read.data_source import Level, Source, Store
-    from lakegate.features.odf.slices.merge_strategies import MergedDelivery
-    from lakegate.features.odf.slices.slice_writer import AcceptedSlices
     from lakegate.plan.check import Check, Keys
     from lakegate.plan.plan import Plan
     from lakegate.plan.request import Request
     from lakegate.plan.result import Measurement, Shares
-    from lakegate.plan.slice_order import Merged, SliceOrder, WrittenSlice
+    from lakegate.plan.slice_order import SliceOrder
     from lakegate.verdict.measured_values import Answer
+
+    Keep = Callable[[Path, str], str]
+    """Puts a file at an address that has no object yet; returns the ETag or checksum of the object."""
+
+Part = TypeVar("Part")
+Written = TypeVar("Written")
 
 SAMPLES = 20
 """The most failing records of each check that are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """What accepted rows are written with."""
+
+    store: Store
+    connection: duckdb.DuckDBPyConnection
+    """To a database that is not locked, as queries have locked the one of the attempt."""
+    folder: Path
+    """Of this machine."""
+    keep: Keep
 
 
 class Backend(Protocol):
@@ -83,13 +101,40 @@ class Backend(Protocol):
         """The answers of queries, in order, with the ids of at most `rows` rows that break a check."""
         ...
 
-    def slices(self, accepted: AcceptedSlices) -> tuple[WrittenSlice, ...]:
-        """Write the accepted rows as slices below the folder of the attempt."""
+    def in_tasks(self, write: Callable[[Part, Workspace], Written], parts: Sequence[Part]) -> list[Written]:
+        """What a function returns for each part, in their order; where the engine has tasks, each part is written by one."""
         ...
 
-    def merge(self, delivery: MergedDelivery) -> tuple[tuple[WrittenSlice, ...], Merged]:
-        """Write the rows that are new to the line, or how it differs, and its state; in this process."""
+    def in_driver(self, write: Callable[[Workspace], Written]) -> Written:
+        """What a function returns that writes in this process."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptedRows:
+    """The rows of an accepted delivery, but for the rejected ones."""
+
+    plan: Plan
+    source: Source
+    rejected: Rejected
+
+
+class RowWriter(Protocol):
+    """Writes accepted rows in another form than they arrived: a row of the extension point `row writers`, by `publishAs`."""
+
+    def memory(self, order: SliceOrder) -> int:
+        """Bytes that it needs at least, however small the delivery is."""
+        ...
+
+    def write(self, accepted: AcceptedRows, request: Request, backend: Backend) -> dict[str, Any]:
+        """Write them below the folder of the attempt; returns what the result says of them, by the names of its fields."""
+        ...
+
+
+def row_writer() -> RowWriter:
+    """The writer of slices."""
+    found: RowWriter = loaded("row writers", PublishAs.PARQUET.value)
+    return found
 
 
 @dataclass(slots=True)
@@ -131,8 +176,6 @@ class Attempt:
         return replace(found, engines=engines, timings=dict(stopwatch.seconds))
 
     def _measured(self, answer: Result, stopwatch: Stopwatch) -> Result:
-        from lakegate.features.odf.slices.slice_writer import AcceptedSlices  # noqa: PLC0415 - a feature
-
         plan, request, backend = self.plan, self.request, self.backend
         with stopwatch.step("open"):
             source = open_source(plan, request.parts, self.store)
@@ -190,23 +233,9 @@ class Attempt:
         answer = replace(answer, measurements=tuple(kept))
         if request.slices is not None and judge(plan, answer).verdict in ACCEPTING:
             with stopwatch.step("slice"):
-                accepted = AcceptedSlices.of(plan, request, source, rejected)
-                answer = replace(answer, watermark=request.slices.watermark, **self._written(request.slices, accepted))
+                accepted = AcceptedRows(plan, source, rejected)
+                answer = replace(answer, **row_writer().write(accepted, request, backend))
         return answer
-
-    def _written(self, order: SliceOrder, accepted: AcceptedSlices) -> dict[str, Any]:
-        """Slices, and what became of rows that are merged: as the fields of a result."""
-        from lakegate.features.odf.slices.merge_strategies import (  # noqa: PLC0415 - a feature
-            MergedDelivery,
-            SnapshotDelivery,
-        )
-
-        if order.merge is None:
-            return {"slices": self.backend.slices(accepted)}
-        kind = MergedDelivery if order.merge.snapshot is None else SnapshotDelivery
-        merging = kind(accepted, order.merge, accepted.begin, f"{self.request.output_uri}/slices")
-        slices, merged = self.backend.merge(merging)
-        return {"slices": slices, "merge": merged}
 
 
 def _bad(plan: Plan, answer: Result, programs: Mapping[Level, Program]) -> tuple[Check, ...]:

@@ -19,7 +19,7 @@ import duckdb
 import pyarrow as pa
 
 from lakegate.contract.logical_types import GRAMMARS
-from lakegate.engine.attempt import SAMPLES, Attempt
+from lakegate.engine.attempt import SAMPLES, Attempt, Workspace
 from lakegate.engine.duckdb_queries import QueryTables, accepted_sources, answer_queries
 from lakegate.engine.evaluate.predicate_sql import program
 from lakegate.engine.evaluate.typed_values import SQL_TYPES, value_name
@@ -28,19 +28,17 @@ from lakegate.engine.measure.metric_values import NativeMetrics
 from lakegate.engine.measure.share_evaluation import Evaluation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from lakegate.engine.attempt import Keep, Part, Written
     from lakegate.engine.evaluate.predicate_sql import Program
     from lakegate.engine.measure.share_evaluation import LevelCounts, Partial
     from lakegate.engine.read.data_source import Level, Source, Store
     from lakegate.engine.rejected_rows import Rejected
-    from lakegate.features.odf.slices.merge_strategies import MergedDelivery
-    from lakegate.features.odf.slices.slice_writer import AcceptedSlices, Keep
     from lakegate.plan.check import Check, Keys, QueryColumn
     from lakegate.plan.plan import Plan
     from lakegate.plan.request import Request
     from lakegate.plan.result import Measurement, Result, Shares
-    from lakegate.plan.slice_order import Merged, WrittenSlice
     from lakegate.verdict.measured_values import Answer
 
 
@@ -162,19 +160,16 @@ class Process:
         tables = QueryTables(self.plan, self.request.judged_at, RECORDS, self._accepted, self.request.references)
         return answer_queries(self.connection, checks, tables, rows=rows)
 
-    def slices(self, accepted: AcceptedSlices) -> tuple[WrittenSlice, ...]:
-        """See `Backend`; in a database of its own, because queries have locked the other one."""
-        keep = self.keep
-        assert keep is not None
-        with tempfile.TemporaryDirectory() as folder, database(Path(folder)) as connection:
-            return tuple(each.write(accepted.columns, connection, Path(folder), keep) for each in accepted.slices)
+    def in_tasks(self, write: Callable[[Part, Workspace], Written], parts: Sequence[Part]) -> list[Written]:
+        """See `Backend`."""
+        return self.in_driver(lambda workspace: [write(each, workspace) for each in parts])
 
-    def merge(self, delivery: MergedDelivery) -> tuple[tuple[WrittenSlice, ...], Merged]:
-        """See `Backend`; likewise."""
+    def in_driver(self, write: Callable[[Workspace], Written]) -> Written:
+        """See `Backend`."""
         keep = self.keep
         assert keep is not None
         with tempfile.TemporaryDirectory() as folder, database(Path(folder)) as connection:
-            return delivery.write(self.store, connection, Path(folder), keep)
+            return write(Workspace(self.store, connection, Path(folder), keep))
 
     def _accepted(self, line: str, columns: tuple[QueryColumn, ...]) -> str:
         """A table of the accepted rows of a line, read by the plans that accepted them."""

@@ -11,6 +11,7 @@ from typing import Final
 TABLE: Final[tuple[tuple[str, str, str], ...]] = (
     ("lints", "odf", "lakegate.features.odf.odf_settings:LINTS"),
     ("plan data", "odf", "lakegate.features.odf.odf_settings:plan_data"),
+    ("row writers", "parquet", "lakegate.features.odf.slices.merge_strategies:WRITER"),
     ("rule technologies", "great_expectations", "lakegate.features.great_expectations.expectations:ENGINE"),
     ("rule technologies", "soda", "lakegate.features.soda.soda_checks:ENGINE"),
     ("rows", "announcements", "lakegate.features.announcements.announced_delivery:DynamoAnnouncements"),

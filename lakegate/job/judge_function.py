@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
-from lakegate.engine.attempt import Attempt
+from lakegate.engine.attempt import Attempt, row_writer
 from lakegate.engine.measure.duckdb_tables import database
 from lakegate.engine.native_backend import Process
 from lakegate.errors import LakegateError
@@ -84,7 +84,8 @@ def measure(
 ) -> Result:
     """Measure the delivery of a request against its plan. DoesNotFitError where the function is too small for it."""
     referred = sum(part.size for each in request.references for part in each.parts)
-    if max(referred, _whole_state(request)) > MAX_REFERRED:
+    state = row_writer().memory(request.slices) if request.slices else 0
+    if max(referred, state) > MAX_REFERRED:
         raise DoesNotFitError("references")
 
     def keep_time(_: object) -> None:
@@ -101,14 +102,6 @@ def measure(
     except duckdb.IOException:  # it reads and writes nothing but what it spills
         raise DoesNotFitError("disk") from None
     return replace(found, vcpu_seconds=round(time.process_time() - before, 3))
-
-
-def _whole_state(request: Request) -> int:
-    """Bytes of the state of a line of snapshots, all of which is in memory, however small the delivery is."""
-    from lakegate.features.odf.slices.merge_state import PLACED  # noqa: PLC0415 - a feature
-
-    merge = request.slices.merge if request.slices else None
-    return sum(each.rows for each in merge.runs) * PLACED.itemsize if merge and merge.snapshot else 0
 
 
 # ---- A run that judges a batch: each delivery separately, by the native engine in the driver's process, one after

@@ -25,21 +25,19 @@ from lakegate.spark.spark_row_split import split
 from lakegate.spark.spark_session import FEW_ROWS, settings, start
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pyspark import SparkContext
 
+    from lakegate.engine.attempt import Part, Workspace, Written
     from lakegate.engine.evaluate.predicate_sql import Program
     from lakegate.engine.measure.share_evaluation import Evaluation, LevelCounts, Partial
     from lakegate.engine.read.data_source import Level, Source
     from lakegate.engine.rejected_rows import Rejected
-    from lakegate.features.odf.slices.merge_strategies import MergedDelivery
-    from lakegate.features.odf.slices.slice_writer import AcceptedSlices
     from lakegate.plan.check import Check, Keys
     from lakegate.plan.plan import Plan
     from lakegate.plan.request import Request
     from lakegate.plan.result import Measurement, Result, Shares
-    from lakegate.plan.slice_order import Merged, WrittenSlice
     from lakegate.spark.spark_tasks import Pass
     from lakegate.verdict.measured_values import Answer
 
@@ -117,17 +115,14 @@ class Spark:
         """See `Backend`."""
         return split(self.session, self.plan, source, rejected, self.request.output_uri)
 
-    def slices(self, accepted: AcceptedSlices) -> tuple[WrittenSlice, ...]:
+    def in_tasks(self, write: Callable[[Part, Workspace], Written], parts: Sequence[Part]) -> list[Written]:
         """See `Backend`."""
-        from lakegate.features.odf.slices.merge_strategies import write_slices  # noqa: PLC0415 - a feature
+        return spark_tasks.write_parts(self.session, write, parts)
 
-        return write_slices(self.session, accepted)
-
-    def merge(self, delivery: MergedDelivery) -> tuple[tuple[WrittenSlice, ...], Merged]:
-        """See `Backend`: in the driver, because each row is compared with those before it."""
-        from lakegate.features.odf.slices.merge_strategies import merge_slices  # noqa: PLC0415 - a feature
-
-        return merge_slices(delivery)
+    def in_driver(self, write: Callable[[Workspace], Written]) -> Written:
+        """See `Backend`."""
+        with spark_tasks.workspace() as found:
+            return write(found)
 
     def answer_queries(self, checks: tuple[Check, ...], rows: int) -> tuple[Answer, ...]:
         """See `Backend`."""

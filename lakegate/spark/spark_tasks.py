@@ -10,6 +10,7 @@ from __future__ import annotations
 import pickle
 import tempfile
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,17 +22,20 @@ from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own docu
 
 from lakegate.admission.file_signatures import UnreadableError
 from lakegate.contract.logical_types import GRAMMARS
+from lakegate.engine.attempt import Workspace
 from lakegate.engine.evaluate.typed_values import SQL_TYPES
 from lakegate.engine.measure.duckdb_tables import POSITION_BITS, database, is_stored, stored
 from lakegate.engine.read.data_source import ROW
+from lakegate.job.job_storage import ANYWHERE, keep
 from lakegate.plan.result import Unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
     from lakegate.contract.logical_types import LogicalType
+    from lakegate.engine.attempt import Part, Written
     from lakegate.engine.evaluate.predicate_sql import Program
     from lakegate.engine.measure.share_evaluation import Evaluation, Partial
     from lakegate.engine.read.data_source import Level
@@ -159,3 +163,31 @@ def _rows(program: Program, bits: pa.Table, share: int, level: int, schema: pa.S
 def _one(values: dict[str, object], schema: pa.Schema) -> pa.RecordBatch:
     columns = [pa.array([values.get(each.name)], each.type) for each in schema]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+# ---- What is written in tasks ---------------------------------------------------------------------------------------
+
+
+def write_parts(
+    spark: SparkSession, write: Callable[[Part, Workspace], Written], parts: Sequence[Part]
+) -> list[Written]:
+    """What a function returns for each part, in their order: one task for each."""
+
+    def written(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        with workspace() as own:
+            for each in (each for batch in batches for each in batch.column(0).to_pylist()):
+                found = write(pickle.loads(each), own)  # noqa: S301 - the driver wrote it
+                yield pa.record_batch([pa.array([pickle.dumps(found)], pa.binary())], names=["written"])
+
+    if not parts:
+        return []
+    rows = spark.sparkContext.parallelize([(bytearray(pickle.dumps(each)),) for each in parts], len(parts))
+    found = spark.createDataFrame(rows, "part BINARY").mapInArrow(written, "written BINARY").collect()
+    return [pickle.loads(row["written"]) for row in found]  # noqa: S301 - our own workers wrote it
+
+
+@contextmanager
+def workspace() -> Iterator[Workspace]:
+    """What rows are written with: in the driver, or in a task."""
+    with tempfile.TemporaryDirectory(prefix="lakegate-") as folder, database(Path(folder), MEMORY) as connection:
+        yield Workspace(ANYWHERE, connection, Path(folder), keep)

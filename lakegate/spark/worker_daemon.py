@@ -9,6 +9,8 @@ import gc
 from importlib import import_module
 from zipimport import zipimporter
 
+from lakegate.extension_points import registered
+
 MODULE = "lakegate.spark.worker_daemon"
 
 
@@ -16,7 +18,6 @@ USED = (
     "lakegate.engine.measure.share_evaluation",
     "lakegate.spark.spark_tasks",
     "lakegate.spark.spark_row_split",
-    "lakegate.features.odf.slices.merge_strategies",
 )
 """The modules that tasks use, whatever they read."""
 
@@ -25,6 +26,7 @@ def main() -> None:
     """Import what tasks use, then start workers until Spark ends."""
     for name in USED:
         import_module(name)
+    list(registered("row writers"))
     import_module("pyspark.sql.pandas.utils").require_minimum_pandas_version()  # as PySpark does before a task of Arrow
     _trust_archives()
     gc.freeze()  # a worker collects garbage after each task: it need not look at modules

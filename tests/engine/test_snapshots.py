@@ -20,10 +20,10 @@ from lakegate.contract.delivery_policy import MergeStrategy, Policy
 from lakegate.contract.file_formats import Format, Storage
 from lakegate.engine.read.data_source import LocalStore, path_of
 from lakegate.errors import InputError
-from lakegate.features.odf import read_slices
 from lakegate.features.odf.format.logical_hash import slice_in
-from lakegate.features.odf.read_slices import Content, SliceTable, earlier_rows
+from lakegate.features.odf.read_slices import SliceTable
 from lakegate.features.odf.slices import merge_strategies, slice_writer
+from lakegate.features.odf.slices.earlier_rows import Content, earlier_rows
 from lakegate.features.odf.slices.merge_state import StateRecords, StoredRun, state_digest
 from lakegate.features.odf.slices.merge_strategies import Identified, SnapshotDifference
 from lakegate.features.odf.slices.slice_writer import Begin
@@ -144,7 +144,7 @@ def test_events_give_each_snapshot(deliveries: list[tuple[list[Row], int]], rows
     with TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
         patch.setattr(merge_strategies, "SLICE_ROWS", rows_of_slice)
         patch.setattr(slice_writer, "GROUP_ROWS", group)
-        patch.setattr(read_slices, "AT_ONCE", 2)
+        patch.setattr("lakegate.features.odf.slices.earlier_rows.AT_ONCE", 2)
         line, before, number = Line(Path(name)), CurrentRows(), 0
         merged: list[tuple[int, list[Row]]] = []
         known: list[list[Row]] = []

@@ -24,7 +24,7 @@ from lakegate.errors import ConditionFailed, InputError, NotFound
 from lakegate.features.odf.format.logical_hash import LogicalHash
 from lakegate.features.odf.format.multihash import HashCode, multihash
 from lakegate.features.odf.format.odf_names import COMMON
-from lakegate.features.odf.read_slices import Content, earlier_rows
+from lakegate.features.odf.slices.earlier_rows import Content, earlier_rows
 from lakegate.features.odf.slices.merge_state import (
     HASH_BYTES,
     PLACED,

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import pickle
-import tempfile
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby
-from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
 
-from lakegate.engine.measure.duckdb_tables import database
 from lakegate.features.odf.format.odf_names import COMMON
-from lakegate.features.odf.read_slices import Content, earlier_rows
+from lakegate.features.odf.slices.earlier_rows import Content, earlier_rows
 from lakegate.features.odf.slices.merge_state import (
     HASH_BYTES,
     PLACED,
@@ -25,10 +22,15 @@ from lakegate.features.odf.slices.merge_state import (
     row_hashes,
     write_run,
 )
-from lakegate.features.odf.slices.slice_writer import SLICE_ROWS, divided, event_moments, written_slice
-from lakegate.job.job_storage import ANYWHERE, keep
+from lakegate.features.odf.slices.slice_writer import (
+    SLICE_ROWS,
+    AcceptedSlices,
+    SharesOfSlice,
+    divided,
+    event_moments,
+    written_slice,
+)
 from lakegate.plan.slice_order import Merged, MergedSnapshot, WrittenRun
-from lakegate.spark.spark_tasks import MEMORY
 from lakegate.timestamps import instant_of, moment
 
 if TYPE_CHECKING:
@@ -37,13 +39,14 @@ if TYPE_CHECKING:
 
     import duckdb
     from numpy.typing import NDArray
-    from pyspark.sql import SparkSession
 
+    from lakegate.engine.attempt import AcceptedRows, Backend, Workspace
     from lakegate.engine.read.data_source import Store
-    from lakegate.features.odf.read_slices import EarlierRows
+    from lakegate.features.odf.slices.earlier_rows import EarlierRows
     from lakegate.features.odf.slices.merge_state import Hashes
-    from lakegate.features.odf.slices.slice_writer import AcceptedSlices, Begin, Keep, SharesOfSlice
-    from lakegate.plan.slice_order import MergeOrder, StateRun, WrittenSlice
+    from lakegate.features.odf.slices.slice_writer import Begin
+    from lakegate.plan.request import Request
+    from lakegate.plan.slice_order import MergeOrder, SliceOrder, StateRun, WrittenSlice
 
 # ---- How a snapshot differs from the state of its line, as events of Open Data Fabric (RFC-015) --------------------
 #
@@ -169,20 +172,18 @@ class MergedDelivery:
     folder: str
     """Where slices and state are written."""
 
-    def write(
-        self, store: Store, connection: duckdb.DuckDBPyConnection, folder: Path, keep: Keep
-    ) -> tuple[tuple[WrittenSlice, ...], Merged]:
-        """Write slices and state by way of a folder of this machine; `connection`: a database that is not locked."""
-        rows = Identified.of(self.rows(connection), self.order.key)
-        runs = [StoredRun(store, each) for each in self.order.runs]
+    def write(self, workspace: Workspace) -> tuple[tuple[WrittenSlice, ...], Merged]:
+        """Write slices and state by way of a folder of this machine."""
+        rows = Identified.of(self.rows(workspace.connection), self.order.key)
+        runs = [StoredRun(workspace.store, each) for each in self.order.runs]
         compared = rows.compared(runs)
         begin, count = self.begin, int(compared.is_new.sum())
         own_keys = compared.is_new & rows.has_key
         keys = int(own_keys.sum())
-        new = of_rows(self.rows(connection), compared.is_new)
-        found = self.slices(new, _counts(count), begin, folder, keep)
+        new = of_rows(self.rows(workspace.connection), compared.is_new)
+        found = self.slices(new, _counts(count), begin, workspace)
         left = kept(self.order.runs, keys)
-        run = self.state(rows.records(own_keys), runs[len(left) :], folder, keep) if keys else None
+        run = self.state(rows.records(own_keys), runs[len(left) :], workspace) if keys else None
         numbers = begin.offset, compared.known, compared.changed, compared.vanished, count - keys
         return found, Merged(*numbers, self.order.runs, left if run else self.order.runs, run)
 
@@ -192,7 +193,7 @@ class MergedDelivery:
             yield from each.rows(self.accepted.columns, connection)
 
     def slices(
-        self, rows: Iterator[pa.Table], counts: Sequence[int], begin: Begin, folder: Path, keep: Keep
+        self, rows: Iterator[pa.Table], counts: Sequence[int], begin: Begin, workspace: Workspace
     ) -> tuple[WrittenSlice, ...]:
         """Write rows, of which each slice has so many."""
         found: list[WrittenSlice] = []
@@ -200,14 +201,14 @@ class MergedDelivery:
             uri = f"{self.folder}/part-{at:05}.parquet"
             own = replace(begin, offset=begin.offset + sum(counts[:at]))
             rows_of_slice = (table for _, table in tables)
-            found.append(written_slice(rows_of_slice, self.accepted.columns.schema, own, uri, folder, keep))
+            found.append(written_slice(rows_of_slice, self.accepted.columns.schema, own, uri, workspace))
         return tuple(found)
 
-    def state(self, new: StateRecords, taken_up: Sequence[StoredRun], folder: Path, keep: Keep) -> WrittenRun:
+    def state(self, new: StateRecords, taken_up: Sequence[StoredRun], workspace: Workspace) -> WrittenRun:
         """Write the file of the state."""
-        path, uri = folder / STATE, f"{self.folder}/{STATE}"
+        path, uri = workspace.folder / STATE, f"{self.folder}/{STATE}"
         rows, digest = write_run(new, taken_up, path)
-        size, etag = path.stat().st_size, keep(path, uri)
+        size, etag = path.stat().st_size, workspace.keep(path, uri)
         path.unlink()
         return WrittenRun(uri, size, etag, rows, digest)
 
@@ -294,21 +295,19 @@ def of_rows(tables: Iterator[pa.Table], chosen: NDArray[np.bool_]) -> Iterator[p
 class SnapshotDelivery(MergedDelivery):
     """What a snapshot changes in its line."""
 
-    def write(
-        self, store: Store, connection: duckdb.DuckDBPyConnection, folder: Path, keep: Keep
-    ) -> tuple[tuple[WrittenSlice, ...], Merged]:
+    def write(self, workspace: Workspace) -> tuple[tuple[WrittenSlice, ...], Merged]:
         """See `MergedDelivery`."""
         order, begin, runs = self.order.snapshot, self.begin, self.order.runs
         assert order is not None
         times = _Times(begin.event_time)
         without = () if begin.event_time is None else (begin.event_time,)
-        rows = Identified.of(times.seen(self.rows(connection)), self.order.key, without)
+        rows = Identified.of(times.seen(self.rows(workspace.connection)), self.order.key, without)
         without_key = len(rows.keys) - len(np.unique(rows.keys[rows.has_key]))
         newest = max((each.as_of for each in runs), default="")
         found = MergedSnapshot(times.found(order.time, begin.system_time), newest, without_key)
         if not found.is_merged:
             return (), Merged(begin.offset, len(rows.keys), 0, 0, 0, runs, runs, snapshot=found)
-        difference = SnapshotDifference.of(rows, stored_state(store, runs))
+        difference = SnapshotDifference.of(rows, stored_state(workspace.store, runs))
         same, appended, retracted, corrected = difference.numbers
         found = replace(found, appended=appended, retracted=retracted, corrected=corrected)
         if runs and not found.events:
@@ -316,10 +315,11 @@ class SnapshotDelivery(MergedDelivery):
             return (), Merged(begin.offset, same, 0, 0, 0, runs, kept, snapshot=found)
         events = replace(begin, event_time=None, moment=instant_of(found.time))
         content = Content(self.accepted.columns.schema, without)
-        with earlier_rows(store, order.slices, difference.taken_back, content, folder / "before.arrow") as earlier:
-            tables = difference.tables(self.rows(connection), earlier)
-            slices = self.slices(tables, difference.counts(SLICE_ROWS), events, folder, keep)
-        run = self.state(difference.state(begin.offset), (), folder, keep)
+        path = workspace.folder / "before.arrow"
+        with earlier_rows(workspace.store, order.slices, difference.taken_back, content, path) as earlier:
+            tables = difference.tables(self.rows(workspace.connection), earlier)
+            slices = self.slices(tables, difference.counts(SLICE_ROWS), events, workspace)
+        run = self.state(difference.state(begin.offset), (), workspace)
         return slices, Merged(begin.offset, same, 0, 0, 0, runs, (), run, found)
 
 
@@ -356,31 +356,29 @@ class _Times:
         return moment(min(time, now)) if time else ""
 
 
-# ---- Writes the slices of a delivery in tasks of Spark, one task for each slice; those that are merged in the
-# driver
+# ---- The accepted rows of a delivery as slices (extension point `row writers`) ---------------------------------------
 
 
-def write_slices(spark: SparkSession, accepted: AcceptedSlices) -> tuple[WrittenSlice, ...]:
-    """Write all slices, and list them in their order."""
-    columns = accepted.columns
+class SliceWriter:
+    """See `lakegate.engine.attempt.RowWriter`."""
 
-    def written(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        with tempfile.TemporaryDirectory(prefix="lakegate-") as folder, database(Path(folder), MEMORY) as connection:
-            for each in (each for batch in batches for each in batch.column(0).to_pylist()):
-                own: SharesOfSlice = pickle.loads(each)  # noqa: S301 - the driver wrote it
-                found = own.write(columns, connection, Path(folder), keep)
-                yield pa.record_batch([pa.array([pickle.dumps(found)], pa.binary())], names=["written"])
+    def memory(self, order: SliceOrder) -> int:
+        """Of a line of snapshots its whole state."""
+        merge = order.merge
+        return sum(each.rows for each in merge.runs) * PLACED.itemsize if merge and merge.snapshot else 0
 
-    orders = [(bytearray(pickle.dumps(each)),) for each in accepted.slices]
-    if not orders:
-        return ()
-    frame = spark.createDataFrame(spark.sparkContext.parallelize(orders, len(orders)), "slice BINARY")
-    rows = frame.mapInArrow(written, "written BINARY").collect()
-    found: list[WrittenSlice] = [pickle.loads(row["written"]) for row in rows]  # noqa: S301 - our own workers wrote it
-    return tuple(sorted(found, key=lambda each: each.offset))
+    def write(self, accepted: AcceptedRows, request: Request, backend: Backend) -> dict[str, Any]:
+        """Slices, and what became of rows that are merged: those in one process, as each is compared with those before it."""
+        order = request.slices
+        assert order is not None
+        found = AcceptedSlices.of(accepted, request, order)
+        if order.merge is None:
+            written = backend.in_tasks(partial(SharesOfSlice.write, columns=found.columns), found.slices)
+            return {"slices": tuple(written), "watermark": order.watermark}
+        kind = MergedDelivery if order.merge.snapshot is None else SnapshotDelivery
+        merging = kind(found, order.merge, found.begin, f"{request.output_uri}/slices")
+        slices, merged = backend.in_driver(merging.write)
+        return {"slices": slices, "merge": merged, "watermark": order.watermark}
 
 
-def merge_slices(delivery: MergedDelivery) -> tuple[tuple[WrittenSlice, ...], Merged]:
-    """Write the rows that are new to the line, and its state."""
-    with tempfile.TemporaryDirectory(prefix="lakegate-") as folder, database(Path(folder), MEMORY) as connection:
-        return delivery.write(ANYWHERE, connection, Path(folder), keep)
+WRITER: Final = SliceWriter()

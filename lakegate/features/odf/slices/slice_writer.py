@@ -45,14 +45,12 @@ if TYPE_CHECKING:
     import duckdb
     from numpy.typing import NDArray
 
+    from lakegate.engine.attempt import AcceptedRows, Workspace
     from lakegate.engine.read.data_source import Chunk, Level, Source
-    from lakegate.engine.rejected_rows import Rejected
     from lakegate.features.odf.format.logical_hash import SliceStatistics
     from lakegate.plan.plan import Plan, PlanField
     from lakegate.plan.request import Request
-
-    Keep = Callable[[Path, str], str]
-    """Puts a file at an address that has no object yet; returns the ETag or checksum of the object."""
+    from lakegate.plan.slice_order import SliceOrder
 
 # ---- The rows of a chunk as typed columns of a slice: values of the plan's fields, with records and lists put
 # together again
@@ -385,11 +383,10 @@ class SharesOfSlice:
     lines: tuple[tuple[int, NDArray[np.int64]], ...]
     """Of each share its number and the lines of its accepted records."""
 
-    def write(
-        self, columns: SliceColumns, connection: duckdb.DuckDBPyConnection, folder: Path, keep: Keep
-    ) -> WrittenSlice:
-        """Write it by way of a folder of this machine; `connection`: a database that is not locked."""
-        return written_slice(self.rows(columns, connection), columns.schema, self.begin, self.uri, folder, keep)
+    def write(self, workspace: Workspace, columns: SliceColumns) -> WrittenSlice:
+        """Write it by way of a folder of this machine."""
+        rows = self.rows(columns, workspace.connection)
+        return written_slice(rows, columns.schema, self.begin, self.uri, workspace)
 
     def rows(self, columns: SliceColumns, connection: duckdb.DuckDBPyConnection) -> Iterator[pa.Table]:
         """Its accepted rows as typed columns."""
@@ -401,13 +398,13 @@ class SharesOfSlice:
                     yield columns.table(chunk, connection).filter(pa.array(accepted))
 
 
-def written_slice(  # noqa: PLR0913, PLR0917 - rows with their columns, where they begin, and how they are stored
-    rows: Iterable[pa.Table], schema: pa.Schema, begin: Begin, uri: str, folder: Path, keep: Keep
+def written_slice(
+    rows: Iterable[pa.Table], schema: pa.Schema, begin: Begin, uri: str, workspace: Workspace
 ) -> WrittenSlice:
     """Write rows as a slice at an address, by way of a folder of this machine."""
-    target = folder / "slice.parquet"
+    target = workspace.folder / "slice.parquet"
     found = write_slice(rows, schema, begin, target)
-    etag = keep(target, uri)
+    etag = workspace.keep(target, uri)
     target.unlink()
     statistics = found.statistics
     first, last = statistics.event_times
@@ -433,10 +430,9 @@ class AcceptedSlices:
     begin: Begin
 
     @staticmethod
-    def of(plan: Plan, request: Request, source: Source, rejected: Rejected) -> AcceptedSlices:
+    def of(accepted: AcceptedRows, request: Request, order: SliceOrder) -> AcceptedSlices:
         """Those that the request orders; its delivery is accepted."""
-        order = request.slices
-        assert order is not None
+        plan, source, rejected = accepted.plan, accepted.source, accepted.rejected
         watermark = instant_of(order.watermark) if order.watermark else None
         begin = Begin(order.offset, datetime.fromisoformat(request.judged_at), order.event_time, watermark)
         offset = order.offset
