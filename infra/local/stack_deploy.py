@@ -25,7 +25,8 @@ ARTIFACTS: Final = "lakegate-artifacts"
 """The bucket that SAM uploads to."""
 
 
-BUNDLED: Final = ("lakegate", "contracts", "functions", "infra/packaging", "infra/setup")
+BUNDLED: Final = ("lakegate", "functions", "infra/packaging", "infra/setup")
+"""What the bundles are made of."""
 
 
 LOCAL_BUILD: Final = ROOT / "build/local"
@@ -69,12 +70,14 @@ def bundle(parameters: Mapping[str, str]) -> None:
     with alone(LOCAL_BUILD):
         LOCAL_BUILD.mkdir(parents=True, exist_ok=True)
         for each in BUNDLES:
-            if each.is_wanted(parameters) and _is_older(LOCAL_BUILD / each.path, (*BUNDLED, *each.more)):
+            if each.is_wanted(parameters) and _is_older(LOCAL_BUILD / each.path):
                 each.make(ROOT, TOOLS, LOCAL_BUILD, BYTECODE)
 
 
-def _is_older(made: Path, names: tuple[str, ...]) -> bool:
-    sources = (path for name in names for path in (ROOT / name).rglob("*") if path.is_file() and path.suffix != ".pyc")
+def _is_older(made: Path) -> bool:
+    sources = (
+        path for name in BUNDLED for path in (ROOT / name).rglob("*") if path.is_file() and path.suffix != ".pyc"
+    )
     return not made.exists() or made.stat().st_mtime < max(path.stat().st_mtime for path in sources)
 
 
@@ -95,13 +98,11 @@ class LocalBundle(NamedTuple):
     """Below a folder of bundles."""
     make: Callable[[Path, Path, Path, Path], Path]
     is_wanted: Callable[[Mapping[str, str]], bool]
-    more: tuple[str, ...] = ()
-    """What it is made of beside `BUNDLED`."""
 
 
 BUNDLES: Final = (
     LocalBundle("lambda/functions.zip", bundle_functions, lambda _: True),
-    LocalBundle("judge/judge.zip", bundle_judge, _judges, ("engine", "spark_jobs")),
+    LocalBundle("judge/judge.zip", bundle_judge, _judges),
     LocalBundle("pull/pull.zip", bundle_pull, _pulls),
 )
 

@@ -94,7 +94,7 @@ def aws_environment(scratch: Path, emr: Path, secret: str) -> dict[str, str]:
 def emr_command(endpoint: str, folder: Path, mode: str, port: int = 0) -> Sequence[str]:
     """Starts the local EMR Serverless beside the AWS at an endpoint; port 0 takes a free one."""
     place = ("--port", str(port), "--aws-endpoint", endpoint, "--account", ACCOUNT, "--region", REGION)
-    return (sys.executable, "-m", "lakegate.infra.local.emr", *place, "--state-dir", str(folder), "--mode", mode)
+    return (sys.executable, "-m", "infra.local.emr", *place, "--state-dir", str(folder), "--mode", mode)
 
 
 def emr_environment(scratch: Path, secret: str) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""`python -m lakegate.infra.packaging [functions] [judge] [pull] [job]`: make what is deployed, below build/."""
+"""`python -m infra.packaging [functions] [judge] [pull] [job]`: make what is deployed, below build/."""
 
 from __future__ import annotations
 

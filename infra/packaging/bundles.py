@@ -2,12 +2,12 @@
 
 ::
 
-    build/lambda/functions.zip  lakegate/ with contracts/ and functions/, and their libraries, compiled: CodeUri in template.yaml
-    build/judge/judge.zip       lakegate/ with contracts/, engine/ and an entry point, and their libraries: CodeUri, too
-    build/pull/pull.zip         as functions.zip, with the library for SFTP: CodeUri of the one function that needs it
+    build/lambda/functions.zip  handlers, what they reach of lakegate/, and libraries, compiled: CodeUri in template.yaml
+    build/judge/judge.zip       likewise of the two functions that read data, with the engine: CodeUri, too
+    build/pull/pull.zip         likewise of the function that pulls, with the library for SFTP: CodeUri, too
     build/code/<release>/       for the lake bucket; the release is named after the contents of
       validate.py                 the entry point
-      environment.tar.gz          a virtual environment: lakegate/ with contracts/, engine/ and spark_jobs/, and their libraries
+      environment.tar.gz          a virtual environment: what the job reaches of lakegate/, and libraries
       deequ.jar, avro.jar         as `make setup` checked them
     build/release               the release's name: the parameter JobCode of template.yaml
 

@@ -1,27 +1,37 @@
-"""What goes into the bundles: which folders of ours, which packages, and which parts of them nobody needs there."""
+"""What goes into the bundles: the modules that their entry modules reach by imports, and packages without what nobody needs.
+
+An import at the top of a module counts as one in a function does; one for types alone does not. A module that asks an extension
+point reaches what features register there (`lakegate/features/feature_table.py`). Data files go with the modules of their folder.
+"""
 
 from __future__ import annotations
 
+import ast
 import shutil
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from infra.packaging.wheels import unpack, wheels
+from lakegate.features.feature_table import TABLE
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
-PACKAGE = "lakegate"
-"""What the folders are imported as (decision 40)."""
+OURS = frozenset({"lakegate", "functions", "spark_jobs"})
+"""The packages of this repository that are deployed."""
 
 
-CODE = frozenset({".py", ".json", ".yaml", ".html"})
+POINTS = "lakegate.extension_points"
+
+
+DATA = frozenset({".json", ".yaml", ".html"})
+"""Files that modules read; the other ones are for a clone."""
 
 
 UNUSED = (
-    "lakegate/contracts/examples/*",  # for people
     "botocore/data/*/examples-1.json*",  # for people
     "aws_lambda_powertools/event_handler/openapi/swagger_ui/*",  # a page that nobody is shown
     "numpy/*/tests/*",  # a third of it
@@ -33,11 +43,8 @@ UNUSED = (
 SERVICES = "botocore/data/"
 
 
-UNUSED_BY_JOBS = (
-    "lakegate/contracts/documents/*",  # documents are read when they are published, never behind the door
-    "lakegate/contracts/compile/sql/*",  # SQL is translated when it is published
-    "lakegate/schemas/official/*",  # likewise
-)
+UNUSED_BY_JOBS = ("lakegate/schemas/official/*",)
+"""Contracts are read when they are published, never when data is judged."""
 
 
 UNUSED_BY_THE_JUDGE = (
@@ -64,8 +71,6 @@ UNUSED_BY_THE_JUDGE = (
     "duckdb/experimental/*",  # Spark's interface on DuckDB
     "adbc_driver_duckdb/*",
     "_duckdb-stubs/*",
-    "lakegate/contracts/compile/rules/*",  # contracts are compiled when they are published
-    "lakegate/contracts/lint/*",  # likewise
 )
 """A zip for Lambda has 250 MB unpacked at the most; the engine needs pyarrow, DuckDB and numpy, which have 310 MB."""
 
@@ -76,8 +81,8 @@ class Bundle:
 
     name: str
     """Of its lock file."""
-    ours: tuple[str, ...]
-    """Folders and modules of the repository, imported as `lakegate.<folder>`."""
+    entries: tuple[str, ...]
+    """The modules that are started, by their dotted names."""
     services: frozenset[str]
     """The services that boto3 calls: it describes 400 services of AWS, in 25 MB."""
     unused: tuple[str, ...] = ()
@@ -86,30 +91,27 @@ class Bundle:
 
 FUNCTIONS = Bundle(
     "lambda",
-    ("contracts", "functions"),
+    tuple(f"functions.{name}_handler" for name in ("intake", "completion", "sweep", "notify", "api", "anchor")),
     frozenset({"dynamodb", "emr-serverless", "events", "kms", "lambda", "s3", "secretsmanager", "sns", "sqs", "sts"}),
 )
 """The services of lakegate/aws/wiring.py."""
 
 
-PULL = Bundle("pull", FUNCTIONS.ours, FUNCTIONS.services)
+PULL = Bundle("pull", ("functions.pull_handler",), FUNCTIONS.services)
 """The pull function alone has a client of SSH."""
 
 
-JOB = Bundle("job", ("contracts", "engine", "spark_jobs"), frozenset({"s3", "sts"}), UNUSED_BY_JOBS)
-"""`sts`: a run may have to turn a token into its role's credentials."""
+JOB = Bundle(
+    "job",
+    ("spark_jobs.validate", "lakegate.spark.worker_daemon"),
+    frozenset({"s3", "sts"}),
+    (*UNUSED_BY_JOBS, "spark_jobs/*"),
+)
+"""`sts`: a run may have to turn a token into its role's credentials. The entry point lies beside the environment."""
 
 
 JUDGE = Bundle(
-    "judge",
-    (
-        "contracts",
-        "engine",
-        "functions",
-        *(f"spark_jobs/{name}.py" for name in ("__init__", "answer", "judge_function", "keeping", "store", "uploads")),
-    ),
-    frozenset({"dynamodb", "s3"}),
-    UNUSED_BY_THE_JUDGE,
+    "judge", ("functions.judge_handler", "functions.drift_handler"), frozenset({"dynamodb", "s3"}), UNUSED_BY_THE_JUDGE
 )
 
 
@@ -118,14 +120,67 @@ def fill(folder: Path, bundle: Bundle, root: Path, tools: Path, python: str = "3
     use = partial(wanted, services=bundle.services, unused=bundle.unused)
     for wheel in wheels(bundle.name, tools, python=python):
         unpack(wheel, folder, use)
-    (folder / PACKAGE).mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(root / PACKAGE / "__init__.py", folder / PACKAGE / "__init__.py")
-    for name in bundle.ours:
-        for path in (root / name).rglob("*") if (root / name).is_dir() else (root / name,):
-            place = PACKAGE / path.relative_to(root)
-            if path.suffix in CODE and use(place.as_posix()):
-                (folder / place).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(path, folder / place)
+    for path in own_files(bundle.entries, root):
+        place = path.relative_to(root)
+        if use(place.as_posix()):
+            (folder / place).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, folder / place)
+
+
+def own_files(entries: tuple[str, ...], root: Path) -> set[Path]:
+    """What entry modules reach by imports in the repository at `root`: modules, the packages around them, and data files."""
+    found: set[Path] = set()
+    todo = list(entries)
+    while todo:
+        reached = _modules(todo.pop(), root) - found
+        found |= reached
+        todo += [name for path in reached for name in _reached_by(path)]
+    data = (path for folder in {path.parent for path in found} for path in _data_files(folder))
+    return found | set(data)
+
+
+def _modules(name: str, root: Path) -> set[Path]:
+    """The files of a dotted name: of a module, or of a name in one, and of all packages around it; none where it is not ours."""
+    first, *more = name.split(".")
+    if first not in OURS:
+        return set()
+    files, place = {root / first / "__init__.py"}, root / first
+    for part in more:
+        place /= part
+        files |= {each for each in (place / "__init__.py", place.with_suffix(".py")) if each.is_file()}
+    return files
+
+
+@cache
+def _reached_by(path: Path) -> frozenset[str]:
+    """The dotted names that a module imports at run time, and what is registered at the extension points that it asks."""
+    nodes = tuple(_nodes(ast.parse(path.read_bytes())))
+    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    names |= {
+        f"{node.module}.{alias.name}" for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names
+    }
+    if any(name.startswith(POINTS) for name in names):
+        texts = {node.value for node in nodes if isinstance(node, ast.Constant)}
+        names |= {place.partition(":")[0] for point, _, place in TABLE if point in texts}
+    return frozenset(names)
+
+
+def _nodes(node: ast.AST) -> Iterator[ast.AST]:
+    """A node and all below it but what is for types alone."""
+    if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+        return
+    yield node
+    for each in ast.iter_child_nodes(node):
+        yield from _nodes(each)
+
+
+def _data_files(folder: Path) -> Iterator[Path]:
+    """The data files of a package, also those in folders that are none."""
+    for path in folder.iterdir():
+        if path.suffix in DATA:
+            yield path
+        elif path.is_dir() and not (path / "__init__.py").is_file():
+            yield from _data_files(path)
 
 
 def wanted(name: str, services: frozenset[str], unused: tuple[str, ...] = ()) -> bool:

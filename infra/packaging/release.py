@@ -34,7 +34,7 @@ from lakegate.errors import SetUpError
 from lakegate.extension_points import ROOT, TOOLS
 from lakegate.features.release_check.verify_release_command import FUNCTIONS, JUDGE, PULL, SUMS, files, sha256
 
-FOLDERS: Final = ("lakegate", "contracts", "engine", "functions", "spark_jobs", "infra", "cli")
+FOLDERS: Final = ("lakegate", "infra")
 
 
 NAMED: Final = ("pyproject.toml", "setup.py", "README.md", "LICENSE")

@@ -1,4 +1,4 @@
-"""`python -m lakegate.infra.samples DIR [--rows N] [--seed N]`: write every sample below DIR."""
+"""`python -m infra.samples DIR [--rows N] [--seed N]`: write every sample below DIR."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m lakegate.infra.samples", description="Write sample files to try the gate on."
+        prog="python -m infra.samples", description="Write sample files to try the gate on."
     )
     parser.add_argument("dir", type=Path, metavar="DIR", help="where the files go")
     parser.add_argument("--rows", type=_count, default=MONTH, metavar="N", help=f"rows of each file ({MONTH})")

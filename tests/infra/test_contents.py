@@ -1,18 +1,81 @@
-"""The code of a bundle is closed: what its modules import of ours is in it."""
+"""A bundle has the modules that its entry modules reach, and nothing else of ours."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
-from infra.packaging.contents import JOB, JUDGE, Bundle
-from tests.unit.layers import covers, own_files, product
+from infra.packaging.contents import FUNCTIONS, JOB, JUDGE, PULL, Bundle, own_files
+from lakegate.extension_points import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ENTRY = """
+from __future__ import annotations
+import json
+from typing import TYPE_CHECKING
+import lakegate.one
+from lakegate.folder import two
+from lakegate.folder.three import name
+
+if TYPE_CHECKING:
+    from lakegate.types_only import Type
 
 
-@pytest.mark.parametrize("bundle", [JOB, JUDGE], ids=lambda each: each.name)
-def test_what_a_module_of_a_bundle_imports_is_in_it(bundle: Bundle) -> None:
-    """The judge function's bundle names single modules of the job; one that is missing would show on AWS only."""
-    own = {file for file in product() if any(covers(part, file) for part in bundle.ours)}
-    missing = {str(other) for file in own for other in own_files(file) if other not in own}
+def late() -> None:
+    from lakegate.late import late
+"""
+FILES = (
+    "functions/__init__.py",
+    "lakegate/__init__.py",
+    "lakegate/one.py",
+    "lakegate/folder/__init__.py",
+    "lakegate/folder/two.py",
+    "lakegate/folder/three.py",
+    "lakegate/folder/page.html",
+    "lakegate/schemas/one.json",
+    "lakegate/late.py",
+)
+OTHERS = (
+    "functions/other.py",
+    "lakegate/types_only.py",
+    "lakegate/folder/four.py",
+    "lakegate/folder/notes.txt",
+    "lakegate/five/__init__.py",
+    "lakegate/five/five.json",
+)
 
-    assert own
-    assert missing == set()
+
+def names(files: set[Path], root: Path) -> set[str]:
+    return {path.relative_to(root).as_posix() for path in files}
+
+
+def test_imports_are_followed_wherever_they_stand_but_for_types(tmp_path: Path) -> None:
+    """Modules, the packages around them and the data beside them; not what nobody imports."""
+    for name in (*FILES, *OTHERS):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    (tmp_path / "functions/entry.py").write_text(ENTRY)
+
+    assert names(own_files(("functions.entry",), tmp_path), tmp_path) == {*FILES, "functions/entry.py"}
+
+
+def test_a_module_that_asks_an_extension_point_reaches_what_is_registered_there() -> None:
+    """The text of a row of the feature table is no import: the bundle has its module all the same."""
+    found = names(own_files(("lakegate.rules.rule_kinds",), ROOT), ROOT)
+
+    assert "lakegate/features/soda/soda_checks.py" in found
+    assert "lakegate/features/drift/schema_drift.py" not in found
+
+
+@pytest.mark.parametrize("bundle", [FUNCTIONS, JUDGE, PULL, JOB], ids=lambda each: each.name)
+def test_no_bundle_has_commands(bundle: Bundle) -> None:
+    """What runs at AWS prints nothing on a terminal, and its bundle has not the libraries for it."""
+    found = names(own_files(bundle.entries, ROOT), ROOT)
+
+    assert found > {f"{entry.replace('.', '/')}.py" for entry in bundle.entries}
+    assert [
+        name for name in sorted(found) if name.startswith(("lakegate/cli/", "infra/")) or name.endswith("_command.py")
+    ] == []

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 PROGRAMS = {"spark", "tools", "service", "simulation", "e2e"}
 FILES_OF_TESTS = sorted((ROOT / "tests").rglob("test_*.py"))
-FILES = ("tests/unit/test_ports.py", "tests/unit/test_settings.py", "tests/infra/test_java.py")
+FILES = ("tests/unit/test_versions.py", "tests/unit/test_name_times.py", "tests/infra/test_java.py")
 RAN = re.compile(r"^\[(gw\d)\].* PASSED (tests/[\w/]+\.py)::", re.MULTILINE)
 
 

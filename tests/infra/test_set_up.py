@@ -102,7 +102,7 @@ def test_each_part_of_the_set_up_runs_once() -> None:
     ended = subprocess.run(  # noqa: S603 - our own Makefile
         [make, "--dry-run", "test"], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    parts = re.findall(r"-m lakegate\.infra\.setup\.(.+)", ended.stdout)
+    parts = re.findall(r"-m infra\.setup\.(.+)", ended.stdout)
 
     assert sorted(parts) == [
         "classes",

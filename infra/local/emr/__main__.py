@@ -1,4 +1,4 @@
-"""`python -m lakegate.infra.local.emr`: serve until a signal. One line of JSON on standard output when ready."""
+"""`python -m infra.local.emr`: serve until a signal. One line of JSON on standard output when ready."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def forget_callers_aws() -> None:
 
 def arguments() -> argparse.ArgumentParser:
     """What the command takes."""
-    parser = argparse.ArgumentParser(prog="python -m lakegate.infra.local.emr", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m infra.local.emr", description=__doc__)
     parser.add_argument("--port", type=int, default=0, help="of 127.0.0.1; 0 (the default) takes a free one")
     parser.add_argument("--aws-endpoint", required=True, metavar="URL", help="of S3 and EventBridge")
     parser.add_argument("--state-dir", required=True, type=_folder, metavar="DIR", help="for logs and working files")

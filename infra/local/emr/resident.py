@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from infra.local.emr.executor import JobAttempt, Surroundings
     from infra.local.emr.stop import Stop
 
-CODE: Final = ("lakegate", "contracts", "engine", "spark_jobs")
+CODE: Final = ("lakegate", "spark_jobs")
 """Packages of this checkout that programs may import: when one changes, so must the driver."""
 
 

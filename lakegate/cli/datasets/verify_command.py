@@ -244,10 +244,7 @@ def verify(  # noqa: PLR0913 - a command has these options
 
     Exit code: 0 everything that was checked is as recorded, 1 the chain is broken or an object differs, 2 not checked.
     """
-    from lakegate.features.anchors.anchors import (  # noqa: PLC0415 - a feature
-        AnchorOptions,
-        verify_anchors,
-    )
+    from lakegate.features.anchors.verify_anchors import AnchorOptions, verify_anchors  # noqa: PLC0415 - a feature
 
     given = _Given(tuple(anchor or ()), key, data, objects, integrity, replay, keep, as_json)
     if anchors is not None:
@@ -291,7 +288,7 @@ class _Given(NamedTuple):
 
 def _of_file(line: str, given: _Given, file: Path) -> int:
     """Verify the chain in a file, and print the result; the exit code. InputError."""
-    from lakegate.features.anchors.anchors import anchors_in  # noqa: PLC0415 - a feature
+    from lakegate.features.anchors.verify_anchors import anchors_in  # noqa: PLC0415 - a feature
 
     passed, anchors, signatures = given.passed, anchors_in(given.anchor), given.signatures
     if given.key == KMS or given.objects or given.keep or given.integrity or given.replay:
@@ -304,7 +301,7 @@ def _of_file(line: str, given: _Given, file: Path) -> int:
 
 def _of_stack(named: str, given: _Given, stack: str, *, local: bool) -> int:
     """Verify the chain of a line, and print the result; the exit code. InputError."""
-    from lakegate.features.anchors.anchors import (  # noqa: PLC0415 - a feature
+    from lakegate.features.anchors.verify_anchors import (  # noqa: PLC0415 - a feature
         anchors_in,
         keep_anchor,
         kept_anchors,

@@ -7,40 +7,28 @@ import hashlib
 import json
 import re
 from bisect import bisect_right
-from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from enum import StrEnum
 from functools import partial
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from lakegate.aws.open_stack import asked, entered, opened, readable_errors
-from lakegate.aws.wiring import SystemClock
-from lakegate.cli import terminal
-from lakegate.cli.datasets.verify_command import FETCHED, KMS, signatures_by, signatures_of
-from lakegate.errors import ConditionFailed, InputError, SetUpError
+from lakegate.errors import ConditionFailed, InputError
 from lakegate.gate import lake_layout
-from lakegate.gate.datasets.dataset_names import line_named, lines_of
+from lakegate.gate.datasets.dataset_names import lines_of
 from lakegate.gate.effects import Alarm, Effect, perform
 from lakegate.gate.ledger.blocks import MAX_INTEGER, canonical_json, contract_chain
 from lakegate.gate.ledger.commit import signers
-from lakegate.gate.ledger.ledger_yaml import Passed, stored_faults, verified
 from lakegate.gate.ledger.signatures import LENGTHS, SHORT, fingerprint, is_public_key
 from lakegate.gate.ports import Address
-from lakegate.text import counted, shown
-from lakegate.text import printable as escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from lakegate.aws.open_stack import DeployedStack
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps
-    from lakegate.gate.ledger.blocks import Head
     from lakegate.gate.ledger.signatures import Verifies
-    from lakegate.gate.ledger.verification import ChainFault
     from lakegate.gate.ports import ObjectVersion
     from lakegate.gate.registry.contract_versions import Publication
 
@@ -450,284 +438,6 @@ def contradictions(
     if top.height > height:
         why = f"it ends with block {height}, and the anchor of {top.day} names block {top.height}"
         yield AnchorFault(AnchorFlaw.TRUNCATED, chain, why)
-
-
-# ---- Anchors of the ledger in the stack's own bucket, whose objects nobody can change or delete during the
-# stack's `AnchorDays`
-#
-# The key of an anchor that a person keeps is the anchor: `<chain>/<height>=<digest>`, and the object is empty. Daily
-# anchors are
-# documents (`lakegate/features/anchors/anchors.py`).
-
-
-ANCHOR = re.compile(r"([0-9]{1,15})=([0-9a-f]{64})", re.IGNORECASE | re.ASCII)
-
-
-OUTPUT = "AnchorBucket"
-
-
-HIDDEN = "a delete marker hides it; the locked version is there and was read"
-
-
-OVER = "another version was put over it; the first one, which is locked, was read"
-
-
-def kept_anchors(there: DeployedStack, chain: str) -> list[str]:
-    """The anchors of a chain that were kept, as HEIGHT=DIGEST; none where the stack has no bucket for them."""
-    bucket = there.outputs.get(OUTPUT)
-    if bucket is None:
-        return []
-    found: list[str] = []
-    after = {"StartAfter": f"{chain}/"}
-    while page := asked("s3", "list_objects_v2", Bucket=bucket, Prefix=f"{chain}/", **after).get("Contents"):
-        found += [each["Key"].removeprefix(f"{chain}/") for each in page]
-        after = {"StartAfter": page[-1]["Key"]}
-    return found
-
-
-def keep_anchor(there: DeployedStack, chain: str, head: Head) -> None:
-    """Keep the head of a chain. It is idempotent: the key is the same. SetUpError where the stack has no bucket for anchors."""
-    bucket = there.outputs.get(OUTPUT)
-    if bucket is None:
-        raise SetUpError(f"the stack {there.name} keeps no anchors: set AnchorDays (docs/deploy.md)")
-    if head.height >= 0:
-        asked("s3", "put_object", Bucket=bucket, Key=f"{chain}/{head.height}={head.digest}", ChecksumAlgorithm="SHA256")
-
-
-class StoredAnchors(NamedTuple):
-    """Documents of daily anchors, and what is wrong with how they are stored."""
-
-    documents: Iterator[tuple[str, bytes]]
-    """Key and text, sorted by key; read while they are iterated over."""
-    faults: tuple[AnchorFault, ...] = ()
-
-
-def documents_in(folder: Path) -> StoredAnchors:
-    """Those of a folder that a bucket of anchors was copied to. InputError where it is none."""
-    if not folder.is_dir():
-        raise InputError(f"{folder} is not a folder; give a copy of the bucket of anchors, s3://BUCKET, or `stack`")
-    keys = sorted(each.relative_to(folder).as_posix() for each in folder.glob(f"{FOLDER}**/*") if each.is_file())
-    return StoredAnchors((key, (folder / key).read_bytes()) for key in keys)
-
-
-def documents_of(bucket: str, prefix: str = "") -> StoredAnchors:
-    """Those of a bucket: the first version of each, which is locked; what was put over it is a fault."""
-    versions: dict[str, list[str]] = {}
-    hidden: set[str] = set()
-    more: dict[str, str] = {}
-    while True:
-        page = asked("s3", "list_object_versions", Bucket=bucket, Prefix=f"{prefix}{FOLDER}", **more)
-        for each in page.get("Versions", ()):  # the newest one of a key comes first
-            versions.setdefault(each["Key"], []).append(each["VersionId"])
-        hidden |= {each["Key"] for each in page.get("DeleteMarkers", ())}
-        if not page["IsTruncated"]:
-            break
-        more = {"KeyMarker": page["NextKeyMarker"], "VersionIdMarker": page["NextVersionIdMarker"]}
-    over = [key for key, each in versions.items() if len(each) > 1]
-    faults = [
-        *(AnchorFault(AnchorFlaw.MISSING_ANCHOR, key.removeprefix(prefix), HIDDEN) for key in sorted(hidden)),
-        *(AnchorFault(AnchorFlaw.ALTERED_ANCHOR, key.removeprefix(prefix), OVER) for key in sorted(over)),
-    ]
-
-    def read() -> Iterator[tuple[str, bytes]]:
-        for key in sorted(versions):
-            answer = asked("s3", "get_object", Bucket=bucket, Key=key, VersionId=versions[key][-1])
-            yield key.removeprefix(prefix), answer["Body"].read()
-
-    return StoredAnchors(read(), tuple(faults))
-
-
-def anchors_in(texts: Iterable[str]) -> Mapping[int, str]:
-    """Digests by height. InputError for a text that is no anchor."""
-    anchors: dict[int, str] = {}
-    for text in texts:
-        found = ANCHOR.fullmatch(text)
-        if found is None:
-            raise InputError(
-                "an anchor is HEIGHT=DIGEST, the digest in 64 hexadecimal digits, as `verify` prints it; "
-                f"not {shown(text)}"
-            )
-        height, digest = int(found[1]), found[2].lower()
-        if anchors.setdefault(height, digest) != digest:
-            raise InputError(f"two anchors of height {height} differ")
-    return anchors
-
-
-# ---- `lakegate verify --anchors`: the daily anchors themselves, and the chains that they name ----------------------
-
-
-STACK = "stack"
-"""In the place of an address: the bucket of the stack."""
-
-
-LATE = timedelta(days=2)
-"""Without an anchor of the stack: one is due each day, within an hour."""
-
-
-MAX_SHOWN = 50
-
-
-BY_ITSELF = "The anchors themselves name these keys: only --key proves whose they are."
-
-
-class AnchorOptions(NamedTuple):
-    """Options of the command."""
-
-    key: str | None
-    file: Path | None
-    stack: str
-    local: bool
-    as_json: bool
-
-
-class Fault(NamedTuple):
-    """What is wrong with an anchor or a chain."""
-
-    what: str
-    where: str
-    height: int | None
-    why: str
-
-
-class _Checked(NamedTuple):
-    anchors: Anchors
-    chains: int
-    faults: tuple[Fault, ...]
-    fetched: bool
-
-
-def verify_anchors(place: str, line: str | None, options: AnchorOptions) -> int:
-    """Print what anchors at a place prove of a line, or of every chain that they name; 0 if nothing is wrong, else 1."""
-    if options.file is not None and line is None:
-        raise InputError("--yaml has one chain: name its line")
-    with ExitStack() as context:
-        there: DeployedStack | None = None
-        if options.file is None or place == STACK or options.key == KMS:
-            there = context.enter_context(opened(options.stack, local=options.local))
-        else:
-            entered(options.stack, local=options.local)
-            context.enter_context(readable_errors())
-        checked = _checked(place, line, options, there)
-    if options.as_json:
-        terminal.print_json(_as_document(checked))
-    else:
-        for text in _in_words(checked):
-            terminal.answers().print(escaped(text), markup=False, soft_wrap=True)
-    return 1 if checked.faults else 0
-
-
-def _checked(place: str, line: str | None, options: AnchorOptions, there: DeployedStack | None) -> _Checked:
-    fetched = options.key == KMS and there is not None
-    signatures = (
-        signatures_of(there) if fetched and there else signatures_by(Path(options.key) if options.key else None)
-    )
-    dependencies = there.dependencies() if there is not None and options.file is None else None
-    chain = line_named(dependencies, line) if dependencies and line else line
-    anchors = Anchors(signatures.verifies, signatures.given, chain)
-    stored = _stored(place, there)
-    anchors.read(stored.documents)
-    if not anchors.documents:
-        raise InputError(f"there is no anchor at {place}; the stack keeps one a day with AnchorDays (docs/ledger.md)")
-    found = [*map(_of_anchor, (*stored.faults, *anchors.faults)), *(_late(anchors) if place == STACK else ())]
-    chains = sorted(anchors.heads)
-    if options.file is not None:
-        assert chain is not None
-        kept = anchors.heads.get(chain, [])
-        passed = Passed({each.height for each in kept})
-        faults = verified(options.file, chain, signatures_by(None), {}, passed)
-        found += _of_chain(chain, anchors, passed, faults)
-    elif dependencies is not None:
-        with terminal.working("comparing chains") as progress:
-            for number, each in enumerate(chains):
-                progress(f"comparing chains: {number:,} of {len(chains):,}")
-                found += _compared(dependencies, each, anchors)
-    return _Checked(anchors, len(chains), tuple(found), fetched)
-
-
-def _stored(place: str, there: DeployedStack | None) -> StoredAnchors:
-    if place == STACK:
-        assert there is not None
-        if OUTPUT not in there.outputs:
-            raise SetUpError(f"the stack {there.name} keeps no anchors: set AnchorDays (docs/deploy.md)")
-        return documents_of(there.outputs[OUTPUT])
-    if place.startswith("s3://"):
-        bucket, _, prefix = place.removeprefix("s3://").partition("/")
-        return documents_of(bucket, f"{prefix.rstrip('/')}/" if prefix else "")
-    return documents_in(Path(place))
-
-
-def _compared(dependencies: Dependencies, chain: str, anchors: Anchors) -> Iterator[Fault]:
-    passed = Passed({each.height for each in anchors.heads[chain]})
-    head = dependencies.ledger.head(chain)
-    faults = stored_faults(dependencies, chain, head, signatures_by(None), {}, passed=passed)
-    yield from _of_chain(chain, anchors, passed, faults)
-
-
-def _of_chain(chain: str, anchors: Anchors, passed: Passed, faults: Iterable[ChainFault]) -> Iterator[Fault]:
-    if kept := anchors.heads.get(chain):
-        yield from map(_of_anchor, contradictions(chain, kept, passed.height, passed.digests))
-    yield from (Fault(each.what.value, chain, each.height, each.why) for each in faults)
-
-
-def _of_anchor(fault: AnchorFault) -> Fault:
-    return Fault(fault.what.value, fault.where, None, fault.why)
-
-
-def _late(anchors: Anchors) -> Iterator[Fault]:
-    last = anchors.days[-1] if anchors.days else ""
-    if not last or SystemClock().now().date() - date.fromisoformat(last) > LATE:
-        why = f"no anchor was written since {last or 'ever'}; the alarm AnchorMissing has a runbook"
-        yield Fault(AnchorFlaw.MISSING_ANCHOR.value, "", None, why)
-
-
-def _without(anchors: Anchors) -> list[str]:
-    """Days between the first and the last one that have no anchor: the function did not run."""
-    days = [date.fromisoformat(each) for each in anchors.days]
-    span = range((days[-1] - days[0]).days + 1) if days else ()
-    return sorted({(days[0] + timedelta(each)).isoformat() for each in span} - set(anchors.days))
-
-
-def _as_document(checked: _Checked) -> dict[str, object]:
-    anchors = checked.anchors
-    proof = (KMS if checked.fetched else "key") if anchors.is_by_given else None
-    return {
-        "anchors": {
-            "documents": anchors.documents,
-            "first": anchors.days[0] if anchors.days else None,
-            "last": anchors.days[-1] if anchors.days else None,
-            "finished": anchors.is_finished,
-            "without": _without(anchors),
-            "keys": [{"key": key, "signed": count} for key, count in anchors.keys.items()],
-            "proven_by": proof,
-        },
-        "chains": checked.chains,
-        "intact": not checked.faults,
-        "faults": [{**each._asdict(), "where": each.where or None, "why": each.why or None} for each in checked.faults],
-    }
-
-
-def _in_words(checked: _Checked) -> Iterator[str]:
-    anchors, number = checked.anchors, len(checked.faults)
-    if anchors.days:
-        yield f"{counted(anchors.documents, 'document')} of anchors, {anchors.days[0]} to {anchors.days[-1]}."
-    if not anchors.is_finished:
-        yield f"The anchor of {anchors.days[-1]} is not finished: the next run of its function does that."
-    if missing := _without(anchors):
-        yield f"No anchor was written on {', '.join(missing[:MAX_SHOWN])}{' …' if missing[MAX_SHOWN:] else ''}."
-    for key, count in anchors.keys.items():
-        yield f"{count:,} of them signed by the key {key}."
-    if anchors.is_by_given:
-        yield f"The given key {(anchors.given or '')[:SHORT]} is one of them."
-        if checked.fetched:
-            yield FETCHED
-    else:
-        yield BY_ITSELF if anchors.keys else "They are not signed."
-    if not number:
-        yield f"{counted(checked.chains, 'chain')} compared: each is intact, and has every block that the anchors name."
-    for each in checked.faults[:MAX_SHOWN]:
-        at = each.where if each.height is None else f"{each.where}, block {each.height}"
-        yield f"{each.what}{f': {at}' if at else ''}{f': {each.why}' if each.why else ''}"
-    yield from terminal.more(number, MAX_SHOWN)
 
 
 # ---- The anchor of a day: the head of every chain, in documents that nobody can change, each with the SHA-256 of

@@ -309,7 +309,7 @@ def verify(  # noqa: PLR0913 - a command has these options
 
 def _proof(key: Path | None, anchor: list[str] | None, must_be: list[str] | None, *, takes_unsigned: bool) -> Proof:
     from lakegate.cli.datasets.verify_command import signatures_by  # noqa: PLC0415 - likewise
-    from lakegate.features.anchors.anchors import anchors_in  # noqa: PLC0415 - likewise
+    from lakegate.features.anchors.verify_anchors import anchors_in  # noqa: PLC0415 - likewise
     from lakegate.features.odf.exchange.odf_import import Proof  # noqa: PLC0415 - likewise
 
     return Proof(signatures_by(key), anchors_in(anchor or ()), frozenset(must_be or ()), takes_unsigned)

@@ -57,7 +57,7 @@ def test_the_smoke_test_passes(stack: Deployed) -> None:
     """On a stack that is in order, whose function judges its files; nightly, a second run finds what the first one published."""
     assert stack.state.endpoint
     for _ in range(2 if FULL else 1):
-        command = [sys.executable, "-m", "lakegate.infra.smoke", "lakegate", "--local"]
+        command = [sys.executable, "-m", "infra.smoke", "lakegate", "--local"]
         ended = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)  # noqa: S603 - our own command
 
         assert (ended.returncode, ended.stderr) == (0, ""), ended.stdout

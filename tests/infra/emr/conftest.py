@@ -168,7 +168,7 @@ def service(aws: Aws, folder: Path, *options: str, **environment: str) -> Iterat
     command = [
         sys.executable,
         "-m",
-        "lakegate.infra.local.emr",
+        "infra.local.emr",
         "--aws-endpoint",
         aws.endpoint,
         "--state-dir",

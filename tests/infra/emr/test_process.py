@@ -58,7 +58,7 @@ def test_a_service_without_aws_still_serves(tmp_path: Path) -> None:
     command = [
         sys.executable,
         "-m",
-        "lakegate.infra.local.emr",
+        "infra.local.emr",
         "--aws-endpoint",
         "http://127.0.0.1:1",
         "--mode",
@@ -92,7 +92,7 @@ def test_a_service_without_aws_still_serves(tmp_path: Path) -> None:
 
 def refusal(*options: str, **environment: str) -> tuple[int, str]:
     """Exit code and words of a service that cannot start."""
-    command = [sys.executable, "-m", "lakegate.infra.local.emr", "--aws-endpoint", "http://127.0.0.1:1", *options]
+    command = [sys.executable, "-m", "infra.local.emr", "--aws-endpoint", "http://127.0.0.1:1", *options]
     ended = subprocess.run(  # noqa: S603 - our own service
         command,
         env=os.environ | environment,

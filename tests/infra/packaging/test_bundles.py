@@ -94,14 +94,14 @@ def test_a_bundle_is_the_same_bytes_every_time(tmp_path: Path) -> None:
     for name in ("one", "two"):
         root, tools = tmp_path / name, tmp_path / name / "tools"
         locked = tools / f"wheels/lambda-{RUNNING}"
-        for folder in (root / "functions", root / "lakegate", locked):
+        for folder in (root / "functions", locked):
             folder.mkdir(parents=True)
-        (root / "functions/module.py").write_text("def known(word):\n    return word in {'a', 'b', 'c'}\n")
-        (root / "lakegate/__init__.py").touch()
+        (root / "functions/__init__.py").touch()
+        (root / "functions/intake_handler.py").write_text("def known(word):\n    return word in {'a', 'b', 'c'}\n")
         shutil.copyfile(LOCKS / "lambda.lock", locked / MARK)
         made.append(bundle_functions(root, tools, root / "build"))
     with zipfile.ZipFile(made[0]) as archive:
-        bytecode = archive.read("lakegate/functions/__pycache__/module.cpython-311.pyc")
+        bytecode = archive.read("functions/__pycache__/intake_handler.cpython-311.pyc")
 
     assert made[0].read_bytes() == made[1].read_bytes()
     assert int.from_bytes(bytecode[4:8], "little") == UNCHECKED_HASH
@@ -156,7 +156,7 @@ def test_the_bundle_is_thin_and_compiled(functions: Path) -> None:
     with zipfile.ZipFile(functions) as archive:
         names = set(archive.namelist())
     services = {name.split("/")[2] for name in names if re.match(r"botocore/data/[^/]+/", name)}
-    ours = [name for name in names if name.startswith(("lakegate/contracts/", "lakegate/functions/"))]
+    ours = [name for name in names if name.startswith(("lakegate/", "functions/"))]
     compiled = {
         re.sub(r"__pycache__/(\w+)\.cpython-311\.pyc$", r"\1.py", name) for name in ours if "__pycache__" in name
     }
@@ -164,7 +164,9 @@ def test_the_bundle_is_thin_and_compiled(functions: Path) -> None:
     called = set(re.findall(r'client\("([a-z0-9-]+)"\)', (ROOT / "lakegate/aws/wiring.py").read_text()))
     assert services == called
     assert not [
-        name for name in names if name.startswith(("lakegate/contracts/examples/", "lakegate/engine/", "tests/"))
+        name
+        for name in names
+        if name.startswith(("contracts/", "infra/", "lakegate/engine/", "lakegate/cli/", "tests/"))
     ]
     assert compiled == {name for name in ours if name.endswith(".py")}
     assert functions.stat().st_size < LAMBDA_LIMIT / 4
@@ -185,7 +187,7 @@ def test_the_environment_runs_the_job(release: Path, tmp_path: Path) -> None:
     bare.mkdir()
     for name in ("pyspark", "py4j"):
         (bare / name).symlink_to(spark / name)
-    need = "import spark_jobs.validate, pydeequ.verification, boto3, jsonschema, pandas"
+    need = "import lakegate.spark.spark_job, pydeequ.verification, boto3, jsonschema, pandas"
     code = f"{need}; boto3.client('s3'); print(pandas.__file__)"
 
     def run(*words: str) -> subprocess.CompletedProcess[bytes]:
@@ -198,9 +200,10 @@ def test_the_environment_runs_the_job(release: Path, tmp_path: Path) -> None:
             check=False,
         )
 
-    ended, workers = run("-c", code), run("-m", MODULE)
+    ended, workers, job = run("-c", code), run("-m", MODULE), run(release / "validate.py", "--help")
 
     assert ended.stdout.startswith(bytes(tmp_path)), ended.stderr
+    assert job.stdout.startswith(b"usage: validate.py"), job.stderr
     assert (len(workers.stdout), workers.stderr) == (PORT_BYTES, b"")
 
 
