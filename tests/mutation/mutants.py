@@ -28,8 +28,8 @@ class Mutant:
 
     @property
     def module(self) -> str:
-        """The name that it is imported by (decision 40)."""
-        return ".".join(["lakegate", *Path(self.path).with_suffix("").parts]).removesuffix(".__init__")
+        """The name that it is imported by."""
+        return ".".join(Path(self.path).with_suffix("").parts).removesuffix(".__init__")
 
     @property
     def changed(self) -> tuple[str, str]:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 UNIT: Final = "tests/unit"
 PACKAGES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
-        "contracts/judge": (
+        "lakegate/verdict": (
             f"{UNIT}/test_answers.py",
             f"{UNIT}/test_causes.py",
             f"{UNIT}/test_counts.py",
@@ -24,7 +24,7 @@ PACKAGES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
             f"{UNIT}/usecases/test_deliveries.py",
             f"{UNIT}/rules",
         ),
-        "contracts/plan": (
+        "lakegate/plan": (
             f"{UNIT}/test_answers.py",
             f"{UNIT}/test_check.py",
             f"{UNIT}/test_compile.py",
@@ -44,8 +44,12 @@ PACKAGES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
             f"{UNIT}/sql/test_rows.py",
             f"{UNIT}/usecases",
         ),
-        "functions/usecases": (f"{UNIT}/usecases", f"{UNIT}/test_handlers.py", f"{UNIT}/test_door.py"),
-        "engine/evaluate": (f"{UNIT}/engine/evaluate", "tests/engine/test_cases.py", "tests/engine/test_vacuous.py"),
+        "lakegate/gate": (f"{UNIT}/usecases", f"{UNIT}/test_handlers.py", f"{UNIT}/test_door.py"),
+        "lakegate/engine/evaluate": (
+            f"{UNIT}/engine/evaluate",
+            "tests/engine/test_cases.py",
+            "tests/engine/test_vacuous.py",
+        ),
     }
 )
 """By the folder of the package."""

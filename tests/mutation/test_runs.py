@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import TYPE_CHECKING
 
 import pytest
@@ -31,7 +30,7 @@ def unused(value):
 TESTS = """
 import sys
 sys.path.insert(0, {folder!r})
-from lakegate.toy import LIMIT, largest
+from toy import LIMIT, largest
 
 
 def test_the_last_is_the_largest():
@@ -49,14 +48,10 @@ def test_the_limit_is_three():
 
 @pytest.fixture
 def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a package `lakegate`, a module and its tests, apart from this process's own."""
+    """A folder with a module and its tests, apart from this process's own."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "toy.py").write_text(MODULE)
-    (tmp_path / "test_toy.py").write_text(
-        textwrap.dedent(TESTS).replace(
-            "sys.path.insert(0, {folder!r})", f"import lakegate; lakegate.__path__.append({str(tmp_path)!r})"
-        )
-    )
+    (tmp_path / "test_toy.py").write_text(TESTS.format(folder=str(tmp_path)))
     (tmp_path / "conftest.py").write_text(
         "from hypothesis import settings\nsettings.register_profile('mutation', settings.get_profile('default'))\n"
     )

@@ -26,11 +26,11 @@ WITHOUT = ("cacheprovider", "xdist", "unraisableexception", "hypothesispytest")
 
 @dataclass(frozen=True, slots=True)
 class Planted:
-    """One small change of one function of the use cases, as text."""
+    """One small change of one function of the protocol, as text."""
 
     name: str
     where: str
-    """`module.function` below functions/usecases, or a whole name that begins with `lakegate` or `tests`."""
+    """Module and function."""
     old: str
     new: str
     shown_by: str = ""
@@ -51,8 +51,7 @@ PLANTED = tuple(
 @contextmanager
 def planted(bug: Planted) -> Iterator[None]:
     """The real code with the bug in it; every reference to the function sees it, because only its code is exchanged."""
-    where = bug.where if bug.where.startswith(("lakegate.", "tests.")) else f"lakegate.functions.usecases.{bug.where}"
-    module, _, name = where.rpartition(".")
+    module, _, name = bug.where.rpartition(".")
     function = vars(importlib.import_module(module))[name]
     source = textwrap.dedent(inspect.getsource(function))
     assert bug.old in source, f"{bug.name}: the code has changed, adapt the planted bug"

@@ -30,10 +30,15 @@ ORDERS = sorted(
 """The event is lost, late or doubled, but S3 sends none before the data is there."""
 PLAYED = [(effect, kind) for effect in (Effect.ANNOUNCE, Effect.HINT, Effect.LINK, Effect.CLAIM) for kind in KINDS]
 BUGS = (
-    Planted("claimed before it is linked", "intake.admit", "yield from _link(dependencies, workload)", "pass"),
+    Planted(
+        "claimed before it is linked",
+        "lakegate.gate.delivery.intake.admit",
+        "yield from _link(dependencies, workload)",
+        "pass",
+    ),
     Planted(
         "linked by the looks of the key",
-        "intake._announcement_of",
+        "lakegate.gate.delivery.intake._announcement_of",
         "found.key == key",
         "key.startswith(found.key.rpartition('/')[0])",
     ),

@@ -173,8 +173,7 @@ def retire(stage: RevalidationStage) -> None:
     stage.env.dependencies.lines.write(after)
 
 
-RECORDING = "lakegate.features.revalidation.revalidation"
-RUNNING = "lakegate.features.revalidation.revalidation"
+REVALIDATION = "lakegate.features.revalidation.revalidation"
 
 
 def _never(*_: object) -> Any:
@@ -183,18 +182,18 @@ def _never(*_: object) -> Any:
 
 
 BUGS: dict[str, tuple[str, object]] = {
-    "the event of a record is of the time": (f"{RECORDING}.event_id", lambda *_: f"{random.getrandbits(256):064x}"),
+    "the event of a record is of the time": (f"{REVALIDATION}.event_id", lambda *_: f"{random.getrandbits(256):064x}"),
     "nothing is kept of other schedules": (
-        f"{RECORDING}.stale_after",
+        f"{REVALIDATION}.stale_after",
         lambda _before, _scheduled, _measured, broken, at: [{"rule": each, "since": at} for each in sorted(broken)],
     ),
-    "the manifest is not marked": (f"{RECORDING}.manifest", SimpleNamespace(update=_never)),
-    "a run that is lost is waited for": (f"{RUNNING}._is_over", lambda *_: False),
+    "the manifest is not marked": (f"{REVALIDATION}.readers_manifest", SimpleNamespace(update=_never)),
+    "a run that is lost is waited for": (f"{REVALIDATION}._is_over", lambda *_: False),
     "an end is reported by its time": (
-        f"{RECORDING}.Message",
+        f"{REVALIDATION}.Message",
         lambda identity, *rest: Message(f"{identity}:{rest[3]}", *rest),
     ),
-    "a mark is never lifted": (f"{RUNNING}.lift", _never),
+    "a mark is never lifted": (f"{REVALIDATION}.lift", _never),
 }
 
 
