@@ -42,7 +42,7 @@ def test_parts_of_values_are_measured_where_they_stand(storage: Storage, judge_f
     assert {name: found[name] for name in OF_PARTS} == OF_PARTS
     assert {number for name, (_, number, _) in found.items() if name not in OF_PARTS} == {0}
     assert (judged.result.rows, judged.result.rejected_rows) == (4, 3)
-    assert "items[].sku: wanted matching ^[a-z]+$; measured 1 of 4 elements fail (25 %)" in judged.reasons
+    assert "items[].sku: wanted matching ^[a-z]+$; measured 1 of 4 elements fails (25 %)" in judged.reasons
     assert Status.ERROR not in judged.statuses().values()
 
 

@@ -7,7 +7,7 @@ import gzip
 import json
 from dataclasses import replace
 from datetime import timedelta
-from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 PLAN = Plan("orders", "1.0.0", "lines", (), ())
 BYTES = canonical(PLAN)
-ORDERS = read((resources.files("lakegate.contracts") / "examples/orders.odcs.yaml").read_bytes())
+ORDERS = read((Path(__file__).parents[2] / "contracts/examples/orders.odcs.yaml").read_bytes())
 COMPILED = only_plan(ORDERS)
 HEADER = ";".join(field.name for field in COMPILED.fields)
 

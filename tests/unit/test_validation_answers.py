@@ -264,7 +264,7 @@ def test_the_answer_is_named_in_the_reason() -> None:
     reasons = [judge(PLAN, merged(PLAN, RESULT, {"GX": each})).outcomes[-1].message for each in (found, raised)]
 
     assert reasons == [
-        "the dataset: wanted in order; measured 1 of 1 answers of the validator say that it is broken (its metric: 7)",
+        "the dataset: wanted in order; measured 1 of 1 answers of the validator says that it is broken (its metric: 7)",
         RAISED,
     ]
 
@@ -277,7 +277,7 @@ def test_the_metric_of_a_classified_field_is_not_named() -> None:
     plan = replace(PLAN, fields=(classified,), checks=(replace(ORDER, fields=("a",)),))
 
     assert judge(plan, merged(plan, RESULT, {"GX": found})).outcomes[-1].message == (
-        "a: wanted in order; measured 1 of 1 answers of the validator say that it is broken"
+        "a: wanted in order; measured 1 of 1 answers of the validator says that it is broken"
     )
 
 

@@ -293,4 +293,4 @@ def test_a_rule_is_measured_by_a_registered_service(stack: Deployed) -> None:
     assert (service.read, service.credentials) == ([short, long], {"Bearer t"})
     assert [stack.blocks(row) for row in rows] == [1, 1]
     words = " ".join(shown.stdout.split())
-    assert "1 of 1 answers of the validator say that it is broken (its metric: 4)" in words
+    assert "1 of 1 answers of the validator says that it is broken (its metric: 4)" in words

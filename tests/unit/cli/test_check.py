@@ -17,11 +17,11 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from lakegate.cli import terminal
-from lakegate.cli.contracts import check_command
 from lakegate.cli.main import app, main
 from lakegate.errors import InputError, LakegateError, SetUpError
 from lakegate.extension_points import ROOT
 from lakegate.json_codec import load, validate
+from lakegate.local_check import check_data
 from lakegate.plan.result import Columns, MalformedRecords, Measured, Measurement, Result, Sample, Unreadable
 from lakegate.report import verdict_text
 from lakegate.report.delivery_report import Report
@@ -99,7 +99,7 @@ def job(monkeypatch: pytest.MonkeyPatch) -> Engine:
     found = Engine(
         {"foreignKey": Measurement("", skip="no accepted data of crm/customers_v2 was given to compare with")}
     )
-    monkeypatch.setattr(check_command, "measure", found)
+    monkeypatch.setattr(check_data, "measure", found)
     return found
 
 
@@ -547,7 +547,7 @@ def test_a_machine_without_java_gets_a_document(monkeypatch: pytest.MonkeyPatch)
     def lacking(*_: object) -> Result:
         raise SetUpError("Java 17 is missing")
 
-    monkeypatch.setattr(check_command, "measure", lacking)
+    monkeypatch.setattr(check_data, "measure", lacking)
 
     assert asked("--contract", "shop.yaml", "a.csv")[0]["error"]["kind"] == "set-up"
 
@@ -708,7 +708,7 @@ def test_an_interrupted_command_prints_one_line(
     def interrupted(*_: object) -> Result:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(check_command, "measure", interrupted)
+    monkeypatch.setattr(check_data, "measure", interrupted)
     monkeypatch.setattr(sys, "argv", ["lakegate", "check", "--contract", "shop.yaml", "a.csv"])
     with pytest.raises(SystemExit) as ended:
         main()
