@@ -177,7 +177,7 @@ PASSING_SHARES = 2
 """Shares at the beginning of the delivery in which such records are noted."""
 
 
-LOOKED_AT = 4096
+PASSING_RECORDS = 4096
 """Records at the beginning of a chunk among which they are noted."""
 
 
@@ -282,7 +282,7 @@ class Evaluation:
 
 def _note_passing(program: Program, bits: pa.Table, table: pa.Table, partial: Partial) -> None:
     """Note the first records in which a field has a value that passes, for each predicate of one field."""
-    head = bits.slice(0, LOOKED_AT)
+    head = bits.slice(0, PASSING_RECORDS)
     for name, alias in program.single.items():
         noted = partial.passing.setdefault((program.level, name), [])
         missing = PASSING - len(noted)

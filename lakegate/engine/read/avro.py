@@ -172,7 +172,7 @@ SHARE_BYTES = 16 << 20
 """Bytes of blocks in one share, at least."""
 
 
-MAX_EMPTY = 1 << 20
+MAX_EMPTY_RECORDS = 1 << 20
 """Records without any bytes that one block may have."""
 
 
@@ -231,7 +231,7 @@ def blocks_of(source: Readable, header: Header, size: int) -> Iterator[tuple[int
     file = _File(source)
     while file.at < size and not file.is_over():
         count, block = _block(file, header)
-        if count > max(len(block), MAX_EMPTY):
+        if count > max(len(block), MAX_EMPTY_RECORDS):
             raise unreadable("bomb")
         yield count, block
 
@@ -381,7 +381,7 @@ _UNPACK: dict[str, Callable[[bytes], bytes]] = {
 # it.
 
 
-MAX_EMPTY = 1 << 20
+MAX_EMPTY_ELEMENTS = 1 << 20
 """The most elements without bytes that are accepted."""
 
 
@@ -681,7 +681,7 @@ class Lists:
 
     def _refuse_empty(self) -> None:
         self._empty += 1
-        if self._empty > MAX_EMPTY:
+        if self._empty > MAX_EMPTY_ELEMENTS:
             raise unreadable("bomb")
 
     def taken(self) -> pa.Array:

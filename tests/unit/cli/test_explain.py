@@ -94,7 +94,7 @@ def test_a_setting_is_explained_where_documents_have_it(each: SettingExplanation
 def test_every_key_that_a_message_names_is_explained() -> None:
     """A message that asks for `csv.delimiter` or `onReject` leads to where it is written."""
     known = {each.setting for each in settings()}
-    texts = [path.read_text() for name in ("contracts", "engine", "cli") for path in (ROOT / name).rglob("*.py")]
+    texts = [path.read_text() for path in (ROOT / "lakegate").rglob("*.py")]
     named = {each for text in texts for each in re.findall(r"\b(csv\.[a-z]+[A-Z]?[A-Za-z]+)\b", text)}
 
     assert {"csv.delimiter", "csv.header"} <= named
@@ -124,7 +124,7 @@ def test_a_rule_is_found_by_its_kind_and_as_reasons_name_it(name: str) -> None:
 
 def test_every_outcome_that_the_code_has_is_explained() -> None:
     """Each id in the texts of the code, in the order of one list, without those that only documents have."""
-    texts = [path.read_text() for name in ("contracts", "functions") for path in (ROOT / name).rglob("*.py")]
+    texts = [path.read_text() for path in (ROOT / "lakegate").rglob("*.py")]
     written = {each for text in texts for each in re.findall(r"""["'](?:file|merge)/[a-z][a-z-]+""", text)}
     of_file = {each for text in texts for each in re.findall(r'_of_file\(\s*"([a-z-]+)"', text)}
     merged = {f"file/{each.removeprefix('merge/')}" for each in WRITTEN if each.startswith("merge/")}
