@@ -270,3 +270,13 @@ def _reads(content: bytes, encoding: str) -> bool:
     except UnicodeDecodeError:
         return False
     return not _CONTROLS & set(text)
+
+
+def saved_as(encoding: str) -> str:
+    """The remedy in the file."""
+    return f"save the file as {ENCODING_TITLES[encoding]}{' (in Excel: CSV UTF-8)' if encoding == 'utf-8' else ''}"
+
+
+def encoding_remedy(readable: str | None) -> str:
+    """The remedy in the contract, where the file can be read in another encoding."""
+    return f", or declare csv.encoding: {readable}, in which it can be read" if readable else ""

@@ -18,9 +18,12 @@ from lakegate.admission.file_signatures import (
     UTF_8,
     UnreadableError,
     beginning,
+    encoding_remedy,
     readable_in,
     refuse,
+    saved_as,
 )
+from lakegate.admission.value_masks import mask
 from lakegate.contract.file_formats import ENCODING_TITLES
 from lakegate.plan.result import Columns
 from lakegate.text import closest, counted, limited_hints
@@ -177,8 +180,6 @@ def why_no_keys(
     records: Sequence[Mapping[str, object]], declared: tuple[str, ...], physical: Mapping[str, str] = NO_NAMES
 ) -> str:
     """Why records have none of the declared keys."""
-    from lakegate.verdict.value_masks import mask  # noqa: PLC0415 - a feature
-
     keys = tuple(dict.fromkeys(key for record in records for key in record))
     if not keys:
         return (
@@ -298,11 +299,6 @@ def header_end(text: bytes, csv: Csv) -> int:
 
 def first_line(head: bytes, csv: Csv) -> str:
     """The header line of a text as it begins, without its line end; UnreadableError where it is not a line of the encoding."""
-    from lakegate.verdict.value_mistakes import (  # noqa: PLC0415 - a feature
-        encoding_remedy,
-        saved_as,
-    )
-
     text = head.removeprefix(BOM if csv.encoding == UTF_8 else b"")
     end = header_end(text, csv)
     if not end and len(head) >= HEAD:

@@ -88,7 +88,7 @@ JOINS = frozenset({"REGULAR", "CROSS"})
 
 
 _NAME = re.compile("[rqck][0-9]+|p")
-"""Names of relations, of their columns, and of values that are computed once (`lakegate.sql.duckdb_sql.once`)."""
+"""Names of relations, of their columns, and of values that are computed once (`lakegate.engine.duckdb_sql.once`)."""
 
 
 ABSENT = (

@@ -12,6 +12,7 @@ import duckdb
 
 from lakegate.admission.file_signatures import UnreadableError
 from lakegate.engine.duckdb_guard import bound_spill, lock, unsafe
+from lakegate.engine.duckdb_sql import TYPES, UnreadError, to_duckdb
 from lakegate.engine.evaluate.typed_values import value_name
 from lakegate.engine.read.open_delivery import open_source
 from lakegate.errors import InputError
@@ -20,7 +21,6 @@ from lakegate.plan.metrics import Metric
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import StagedPart
 from lakegate.plan.result import Measurement
-from lakegate.sql.duckdb_sql import TYPES, UnreadError, to_duckdb
 from lakegate.verdict.measured_values import (
     FAILED,
     REFUSED,
@@ -68,7 +68,7 @@ def _plan_of(part: AcceptedPart) -> tuple[str, str]:
 # 2. Every relation of a query becomes a view of typed columns: `r0`, `r1`, … with columns `c0`, `c1`, …. A value that
 # is not of its
 #    type is null there.
-# 3. The query is translated into DuckDB's SQL (`lakegate.sql.duckdb_sql`), and `lakegate.engine.duckdb_guard`
+# 3. The query is translated into DuckDB's SQL (`lakegate.engine.duckdb_sql`), and `lakegate.engine.duckdb_guard`
 # inspects the
 #    tree that DuckDB parses from it.
 # 4. It is executed, and interrupted when its time is over. Any failure is an error of that check, with a message

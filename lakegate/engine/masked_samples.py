@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from lakegate.admission.file_signatures import UnreadableError, readable_in
 from lakegate.admission.header import LONGEST_COMPARED, NO_NAMES, plain, renamed, why_no_keys
+from lakegate.admission.value_masks import cut, hexadecimal, mask
 from lakegate.contract.file_formats import Format
 from lakegate.contract.logical_types import LogicalType
 from lakegate.engine.evaluate.predicate_sql import SOURCE
@@ -24,7 +25,6 @@ from lakegate.plan.check import keys_of
 from lakegate.plan.metrics import Metric
 from lakegate.plan.result import Columns, MalformedRecords, Sample
 from lakegate.verdict.check_status import OF_TYPES
-from lakegate.verdict.value_masks import cut, hexadecimal, mask
 from lakegate.verdict.value_mistakes import (
     SEEN_OF_A_LINE,
     WRAPPED,

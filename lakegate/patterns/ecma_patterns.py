@@ -9,13 +9,9 @@ grammar of the `u` flag refuses; patterns of other engines (Great Expectations, 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from lakegate.patterns.matching_cost import parts_of
 from lakegate.patterns.regex_tree import _PLAIN_PARTS, ANY, EDGE, INNER, LAST, LONGEST, member, others, plain, spelled
-
-if TYPE_CHECKING:
-    from lakegate.contract.contract_model import Rule
 
 MAX_REPEATS = 1000
 
@@ -56,38 +52,39 @@ _SYNTAX = frozenset("^$\\.*+?()[]{}|/")
 """The characters that a backslash may stand before, so that they stand for themselves; in a class also `-`."""
 
 
-def translate(rule: Rule, pattern: str) -> str:
-    """The pattern for plans; ContractError `pattern` if it cannot be translated or its matching time has no bound."""
-    from lakegate.rules.check_builder import refuse  # noqa: PLC0415 - a feature
+class PatternError(ValueError):
+    """The pattern cannot be translated, or its matching time has no bound; the message says why."""
 
-    if len(pattern) > LONGEST:
-        refuse(rule, "pattern", f"a pattern has at most {LONGEST:,} characters")
+
+def translate(pattern: str, *, is_strict: bool) -> str:
+    """The pattern for plans; PatternError if there is none. `is_strict`: see `rewritten`."""
+    _judge_length(pattern)
     try:
-        translated = rewritten(pattern, is_strict=rule.kind != "custom")
+        translated = rewritten(pattern, is_strict=is_strict)
     except ValueError as error:
-        refuse(rule, "pattern", f"the pattern cannot be used: {error}")
-    return _bounded(rule, translated)
+        raise PatternError(f"the pattern cannot be used: {error}") from None
+    return _bounded(translated)
 
 
-def like(rule: Rule, pattern: str) -> str:
+def like(pattern: str) -> str:
     """A pattern of SQL's LIKE: `%` is any run of characters, `_` is one, and the whole text must match."""
-    from lakegate.rules.check_builder import refuse  # noqa: PLC0415 - a feature
-
-    if len(pattern) > LONGEST:
-        refuse(rule, "pattern", f"a pattern has at most {LONGEST:,} characters")
+    _judge_length(pattern)
     any_one = f"[{spelled(ANY)}]"
     parts = {"%": f"{any_one}*", "_": any_one}
-    return _bounded(rule, rf"\A{''.join(parts.get(char) or plain(ord(char)) for char in pattern)}\z")
+    return _bounded(rf"\A{''.join(parts.get(char) or plain(ord(char)) for char in pattern)}\z")
 
 
-def _bounded(rule: Rule, translated: str) -> str:
+def _judge_length(pattern: str) -> None:
+    if len(pattern) > LONGEST:
+        raise PatternError(f"a pattern has at most {LONGEST:,} characters")
+
+
+def _bounded(translated: str) -> str:
     """A pattern of plans that an engine can search for in bounded time."""
-    from lakegate.rules.check_builder import refuse  # noqa: PLC0415 - a feature
-
     try:
         parts_of(translated)
     except ValueError as error:
-        refuse(rule, "pattern", f"the pattern cannot be used: {error}")
+        raise PatternError(f"the pattern cannot be used: {error}") from None
     return translated
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from lakegate.contract.logical_types import GRAMMARS, LogicalType, literal, number_of, text_of
 from lakegate.errors import ContractError, Problem
+from lakegate.patterns import ecma_patterns
 from lakegate.patterns.regex_tree import LONGEST, plain
 from lakegate.plan.check import NONE, Check, Interval, Tier, Unit
 from lakegate.plan.metrics import Metric
@@ -199,6 +200,22 @@ def whole(rule: Rule, value: object) -> int:
     if found < 0 or found != found.to_integral_value():
         refuse(rule, "not-a-count", f"the rule {rule.kind} needs a whole number from 0")
     return int(found)
+
+
+def regex(rule: Rule, pattern: str) -> str:
+    """A pattern of ECMA-262 as plans have it; refused if it cannot be translated or its matching time has no bound."""
+    try:
+        return ecma_patterns.translate(pattern, is_strict=rule.kind != "custom")
+    except ecma_patterns.PatternError as error:
+        refuse(rule, "pattern", str(error))
+
+
+def like_pattern(rule: Rule, pattern: str) -> str:
+    """A pattern of SQL's LIKE as plans have it; refused likewise."""
+    try:
+        return ecma_patterns.like(pattern)
+    except ecma_patterns.PatternError as error:
+        refuse(rule, "pattern", str(error))
 
 
 def items(rule: Rule, value: object) -> tuple[object, ...]:

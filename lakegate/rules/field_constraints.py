@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from lakegate.contract.contract_model import Shape, shape_of
 from lakegate.contract.logical_types import GRAMMARS, LogicalType
 from lakegate.patterns.date_formats import compile_java_format
-from lakegate.patterns.ecma_patterns import translate
 from lakegate.plan.predicates import All, Length, Matches, MultipleOf, NoRepeats, Not, Present, Size, Typed
 from lakegate.rules.check_builder import (
     argument,
@@ -19,6 +18,7 @@ from lakegate.rules.check_builder import (
     number,
     one_of,
     refuse,
+    regex,
     rows,
     skipped,
     unique_rows,
@@ -241,7 +241,7 @@ def enum(rule: Rule, field: Field) -> Check:
 def pattern(rule: Rule, field: Field) -> Check:
     """A regular expression of ECMA-262 is found in every text."""
     written = str(argument(rule, "pattern"))
-    return rows(rule, field, Matches(field.name, translate(rule, written)), f"matching {brief(written)}")
+    return rows(rule, field, Matches(field.name, regex(rule, written)), f"matching {brief(written)}")
 
 
 def min_length(rule: Rule, field: Field) -> Check:

@@ -7,7 +7,6 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from lakegate.contract.documents.odcs_quality import BETWEEN, OPERATORS
-from lakegate.patterns.ecma_patterns import translate
 from lakegate.plan.check import Interval, Tier, Unit
 from lakegate.plan.metrics import Metric
 from lakegate.plan.predicates import All, Length, Matches, Not, Present
@@ -19,6 +18,7 @@ from lakegate.rules.check_builder import (
     one_as_written,
     one_of,
     refuse,
+    regex,
     valid_in_words,
     whole,
     within,
@@ -148,7 +148,7 @@ def _all(parts: tuple[Predicate, ...]) -> Predicate:
 
 _PARTS: dict[str, tuple[str, Callable[[Rule, Field, object], Predicate]]] = {
     "validValues": ("one of {}", lambda rule, field, value: one_of(rule, field, items(rule, value))),
-    "pattern": ("matching {}", lambda rule, field, value: Matches(field.name, translate(rule, str(value)))),
+    "pattern": ("matching {}", lambda rule, field, value: Matches(field.name, regex(rule, str(value)))),
     "minLength": ("at least {} characters", lambda rule, field, value: Length(field.name, low=whole(rule, value))),
     "maxLength": ("at most {} characters", lambda rule, field, value: Length(field.name, high=whole(rule, value))),
     "minimum": ("at least {}", lambda rule, field, value: within(rule, field, low=value)),

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from lakegate.admission.file_signatures import encoding_remedy, saved_as
 from lakegate.contract.delivery_policy import Additional, Treatment
 from lakegate.contract.file_formats import ENCODING_TITLES
 from lakegate.plan.result import Sample
 from lakegate.text import counted
 from lakegate.verdict.check_status import CheckOutcome, Status
-from lakegate.verdict.value_mistakes import BLANK, TOTAL, WRAPPED, encoding_remedy, saved_as
+from lakegate.verdict.value_mistakes import BLANK, TOTAL, WRAPPED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,11 +8,11 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lakegate.contract.file_formats import DECIMAL_SEPARATORS, ENCODING_TITLES, THOUSANDS_SEPARATORS, Csv, Format
+from lakegate.admission.value_masks import LONGEST_SHAPE
+from lakegate.contract.file_formats import DECIMAL_SEPARATORS, THOUSANDS_SEPARATORS, Csv, Format
 from lakegate.contract.logical_types import GRAMMARS, LogicalType
 from lakegate.plan.predicates import OneOf
 from lakegate.plan.result import ValueMistake
-from lakegate.verdict.value_masks import LONGEST_SHAPE
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -58,16 +58,6 @@ def values_in(line: str, csv: Csv) -> int | None:
         return len(next(rows)) or 1
     except stdlib_csv.Error:
         return None
-
-
-def saved_as(encoding: str) -> str:
-    """The remedy in the file."""
-    return f"save the file as {ENCODING_TITLES[encoding]}{' (in Excel: CSV UTF-8)' if encoding == 'utf-8' else ''}"
-
-
-def encoding_remedy(readable: str | None) -> str:
-    """The remedy in the contract, where the file can be read in another encoding."""
-    return f", or declare csv.encoding: {readable}, in which it can be read" if readable else ""
 
 
 _RECORDS = {

@@ -13,7 +13,7 @@ from lakegate.contract.contract_model import Origin, Rule
 from lakegate.contract.delivery_policy import Policy
 from lakegate.contract.file_formats import Csv
 from lakegate.errors import ContractError
-from lakegate.patterns.ecma_patterns import translate
+from lakegate.rules.check_builder import regex
 from tests.deliveries.delivery import plan_of, rule
 from tests.reference.evaluator import measure
 from tests.reference.sampling import sampled
@@ -33,7 +33,7 @@ SLOW = ("(.*a){12}$", "^(a|aa)+$", EMAIL, r"^(\w+\s?)*$", "^(?!.*x.*y)(a|bc)*$")
 
 def is_usable(pattern: str) -> bool:
     try:
-        translate(RULE, pattern)
+        regex(RULE, pattern)
     except ContractError:
         return False
     return True

@@ -18,10 +18,11 @@ from lakegate.engine.evaluate.pattern_search import searches_of
 from lakegate.errors import ContractError
 from lakegate.lints.pattern_lints import superlinear
 from lakegate.patterns.date_formats import compile_format
-from lakegate.patterns.ecma_patterns import like, rewritten, translate
+from lakegate.patterns.ecma_patterns import rewritten
 from lakegate.patterns.matching_cost import Part, parts_of, search_cost, shortest
 from lakegate.patterns.regex_tree import PYTHON, RE2, Items, parse, render
 from lakegate.plan.predicates import All, Matches, Not, Predicate
+from lakegate.rules.check_builder import like_pattern, regex
 from lakegate.rules.field_constraints import TEXT_FORMS
 from tests.reference.cases import good_cases
 from tests.reference.sampling import sampled
@@ -65,7 +66,7 @@ def tree_of(pattern: str) -> Items:
 def test_the_searches_of_a_pattern_are_equivalent_to_it(pattern: str, subjects: list[str]) -> None:
     """The searches of a pattern, each by its own engine, together find just what the pattern finds."""
     with suppress(ContractError):
-        translated = translate(RULE, pattern)
+        translated = regex(RULE, pattern)
         found = [by_parts(parts_of(translated), text) for text in subjects]
 
         assert [by_python(translated, text) for text in subjects] == found
@@ -108,7 +109,7 @@ def test_the_bound_of_steps_holds(pattern: str, pump: str, times: int, tail: str
 def test_what_people_are_warned_of_is_never_left_to_backtracking(pattern: str) -> None:
     """A pattern whose shape lint reports goes to RE2, is refused, or was cut to a shape without choices."""
     with suppress(ContractError):
-        parts = parts_of(translate(RULE, pattern))
+        parts = parts_of(regex(RULE, pattern))
         if superlinear(pattern) is not None:
             assert all(search_cost(part.items).each <= 200 for part in parts if part.is_bounded)
 
@@ -130,7 +131,7 @@ def test_what_people_are_warned_of_is_never_left_to_backtracking(pattern: str) -
 )
 def test_a_pattern_is_given_to_the_engine_that_bounds_it(pattern: str, engines: str) -> None:
     """Backtracking engines may search for cheap patterns (B), RE2 for all others (R), and for look-aheads at the start apart."""
-    assert engines == "".join("B" if part.is_bounded else "R" for part in parts_of(translate(RULE, pattern)))
+    assert engines == "".join("B" if part.is_bounded else "R" for part in parts_of(regex(RULE, pattern)))
 
 
 AT_ONCE = "at more than 150 places at once"
@@ -162,7 +163,7 @@ def test_what_no_engine_bounds_is_refused(pattern: str, words: str) -> None:
 @given(st.text("%_aé\n", max_size=8), st.lists(st.text("aé\nb", max_size=6), min_size=1, max_size=4))
 def test_a_pattern_of_sql_says_the_same(pattern: str, subjects: list[str]) -> None:
     """LIKE is searched for as the reference does, with as many runs of anything as it has."""
-    translated = like(RULE, pattern)
+    translated = like_pattern(RULE, pattern)
 
     assert [by_python(translated, text) for text in subjects] == [
         by_parts(parts_of(translated), text) for text in subjects

@@ -14,9 +14,9 @@ import pytest
 from lakegate.contract.logical_types import LogicalType
 from lakegate.engine.duckdb_guard import lock, unsafe
 from lakegate.engine.duckdb_queries import QueryTables, answer_queries
+from lakegate.engine.duckdb_sql import UnreadError, to_duckdb
 from lakegate.plan.check import Check, Interval, Query, QueryColumn, QueryRelation, Tier, Unit
 from lakegate.plan.metrics import Metric
-from lakegate.sql.duckdb_sql import UnreadError, to_duckdb
 from lakegate.verdict.measured_values import REFUSED
 from tests.security.queries import hostile
 from tests.spark.test_guard import SPARKS

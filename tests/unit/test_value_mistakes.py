@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from lakegate.admission.file_signatures import readable_in
+from lakegate.admission.value_masks import cut, hexadecimal, mask
 from lakegate.contract.file_formats import Csv, Format, Storage
 from lakegate.contract.logical_types import LogicalType
 from lakegate.plan.result import ValueMistake
-from lakegate.verdict.value_masks import cut, hexadecimal, mask
 from lakegate.verdict.value_mistakes import MISTAKES, NULL_WORDS, SEEN_OF_A_LINE, form_of, record_of, remedy, values_in
 
 SEMICOLON = Csv(delimiter=";")

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from lakegate.contract.contract_model import Field, Rule
 from lakegate.contract.physical_types import TYPE_NAMES
 from lakegate.patterns.date_formats import compile_format
-from lakegate.patterns.ecma_patterns import like, translate
 from lakegate.plan.check import NONE, Check, HeaderRequirement, Interval, Tier, Unit
 from lakegate.plan.metrics import Metric
 from lakegate.plan.predicates import (
@@ -37,10 +36,12 @@ from lakegate.rules.check_builder import (
     conditioned,
     in_range,
     items,
+    like_pattern,
     listed,
     number,
     one_of,
     refuse,
+    regex,
     rows,
     skipped,
     unique_rows,
@@ -345,10 +346,6 @@ def _typed(rule: Rule, field: Field, named: object) -> Check:
     if unknown is not None:
         return skipped(rule, (field,), f"the type {brief(unknown)} is one of an engine that is not asked here")
     return skipped(rule, (field,), f"the contract declares {field.name} as {field.type.value}")
-
-
-regex, like_pattern = translate, like
-"""The dialects of patterns: ECMA-262 and SQL's LIKE."""
 
 
 # ---- Great Expectations by their own names and arguments (`custom` rules), compiled to the same checks as every

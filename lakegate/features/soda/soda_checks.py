@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from lakegate.contract.contract_model import Severity
 from lakegate.contract.physical_types import TYPE_NAMES
-from lakegate.patterns.ecma_patterns import translate
 from lakegate.plan.check import Check, HeaderRequirement, Interval, Quantile, QuantileMethod, Tier, Unit
 from lakegate.plan.metrics import Metric
 from lakegate.plan.predicates import All, Length, Matches, Not, Predicate, Present, Typed, together, where
@@ -25,6 +24,7 @@ from lakegate.rules.check_builder import (
     one_as_written,
     one_of,
     refuse,
+    regex,
     rows,
     skipped,
     valid_in_words,
@@ -79,7 +79,7 @@ def _values(rule: Rule, field: Field, value: object) -> Predicate:
 
 
 def _regex(rule: Rule, field: Field, value: object) -> Predicate:
-    return Matches(field.name, translate(rule, str(value)))
+    return Matches(field.name, regex(rule, str(value)))
 
 
 def _length(rule: Rule, field: Field, value: object) -> Predicate:

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from lakegate.contract.contract_model import Origin, Rule
 from lakegate.errors import ContractError
-from lakegate.patterns.ecma_patterns import rewritten, translate
+from lakegate.patterns.ecma_patterns import rewritten
 from lakegate.patterns.regex_tree import LONGEST
+from lakegate.rules.check_builder import regex
 from tests.reference.sampling import sampled
 from tests.reference.strategies import texts
 
@@ -20,7 +21,7 @@ RULE = Rule("r", "pattern", Origin("$"))
 
 
 def matches(pattern: str, text: str) -> bool:
-    return re.search(translate(RULE, pattern).replace(r"\z", r"\Z"), text, re.ASCII) is not None
+    return re.search(regex(RULE, pattern).replace(r"\z", r"\Z"), text, re.ASCII) is not None
 
 
 @pytest.mark.parametrize(
@@ -51,7 +52,7 @@ def matches(pattern: str, text: str) -> bool:
 )
 def test_a_pattern_is_translated(pattern: str, expected: str) -> None:
     """The translation is the text that java.util.regex must be given."""
-    assert expected == translate(RULE, pattern)
+    assert expected == regex(RULE, pattern)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +109,7 @@ def test_a_character_in_a_class_stands_for_itself(inside: str, other: str) -> No
 def test_a_pattern_is_translated_or_refused(pattern: str) -> None:
     """Whatever a contract writes, the answer is a pattern that compiles or a ContractError; nothing else escapes."""
     with suppress(ContractError):
-        re.compile(translate(RULE, pattern).replace(r"\z", r"\Z"))
+        re.compile(regex(RULE, pattern).replace(r"\z", r"\Z"))
 
 
 @pytest.mark.parametrize(
@@ -138,16 +139,16 @@ def test_a_pattern_is_translated_or_refused(pattern: str) -> None:
 def test_an_untranslatable_pattern_is_refused(pattern: str) -> None:
     """A pattern that has another meaning in the engine is refused."""
     with pytest.raises(ContractError, match="the pattern cannot be used"):
-        translate(RULE, pattern)
+        regex(RULE, pattern)
 
 
 def test_a_pattern_has_a_longest_length() -> None:
     """Patterns are bounded in length."""
     longest = f"^{'a' * (LONGEST - 1)}"
 
-    assert translate(RULE, longest) == longest
+    assert regex(RULE, longest) == longest
     with pytest.raises(ContractError, match="at most 1,024 characters"):
-        translate(RULE, f"{longest}a")
+        regex(RULE, f"{longest}a")
 
 
 @pytest.mark.parametrize(
@@ -303,6 +304,6 @@ def test_patterns_of_other_engines_may_escape_any_punctuation() -> None:
     """In Great Expectations and Soda a backslash before punctuation is usual, and a lone bracket stands for itself."""
     custom = Rule("r", "custom", Origin("$"))
 
-    assert [translate(custom, each) for each in (r"a\-b\@c", "a]}")] == [r"a-b@c", r"a\x5D\x7D"]
+    assert [regex(custom, each) for each in (r"a\-b\@c", "a]}")] == [r"a-b@c", r"a\x5D\x7D"]
     with pytest.raises(ContractError, match=r"write `\{0,3\}`"):
-        translate(custom, "a{,3}")
+        regex(custom, "a{,3}")

@@ -15,7 +15,8 @@ from lakegate.contract.contract_model import Origin, Rule
 from lakegate.engine.evaluate.pattern_search import FormPattern, Search, searches_of, sql
 from lakegate.errors import ContractError
 from lakegate.patterns.date_formats import PARTS, compile_format, compile_java_format
-from lakegate.patterns.ecma_patterns import like, rewritten, translate
+from lakegate.patterns.ecma_patterns import rewritten
+from lakegate.rules.check_builder import like_pattern, regex
 from lakegate.rules.field_constraints import TEXT_FORMS
 from tests.deliveries.database import connection
 from tests.reference.cases import good_cases
@@ -55,7 +56,7 @@ def check(pattern: str, subjects: Sequence[str | None]) -> None:
 def test_duckdb_finds_what_the_reference_finds(pattern: str, subjects: list[str]) -> None:
     """Every pattern of a contract has the same result for every text in DuckDB as in the reference evaluator."""
     try:
-        translated = translate(RULE, pattern)
+        translated = regex(RULE, pattern)
     except ContractError:
         return
     check(translated, [*subjects, None])
@@ -75,7 +76,7 @@ LOOKS = st.builds("(?{}{})".format, st.sampled_from("=!"), patterns)
 def test_a_look_ahead_anywhere_has_the_result_of_the_reference(pattern: str, subjects: list[str]) -> None:
     """Look-aheads at the start, in the middle and at the end of a pattern are answered as the reference answers them."""
     try:
-        translated = translate(RULE, pattern)
+        translated = regex(RULE, pattern)
     except ContractError:
         return
     check(translated, [*subjects, None])
@@ -102,14 +103,14 @@ def plain(*found: str) -> tuple[Search, ...]:
 )
 def test_a_look_ahead_becomes_a_search_of_its_own(pattern: str, searches: tuple[Search, ...]) -> None:
     """At a fixed number of characters after the start, or at the very end; elsewhere Python searches."""
-    assert searches_of(translate(RULE, pattern)) == searches
+    assert searches_of(regex(RULE, pattern)) == searches
 
 
 @sampled(80, 20_000)
 @given(st.text("%_aé\n", max_size=8), st.lists(st.text("aé\nb", max_size=6), min_size=1, max_size=4))
 def test_a_pattern_of_sql_has_the_result_of_the_reference(pattern: str, subjects: list[str]) -> None:
     """LIKE is searched for as the reference does."""
-    check(like(RULE, pattern), subjects)
+    check(like_pattern(RULE, pattern), subjects)
 
 
 @sampled(80, 50_000)
@@ -249,7 +250,7 @@ def searches_or_none(pattern: str) -> tuple[Search | FormPattern, ...]:
 
 def test_a_look_ahead_in_the_middle_is_left_to_python() -> None:
     """A pattern that RE2 cannot search is searched by Python, within the bound of steps that the compiler has proven."""
-    assert searches_of(translate(RULE, "a+(?!bc)d?")) == (Search("(?:[a]){1,1}(?![b][c])", backtracks=True),)
+    assert searches_of(regex(RULE, "a+(?!bc)d?")) == (Search("(?:[a]){1,1}(?![b][c])", backtracks=True),)
 
 
 @pytest.mark.parametrize(
@@ -285,7 +286,7 @@ def test_an_atomic_group_that_is_not_a_whole_date_is_searched_for_as_a_form() ->
 
 def test_a_text_is_never_sql() -> None:
     """Of a pattern nothing but hexadecimal digits reaches SQL."""
-    searched = sql(translate(RULE, "' OR 1=1 --"), "x")
+    searched = sql(regex(RULE, "' OR 1=1 --"), "x")
 
     assert re.fullmatch(r"\(regexp_matches\(x, decode\(unhex\('[0-9a-f]+'\)\)\)\)", searched)
 
@@ -305,4 +306,4 @@ def test_a_text_is_never_sql() -> None:
 )
 def test_characters_are_code_points(pattern: str, text: str, found: bool) -> None:  # noqa: FBT001 - a column of the table
     """NUL, characters beyond ASCII, combining marks, line feeds at the end and large counts are what they are in Java."""
-    assert natively(translate(RULE, pattern), [text]) == [found]
+    assert natively(regex(RULE, pattern), [text]) == [found]

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from lakegate.contract.logical_types import LogicalType
 from lakegate.engine.duckdb_guard import FUNCTIONS, KINDS, NODES, unsafe
+from lakegate.engine.duckdb_sql import TYPES, UnreadError, to_duckdb
 from lakegate.plan.check import Query, QueryColumn, QueryRelation
-from lakegate.sql.duckdb_sql import TYPES, UnreadError, to_duckdb
 from lakegate.sql.typed_sql import RefusedError, UntranslatedError
 from tests.reference.cases import good_cases
 from tests.reference.queries import in_utc

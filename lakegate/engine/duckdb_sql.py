@@ -46,7 +46,7 @@ TYPES = {
 
 
 class UnreadError(Exception):
-    """`lakegate.contracts.compile.sql` does not generate such a query."""
+    """`lakegate.sql` does not generate such a query."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -774,7 +774,7 @@ _FORMS: dict[str, Callable[[Expressions], Value]] = {
 }
 
 
-# ---- Translates the text of a query from Spark's SQL, as `lakegate.contracts.compile.sql` generates it, into
+# ---- Translates the text of a query from Spark's SQL, as `lakegate.sql` generates it, into
 # DuckDB's
 #
 # Every form is in a table and every name is a generated one; anything else is refused. Types are inferred from the
@@ -803,7 +803,7 @@ class DuckDbQuery:
 
 
 def to_duckdb(query: Query) -> DuckDbQuery:
-    """A query of a plan in DuckDB's SQL; UnreadError if `lakegate.contracts.compile.sql` does not generate such a text."""
+    """A query of a plan in DuckDB's SQL; UnreadError if `lakegate.sql` does not generate such a text."""
     reader = _Reader(query)
     try:
         text, columns = reader.query()
