@@ -5,16 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 IMPORTS: Final = {
-    # ---- anchors
-    ("lakegate/cli/datasets/verify_command.py", "lakegate/features/anchors/anchors.py"),
-    ("lakegate/features/odf/dataset_command.py", "lakegate/features/anchors/anchors.py"),
     # ---- announcements
-    ("lakegate/aws/wiring.py", "lakegate/features/announcements/announced_delivery.py"),
     ("lakegate/features/http_api/announcements_api.py", "lakegate/features/announcements/announced_delivery.py"),
     ("lakegate/features/http_api/announcements_api.py", "lakegate/features/announcements/data_summary.py"),
     ("lakegate/features/http_api/workloads_api.py", "lakegate/features/announcements/announced_delivery.py"),
     ("lakegate/gate/delivery/intake.py", "lakegate/features/announcements/announced_delivery.py"),
-    ("lakegate/gate/dependencies.py", "lakegate/features/announcements/announced_delivery.py"),
     # ---- cli
     ("lakegate/gate/ledger/compare_objects.py", "lakegate/cli/terminal.py"),
     ("lakegate/local_check/check_data.py", "lakegate/cli/command_runner.py"),
@@ -27,16 +22,13 @@ IMPORTS: Final = {
     # ---- draft
     ("lakegate/features/convert/odcs_export.py", "lakegate/features/draft/draft_contract.py"),
     # ---- external_validators
-    ("lakegate/aws/wiring.py", "lakegate/features/external_validators/validator_client.py"),
     ("lakegate/gate/delivery/advance.py", "lakegate/features/external_validators/external_rules.py"),
     ("lakegate/gate/delivery/decide_verdict.py", "lakegate/features/external_validators/external_rules.py"),
     ("lakegate/gate/delivery/submit_run.py", "lakegate/features/external_validators/external_rules.py"),
-    ("lakegate/gate/dependencies.py", "lakegate/features/external_validators/validator_client.py"),
     ("lakegate/gate/registry/publish_contract.py", "lakegate/features/external_validators/external_rules.py"),
     ("lakegate/gate/registry/publish_contract.py", "lakegate/features/external_validators/registered_validators.py"),
     ("lakegate/report/dcm_results.py", "lakegate/features/external_validators/external_rules.py"),
     # ---- http_api
-    ("lakegate/aws/wiring.py", "lakegate/features/http_api/idempotency_keys.py"),
     ("lakegate/cli/contracts/contracts_command.py", "lakegate/features/http_api/api_client.py"),
     ("lakegate/cli/contracts/publish_command.py", "lakegate/features/http_api/api_client.py"),
     ("lakegate/cli/deliveries/decide_command.py", "lakegate/features/http_api/api_client.py"),
@@ -44,33 +36,21 @@ IMPORTS: Final = {
     ("lakegate/cli/deliveries/status_command.py", "lakegate/features/http_api/api_client.py"),
     ("lakegate/features/announcements/deliver_command.py", "lakegate/features/http_api/api_client.py"),
     ("lakegate/features/pull/pull_command.py", "lakegate/features/http_api/api_client.py"),
-    ("lakegate/gate/dependencies.py", "lakegate/features/http_api/idempotency_keys.py"),
     # ---- notifications
-    ("lakegate/aws/wiring.py", "lakegate/features/notifications/channels.py"),
-    ("lakegate/aws/wiring.py", "lakegate/features/notifications/notices.py"),
     ("lakegate/features/openlineage/openlineage_events.py", "lakegate/features/notifications/message_text.py"),
     ("lakegate/features/openlineage/openlineage_events.py", "lakegate/features/notifications/notices.py"),
     ("lakegate/features/workflows/callbacks.py", "lakegate/features/notifications/message_text.py"),
     ("lakegate/gate/datasets/subscriptions.py", "lakegate/features/notifications/channels.py"),
-    ("lakegate/gate/dependencies.py", "lakegate/features/notifications/message_text.py"),
-    ("lakegate/gate/dependencies.py", "lakegate/features/notifications/notices.py"),
     ("lakegate/gate/send_messages.py", "lakegate/features/notifications/notices.py"),
     # ---- odf
     ("lakegate/aws/delivery_tables.py", "lakegate/features/odf/odf_publisher.py"),
     ("lakegate/aws/ledger_table.py", "lakegate/features/odf/odf_publisher.py"),
     ("lakegate/cli/datasets/verify_command.py", "lakegate/features/odf/verify_slices.py"),
-    ("lakegate/engine/attempt.py", "lakegate/features/odf/slices/merge_strategies.py"),
-    ("lakegate/engine/attempt.py", "lakegate/features/odf/slices/slice_writer.py"),
-    ("lakegate/engine/native_backend.py", "lakegate/features/odf/slices/merge_strategies.py"),
-    ("lakegate/engine/native_backend.py", "lakegate/features/odf/slices/slice_writer.py"),
     ("lakegate/gate/delivery/attempt_request.py", "lakegate/features/odf/odf_publisher.py"),
     ("lakegate/gate/delivery/decide_verdict.py", "lakegate/features/odf/odf_publisher.py"),
     ("lakegate/gate/delivery/publish_data.py", "lakegate/features/odf/odf_publisher.py"),
     ("lakegate/gate/ledger/commit.py", "lakegate/features/odf/odf_publisher.py"),
     ("lakegate/gate/table.py", "lakegate/features/odf/odf_publisher.py"),
-    ("lakegate/job/judge_function.py", "lakegate/features/odf/slices/merge_state.py"),
-    ("lakegate/spark/spark_job.py", "lakegate/features/odf/slices/merge_strategies.py"),
-    ("lakegate/spark/spark_job.py", "lakegate/features/odf/slices/slice_writer.py"),
     ("lakegate/transfer/download_files.py", "lakegate/features/odf/format/logical_hash.py"),
     # ---- openlineage
     ("lakegate/features/notifications/channels.py", "lakegate/features/openlineage/openlineage_events.py"),
@@ -84,32 +64,19 @@ IMPORTS: Final = {
     ("lakegate/gate/registry/contract_versions.py", "lakegate/features/proposals/proposal.py"),
     ("lakegate/gate/registry/withdraw_version.py", "lakegate/features/proposals/proposal.py"),
     # ---- pull
-    ("lakegate/aws/dataset_tables.py", "lakegate/features/pull/pull_task.py"),
     ("lakegate/cli/deliveries/status_command.py", "lakegate/features/pull/pull_command.py"),
     ("lakegate/cli/deliveries/status_command.py", "lakegate/features/pull/pull_task.py"),
     ("lakegate/features/http_api/pulls_api.py", "lakegate/features/pull/pull_task.py"),
-    ("lakegate/gate/dependencies.py", "lakegate/features/pull/pull_task.py"),
     ("lakegate/lints/setting_lints.py", "lakegate/features/pull/pull_settings.py"),
     ("lakegate/rules/compile_plan.py", "lakegate/features/pull/pull_settings.py"),
     # ---- revalidation
-    ("lakegate/aws/dataset_tables.py", "lakegate/features/revalidation/revalidation.py"),
     ("lakegate/cli/datasets/history_command.py", "lakegate/features/revalidation/revalidation.py"),
     ("lakegate/cli/deliveries/status_command.py", "lakegate/features/revalidation/revalidation.py"),
     ("lakegate/gate/datasets/readers_manifest.py", "lakegate/features/revalidation/revalidation.py"),
-    ("lakegate/gate/dependencies.py", "lakegate/features/revalidation/revalidation.py"),
     ("lakegate/gate/sweep.py", "lakegate/features/revalidation/revalidation.py"),
     ("lakegate/lints/schedule_lints.py", "lakegate/features/revalidation/revalidation.py"),
-    # ---- rules
-    ("lakegate/patterns/ecma_patterns.py", "lakegate/rules/check_builder.py"),
-    # ---- sql
-    ("lakegate/engine/duckdb_queries.py", "lakegate/sql/duckdb_sql.py"),
     # ---- validator_api
-    ("lakegate/aws/wiring.py", "lakegate/features/validator_api/validation_run.py"),
     ("lakegate/features/http_api/validations_api.py", "lakegate/features/validator_api/validation_run.py"),
-    ("lakegate/gate/dependencies.py", "lakegate/features/validator_api/validation_run.py"),
-    # ---- verdict
-    ("lakegate/admission/header.py", "lakegate/verdict/value_masks.py"),
-    ("lakegate/admission/header.py", "lakegate/verdict/value_mistakes.py"),
     # ---- waivers
     ("lakegate/cli/deliveries/decide_command.py", "lakegate/features/waivers/waiver.py"),
     ("lakegate/features/http_api/workloads_api.py", "lakegate/features/waivers/waiver.py"),
@@ -117,13 +84,11 @@ IMPORTS: Final = {
     ("lakegate/gate/delivery/find_deliveries.py", "lakegate/features/waivers/waiver.py"),
     ("lakegate/gate/delivery/publish_data.py", "lakegate/features/waivers/waiver.py"),
     # ---- workflows
-    ("lakegate/aws/wiring.py", "lakegate/features/workflows/callbacks.py"),
     ("lakegate/cli/deliveries/decide_command.py", "lakegate/features/workflows/approvals.py"),
     ("lakegate/features/http_api/callbacks_api.py", "lakegate/features/workflows/callbacks.py"),
     ("lakegate/features/http_api/workloads_api.py", "lakegate/features/workflows/approvals.py"),
     ("lakegate/features/notifications/notices.py", "lakegate/features/workflows/callbacks.py"),
     ("lakegate/gate/delivery/delivery_terms.py", "lakegate/features/workflows/workflow_document.py"),
-    ("lakegate/gate/dependencies.py", "lakegate/features/workflows/callbacks.py"),
     ("lakegate/gate/registry/publish_contract.py", "lakegate/features/workflows/workflow_document.py"),
 }
 """Imports that the table of layers forbids: importer and imported file, by the feature or the layer that is imported."""
