@@ -9,7 +9,11 @@ from __future__ import annotations
 from typing import Final
 
 TABLE: Final[tuple[tuple[str, str, str], ...]] = (
+    ("lints", "revalidation", "lakegate.features.revalidation.rule_limit:LINTS"),
+    ("lints", "pull", "lakegate.features.pull.pull_settings:LINTS"),
     ("lints", "odf", "lakegate.features.odf.odf_settings:LINTS"),
+    ("manifest marks", "revalidation", "lakegate.features.revalidation.revalidation:mark_of"),
+    ("plan data", "pull", "lakegate.features.pull.pull_settings:plan_data"),
     ("plan data", "odf", "lakegate.features.odf.odf_settings:plan_data"),
     ("row writers", "parquet", "lakegate.features.odf.slices.merge_strategies:WRITER"),
     ("rule technologies", "great_expectations", "lakegate.features.great_expectations.expectations:ENGINE"),

@@ -58,16 +58,6 @@ def of_rule(_contract: Contract, document: Document) -> Iterator[Finding]:
             )
 
 
-def too_many_rules(contract: Contract, _document: Document) -> Iterator[Finding]:
-    """A dataset has at most 100 rules with a schedule: so many can be named as not holding."""
-    from lakegate.features.revalidation.revalidation import MAX_STALE  # noqa: PLC0415 - a feature
-
-    for dataset in contract.datasets:
-        count = sum(1 for each in dataset.rules if each.schedule)
-        if count > MAX_STALE:
-            yield dataset.origin.path, f"At most {MAX_STALE} rules of a dataset have a schedule, not {count:,}."
-
-
 def _schedules(document: Document) -> Iterator[tuple[Place, str]]:
     """Every cron expression: by its own key, or beside a scheduler of that name."""
     for place in document.named("cron", QUARTZ_KEY):

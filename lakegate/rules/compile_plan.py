@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from lakegate.contract.contract_model import Contract, Dataset, Field, Rule
-    from lakegate.contract.delivery_policy import Policy
     from lakegate.plan.check import Tier
 
     ByPlace: TypeAlias = dict[tuple[str, ...], PlanField]
@@ -158,7 +157,7 @@ def compile_plan(contract: Contract, dataset: Dataset) -> Plan:
         dataset=dataset.name,
         fields=compiled.fields,
         checks=tuple(with_delivery(each, schedule) for each, schedule in checks),
-        policy=_policy(dataset),
+        policy=dataset.policy,
         csv=dataset.csv,
         storage=dataset.storage,
         promises=promises_of(dataset.rules),
@@ -174,16 +173,6 @@ def compile_plan(contract: Contract, dataset: Dataset) -> Plan:
 def with_delivery(check: Check, schedule: str) -> Check:
     """A check as it is measured with a delivery: one of a rule with a schedule is skipped there."""
     return replace(check, skip=f"{BY_SCHEDULE}{schedule}") if schedule and check.skip is None else check
-
-
-def _policy(dataset: Dataset) -> Policy:
-    """The policy, with the schedule of what is pulled."""
-    from lakegate.features.pull.pull_settings import pull_schedule  # noqa: PLC0415 - a feature
-
-    policy = dataset.policy
-    if policy.pull is None or policy.pull.schedule:
-        return policy
-    return replace(policy, pull=replace(policy.pull, schedule=pull_schedule(dataset.rules)))
 
 
 def _lineage(fields: tuple[Field, ...]) -> Iterator[FieldLineage]:

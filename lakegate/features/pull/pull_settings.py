@@ -1,20 +1,32 @@
-"""Service levels that can be measured on a delivery: the age of its rows, and their latency.
-
-Ages are relative to the judging time of the request; the job never reads the clock. A month has 31 days and a year 366, so that a
-service level is never stricter than the calendar.
-"""
+"""The setting `pull`: its lints, and the schedule that a plan has of it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
+from lakegate.contract.delivery_policy import DeliveryUnit
 from lakegate.contract.schedules import MIN_MINUTES, ScheduleError, of_cron, schedule
 from lakegate.contract.service_levels import _MINUTE, _PROMISES, promises_of
+from lakegate.lints.findings import Lint, LintLevel, extensions_of
+from lakegate.text import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from lakegate.contract.contract_model import Rule
+    from lakegate.contract.contract_model import Contract, Dataset, Rule
+    from lakegate.contract.delivery_policy import Pull
+    from lakegate.contract.documents.document_tree import Document, Place
+    from lakegate.lints.findings import Finding
+    from lakegate.plan.plan import Plan
+
+
+def plan_data(_contract: Contract, dataset: Dataset, plan: Plan) -> Plan:
+    """The plan with the schedule of what is pulled, also where only a service level names it."""
+    pull = plan.policy.pull
+    if pull is None or pull.schedule:
+        return plan
+    return replace(plan, policy=replace(plan.policy, pull=replace(pull, schedule=pull_schedule(dataset.rules))))
 
 
 def pull_schedule(rules: Iterable[Rule]) -> str:
@@ -40,3 +52,52 @@ def _times_of(rule: Rule) -> str:
     except ScheduleError:
         return ""
     return found
+
+
+# ---- Lints: when it is pulled, from where, and that it is one object ----
+
+
+def without_schedule(contract: Contract, document: Document) -> Iterator[Finding]:
+    """What is pulled has a schedule that EventBridge knows, or a service level `frequency` of 5 minutes at least."""
+    for place in _places(document):
+        text = place["schedule"].text
+        try:
+            schedule(text or "rate(5 minutes)")
+        except ScheduleError as wrong:
+            yield place["schedule"].path, f"{shown(text)} is no schedule: {wrong}."
+    idle = [each for each, pull in _pulled(contract) if not (pull.schedule or pull_schedule(each.rules))]
+    if idle:
+        words = f"Nothing says how often {shown(idle[0].name)} is fetched"
+        for place in _places(document):
+            if not place["schedule"].present:
+                yield place.path, f"{words}: write `schedule: rate(1 hour)`, or a `frequency` of at least 5 minutes."
+
+
+def in_parts(contract: Contract, document: Document) -> Iterator[Finding]:
+    """A pull fetches one object, which is one delivery."""
+    if any(each.policy.delivery is not DeliveryUnit.OBJECT for each, _ in _pulled(contract)):
+        for place in _places(document):
+            yield place.path, "A pull fetches one object: remove `pull`, or say `delivery: object`."
+
+
+def without_source(contract: Contract, document: Document) -> Iterator[Finding]:
+    """DCM's `access.eventType: pull` needs a source."""
+    place = document.top["access"]["eventType"]
+    if place.text == "pull" and not list(_pulled(contract)):
+        words = "Nothing says where this is fetched from, so that deliveries have to be brought"
+        yield place.path, f"{words}: write `pull: {{source: …, schedule: …}}` in `specific.lakegate`."
+
+
+def _places(document: Document) -> Iterator[Place]:
+    return (place["pull"] for place in extensions_of(document) if place["pull"].entries)
+
+
+def _pulled(contract: Contract) -> Iterator[tuple[Dataset, Pull]]:
+    return ((each, each.policy.pull) for each in contract.datasets if each.policy.pull)
+
+
+LINTS: Final[Mapping[str, Lint]] = {
+    "pull-schedule": Lint(LintLevel.ERROR, without_schedule),
+    "pull-in-parts": Lint(LintLevel.ERROR, in_parts),
+    "pull-without-source": Lint(LintLevel.WARNING, without_source),
+}

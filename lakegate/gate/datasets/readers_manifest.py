@@ -11,6 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from lakegate.errors import ConditionFailed, InputError, NotFound, TransactionConflict
+from lakegate.extension_points import loaded, names
 from lakegate.gate.delivery.delivery_terms import terms_of
 from lakegate.gate.effects import Effect, perform
 from lakegate.gate.lake_layout import (
@@ -28,7 +29,7 @@ from lakegate.gate.ports import Address
 from lakegate.json_codec import encode, validate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps
@@ -274,16 +275,16 @@ def _lifecycle(blocks: tuple[AnyBlock, ...]) -> dict[str, Any] | None:
 
 
 def _stale(blocks: tuple[AnyBlock, ...], before: dict[str, Any] | None) -> dict[str, Any] | None:
-    """The mark by the last of the blocks that records what was measured by schedule; the one before if none does."""
-    from lakegate.features.revalidation.revalidation import (  # noqa: PLC0415 - a feature
-        KIND as MEASURED,
-    )
-    from lakegate.features.revalidation.revalidation import (  # noqa: PLC0415 - a feature
-        mark_of,
-    )
+    """The mark by the last of the blocks of a kind that marks accepted data; the one before if there is none.
 
-    records = [block for block in blocks if block.kind == MEASURED and isinstance(block, Record)]
-    return mark_of(records[-1]) if records else before
+    Features register at the point `manifest marks`, by the kind of their records, what follows from a record.
+    """
+    marking = names("manifest marks")
+    record = next((each for each in reversed(blocks) if isinstance(each, Record) and each.kind in marking), None)
+    if record is None:
+        return before
+    mark_of: Callable[[Record], dict[str, Any] | None] = loaded("manifest marks", record.kind)
+    return mark_of(record)
 
 
 def _json(document: object) -> bytes:

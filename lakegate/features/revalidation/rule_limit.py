@@ -1,0 +1,27 @@
+"""The lint of how many rules of a dataset may have a schedule."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from lakegate.lints.findings import Lint, LintLevel
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from lakegate.contract.contract_model import Contract
+    from lakegate.contract.documents.document_tree import Document
+    from lakegate.lints.findings import Finding
+
+
+def too_many_rules(contract: Contract, _document: Document) -> Iterator[Finding]:
+    """A dataset has at most 100 rules with a schedule: so many can be named as not holding."""
+    from lakegate.features.revalidation.revalidation import MAX_STALE  # noqa: PLC0415 - the gate, which lint has no other use for
+
+    for dataset in contract.datasets:
+        count = sum(1 for each in dataset.rules if each.schedule)
+        if count > MAX_STALE:
+            yield dataset.origin.path, f"At most {MAX_STALE} rules of a dataset have a schedule, not {count:,}."
+
+
+LINTS: Final[Mapping[str, Lint]] = {"scheduled-rules": Lint(LintLevel.ERROR, too_many_rules)}
