@@ -6,17 +6,11 @@ import hashlib
 import re
 import zlib
 from base64 import b64encode
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from fnmatch import fnmatchcase
-from functools import cache
 from glob import glob, has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
-
-import boto3
-from botocore.exceptions import BotoCoreError, ClientError
 
 from lakegate.admission.multi_file_delivery import (
     MANIFEST,
@@ -25,20 +19,17 @@ from lakegate.admission.multi_file_delivery import (
     completed_by_manifest,
     read_manifest,
 )
-from lakegate.aws.open_stack import SENTENCES
 from lakegate.contract.contract_model import line_of
 from lakegate.contract.delivery_policy import DeliveryUnit
 from lakegate.contract.semantic_versions import major
 from lakegate.contract_files import plan_of
-from lakegate.errors import InputError, SetUpError
+from lakegate.errors import InputError
 from lakegate.job.job_storage import PinnedObject
 from lakegate.plan.request import AcceptedPart, Reference
 from lakegate.text import did_you_mean, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from mypy_boto3_s3.client import S3Client
+    from collections.abc import Callable, Iterable, Mapping
 
     from lakegate.contract.contract_model import Contract
     from lakegate.plan.check import Check
@@ -117,8 +108,9 @@ def _located(file: str, names: Mapping[str, str], contract: Contract) -> str | N
 
 
 def _objects(name: str) -> list[DataFile]:
+    from lakegate.local_check.data_in_s3 import pinned  # noqa: PLC0415 - boto3, for objects alone
 
-    return [DataFile(f"s3://{each.bucket}/{each.key}", each) for each in pinned(name)]
+    return [DataFile(f"s3://{each.bucket}/{each.key}", each) for each in pinned(name, MARKERS)]
 
 
 def _files(name: Path) -> list[DataFile]:
@@ -139,119 +131,6 @@ def _paths(name: Path) -> list[Path]:
             raise InputError(f"nothing matches {name}: name a file, a folder or another pattern")
         return found
     return [name]
-
-
-# ---- Objects of S3 that `s3://bucket/key`, `s3://bucket/folder/` and patterns name, each pinned to the version
-# that is there now
-#
-# Profile, region and endpoint are boto3's own settings: `AWS_PROFILE`, `AWS_REGION`, `AWS_ENDPOINT_URL` and the files
-# of `~/.aws`.
-
-
-ARCHIVED: Final = {"GLACIER", "DEEP_ARCHIVE"}
-
-
-RESTORED: Final = 'ongoing-request="false"'
-
-
-_ABSENT: Final = {"404", "NoSuchKey"}
-
-
-_DENIED: Final = {"403", "AccessDenied", "AllAccessDisabled"}
-
-
-def pinned(name: str) -> list[PinnedObject]:
-    """The objects that an `s3://` name stands for, in the order of their keys; those of a folder without markers and empty ones.
-
-    InputError where there are none, or one cannot be read; SetUpError where credentials or settings are missing.
-    """
-    bucket, _, key = name.removeprefix("s3://").partition("/")
-    with _errors_of_s3(name, bucket):
-        keys = [key] if key and not key.endswith("/") and not has_magic(key) else list(_listed(name, bucket, key))
-        return [_pin(bucket, each) for each in keys]
-
-
-def _listed(name: str, bucket: str, key: str) -> Iterator[str]:
-    """The keys below a folder, or those that a pattern matches."""
-    pattern = key.split("/") if has_magic(key) else None
-    folder = key if pattern is None else _fixed(key)
-    pages = _client().get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=folder)
-    found = [each for page in pages for each in page.get("Contents", []) if not each["Key"].endswith("/")]
-    if pattern is None:
-        keys = [each["Key"] for each in found if each["Size"] and _is_data(each["Key"].removeprefix(folder))]
-    else:
-        keys = [each["Key"] for each in found if each["Key"] == key or _matches(each["Key"].split("/"), pattern)]
-    if not keys:
-        what = "has no objects with data" if pattern is None else "matches no object"
-        raise InputError(f"{name} {what}: name an object, a folder with a / at its end, or another pattern")
-    yield from sorted(keys)
-
-
-def _fixed(pattern: str) -> str:
-    """What every key begins with that a pattern matches."""
-    return next(pattern[:at] for at in range(len(pattern)) if has_magic(pattern[at]))
-
-
-def _is_data(key: str) -> bool:
-    return not any(part.startswith(MARKERS) for part in key.split("/"))
-
-
-def _matches(parts: list[str], pattern: list[str]) -> bool:
-    """Whether a key fits a pattern, folder by folder; `**` stands for any number of folders."""
-    if not pattern:
-        return not parts
-    if pattern[0] == "**":
-        return any(_matches(parts[at:], pattern[1:]) for at in range(len(parts) + 1))
-    return bool(parts) and fnmatchcase(parts[0], pattern[0]) and _matches(parts[1:], pattern[1:])
-
-
-def _pin(bucket: str, key: str) -> PinnedObject:
-    name = f"s3://{bucket}/{key}"
-    with _errors_of_s3(name, bucket):
-        found = _client().head_object(Bucket=bucket, Key=key)
-    if found.get("StorageClass") in ARCHIVED and RESTORED not in found.get("Restore", ""):
-        raise InputError(f"{name} is archived ({found['StorageClass']}): restore it first (`aws s3api restore-object`)")
-    version = found.get("VersionId")
-    return PinnedObject(bucket, key, found["ContentLength"], found["ETag"], None if version == "null" else version)
-
-
-@cache
-def _client() -> S3Client:
-    return boto3.client("s3")
-
-
-@contextmanager
-def _errors_of_s3(name: str, bucket: str) -> Iterator[None]:
-    """Turn what S3 refuses inside into one sentence about a name."""
-    try:
-        yield
-    except ClientError as error:
-        raise _refused(name, bucket, error.response["Error"]["Code"]) from None
-    except BotoCoreError as error:
-        kind = type(error).__name__
-        if kind == "ParamValidationError":
-            raise InputError(f"{name} is not an address of S3: write s3://BUCKET/KEY") from None
-        raise SetUpError(f"{name} cannot be read: {SENTENCES.get(kind, f'S3 does not answer ({kind})')}") from None
-
-
-def _refused(name: str, bucket: str, code: str) -> InputError | SetUpError:
-    if code == "NoSuchBucket" or (code in _ABSENT and not _is_there(bucket)):
-        return InputError(f"{name} cannot be read: there is no bucket {bucket}; correct its name")
-    if code in _ABSENT:
-        return InputError(f"{name} does not exist: correct the key, or end the name of a folder with a /")
-    if code in _DENIED:
-        need = "s3:GetObject, and s3:ListBucket for folders and patterns"
-        return InputError(f"{name} cannot be read: access is denied; these credentials need {need}")
-    return SetUpError(f"{name} cannot be read: {SENTENCES.get(code, f'S3 answers {code}')}")
-
-
-def _is_there(bucket: str) -> bool:
-    """Whether a bucket exists, as far as these credentials show it."""
-    try:
-        _client().head_bucket(Bucket=bucket)
-    except ClientError as error:
-        return error.response["Error"]["Code"] not in {"404", "NoSuchBucket"}
-    return True
 
 
 # ---- Whether local files are a complete delivery of parts, as the gate would find them in a folder of the landing

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from lakegate.cli.main import app, main
 from lakegate.job import job_storage
-from lakegate.local_check import data_files
+from lakegate.local_check import data_in_s3
 from tests.fakes.quick_moto import quick_aws
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def _new_clients() -> Iterator[None]:
 
 
 def _forget() -> None:
-    data_files._client.cache_clear()  # noqa: SLF001 - a process makes one client
+    data_in_s3._client.cache_clear()  # noqa: SLF001 - a process makes one client
     job_storage._buckets.cache_clear()  # noqa: SLF001 - likewise
 
 

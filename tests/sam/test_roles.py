@@ -19,7 +19,7 @@ from infra.setup.environments import program
 from lakegate.aws import clients
 from lakegate.cli.main import main
 from lakegate.errors import SetUpError
-from lakegate.local_check import data_files
+from lakegate.local_check import data_in_s3
 from tests.sam.built import ROOT, sam
 from tests.sam.emulator import REGION, free_port
 
@@ -118,7 +118,7 @@ def guarded(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[G
 
 def _lakegate(environment: dict[str, str], *words: str) -> int:
     """The exit code of a command in this process, with that environment and clients of its own."""
-    caches = clients._client, data_files._client  # noqa: SLF001 - a process makes one client of each service
+    caches = clients._client, data_in_s3._client  # noqa: SLF001 - a process makes one client of each service
     with patch.dict(os.environ, environment, clear=True), patch("sys.argv", ["lakegate", *words]):
         for each in caches:
             each.cache_clear()

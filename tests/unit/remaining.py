@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 IMPORTS: Final = {
+    # ---- anchors
+    ("lakegate/cli/datasets/verify_command.py", "lakegate/features/anchors/verify_anchors.py"),
+    ("lakegate/features/odf/dataset_command.py", "lakegate/features/anchors/verify_anchors.py"),
     # ---- announcements
     ("lakegate/features/http_api/announcements_api.py", "lakegate/features/announcements/announced_delivery.py"),
     ("lakegate/features/http_api/announcements_api.py", "lakegate/features/announcements/data_summary.py"),
@@ -107,7 +110,6 @@ CIRCULAR: Final = {
     "lakegate/gate/ledger/stored_objects.py",
     "lakegate/gate/outbox.py",
     "lakegate/gate/registry/contract_versions.py",
-    "lakegate/gate/registry/parent_contracts.py",
     "lakegate/gate/registry/routes.py",
     "lakegate/gate/scheduled_tasks.py",
 }

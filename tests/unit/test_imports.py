@@ -30,9 +30,13 @@ HEAVY = {
     "sqlglot",
     "yaml",
 }
+AUTHORING = (
+    *("lakegate.contract.documents", "lakegate.patterns", "lakegate.sql", "lakegate.rules", "lakegate.lints"),
+    *("lakegate.diff", "lakegate.inheritance"),
+)
 LIST = """
 import json, sys
-import lakegate.functions.{}
+import functions.{}_handler
 from lakegate.aws.clients import _client
 print(json.dumps([sorted(sys.modules), _client.cache_info().currsize]))
 """
@@ -56,11 +60,12 @@ def test_a_handler_starts_without_what_it_seldom_needs(handler: str) -> None:
     assert (set(), 0) == (HEAVY & {module.split(".")[0] for module in modules}, clients)
 
 
-def test_intake_starts_without_the_verdict() -> None:
-    """What only a result needs is loaded with the first result."""
-    modules, _ = started("intake")
+@pytest.mark.parametrize("handler", HANDLERS)
+def test_a_handler_starts_without_what_compiles_contracts(handler: str) -> None:
+    """Documents, patterns, SQL, rules and lints are loaded with the first contract that is published."""
+    modules, _ = started(handler)
 
-    assert set() == {"lakegate.verdict.verdict", "lakegate.plan.plan", "lakegate.json_codec"} & modules
+    assert [module for module in sorted(modules) if module.startswith(AUTHORING)] == []
 
 
 CHECK = """

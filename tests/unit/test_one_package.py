@@ -1,9 +1,7 @@
-"""All code is imported as `lakegate`, and the plain package needs no library of an extra."""
+"""The plain package needs no library of an extra, and no other code of the clone."""
 
 from __future__ import annotations
 
-import ast
-import re
 import shutil
 import subprocess
 import sys
@@ -12,17 +10,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lakegate.extension_points import ROOT
+from tests.unit.layers import imported, product
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-FOLDERS = {"contracts", "engine", "functions", "spark_jobs", "cli", "infra"}
+CLONE = {"functions", "spark_jobs", "infra", "tests"}
 EXTRAS = {
     "aws": ("aws_lambda_powertools", "boto3", "botocore"),
     "spark": ("py4j", "pydeequ", "pyspark"),
 }
-IMPORT = re.compile(rf"^\s*(import|from)\b.*(?<!\.)\b({'|'.join(sorted(FOLDERS))})\b|\bimport\b.*\\$", re.MULTILINE)
-"""Lines that may import a folder by its name: the other files are not parsed."""
 CONTRACT = str(ROOT / "contracts/examples/orders.odcs.yaml")
 RUN = """
 import sys
@@ -45,20 +42,11 @@ def without(libraries: tuple[str, ...], *commands: tuple[str, ...]) -> subproces
     return subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)  # noqa: S603 - our own text
 
 
-def test_no_module_is_imported_by_the_name_of_its_folder() -> None:
-    """`import contracts` would be a second copy of `lakegate.contracts`, and fails where only the wheel is installed."""
-    wrong = []
-    tops = (*FOLDERS, "lakegate", "tests")
-    for path in [*ROOT.glob("*.py"), *(each for top in tops for each in (ROOT / top).rglob("*.py"))]:
-        text = path.read_text()
-        if not IMPORT.search(text):
-            continue
-        for node in ast.walk(ast.parse(text)):
-            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            wrong += [f"{path.relative_to(ROOT)}: {name}" for name in names if name.partition(".")[0] in FOLDERS]
+def test_the_package_imports_nothing_that_only_a_clone_has() -> None:
+    """Where the wheel alone is installed there are no handlers, no entry points of the job, no infra and no tests."""
+    imports = {(str(file), name) for file in product() if file.parts[0] == "lakegate" for name in imported(file)}
 
-    assert wrong == []
+    assert {(file, name) for file, name in imports if name.partition(".")[0] in CLONE} == set()
 
 
 def test_the_plain_commands_need_no_extra(tmp_path: Path) -> None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from itertools import pairwise, product
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.contract import contract_model
 from lakegate.errors import ContractError
+from lakegate.extension_points import ROOT
 from lakegate.features.workflows.workflow_command import diagram, rows
 from lakegate.features.workflows.workflow_document import ALTERNATIVES, choices, read_workflow, workflow_of
 from lakegate.gate.delivery.protocol import END_STATES, OUTCOMES, PUSH, Bound, Operation, Outcome, State
@@ -20,7 +19,7 @@ from lakegate.plan.planned_workflow import PlannedTransition, PlannedWorkflow
 if TYPE_CHECKING:
     from lakegate.contract.documents.document_tree import Scalar
 
-EXAMPLE = Path(contract_model.__file__).parent / "examples" / "workflows" / "once.yaml"
+EXAMPLE = ROOT / "contracts/examples/workflows/once.yaml"
 ONCE = PlannedWorkflow(
     "once@1.0.0",
     2,

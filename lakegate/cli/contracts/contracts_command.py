@@ -19,7 +19,7 @@ from lakegate.contract.semantic_versions import major, precedence
 from lakegate.contract_files import chosen, snapshot_of
 from lakegate.gate.datasets.lifecycle import LineStatus
 from lakegate.gate.ports import Address
-from lakegate.gate.registry.parent_contracts import datasets_of, document_of
+from lakegate.gate.registry.parent_contracts import document_of
 from lakegate.gate.registry.routes import status_of, statuses_of
 from lakegate.inheritance import inherited_elements, resolve
 from lakegate.plan.plan import Plan
@@ -88,7 +88,7 @@ def contracts(  # noqa: PLR0913 - a filter for each label
     versions = [
         each
         for each in labelled
-        if not status or any(status_of(statuses, each, dataset) in status for dataset in datasets_of(each))
+        if not status or any(status_of(statuses, each, dataset) in status for dataset in each.datasets)
     ]
     prefixes = _by_dataset(snapshot)
     if as_json:
@@ -269,7 +269,7 @@ def _table(prefixes: Prefixes, statuses: Statuses, versions: list[Publication]) 
     for name in ("contract", "version", "status", "line", "delivered from"):
         grid.add_column(name, overflow="fold")
     for each in versions:
-        for dataset in datasets_of(each):
+        for dataset in each.datasets:
             status, line = status_of(statuses, each, dataset), f"{dataset}_v{major(each.version)}"
             inherited = [f"inherited from {each.inherited_from[:10]} on"] if each.inherited_from else []
             places = ", ".join([*prefixes[each.contract, each.version, dataset], *inherited])

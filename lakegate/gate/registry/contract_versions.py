@@ -7,16 +7,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from lakegate.contract.contract_model import line_of, refuse_unusable
+from lakegate.contract.contract_model import COMMON, line_of, refuse_unusable
 from lakegate.contract.semantic_versions import is_release, major, precedence
-from lakegate.diff.metadata_changes import read_version
 from lakegate.errors import ConditionFailed, ContractError, InputError, Problem
 from lakegate.gate.effects import Effect, perform
 from lakegate.gate.ledger.blocks import contract_chain
 from lakegate.gate.ledger.commit import record_at_head
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.contract_owners import EVERY_CONTRACT, are_named
-from lakegate.inheritance import Resolver, pinned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -90,6 +88,11 @@ class Publication:
     def is_open_to(self, contract: str, own: tuple[str, ...]) -> bool:
         """Whether a contract, whose publisher may use `own`, may refer to this one: it is the same, own, or shared with it."""
         return self.contract == contract or are_named(own, self.contract) or are_named(self.shared_with, contract)
+
+    @property
+    def datasets(self) -> list[str]:
+        """Its datasets; `*` (`Contract.common`) for a version that has only what others inherit."""
+        return [dataset for dataset, _plan in self.plans] or [COMMON]
 
     @property
     def parent(self) -> str:
@@ -261,6 +264,8 @@ def newest_release(snapshot: RegistrySnapshot, line: int) -> Publication | None:
 def pinned_parents(dependencies: Dependencies, publication: Publication) -> Parents:
     """The parents that a version was published with."""
     lake = dependencies.places.lake
+    from lakegate.inheritance import pinned  # noqa: PLC0415 - what compiles contracts, for documents that inherit alone
+
     return pinned({name: dependencies.objects.read(Address(lake, key)) for name, key in publication.needs})
 
 
@@ -499,6 +504,9 @@ def published_by(proposal: Proposal | None = None) -> Act:
 
 def read_published(dependencies: Dependencies, publication: Publication) -> ContractVersion:
     """A published version with what it inherits. Raises InputError if it cannot be read any more."""
+    from lakegate.diff.metadata_changes import read_version  # noqa: PLC0415 - what compiles contracts, as above
+    from lakegate.inheritance import Resolver  # noqa: PLC0415 - likewise
+
     text = dependencies.objects.read(Address(dependencies.places.lake, publication.document))
     try:
         inherited = Resolver(pinned_parents(dependencies, publication))

@@ -7,7 +7,7 @@ from functools import partial
 from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
-from lakegate.contract.contract_model import COMMON, is_usable, line_of, parts_of
+from lakegate.contract.contract_model import is_usable, line_of, parts_of
 from lakegate.contract.semantic_versions import is_release, major, precedence
 from lakegate.errors import AccessDenied, ContractError, InputError
 from lakegate.gate.datasets.lifecycle import LONGEST_TEXT, PARENT, ParentNotice, change, parent_announced
@@ -152,7 +152,7 @@ def _broken(
         def errors(above: Parents, text: bytes = document.text) -> tuple[Problem, ...]:
             return resolve(text, above).examined.errors
 
-        lines = tuple(line_of(child, each, line) for each in datasets_of(publication))
+        lines = tuple(line_of(child, each, line) for each in publication.datasets)
         notices = (each.version for name in lines for each in dependencies.lines.get(name).parents)
         has_notice = inherits[0] in {each.rpartition("@")[0] for each in notices}
         own = (*errors(document.parents), *(errors(only(inherits, before)) if before and has_notice else ()))
@@ -161,11 +161,6 @@ def _broken(
         problems = tuple(each for each in after if (each.code, each.path) not in known)
         if problems:
             yield BrokenChild(child, publication.version, dict(publication.labels).get("owner", ""), problems, lines)
-
-
-def datasets_of(publication: Publication) -> list[str]:
-    """The datasets of a version; `*` (`Contract.common`) for one that has only what others inherit."""
-    return [dataset for dataset, _plan in publication.plans] or [COMMON]
 
 
 def only(inherits: tuple[str, int], parent: ParentDocument) -> Parents:

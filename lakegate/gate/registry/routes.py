@@ -15,7 +15,6 @@ from lakegate.contract.semantic_versions import major, precedence
 from lakegate.errors import InputError
 from lakegate.gate.datasets.lifecycle import LineStatus, strictest
 from lakegate.gate.registry.contract_versions import RETIRED, WITHDRAWN, Route, write
-from lakegate.gate.registry.parent_contracts import datasets_of
 from lakegate.text import shown
 from lakegate.timestamps import moment
 
@@ -39,7 +38,7 @@ READERS: Final = 10
 
 def statuses_of(dependencies: Dependencies, versions: Iterable[Publication]) -> Statuses:
     """The status that each line of some versions has now."""
-    return _read(dependencies, {_line(each, dataset) for each in versions for dataset in datasets_of(each)})
+    return _read(dependencies, {_line(each, dataset) for each in versions for dataset in each.datasets})
 
 
 def as_judged(dependencies: Dependencies, routes: Iterable[Route]) -> list[Route]:

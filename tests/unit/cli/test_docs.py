@@ -101,8 +101,8 @@ def test_every_alarm_of_the_protocol_is_on_the_operators_page() -> None:
     """Anyone who is woken finds the code, what it means and what to do."""
     raised = {
         code
-        for path in (ROOT / "functions").rglob("*.py")
-        for code in re.findall(r'Alarm\("([a-z-]+)"', path.read_text())
+        for path in (ROOT / "lakegate").rglob("*.py")
+        for code in re.findall(r'Alarm(?:Error)?\("([a-z-]+)"', path.read_text())
     }
     table = (ROOT / "docs/operator.md").read_text().split("## Alarms of the protocol")[1].split("\n## ")[0]
 
