@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from aws_lambda_powertools.metrics import MetricUnit
 
 from lakegate.aws.lambda_runtime import INVOCATION, dependencies, log_failures, logger, metrics, sanitize_errors
 from lakegate.gate.effects import run
-from lakegate.gate.sweep import RevalidationEnd, sweep
+from lakegate.gate.sweep import sweep
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext
@@ -25,8 +24,6 @@ def handler(_event: dict[str, Any], context: LambdaContext) -> dict[str, int]:
     swept = sanitize_errors(lambda: run(sweep(dependencies()), dependencies().clock), LOG, METRICS)
     METRICS.add_metric("LookedAt", MetricUnit.Count, swept.looked_at)
     METRICS.add_metric("LongPauses", MetricUnit.Count, len(swept.paused_long))
-    ends = Counter(each.end for each in swept.ends)
-    METRICS.add_metric("RevalidationsHeld", MetricUnit.Count, ends[RevalidationEnd.HELD])
-    METRICS.add_metric("RevalidationsBroken", MetricUnit.Count, ends[RevalidationEnd.BROKEN])
-    METRICS.add_metric("RevalidationsFailed", MetricUnit.Count, ends[RevalidationEnd.FAILED])
+    for metric, number in swept.ended.items():
+        METRICS.add_metric(metric, MetricUnit.Count, number)
     return {"looked_at": swept.looked_at, "failures": log_failures("StepFailures", swept.failures, LOG, METRICS)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Final, Protocol
@@ -15,7 +16,7 @@ from lakegate.gate.registry.routes import leading
 from lakegate.timestamps import moment
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from datetime import datetime
 
     from lakegate.gate.datasets.freshness_deadlines import PromisingLine
@@ -79,6 +80,20 @@ class Promises(Protocol):
 #
 # Who does it finds the lines itself, so that publishing needs no further right, and what is lost of its rows comes
 # back.
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduledTask:
+    """What a feature does about lines by schedule, in each sweep: the type of the extension point `scheduled tasks`."""
+
+    due: Callable[[Dependencies, datetime, int], Iterable[str]]
+    """Lines for which something is to be done now, at most so many, the oldest first."""
+    step: Callable[[Dependencies, str], Steps[str | None]]
+    """Does it; the metric that counts what ended by it."""
+    discover: Callable[[Dependencies], Steps[list[LakegateError]]]
+    """Schedules what was published. Returns errors of single lines."""
+    metrics: tuple[str, ...] = ()
+    """Every one that `step` returns."""
 
 
 PAGES: Final = 20

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from contextlib import suppress
 from dataclasses import dataclass, field
-from enum import StrEnum
 from functools import partial
 from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from lakegate.errors import ConditionFailed, LakegateError, NotFound, UnreadableItem
+from lakegate.extension_points import registered
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets import readers_manifest
 from lakegate.gate.datasets.dataset_names import lines_of
@@ -30,29 +30,7 @@ if TYPE_CHECKING:
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps
     from lakegate.gate.ports import ObjectVersion
-
-
-class RevalidationEnd(StrEnum):
-    """How a run ended."""
-
-    HELD = "HELD"
-    """No rule failed; some may warn."""
-    BROKEN = "BROKEN"
-    FAILED = "FAILED"
-    """Nothing was measured."""
-
-
-@dataclass(frozen=True, slots=True)
-class EndedRun:
-    """The end of a run."""
-
-    end: RevalidationEnd
-    at: str
-    height: int
-    reason: str = ""
-    """A code, of what failed."""
-    stale: tuple[str, ...] = ()
-    """The rules that do not hold since then, as the record of the run lists them; of the latest end alone."""
+    from lakegate.gate.scheduled_tasks import ScheduledTask
 
 
 # ---- Makes every promise hold without events: processes everything open, landed and staged -------------------------
@@ -80,15 +58,15 @@ class Swept:
     looked_at: int = 0
     failures: list[LakegateError] = field(default_factory=list)
     """Errors of single workloads, reported here: one failure does not stop the others."""
-    ends: list[EndedRun] = field(default_factory=list)
-    """Of measurements of accepted data."""
+    ended: Counter[str] = field(default_factory=Counter)
+    """By their metrics, what ended of what features do by schedule."""
     paused_long: set[str] = field(default_factory=set)
     """Lines whose pause may have been forgotten."""
 
 
 def sweep(dependencies: Dependencies, batch: int = BATCH) -> Steps[Swept]:
     """Continue what is due, judge what resumed lines held, claim what no event announced, remove staging of finished workloads,
-    record what began by its date, measure accepted data by schedule, schedule what is published, and write lost manifests.
+    record what began by its date, do what features do by schedule, schedule what is published, and write lost manifests.
 
     The parts take turns, a batch at a time, until all is done or time is short. The index of what is due is read once. Each
     listing continues where the last sweep stopped, so that several sweeps cover a large bucket. Attempts that were prepared
@@ -97,12 +75,11 @@ def sweep(dependencies: Dependencies, batch: int = BATCH) -> Steps[Swept]:
     What may have ended a worker (its memory, its time) comes last, those with the fewest tries first, and is set aside after
     some tries: whatever it does, everything else is done before.
     """
-    from lakegate.features.revalidation.revalidation import revalidate  # noqa: PLC0415 - a feature
-
-    swept = Swept()
+    tasks: tuple[ScheduledTask, ...] = tuple(registered("scheduled tasks"))
+    swept = Swept(ended=Counter({metric: 0 for task in tasks for metric in task.metrics}))
     due = deque(dependencies.agenda.due(dependencies.clock.now(), DUE_PER_SWEEP))
     lines = deque(dependencies.lines.due(dependencies.clock.now(), DUE_PER_SWEEP))
-    measured = deque(dependencies.of("revalidations").due(dependencies.clock.now(), DUE_PER_SWEEP))
+    scheduled = [(task, deque(task.due(dependencies, dependencies.clock.now(), DUE_PER_SWEEP))) for task in tasks]
     resumed: list[Workload] = []
     doubtful: list[tuple[int, str]] = []
     released: set[str] = set()
@@ -113,8 +90,8 @@ def sweep(dependencies: Dependencies, batch: int = BATCH) -> Steps[Swept]:
         partial(_listed, dependencies, swept, landing, batch),
         partial(_listed, dependencies, swept, staging, batch),
         partial(_lines, dependencies, swept, lines, settle_line, batch),
-        partial(_lines, dependencies, swept, measured, revalidate, batch),
-        partial(_scheduled, dependencies, swept),
+        *(partial(_lines, dependencies, swept, due_lines, task.step, batch) for task, due_lines in scheduled),
+        *(partial(_scheduled, dependencies, swept, task) for task in tasks),
         partial(_heads, dependencies, swept),
         partial(_released, dependencies, swept, released, batch),
     ]
@@ -196,18 +173,16 @@ def _lines(dependencies: Dependencies, swept: Swept, due: deque[str], step: OfLi
         if not _has_time(dependencies):
             return False
         line = due.popleft()
-        end = yield from _guarded(swept, line, step(dependencies, line))
-        swept.ends += [end] if end else []
+        metric = yield from _guarded(swept, line, step(dependencies, line))
+        swept.ended.update([metric] if metric else [])
     return bool(due)
 
 
-def _scheduled(dependencies: Dependencies, swept: Swept) -> Steps[bool]:
+def _scheduled(dependencies: Dependencies, swept: Swept, task: ScheduledTask) -> Steps[bool]:
     """Schedule lines of some pages of the registry. Returns that the further ones are left to the next sweep."""
-    from lakegate.features.revalidation.revalidation import discover_schedules  # noqa: PLC0415 - a feature
-
     try:
-        swept.failures += yield from discover_schedules(dependencies)
-    except LakegateError as failure:  # the registry does not answer: what is scheduled already is measured
+        swept.failures += yield from task.discover(dependencies)
+    except LakegateError as failure:  # the registry does not answer: what is scheduled already is done
         swept.failures.append(failure)
     return False
 
@@ -338,4 +313,4 @@ def _unstage(dependencies: Dependencies, version: ObjectVersion) -> Steps[None]:
 
 
 if TYPE_CHECKING:
-    OfLine = Callable[[Dependencies, str], Steps[EndedRun | None]]
+    OfLine = Callable[[Dependencies, str], Steps[str | None]]

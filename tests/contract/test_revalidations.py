@@ -15,14 +15,15 @@ from lakegate.features.revalidation.revalidation import (
     MAX_ENDS,
     MAX_STALE,
     DueSchedule,
+    EndedRun,
     RevalidatedLine,
+    RevalidationEnd,
     ScheduledRun,
     ended,
     planned,
     running,
     unplanned,
 )
-from lakegate.gate.sweep import EndedRun, RevalidationEnd
 from lakegate.timestamps import moment
 from lakegate.verdict.verdict import LONGEST_RULE
 

@@ -70,14 +70,9 @@ IMPORTS: Final = {
     ("lakegate/cli/deliveries/status_command.py", "lakegate/features/pull/pull_command.py"),
     ("lakegate/cli/deliveries/status_command.py", "lakegate/features/pull/pull_task.py"),
     ("lakegate/features/http_api/pulls_api.py", "lakegate/features/pull/pull_task.py"),
-    ("lakegate/lints/setting_lints.py", "lakegate/features/pull/pull_settings.py"),
-    ("lakegate/rules/compile_plan.py", "lakegate/features/pull/pull_settings.py"),
     # ---- revalidation
     ("lakegate/cli/datasets/history_command.py", "lakegate/features/revalidation/revalidation.py"),
     ("lakegate/cli/deliveries/status_command.py", "lakegate/features/revalidation/revalidation.py"),
-    ("lakegate/gate/datasets/readers_manifest.py", "lakegate/features/revalidation/revalidation.py"),
-    ("lakegate/gate/sweep.py", "lakegate/features/revalidation/revalidation.py"),
-    ("lakegate/lints/schedule_lints.py", "lakegate/features/revalidation/revalidation.py"),
     # ---- validator_api
     ("lakegate/features/http_api/validations_api.py", "lakegate/features/validator_api/validation_run.py"),
     # ---- waivers

@@ -7,6 +7,7 @@ import json
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
@@ -34,8 +35,7 @@ from lakegate.gate.effects import Effect, perform
 from lakegate.gate.ledger.blocks import Head, Record, digest, event_id
 from lakegate.gate.ledger.commit import record_at_head
 from lakegate.gate.ports import Address, JobState, Message, names_invocation
-from lakegate.gate.scheduled_tasks import current, discover, is_retired
-from lakegate.gate.sweep import EndedRun, RevalidationEnd
+from lakegate.gate.scheduled_tasks import ScheduledTask, current, discover, is_retired
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import Request, StagedPart
 from lakegate.plan.result import Result
@@ -135,6 +135,34 @@ MAX_ENDS: Final = 20
 
 MAX_STALE: Final = 100
 """Rules that a record lists as not holding."""
+
+
+class RevalidationEnd(StrEnum):
+    """How a run ended."""
+
+    HELD = "HELD"
+    """No rule failed; some may warn."""
+    BROKEN = "BROKEN"
+    FAILED = "FAILED"
+    """Nothing was measured."""
+
+    @property
+    def metric(self) -> str:
+        """What counts it in a sweep."""
+        return f"Revalidations{self.capitalize()}"
+
+
+@dataclass(frozen=True, slots=True)
+class EndedRun:
+    """The end of a run."""
+
+    end: RevalidationEnd
+    at: str
+    height: int
+    reason: str = ""
+    """A code, of what failed."""
+    stale: tuple[str, ...] = ()
+    """The rules that do not hold since then, as the record of the run lists them; of the latest end alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -591,8 +619,8 @@ def discover_schedules(dependencies: Dependencies) -> Steps[list[LakegateError]]
     return (yield from discover(dependencies, REVALIDATED, CURSOR, _schedule))
 
 
-def revalidate(dependencies: Dependencies, line: str) -> Steps[EndedRun | None]:
-    """What is to be done about a line that is due: read again by key, because the index lags. Returns the run that ended."""
+def revalidate(dependencies: Dependencies, line: str) -> Steps[str | None]:
+    """What is to be done about a line that is due, read again by key, because the index lags; the metric of a run that ended."""
     row = revalidations(dependencies).get(line)
     if not row.is_due(moment(dependencies.clock.now())):
         return None
@@ -600,7 +628,7 @@ def revalidate(dependencies: Dependencies, line: str) -> Steps[EndedRun | None]:
         after = yield from _begun(dependencies, row) if row.run is None else _continued(dependencies, row, row.run)
     except ConditionFailed:  # another sweep goes on
         return None
-    return after.ends[0] if after.ends != row.ends else None
+    return after.ends[0].end.metric if after.ends != row.ends else None
 
 
 def _schedule(dependencies: Dependencies, line: str, version: Publication, digest: str) -> Steps[None]:
@@ -730,3 +758,11 @@ def _write(dependencies: Dependencies, row: RevalidatedLine) -> Steps[Revalidate
 
 def _now(dependencies: Dependencies) -> str:
     return moment(dependencies.clock.now())
+
+
+TASK: Final = ScheduledTask(
+    lambda dependencies, now, limit: revalidations(dependencies).due(now, limit),
+    revalidate,
+    discover_schedules,
+    tuple(each.metric for each in RevalidationEnd),
+)
