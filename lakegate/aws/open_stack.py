@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Final
 from lakegate.aws.clients import client, port_errors
 from lakegate.aws.lambda_events import JobMoved, Unintelligible, decode
 from lakegate.aws.settings import DEFAULTS, Settings, read
-from lakegate.aws.wiring import bootstrap
 from lakegate.errors import InputError, NotFound, PortError, SetUpError, Throttled, Unanswered, UnreadableItem
 from lakegate.extension_points import ROOT
 from lakegate.text import printable as escaped
@@ -137,6 +136,8 @@ class DeployedStack:
         return self._opened(read(answer.get("Environment", {}).get("Variables", {})))
 
     def _opened(self, settings: Settings) -> Dependencies:
+        from lakegate.aws.wiring import bootstrap  # noqa: PLC0415 - every command imports this module, few open a stack
+
         self.opened.append(bootstrap(settings))
         return self.opened[-1]
 
