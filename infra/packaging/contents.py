@@ -14,7 +14,8 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from infra.packaging.wheels import unpack, wheels
-from lakegate.features.feature_table import TABLE
+from lakegate import extension_points
+from lakegate.features import feature_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
 
 OURS = frozenset({"lakegate", "functions", "spark_jobs"})
 """The packages of this repository that are deployed."""
-
-
-POINTS = "lakegate.extension_points"
 
 
 DATA = frozenset({".json", ".yaml", ".html"})
@@ -159,9 +157,10 @@ def _reached_by(path: Path) -> frozenset[str]:
     names |= {
         f"{node.module}.{alias.name}" for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names
     }
-    if any(name.startswith(POINTS) for name in names):
+    if any(name.startswith(extension_points.__name__) for name in names):
         texts = {node.value for node in nodes if isinstance(node, ast.Constant)}
-        names |= {place.partition(":")[0] for point, _, place in TABLE if point in texts}
+        names |= {place.partition(":")[0] for point, _, place in feature_table.TABLE if point in texts}
+        names.add(feature_table.__name__)
     return frozenset(names)
 
 
