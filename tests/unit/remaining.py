@@ -115,3 +115,12 @@ FULL_FOLDERS: Final = {"infra/local/emr", "lakegate/gate/delivery"}
 
 NAMES: Final = {"errors.py", "stack.py"}
 """Names of more than one module."""
+
+FEATURES: Final = {
+    "delivers all",
+    "delivers notifications",
+    "delivers odf",
+    "delivers waivers",
+    "delivers workflows",
+}
+"""What does not work without a feature, or without all of them."""

@@ -1,0 +1,92 @@
+"""The core goes on without a feature whose folder is absent."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from functools import cache
+
+import pytest
+
+from lakegate.extension_points import ROOT
+from tests.unit import remaining
+from tests.unit.layers import feature_of, layer_of, layers, product
+
+FEATURES = sorted({feature_of(file) for file in product()} - {""})
+ALL = "all"
+CORE = [
+    ".".join(file.with_suffix("").parts)
+    for file in product()
+    if layer_of(file).rank < layers()["features"].rank and layer_of(file).name != "spark" and file.stem != "__init__"
+]
+"""The modules that need no Spark: pyspark alone takes as long as all of them."""
+WITHOUT = """
+import json, os, sys, traceback
+from importlib import import_module
+import boto3, duckdb, jinja2, jsonschema, numpy, pyarrow, rich, sqlglot, typer, yaml
+
+def checks(absent):
+    sys.modules.update(dict.fromkeys(f"lakegate.features.{each}" for each in absent))
+    for each in core:
+        import_module(each)
+    sys.argv = ["lakegate", *command]
+    try:
+        import_module("lakegate.cli.main").main()
+    except SystemExit as ended:
+        assert ended.code == 1, ended.code
+
+def delivers(absent):
+    places = tuple(f"lakegate.features.{each}." for each in absent)
+    sys.modules.update({each: None for each in sys.modules if f"{each}.".startswith(places)})
+    import_module("lakegate.extension_points")._is_there.cache_clear()
+    machine = import_module("tests.simulation.exhaustive")
+    machine.play(machine.SCENARIOS[0])
+
+def play(works, cases):
+    for name, absent in cases.items():
+        child = os.fork()
+        if not child:
+            sys.stdout = open(os.devnull, "w")
+            try:
+                works(absent)
+                os._exit(0)
+            except BaseException:
+                print(name, traceback.format_exc(), file=sys.stderr, flush=True)
+                os._exit(1)
+        print(works.__name__, name, os.waitpid(child, 0)[1], flush=True)
+
+core, cases, command = json.load(sys.stdin)
+play(checks, {"all": cases["all"]})
+import tests.simulation.exhaustive  # its doubles need the features; the core looks for them again
+play(delivers, cases)
+"""
+"""Each case in a process of its own, forked where the libraries are loaded.
+
+Without its features all modules of the core are imported and a file is checked; and the gate plays a delivery.
+"""
+
+
+@cache
+def without_each() -> tuple[dict[str, str], str]:
+    """The exit status for each feature that is absent, and for all at once; and what went wrong."""
+    data = ROOT / "tests/unit/test_features.py"  # any text is a file that is rejected
+    command = ["check", "--contract", str(ROOT / "contracts/examples/orders.odcs.yaml"), str(data)]
+    cases = {**{each: [each] for each in FEATURES}, ALL: FEATURES}
+    ended = subprocess.run(  # noqa: S603 - our own interpreter on our own text
+        [sys.executable, "-c", WITHOUT],
+        input=json.dumps([CORE, cases, command]),
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+    )
+    return dict(line.rsplit(" ", 1) for line in ended.stdout.splitlines()), ended.stderr
+
+
+@pytest.mark.parametrize("case", [f"checks {ALL}", *(f"delivers {each}" for each in [*FEATURES, ALL])])
+def test_the_core_goes_on_without_a_feature(case: str) -> None:
+    """A file is checked without all features, and a delivery is published where the folder of a feature is not there."""
+    codes, errors = without_each()
+
+    assert (codes[case] == "0") is (case not in remaining.FEATURES), errors
