@@ -17,9 +17,6 @@ from lakegate.contract.semantic_versions import is_release, major, precedence
 from lakegate.diff.metadata_changes import read_version
 from lakegate.errors import ContractError, InputError, LakegateError
 from lakegate.extension_points import advice
-from lakegate.gate.registry.contract_versions import WITHDRAWN
-from lakegate.gate.registry.parent_contracts import document_of
-from lakegate.gate.registry.publish_contract import ReferredDocuments, referred_of
 from lakegate.inheritance import ParentDocument, Resolver, identity_of, resolve
 from lakegate.rules.compile_plan import compile_plan
 from lakegate.text import did_you_mean, printable, shown
@@ -30,6 +27,7 @@ if TYPE_CHECKING:
     from lakegate.contract.contract_model import Contract, Dataset
     from lakegate.diff.metadata_changes import ContractVersion
     from lakegate.gate.registry.contract_versions import Publication, Registry, RegistrySnapshot
+    from lakegate.gate.registry.publish_contract import ReferredDocuments
     from lakegate.inheritance import Parents
     from lakegate.plan.external_rule import AnsweredTechnology
     from lakegate.plan.plan import Plan
@@ -309,6 +307,10 @@ def write_draft(target: str, text: str, *, as_json: bool) -> None:
 
 def registry_documents(stack: str, body: bytes, *, local: bool) -> ReferredDocuments:
     """Finds in the registry what a document refers to; the stack is opened only for a document that refers to something."""
+    from lakegate.gate.registry.publish_contract import (  # noqa: PLC0415 - the registry, which documents on disk do not need
+        ReferredDocuments,
+        referred_of,
+    )
 
     def parent(contract: str, line: int) -> ParentDocument | None:
         with opened(stack, local=local) as there:
@@ -333,6 +335,8 @@ def snapshot_of(registry: Registry, contract: str) -> RegistrySnapshot:
 
 def chosen(snapshot: RegistrySnapshot, contract: str, version: str | None = None) -> Publication:
     """The version a person means: of a whole id or a beginning that only one has. InputError where there is none."""
+    from lakegate.gate.registry.contract_versions import WITHDRAWN  # noqa: PLC0415 - as above
+
     ids = sorted({each.contract for each in snapshot.versions})
     found = [contract] if contract in ids else [each for each in ids if contract and each.startswith(contract)]
     if len(found) != 1:
@@ -393,6 +397,8 @@ def _read(text: bytes, name: str, stack: str, *, local: bool) -> ContractVersion
 
 
 def _published(contract: str, version: str, stack: str, *, local: bool) -> ContractVersion:
+    from lakegate.gate.registry.parent_contracts import document_of  # noqa: PLC0415 - as above
+
     with opened(stack, local=local) as there:
         dependencies = there.dependencies()
         found = chosen(snapshot_of(dependencies.registry, contract), contract, None if version == "latest" else version)

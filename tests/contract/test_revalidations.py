@@ -13,7 +13,6 @@ from lakegate.contract.documents.odcs_quality import LONGEST
 from lakegate.errors import ConditionFailed
 from lakegate.features.revalidation.revalidation import (
     MAX_ENDS,
-    MAX_STALE,
     DueSchedule,
     EndedRun,
     RevalidatedLine,
@@ -24,6 +23,7 @@ from lakegate.features.revalidation.revalidation import (
     running,
     unplanned,
 )
+from lakegate.features.revalidation.rule_limit import MAX_STALE
 from lakegate.timestamps import moment
 from lakegate.verdict.verdict import LONGEST_RULE
 

@@ -22,6 +22,7 @@ from lakegate.errors import (
     NotFound,
     TransactionConflict,
 )
+from lakegate.features.revalidation.rule_limit import MAX_STALE
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets import readers_manifest
 from lakegate.gate.datasets.lifecycle import addressed
@@ -131,10 +132,6 @@ EVERY: Final = timedelta(days=1)
 
 MAX_ENDS: Final = 20
 """Ends that a line remembers."""
-
-
-MAX_STALE: Final = 100
-"""Rules that a record lists as not holding."""
 
 
 class RevalidationEnd(StrEnum):

@@ -13,11 +13,12 @@ if TYPE_CHECKING:
     from lakegate.contract.documents.document_tree import Document
     from lakegate.lints.findings import Finding
 
+MAX_STALE: Final = 100
+"""Rules that a record lists as not holding."""
+
 
 def too_many_rules(contract: Contract, _document: Document) -> Iterator[Finding]:
     """A dataset has at most 100 rules with a schedule: so many can be named as not holding."""
-    from lakegate.features.revalidation.revalidation import MAX_STALE  # noqa: PLC0415 - the gate, which lint has no other use for
-
     for dataset in contract.datasets:
         count = sum(1 for each in dataset.rules if each.schedule)
         if count > MAX_STALE:
