@@ -7,7 +7,7 @@ import os
 import sys
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from lakegate.text import counted
 from lakegate.text import printable as escaped
@@ -16,9 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from rich.console import Console
-    from rich.progress import Progress, TaskID
+    from rich.progress import Progress as RichProgress
+    from rich.progress import TaskID
+    from rich.status import Status
 
     from lakegate.errors import ContractError
+    from lakegate.local_check.check_data import Progress
 
 STANDARD_ERROR = 2
 
@@ -130,11 +133,18 @@ class ProgressLines:
 
 
 @contextmanager
-def bytes_arriving(what: str, size: int) -> Iterator[Arriving]:
-    """A bar on standard error while bytes arrive, elsewhere a line every ten seconds; yields what they are reported to."""
+def bytes_arriving(what: str, size: int | None) -> Iterator[Progress]:
+    """A bar on standard error while bytes arrive, elsewhere a line every ten seconds; yields what they are reported to.
+
+    Of an unknown number of bytes a spinner, and elsewhere nothing.
+    """
     console = errors()
     if not console.is_terminal:
-        yield _Counted(what, size)
+        yield _Counted(what, size or 0)
+        return
+    if size is None:
+        with console.status(escaped(what)) as status:
+            yield _Spinner(status)
         return
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn  # noqa: PLC0415 - for a terminal alone
 
@@ -143,20 +153,8 @@ def bytes_arriving(what: str, size: int) -> Iterator[Arriving]:
         yield _Bar(progress, progress.add_task(escaped(what), total=size))
 
 
-class Arriving(Protocol):
-    """Receives the count of bytes that arrive."""
-
-    def __call__(self, count: int) -> None:
-        """So many more bytes arrived."""
-        ...
-
-    def during(self, what: str) -> None:
-        """What is being done from now on."""
-        ...
-
-
 class _Bar:
-    def __init__(self, progress: Progress, task: TaskID) -> None:
+    def __init__(self, progress: RichProgress, task: TaskID) -> None:
         self._progress, self._task = progress, task
 
     def __call__(self, count: int) -> None:
@@ -164,6 +162,17 @@ class _Bar:
 
     def during(self, what: str) -> None:
         self._progress.update(self._task, description=escaped(what))
+
+
+class _Spinner:
+    def __init__(self, status: Status) -> None:
+        self._status = status
+
+    def __call__(self, count: int) -> None:
+        """Nothing: the number of bytes is not known."""
+
+    def during(self, what: str) -> None:
+        self._status.update(escaped(what))
 
 
 class _Counted:

@@ -11,6 +11,11 @@ from typing import Final
 TABLE: Final[tuple[tuple[str, str, str], ...]] = (
     ("lints", "revalidation", "lakegate.features.revalidation.rule_limit:LINTS"),
     ("lints", "pull", "lakegate.features.pull.pull_settings:LINTS"),
+    ("anchors", "keep", "lakegate.features.anchors.verify_anchors:keep_anchor"),
+    ("anchors", "kept", "lakegate.features.anchors.verify_anchors:kept_anchors"),
+    ("anchors", "verify", "lakegate.features.anchors.verify_anchors:verify_anchors"),
+    ("comparisons", "integrity", "lakegate.features.odf.verify_slices:integrity"),
+    ("comparisons", "replay", "lakegate.features.odf.verify_slices:replay"),
     ("lints", "odf", "lakegate.features.odf.odf_settings:LINTS"),
     ("manifest marks", "revalidation", "lakegate.features.revalidation.revalidation:mark_of"),
     ("plan data", "pull", "lakegate.features.pull.pull_settings:plan_data"),

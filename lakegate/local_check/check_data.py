@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import signal
-import tempfile
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
-from secrets import token_hex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from lakegate.contract_files import ALONE, ParentPlaces, load
 from lakegate.local_check import check_result
@@ -59,15 +55,48 @@ class EngineName(StrEnum):
     """The gate's own job, with Spark and Deequ."""
 
 
+class Progress(Protocol):
+    """Receives the progress of a task."""
+
+    def __call__(self, count: int) -> None:
+        """So many more bytes were read."""
+        ...
+
+    def during(self, what: str) -> None:
+        """What is being done from now on."""
+        ...
+
+
+class _Silent:
+    def __call__(self, count: int) -> None: ...
+
+    def during(self, what: str) -> None: ...
+
+
+ShowProgress = Callable[[str, int | None], AbstractContextManager[Progress]]
+"""Shows progress while a task is done: what is done first, and how many bytes it reads, if that is known."""
+
+
+def silent(_what: str, _size: int | None) -> AbstractContextManager[Progress]:
+    """Show nothing."""
+    return nullcontext(_Silent())
+
+
 def measure(  # noqa: PLR0913, PLR0917 - a request and its plan, and where and how they are measured
-    engine: EngineName, request: Request, plan: Plan, folder: Path, samples: int, pins: Mapping[str, PinnedObject]
+    engine: EngineName,
+    request: Request,
+    plan: Plan,
+    folder: Path,
+    samples: int,
+    pins: Mapping[str, PinnedObject],
+    show: ShowProgress,
 ) -> Result:
     """Measure a delivery; the engine writes only below `folder`, and so many failing rows are named of each check at most.
 
     `pins`: the versions of objects of S3, by address.
     SetUpError where the engine cannot finish.
     """
-    found: Result = import_module(f"{__package__}.{engine}_engine").measure(request, plan, folder, samples, pins)
+    found: Result = import_module(f"{__package__}.{engine}_engine").measure(request, plan, folder, samples, pins, show)
     return found
 
 
@@ -83,8 +112,6 @@ class LocalDelivery:
     failures: Path | None
     show_values: bool
     engine: EngineName
-    report: Path | None = None
-    """The HTML file to write."""
     parents: ParentPlaces = ALONE
     """Of the contract and of the reference contracts."""
     slices: SliceOrder | None = None
@@ -92,34 +119,26 @@ class LocalDelivery:
 
 
 def judge_delivery(
-    delivery: LocalDelivery, document: Contract, plan: Plan, folder: Path
+    delivery: LocalDelivery, document: Contract, plan: Plan, folder: Path, show: ShowProgress = silent
 ) -> tuple[Report, tuple[str, ...]]:
     """The delivery, judged by a plan of its contract, and what its producer may do next.
 
     Temporary files are written to the folder.
     """
-    from lakegate.cli.command_runner import usable  # noqa: PLC0415 - a feature
-
-    paths = [Path(each.name) for each in delivery.files if each.pin is None]
-    inputs = [delivery.contract, *delivery.reference_contracts, *paths]
-    if delivery.failures is not None:
-        usable("--failures", delivery.failures, failing_rows_file.SUFFIXES, inputs)
-    if delivery.report is not None:
-        usable("--report", delivery.report, (".html",), inputs)
     delivery = replace(delivery, files=complete(delivery.files, plan.policy.delivery))
     others = [load(each, delivery.parents) for each in delivery.reference_contracts]
     references = accepted(document, plan, delivery.references, others)
-    report = _report(delivery, plan, references, folder)
+    report = _report(delivery, plan, references, folder, show)
     return report, tuple(_advice(delivery, report, references))
 
 
-def _report(delivery: LocalDelivery, plan: Plan, references: References, folder: Path) -> Report:
+def _report(delivery: LocalDelivery, plan: Plan, references: References, folder: Path, show: ShowProgress) -> Report:
     shown = _unmasked(plan) if delivery.show_values else plan
     samples = check_result.SAMPLES if delivery.failures is None else failing_rows_file.MOST
     pins = {each.name: each.pin for each in delivery.files if each.pin is not None}
     asked = _request(shown, delivery.files, folder)
     request = replace(asked, references=referred(references, folder), slices=delivery.slices)
-    result = measure(delivery.engine, request, shown, folder, samples, pins)
+    result = measure(delivery.engine, request, shown, folder, samples, pins, show)
     return Report(plan, judge(plan, result), result, tuple(each.shown for each in delivery.files))
 
 
@@ -169,51 +188,3 @@ def _mark(file: DataFile) -> str:
         return f"{file.name}:{file.pin.version}:{file.pin.etag}"
     path = Path(file.name).resolve()
     return f"{path}:{path.stat().st_mtime_ns}"
-
-
-# ---- Ctrl-C, SIGTERM or a closed terminal during a command that works in a folder of its own -----------------------
-
-
-ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""What ends a command: the folder holds values of the data in clear text, so it never stays."""
-
-
-@contextmanager
-def interruptible_folder() -> Iterator[Path]:
-    """An empty temporary folder; while it exists, these signals end this process and its children at once, and remove the folder.
-
-    No exception could do that reliably: an extension module that is being imported turns KeyboardInterrupt into ImportError,
-    DuckDB into RuntimeError, destructors lose it, and Spark's own handler talks to the JVM in the middle of another call.
-    """
-    from lakegate.cli import terminal  # noqa: PLC0415 - a feature
-
-    folder = Path(tempfile.gettempdir(), f"lakegate-{token_hex(8)}")
-
-    def end(sent: int, _frame: object) -> None:
-        terminal.say_interrupted()
-        # other threads print tracebacks when their JVM or their files are gone
-        os.dup2(os.open(os.devnull, os.O_WRONLY), terminal.STANDARD_ERROR)
-        for child in _descendants():
-            with suppress(ProcessLookupError, ChildProcessError):  # no child of ours, or another thread waited for it
-                os.kill(child, signal.SIGKILL)
-                os.waitpid(child, 0)
-        shutil.rmtree(folder, ignore_errors=True)
-        os._exit(terminal.INTERRUPTED - signal.SIGINT + sent)
-
-    before = {each: signal.signal(each, end) for each in ENDING}
-    try:
-        folder.mkdir(mode=0o700)
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        for each, handler in before.items():
-            signal.signal(each, handler)
-
-
-def _descendants(process: int | str = "self") -> list[int]:
-    """Processes that one started, and theirs; where the system lists none, a JVM ends by itself when its standard input does."""
-    with suppress(OSError):
-        lists = Path(f"/proc/{process}/task").glob("*/children")
-        own = [int(child) for each in lists for child in each.read_text().split()]
-        return [each for child in own for each in (child, *_descendants(child))]
-    return []

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from lakegate.job.job_storage import PinnedObject
+    from lakegate.local_check.check_data import ShowProgress
     from lakegate.plan.plan import Plan
     from lakegate.plan.request import Request
     from lakegate.plan.result import Result
@@ -27,13 +28,18 @@ _INTERRUPTED = "Query interrupted"
 """What DuckDB makes of Ctrl-C while a query runs."""
 
 
-def measure(request: Request, plan: Plan, folder: Path, samples: int, pins: Mapping[str, PinnedObject]) -> Result:
+def measure(  # noqa: PLR0913, PLR0917 - as `lakegate.local_check.check_data` calls it
+    request: Request,
+    plan: Plan,
+    folder: Path,
+    samples: int,
+    pins: Mapping[str, PinnedObject],
+    show: ShowProgress,
+) -> Result:
     """See `lakegate.local_check.check_data.measure`."""
-    from lakegate.cli import terminal  # noqa: PLC0415 - a feature
-
     size = sum(part.size for part in request.parts)
     try:
-        with _without_pandas(), terminal.bytes_arriving(STEPS["start"], size) as read:
+        with _without_pandas(), show(STEPS["start"], size) as read:
             return native_backend.measure(
                 request, plan, Addresses(pins), folder, lambda step: read.during(STEPS[step]), samples, read, keep
             )

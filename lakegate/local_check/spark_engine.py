@@ -7,7 +7,6 @@ import shutil
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import partial
 from typing import TYPE_CHECKING
 
 from py4j.protocol import Py4JError
@@ -22,26 +21,31 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from rich.status import Status
-
     from lakegate.job.job_storage import PinnedObject
+    from lakegate.local_check.check_data import ShowProgress
     from lakegate.plan.plan import Plan
     from lakegate.plan.request import Request
     from lakegate.plan.result import Result
 
 
-def measure(request: Request, plan: Plan, folder: Path, samples: int, pins: Mapping[str, PinnedObject]) -> Result:
+def measure(  # noqa: PLR0913, PLR0917 - as `lakegate.local_check.check_data` calls it
+    request: Request,
+    plan: Plan,
+    folder: Path,
+    samples: int,
+    pins: Mapping[str, PinnedObject],
+    show: ShowProgress,
+) -> Result:
     """See `lakegate.local_check.check_data.measure`."""
-    from lakegate.cli import terminal  # noqa: PLC0415 - a feature
-
     use_local_spark(folder, sum(part.size for part in request.parts))
     try:
-        with terminal.errors().status("starting Spark") as status, _temporary_files_in(folder):
+        with show("starting Spark", None) as progress, _temporary_files_in(folder):
             from lakegate.spark.spark_job import validate  # noqa: PLC0415 - Spark's imports, under the spinner
 
             with ThreadPoolExecutor(1) as beside:
-                watch = partial(_show, status)
-                return beside.submit(validate, request, plan, watch, samples, Addresses(pins)).result()
+                return beside.submit(
+                    validate, request, plan, lambda step: progress.during(STEPS[step]), samples, Addresses(pins)
+                ).result()
     except (Py4JError, PySparkException) as error:
         kept = shutil.copy(folder / LOG, folder.with_suffix(".log"))
         raise SetUpError(f"Spark could not finish ({type(error).__name__}); its log is {kept}") from None
@@ -59,7 +63,3 @@ def _temporary_files_in(folder: Path) -> Iterator[None]:
         del os.environ["TMPDIR"]
         if before is not None:
             os.environ["TMPDIR"] = before
-
-
-def _show(status: Status, step: str) -> None:
-    status.update(STEPS[step])

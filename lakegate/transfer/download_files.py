@@ -18,7 +18,7 @@ from lakegate.gate.datasets.slice_projection import NOTHING
 from lakegate.gate.lake_layout import is_published, manifest_key
 from lakegate.gate.ledger.blocks import BlockKind
 from lakegate.gate.ledger.blocks import deliveries as listed_deliveries
-from lakegate.gate.ledger.compare_objects import Compared, Damage, DamagedObject, compared_in_words
+from lakegate.gate.ledger.compare_objects import Compared, Damage, DamagedObject
 from lakegate.gate.ledger.stored_objects import erasures_of
 from lakegate.gate.ports import Address
 from lakegate.json_codec import validate
@@ -292,14 +292,6 @@ def _visible(folder: Path) -> Iterator[str]:
             yield place.as_posix()
 
 
-def files_in_words(compared: Compared | None) -> Iterator[str]:
-    """For people; nothing where nothing was compared."""
-    if compared is None:
-        return
-    kept = "size and checksum of each are as recorded; no file is extra"
-    yield from compared_in_words(compared, "file", "compared with the chain", kept)
-
-
 @dataclass(slots=True)
 class Fetch:
     """What a run is to bring, and what it has brought."""
@@ -307,7 +299,7 @@ class Fetch:
     manifest: dict[str, Any]
     since: int
     folder: Path
-    wanted: tuple[ListedDelivery, ...] = ()
+    wanted: tuple[ListedDelivery, ...]
     done: list[tuple[ListedDelivery, tuple[bool, ...]]] = field(default_factory=list)
     """Each delivery that is there whole, and which of its files were fetched now."""
     lost: list[tuple[ListedDelivery, str]] = field(default_factory=list)
@@ -347,23 +339,25 @@ def _read(dependencies: Dependencies, line: str) -> dict[str, Any] | None:
         return None
 
 
-def _fetch(dependencies: Dependencies, fetch: Fetch, known: dict[str, Any], *, skip_lost: bool) -> None:
+def bring(
+    dependencies: Dependencies,
+    fetch: Fetch,
+    known: dict[str, Any],
+    arrived: Callable[[int], object],
+    *,
+    skip_lost: bool,
+) -> None:
     """Delivery by delivery. Whatever ends it early, the folder's manifest lists what is there."""
-    from lakegate.cli import terminal  # noqa: PLC0415 - a feature
-
-    fetch.wanted = deliveries(fetch.manifest, fetch.since)
     folder = Folder(fetch.folder)
-    size = sum(file.size for each in fetch.wanted for file in each.files)
     try:
-        with terminal.bytes_arriving(fetch.manifest["line"], size) as arrived:
-            for each in fetch.wanted:
-                try:
-                    fetch.done.append((each, fetched(dependencies, fetch.folder, each, arrived)))
-                except LostError as error:
-                    if not skip_lost:
-                        hint = "--skip-lost leaves such deliveries out, `lakegate restore` puts the object back"
-                        raise DiffersError(f"{error}: {hint}") from None
-                    fetch.lost.append((each, str(error)))
+        for each in fetch.wanted:
+            try:
+                fetch.done.append((each, fetched(dependencies, fetch.folder, each, arrived)))
+            except LostError as error:
+                if not skip_lost:
+                    hint = "--skip-lost leaves such deliveries out, `lakegate restore` puts the object back"
+                    raise DiffersError(f"{error}: {hint}") from None
+                fetch.lost.append((each, str(error)))
     except DiffersError as error:
         fetch.problem = str(error)
     finally:

@@ -12,11 +12,11 @@ import typer
 
 from lakegate.aws.open_stack import DEFAULT_STACK
 from lakegate.cli import terminal
-from lakegate.cli.command_runner import Local, StackName, write_text
+from lakegate.cli.command_runner import Local, StackName, interruptible_folder, usable, write_text
 from lakegate.contract_files import ParentPaths, ParentPlaces, load, plan_of
 from lakegate.errors import LakegateError
 from lakegate.local_check import check_result
-from lakegate.local_check.check_data import EngineName, LocalDelivery, interruptible_folder, judge_delivery
+from lakegate.local_check.check_data import EngineName, LocalDelivery, judge_delivery
 from lakegate.local_check.check_result import as_document, earlier, lines
 from lakegate.local_check.data_files import DataFile, by_dataset, files_of
 from lakegate.report import failing_rows_file
@@ -147,12 +147,12 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
             failing,
             own if show_values is None else show_values,
             measured_by,
-            page,
             ParentPlaces.of(parents, stack, local=local),
         )
+        _judge_outputs(delivery, page)
         with interruptible_folder() as folder:
             judged = judge_tables(delivery, folder)
-            written = list(_written(delivery, [report for report, _ in judged]))
+            written = list(_written(delivery, page, [report for report, _ in judged]))
     except LakegateError as error:
         if form is CheckFormat.JSON:
             terminal.print_json(check_result.refused(inputs, error))
@@ -195,7 +195,9 @@ def judge_tables(delivery: LocalDelivery, folder: Path) -> list[tuple[Report, tu
     """
     document = load(delivery.contract, delivery.parents)
     if delivery.dataset is not None or len(document.datasets) == 1:
-        return [judge_delivery(delivery, document, plan_of(document, delivery.dataset), folder)]
+        return [
+            judge_delivery(delivery, document, plan_of(document, delivery.dataset), folder, terminal.bytes_arriving)
+        ]
     tables = by_dataset(document, delivery.files)
     given = {each.partition("=")[0] for each in delivery.references}
     found: list[tuple[Report, tuple[str, ...]]] = []
@@ -210,17 +212,27 @@ def judge_tables(delivery: LocalDelivery, folder: Path) -> list[tuple[Report, tu
         place = folder / f"table-{len(found)}"
         place.mkdir()
         table = replace(delivery, dataset=name, files=files, references=[*delivery.references, *others])
-        found.append(judge_delivery(table, document, plan_of(document, name), place))
+        found.append(judge_delivery(table, document, plan_of(document, name), place, terminal.bytes_arriving))
     return found
 
 
-def _written(delivery: LocalDelivery, reports: list[Report]) -> Iterator[str]:
+def _judge_outputs(delivery: LocalDelivery, report: Path | None) -> None:
+    """InputError where a file that an option names cannot be written, before any work is done for it."""
+    data = [Path(each.name) for each in delivery.files if each.pin is None]
+    inputs = [delivery.contract, *delivery.reference_contracts, *data]
+    if delivery.failures is not None:
+        usable("--failures", delivery.failures, failing_rows_file.SUFFIXES, inputs)
+    if report is not None:
+        usable("--report", report, (".html",), inputs)
+
+
+def _written(delivery: LocalDelivery, report: Path | None, reports: list[Report]) -> Iterator[str]:
     """Write the files that options name; yields what was written, in words."""
     if delivery.failures is not None:
         yield failing_rows_file.write("--failures", delivery.failures, reports)
-    if delivery.report is not None:
+    if report is not None:
         from lakegate.report.delivery_report import render, render_tables  # noqa: PLC0415 - jinja2, for this option alone
 
         page = render(reports[0]) if len(reports) == 1 else render_tables(reports)
-        write_text("--report", delivery.report, page)
-        yield f"{delivery.report}: report written"
+        write_text("--report", report, page)
+        yield f"{report}: report written"

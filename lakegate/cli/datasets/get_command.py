@@ -21,7 +21,7 @@ from lakegate.gate.delivery.people_decisions import Waiver
 from lakegate.text import counted, shown
 from lakegate.text import printable as escaped
 from lakegate.timestamps import moment
-from lakegate.transfer.download_files import Fetch, Folder, _fetch, head_of
+from lakegate.transfer.download_files import Fetch, Folder, bring, deliveries, head_of
 
 DIFFERS = 1
 
@@ -64,8 +64,10 @@ def get(  # noqa: PLR0913 - a command has these options
             manifest, height = published_since(dependencies, manifest, begin)
         else:
             manifest = whole(dependencies, head, height if is_current else NOTHING)
-        fetch = Fetch(manifest, height, folder)
-        _fetch(dependencies, fetch, known, skip_lost=skip_lost)
+        fetch = Fetch(manifest, height, folder, deliveries(manifest, height))
+        size = sum(file.size for each in fetch.wanted for file in each.files)
+        with terminal.bytes_arriving(head["line"], size) as arrived:
+            bring(dependencies, fetch, known, arrived, skip_lost=skip_lost)
     if as_json:
         terminal.print_json(_as_document(fetch))
     else:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
@@ -15,23 +17,27 @@ from lakegate.aws.open_stack import DEFAULT_STACK, opened
 from lakegate.cli import terminal
 from lakegate.cli.command_runner import AsJson, Local, OptionalLine, StackName
 from lakegate.errors import InputError, SetUpError
+from lakegate.extension_points import loaded, names
 from lakegate.gate.datasets.dataset_names import line_named
 from lakegate.gate.ledger.blocks import Head
-from lakegate.gate.ledger.compare_objects import compared_objects, damages_in_words
+from lakegate.gate.ledger.compare_objects import compared_objects
 from lakegate.gate.ledger.ledger_yaml import Passed, stored_faults, verified
 from lakegate.gate.ledger.signatures import SHORT, SPKI, Signatures, fingerprint, key_of_pem
-from lakegate.text import counted
+from lakegate.text import counted, shown
 from lakegate.text import printable as escaped
-from lakegate.transfer.download_files import compared_files, files_in_words
+from lakegate.transfer.download_files import compared_files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from lakegate.aws.open_stack import DeployedStack
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.ledger.blocks import AnyBlock
-    from lakegate.gate.ledger.compare_objects import Compared
+    from lakegate.gate.ledger.compare_objects import Compared, DamagedObject
     from lakegate.gate.ledger.verification import ChainFault
+
+    Comparison = Callable[[Dependencies, str, Sequence[AnyBlock]], tuple[Compared, Iterator[str]]]
+    """Compares data with the blocks of a chain; also the result in words. What the extension point `comparisons` takes."""
 
 # ---- What `lakegate verify` prints of a chain, and of the data that was compared with it ---------------------------
 
@@ -81,6 +87,82 @@ def print_data(words: Iterator[str], head: Head, faults: tuple[ChainFault, ...],
             console.print(escaped(line), markup=False, soft_wrap=True)
     if not faults and head.height >= 0 and not (compared and compared.damaged):
         console.print(f"Anchor of today, to be kept elsewhere: {head.height}={head.digest}", soft_wrap=True)
+
+
+MAX_SHOWN = 20
+
+
+REMEDIES = {
+    "replaced": "Another version lies on top: find out who wrote it, delete it, and the judged one is current again:\n"
+    "  aws s3api delete-object --bucket {bucket} --key {key} --version-id {current}",
+    "hidden": "A delete marker lies on top: find its version id, delete that, and the object is back:\n"
+    "  aws s3api list-object-versions --bucket {bucket} --prefix {key} --query DeleteMarkers",
+    "lost": "The judged version was deleted; {readers}. Take its bytes from a replica or a backup, or ask the\n"
+    "  producer for the file. If size and checksum are those of the block, this puts it back and records it:\n"
+    "  lakegate restore {key} FILE",
+    "altered": "Size or checksum of the judged version are not as recorded: the store does not keep what it was given.\n"
+    "  Treat it as lost, and ask who runs the store.",
+    "extra": "Readers of the folder read it, though it was never judged: find out who wrote it, then delete it:\n"
+    "  aws s3api delete-object --bucket {bucket} --key {key} --version-id {current}",
+    "unerased": "An erasure of its rows is recorded and not finished. `lakegate log` lists it: repeat that\n"
+    "  `lakegate erase`.",
+    "overdue": "Its contract keeps it for fewer days, so its bucket lacks a lifecycle rule, or the object its tag. A\n"
+    "  bucket of your own needs the rules that docs/deploy.md lists.",
+    "untrue": "It is derived from the ledger: once the head is gone, the next sweep writes it again:\n"
+    "  aws s3api delete-object --bucket {bucket} --key {head}",
+    "restored": "An erasure left nothing of it: find out who wrote it, then delete it:\n"
+    "  aws s3api delete-object --bucket {bucket} --key {key} --version-id {current}",
+}
+"""What to do, by the damage."""
+
+
+def damages_in_words(lake: str, compared: Compared) -> Iterator[str]:
+    """For people."""
+    begin = f"{counted(compared.count, 'object')} compared with the store: "
+    number = len(compared.damaged)
+    if not number:
+        yield f"{begin}version, size and checksum of each are as recorded; no object is extra."
+    if compared.expired:
+        yield f"Of these, {compared.expired:,} expired in quarantine, as their contract says."
+    if not number:
+        return
+    yield f"{begin}{counted(number, 'is', 'are')} not as recorded."
+    for each in compared.damaged[:MAX_SHOWN]:
+        yield from _described(lake, each)
+    yield from terminal.more(number, MAX_SHOWN)
+
+
+def compared_in_words(compared: Compared, noun: str, done: str, kept: str) -> Iterator[str]:
+    """For people, without remedies: what was done with things of a kind, and what holds where none is damaged."""
+    begin = f"{counted(compared.count, noun)} {done}: "
+    number = len(compared.damaged)
+    if not number:
+        yield f"{begin}{kept}."
+        return
+    yield f"{begin}{counted(number, 'is', 'are')} not as recorded."
+    for each in compared.damaged[:MAX_SHOWN]:
+        yield f"{each.damage}: {each.file}" + ("" if each.height is None else f", block {each.height}")
+    yield from terminal.more(number, MAX_SHOWN)
+
+
+def _described(lake: str, each: DamagedObject) -> Iterator[str]:
+    named = [each.file] if each.file else []
+    named += [f"block {each.height}"] if each.height is not None else []
+    named += [f"workload {each.workload}"] if each.workload else []
+    yield f"{each.damage}: {', '.join(named) or 'no delivery of this line'}"
+    yield f"  s3://{lake}/{each.key}, version {each.version or each.current}"
+    readers = f"readers get version {each.current}" if each.current else "readers get nothing"
+    head = quote(each.key.partition("/_manifest")[0] + "/_manifest.json")
+    words = {"head": head, "bucket": lake, "key": quote(each.key), "current": quote(each.current), "readers": readers}
+    yield from (f"  {line.strip()}" for line in REMEDIES[each.damage].format_map(words).split("\n"))
+
+
+def files_in_words(compared: Compared | None) -> Iterator[str]:
+    """For people; nothing where nothing was compared."""
+    if compared is None:
+        return
+    kept = "size and checksum of each are as recorded; no file is extra"
+    yield from compared_in_words(compared, "file", "compared with the chain", kept)
 
 
 # ---- Keys and signatures of a chain: what `lakegate verify` is given (--key), and what it says of them -------------
@@ -134,6 +216,25 @@ def _loaded(public_key: bytes) -> Any:  # noqa: ANN401 - the library's
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey  # noqa: PLC0415 - likewise
 
     return Ed25519PublicKey.from_public_bytes(public_key.removeprefix(SPKI))
+
+
+ANCHOR = re.compile(r"([0-9]{1,15})=([0-9a-f]{64})", re.IGNORECASE | re.ASCII)
+
+
+def anchors_in(texts: Iterable[str]) -> Mapping[int, str]:
+    """Digests by height. InputError for a text that is no anchor."""
+    anchors: dict[int, str] = {}
+    for text in texts:
+        found = ANCHOR.fullmatch(text)
+        if found is None:
+            raise InputError(
+                "an anchor is HEIGHT=DIGEST, the digest in 64 hexadecimal digits, as `verify` prints it; "
+                f"not {shown(text)}"
+            )
+        height, digest = int(found[1]), found[2].lower()
+        if anchors.setdefault(height, digest) != digest:
+            raise InputError(f"two anchors of height {height} differ")
+    return anchors
 
 
 def as_document(signatures: Signatures, anchors: Iterable[int], *, fetched: bool = False) -> dict[str, object]:
@@ -244,15 +345,15 @@ def verify(  # noqa: PLR0913 - a command has these options
 
     Exit code: 0 everything that was checked is as recorded, 1 the chain is broken or an object differs, 2 not checked.
     """
-    from lakegate.features.anchors.verify_anchors import AnchorOptions, verify_anchors  # noqa: PLC0415 - a feature
-
     given = _Given(tuple(anchor or ()), key, data, objects, integrity, replay, keep, as_json)
     if anchors is not None:
         if objects or keep or anchor or data or integrity or replay:
             raise InputError(
                 "--anchors verifies daily anchors: leave out --anchor, --keep-anchor, --objects, --integrity, --replay and --data"
             )
-        raise typer.Exit(verify_anchors(anchors, dataset, AnchorOptions(key, file, stack, local, as_json)))
+        raise typer.Exit(
+            _of_feature("anchors", "verify")(anchors, dataset, AnchorOptions(key, file, stack, local, as_json))
+        )
     if dataset is None:
         raise InputError("name a line; without one, --anchors verifies every chain that is anchored")
     if sum(map(bool, (objects, data, integrity, replay))) > 1:
@@ -261,6 +362,16 @@ def verify(  # noqa: PLR0913 - a command has these options
             "arrived: give one of them"
         )
     raise typer.Exit(_of_stack(dataset, given, stack, local=local) if file is None else _of_file(dataset, given, file))
+
+
+class AnchorOptions(NamedTuple):
+    """Options of the command."""
+
+    key: str | None
+    file: Path | None
+    stack: str
+    local: bool
+    as_json: bool
 
 
 class _Given(NamedTuple):
@@ -288,8 +399,6 @@ class _Given(NamedTuple):
 
 def _of_file(line: str, given: _Given, file: Path) -> int:
     """Verify the chain in a file, and print the result; the exit code. InputError."""
-    from lakegate.features.anchors.verify_anchors import anchors_in  # noqa: PLC0415 - a feature
-
     passed, anchors, signatures = given.passed, anchors_in(given.anchor), given.signatures
     if given.key == KMS or given.objects or given.keep or given.integrity or given.replay:
         raise InputError(
@@ -301,12 +410,6 @@ def _of_file(line: str, given: _Given, file: Path) -> int:
 
 def _of_stack(named: str, given: _Given, stack: str, *, local: bool) -> int:
     """Verify the chain of a line, and print the result; the exit code. InputError."""
-    from lakegate.features.anchors.verify_anchors import (  # noqa: PLC0415 - a feature
-        anchors_in,
-        keep_anchor,
-        kept_anchors,
-    )
-
     passed, anchors, signatures = given.passed, anchors_in(given.anchor), given.signatures
     is_from_kms = given.key == KMS
     with opened(stack, local=local) as there:
@@ -314,12 +417,13 @@ def _of_stack(named: str, given: _Given, stack: str, *, local: bool) -> int:
         signatures = signatures_of(there) if is_from_kms else signatures
         chain = line_named(dependencies, named)
         head = dependencies.ledger.head(chain)
-        anchors = anchors_in([*_texts(anchors), *kept_anchors(there, chain)])
+        kept: list[str] = loaded("anchors", "kept")(there, chain) if "kept" in names("anchors") else []
+        anchors = anchors_in([*_texts(anchors), *kept])
         faults = stored_faults(dependencies, chain, head, signatures, anchors, passed=passed)
         top = Head(passed.height, passed.digest)
         compared, words = _compared(dependencies, chain, top, passed.blocks or (), given)
         if given.keep and not faults:
-            keep_anchor(there, chain, head)
+            _of_feature("anchors", "keep")(there, chain, head)
     if given.as_json:
         proof = as_document(signatures, anchors, fetched=is_from_kms)
         terminal.print_json(chain_document(chain, head, faults, proof, compared))
@@ -333,26 +437,26 @@ def _compared(
     dependencies: Dependencies, chain: str, head: Head, blocks: Sequence[AnyBlock], given: _Given
 ) -> tuple[Compared | None, Iterator[str]]:
     """The data of a chain, compared with it, and the result in words."""
-    from lakegate.features.odf.verify_slices import (  # noqa: PLC0415 - a feature
-        integrity_in_words,
-        read_slices,
-        replay_in_words,
-        replayed_slices,
-    )
-
     if given.objects:
-        found = compared_objects(dependencies, chain, head.height)
+        with terminal.working("comparing objects") as progress:
+            found = compared_objects(
+                dependencies, chain, head.height, lambda count: progress(f"comparing objects: {count:,}")
+            )
         return found, damages_in_words(dependencies.places.lake, found)
-    if given.integrity:
-        found = read_slices(dependencies, blocks)
-        return found, integrity_in_words(found)
-    if given.replay:
-        found = replayed_slices(dependencies, chain, blocks)
-        return found, replay_in_words(found)
+    if given.integrity or given.replay:
+        compare: Comparison = _of_feature("comparisons", "integrity" if given.integrity else "replay")
+        return compare(dependencies, chain, blocks)
     if given.data is not None:
         found = compared_files(given.data, chain, blocks)
         return found, files_in_words(found)
     return None, iter(())
+
+
+def _of_feature(point: str, name: str) -> Any:  # noqa: ANN401 - see `loaded`
+    """What a feature registers for an option. InputError where the feature is not installed."""
+    if name not in names(point):
+        raise InputError(f"verify lacks {name} of {point}: its feature is not installed")
+    return loaded(point, name)
 
 
 def _print_file(  # noqa: PLR0913 - what a file and a folder were verified by

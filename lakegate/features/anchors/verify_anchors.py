@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import ExitStack
 from datetime import date, timedelta
 from pathlib import Path
@@ -11,17 +10,17 @@ from typing import TYPE_CHECKING, NamedTuple
 from lakegate.aws.open_stack import asked, entered, opened, readable_errors
 from lakegate.aws.wiring import SystemClock
 from lakegate.cli import terminal
-from lakegate.cli.datasets.verify_command import FETCHED, KMS, signatures_by, signatures_of
+from lakegate.cli.datasets.verify_command import FETCHED, KMS, AnchorOptions, signatures_by, signatures_of
 from lakegate.errors import InputError, SetUpError
 from lakegate.features.anchors.anchors import FOLDER, AnchorFault, AnchorFlaw, Anchors, contradictions
 from lakegate.gate.datasets.dataset_names import line_named
 from lakegate.gate.ledger.ledger_yaml import Passed, stored_faults, verified
 from lakegate.gate.ledger.signatures import SHORT
-from lakegate.text import counted, shown
+from lakegate.text import counted
 from lakegate.text import printable as escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from lakegate.aws.open_stack import DeployedStack
     from lakegate.gate.dependencies import Dependencies
@@ -34,9 +33,6 @@ if TYPE_CHECKING:
 # The key of an anchor that a person keeps is the anchor: `<chain>/<height>=<digest>`, and the object is empty. Daily
 # anchors are
 # documents (`lakegate/features/anchors/anchors.py`).
-
-
-ANCHOR = re.compile(r"([0-9]{1,15})=([0-9a-f]{64})", re.IGNORECASE | re.ASCII)
 
 
 OUTPUT = "AnchorBucket"
@@ -113,22 +109,6 @@ def documents_of(bucket: str, prefix: str = "") -> StoredAnchors:
     return StoredAnchors(read(), tuple(faults))
 
 
-def anchors_in(texts: Iterable[str]) -> Mapping[int, str]:
-    """Digests by height. InputError for a text that is no anchor."""
-    anchors: dict[int, str] = {}
-    for text in texts:
-        found = ANCHOR.fullmatch(text)
-        if found is None:
-            raise InputError(
-                "an anchor is HEIGHT=DIGEST, the digest in 64 hexadecimal digits, as `verify` prints it; "
-                f"not {shown(text)}"
-            )
-        height, digest = int(found[1]), found[2].lower()
-        if anchors.setdefault(height, digest) != digest:
-            raise InputError(f"two anchors of height {height} differ")
-    return anchors
-
-
 # ---- `lakegate verify --anchors`: the daily anchors themselves, and the chains that they name ----------------------
 
 
@@ -144,16 +124,6 @@ MAX_SHOWN = 50
 
 
 BY_ITSELF = "The anchors themselves name these keys: only --key proves whose they are."
-
-
-class AnchorOptions(NamedTuple):
-    """Options of the command."""
-
-    key: str | None
-    file: Path | None
-    stack: str
-    local: bool
-    as_json: bool
 
 
 class Fault(NamedTuple):

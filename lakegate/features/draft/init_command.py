@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lakegate.cli import terminal
-from lakegate.cli.command_runner import AsJson
+from lakegate.cli.command_runner import AsJson, interruptible_folder
 from lakegate.contract_files import STANDARD_OUTPUT, SUFFIX, writable, write_draft
 from lakegate.errors import InputError, SetUpError
 from lakegate.text import counted
@@ -92,7 +92,6 @@ def _drafted(data: list[str], name: str, owner: str | None) -> Drafted:
     from lakegate.local_check.check_data import (  # noqa: PLC0415 - likewise
         EngineName,
         LocalDelivery,
-        interruptible_folder,
         judge_delivery,
     )
     from lakegate.local_check.data_files import files_of  # noqa: PLC0415 - likewise
@@ -109,7 +108,7 @@ def _drafted(data: list[str], name: str, owner: str | None) -> Drafted:
         path.write_text(found.text, encoding="utf-8")
         document = load(path)
         delivery = LocalDelivery(path, None, files, [], [], None, show_values=False, engine=EngineName.NATIVE)
-        report = judge_delivery(delivery, document, plan_of(document, None), folder)[0]
+        report = judge_delivery(delivery, document, plan_of(document, None), folder, terminal.bytes_arriving)[0]
         if profile.malformed > profile.rows:
             reason = report.judgement.reasons[0].message
             raise InputError(f"{files[0].name}: most records cannot be read, so nothing can be drafted: {reason}")

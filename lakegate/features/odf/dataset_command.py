@@ -23,6 +23,7 @@ from lakegate.cli.command_runner import (
     Line,
     Local,
     StackName,
+    interruptible_folder,
 )
 from lakegate.cli.contracts.check_command import CheckExit
 from lakegate.contract_files import (
@@ -40,7 +41,7 @@ from lakegate.gate.datasets.dataset_names import line_named
 from lakegate.gate.datasets.readers_manifest import whole
 from lakegate.gate.datasets.slice_projection import NOTHING, Projection, time_of
 from lakegate.gate.effects import run
-from lakegate.local_check.check_data import EngineName, LocalDelivery, interruptible_folder, judge_delivery
+from lakegate.local_check.check_data import EngineName, LocalDelivery, judge_delivery
 from lakegate.local_check.data_files import files_of
 from lakegate.plan.slice_order import SliceOrder, WrittenSlice
 from lakegate.report.verdict_text import show
@@ -308,8 +309,7 @@ def verify(  # noqa: PLR0913 - a command has these options
 
 
 def _proof(key: Path | None, anchor: list[str] | None, must_be: list[str] | None, *, takes_unsigned: bool) -> Proof:
-    from lakegate.cli.datasets.verify_command import signatures_by  # noqa: PLC0415 - likewise
-    from lakegate.features.anchors.verify_anchors import anchors_in  # noqa: PLC0415 - likewise
+    from lakegate.cli.datasets.verify_command import anchors_in, signatures_by  # noqa: PLC0415 - likewise
     from lakegate.features.odf.exchange.odf_import import Proof  # noqa: PLC0415 - likewise
 
     return Proof(signatures_by(key), anchors_in(anchor or ()), frozenset(must_be or ()), takes_unsigned)
@@ -486,7 +486,7 @@ def write(given: Slicing, *, as_json: bool) -> int:
         slices=SliceOrder(given.offset, given.event_time),
     )
     with interruptible_folder() as folder:
-        report, advice = judge_delivery(delivery, document, plan, folder)
+        report, advice = judge_delivery(delivery, document, plan, folder, terminal.bytes_arriving)
         slices = _moved(report.result.slices, given.into)
     verdict = report.judgement.verdict
     if as_json:

@@ -17,6 +17,7 @@ from lakegate.admission.file_signatures import UnreadableError
 from lakegate.aws.clients import client
 from lakegate.aws.open_stack import opened
 from lakegate.cli import terminal
+from lakegate.cli.datasets.verify_command import compared_in_words
 from lakegate.engine.measure.duckdb_tables import database
 from lakegate.engine.read.data_source import LocalStore, path_of
 from lakegate.engine.read.open_delivery import open_source
@@ -42,7 +43,7 @@ from lakegate.gate.delivery.delivery_terms import terms_of
 from lakegate.gate.effects import Alarm
 from lakegate.gate.lake_layout import is_original, rebuilt_key
 from lakegate.gate.ledger.blocks import Block, deliveries
-from lakegate.gate.ledger.compare_objects import Compared, Damage, DamagedObject, compared_in_words
+from lakegate.gate.ledger.compare_objects import Compared, Damage, DamagedObject
 from lakegate.gate.ledger.stored_objects import erasures_of
 from lakegate.gate.ports import Address
 from lakegate.plan.plan import Plan
@@ -439,11 +440,11 @@ def fetched_object(dependencies: Dependencies, folder: Path, judged: LedgerObjec
     return folder / file.place
 
 
-def integrity_in_words(compared: Compared) -> Iterator[str]:
-    """For people."""
-    return compared_in_words(
-        compared, "slice", "read", "offsets, event times and both hashes of each are those of its block"
-    )
+def integrity(dependencies: Dependencies, _chain: str, blocks: Sequence[AnyBlock]) -> tuple[Compared, Iterator[str]]:
+    """What `verify --integrity` compares, and the result in words."""
+    compared = read_slices(dependencies, blocks)
+    kept = "offsets, event times and both hashes of each are those of its block"
+    return compared, compared_in_words(compared, "slice", "read", kept)
 
 
 # ---- Slices built again from the accepted originals beside them, and compared with the chain (`lakegate verify
@@ -543,7 +544,8 @@ def _hashes(  # noqa: PLR0913, PLR0917 - a delivery as it arrived, and what is k
         return ()
 
 
-def replay_in_words(compared: Compared) -> Iterator[str]:
-    """For people."""
+def replay(dependencies: Dependencies, chain: str, blocks: Sequence[AnyBlock]) -> tuple[Compared, Iterator[str]]:
+    """What `verify --replay` compares, and the result in words."""
+    compared = replayed_slices(dependencies, chain, blocks)
     kept = "the rows of each are the same, and its file is as recorded"
-    return compared_in_words(compared, "slice", "built again from what arrived", kept)
+    return compared, compared_in_words(compared, "slice", "built again from what arrived", kept)

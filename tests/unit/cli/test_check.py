@@ -77,7 +77,7 @@ class Engine:
     asked: list[tuple[Request, Plan, int]] = field(default_factory=list)
 
     def __call__(
-        self, _engine: object, request: Request, plan: Plan, _folder: Path, samples: int, _pins: object
+        self, _engine: object, request: Request, plan: Plan, _folder: Path, samples: int, *_: object
     ) -> Result:
         self.asked.append((request, plan, samples))
         answers = tuple(self._answer(each.id) for each in plan.checks)

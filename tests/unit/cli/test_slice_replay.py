@@ -10,9 +10,8 @@ import pytest
 
 from lakegate.contract.delivery_policy import MergeStrategy, Policy, PublishAs
 from lakegate.engine.read.data_source import path_of
-from lakegate.features.odf.verify_slices import read_slices, replay_in_words, replayed_slices
+from lakegate.features.odf.verify_slices import read_slices, replay, replayed_slices
 from lakegate.gate.ledger.blocks import LedgerObject, LedgerSlice
-from lakegate.gate.ledger.compare_objects import Compared
 from lakegate.gate.ports import Address
 from lakegate.plan.slice_order import SliceOrder
 from tests.deliveries.delivery import plan_of
@@ -81,10 +80,10 @@ def line(lakegate: Lakegate, tmp_path: Path) -> SlicedLine:
 def test_slices_are_those_of_what_arrived(line: SlicedLine) -> None:
     """Two deliveries, beside one of a line that is published as it arrived."""
     blocks = [line.block(b"id\n1\n2\n"), line.block(b"id\n3\n"), a_block(5)]
-    found = replayed_slices(line.lakegate.dependencies, LINE, blocks)
+    found, words = replay(line.lakegate.dependencies, LINE, blocks)
 
     assert (found.count, found.damaged) == (2, ())
-    assert list(replay_in_words(found)) == [
+    assert list(words) == [
         "2 slices built again from what arrived: the rows of each are the same, and its file is as recorded."
     ]
 
@@ -160,8 +159,7 @@ def test_a_slice_is_compared_with_its_block(
 def test_a_slice_of_other_rows_is_found(line: SlicedLine) -> None:
     """Even if file and block agree with each other: a value, a row less, and a row more than what arrived."""
     blocks = [line.block(b"id\n1\n2\n", rows_of=rows) for rows in (b"id\n1\n3\n", b"id\n1\n", b"id\n1\n2\n3\n")]
-    found = replayed_slices(line.lakegate.dependencies, LINE, blocks)
-    first, *_ = replay_in_words(found), replay_in_words(Compared(1, 0, found.damaged[:1]))
+    _, first = replay(line.lakegate.dependencies, LINE, blocks)
 
     assert line.damages(*blocks) == [("irreproducible", each.objects[2].key) for each in blocks]
     assert list(first)[:2] == [

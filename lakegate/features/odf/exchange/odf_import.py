@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from lakegate.aws.open_stack import entered, readable_errors
 from lakegate.cli import terminal
 from lakegate.cli.datasets import verify_command
+from lakegate.cli.datasets.verify_command import MAX_SHOWN
 from lakegate.errors import InputError, NotFound
 from lakegate.features.odf.exchange.odf_export import ledger_in, named_plan, odf_blocks, plan_in
 from lakegate.features.odf.exchange.odf_repositories import (
@@ -28,7 +29,6 @@ from lakegate.features.odf.exchange.odf_repositories import (
 )
 from lakegate.features.odf.format.metadata_chain import SetAttachments, block_in
 from lakegate.gate.ledger.blocks import stored_block
-from lakegate.gate.ledger.compare_objects import MAX_SHOWN
 from lakegate.gate.ledger.ledger_yaml import Passed
 from lakegate.gate.ledger.verification import verify_signed
 from lakegate.text import counted, shown
