@@ -5,21 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 IMPORTS: Final = {
-    # ---- anchors
-    ("lakegate/cli/datasets/verify_command.py", "lakegate/features/anchors/verify_anchors.py"),
-    ("lakegate/features/odf/dataset_command.py", "lakegate/features/anchors/verify_anchors.py"),
     # ---- announcements
     ("lakegate/features/http_api/announcements_api.py", "lakegate/features/announcements/announced_delivery.py"),
     ("lakegate/features/http_api/announcements_api.py", "lakegate/features/announcements/data_summary.py"),
     ("lakegate/features/http_api/workloads_api.py", "lakegate/features/announcements/announced_delivery.py"),
     ("lakegate/gate/delivery/intake.py", "lakegate/features/announcements/announced_delivery.py"),
-    # ---- cli
-    ("lakegate/gate/ledger/compare_objects.py", "lakegate/cli/terminal.py"),
-    ("lakegate/local_check/check_data.py", "lakegate/cli/command_runner.py"),
-    ("lakegate/local_check/check_data.py", "lakegate/cli/terminal.py"),
-    ("lakegate/local_check/native_engine.py", "lakegate/cli/terminal.py"),
-    ("lakegate/local_check/spark_engine.py", "lakegate/cli/terminal.py"),
-    ("lakegate/transfer/download_files.py", "lakegate/cli/terminal.py"),
     # ---- convert
     ("lakegate/cli/contracts/route_command.py", "lakegate/features/convert/route_import_command.py"),
     # ---- draft
@@ -48,7 +38,6 @@ IMPORTS: Final = {
     # ---- odf
     ("lakegate/aws/delivery_tables.py", "lakegate/features/odf/odf_publisher.py"),
     ("lakegate/aws/ledger_table.py", "lakegate/features/odf/odf_publisher.py"),
-    ("lakegate/cli/datasets/verify_command.py", "lakegate/features/odf/verify_slices.py"),
     ("lakegate/gate/delivery/attempt_request.py", "lakegate/features/odf/odf_publisher.py"),
     ("lakegate/gate/delivery/decide_verdict.py", "lakegate/features/odf/odf_publisher.py"),
     ("lakegate/gate/delivery/publish_data.py", "lakegate/features/odf/odf_publisher.py"),
