@@ -16,12 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from rich.console import Console
-    from rich.progress import Progress as RichProgress
-    from rich.progress import TaskID
+    from rich.progress import Progress, TaskID
     from rich.status import Status
 
     from lakegate.errors import ContractError
-    from lakegate.local_check.check_data import Progress
+    from lakegate.local_check.check_data import TaskProgress
 
 STANDARD_ERROR = 2
 
@@ -133,7 +132,7 @@ class ProgressLines:
 
 
 @contextmanager
-def bytes_arriving(what: str, size: int | None) -> Iterator[Progress]:
+def bytes_arriving(what: str, size: int | None) -> Iterator[TaskProgress]:
     """A bar on standard error while bytes arrive, elsewhere a line every ten seconds; yields what they are reported to.
 
     Of an unknown number of bytes a spinner, and elsewhere nothing.
@@ -154,7 +153,7 @@ def bytes_arriving(what: str, size: int | None) -> Iterator[Progress]:
 
 
 class _Bar:
-    def __init__(self, progress: RichProgress, task: TaskID) -> None:
+    def __init__(self, progress: Progress, task: TaskID) -> None:
         self._progress, self._task = progress, task
 
     def __call__(self, count: int) -> None:

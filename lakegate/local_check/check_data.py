@@ -55,7 +55,7 @@ class EngineName(StrEnum):
     """The gate's own job, with Spark and Deequ."""
 
 
-class Progress(Protocol):
+class TaskProgress(Protocol):
     """Receives the progress of a task."""
 
     def __call__(self, count: int) -> None:
@@ -73,11 +73,11 @@ class _Silent:
     def during(self, what: str) -> None: ...
 
 
-ShowProgress = Callable[[str, int | None], AbstractContextManager[Progress]]
+ShowProgress = Callable[[str, int | None], AbstractContextManager[TaskProgress]]
 """Shows progress while a task is done: what is done first, and how many bytes it reads, if that is known."""
 
 
-def silent(_what: str, _size: int | None) -> AbstractContextManager[Progress]:
+def silent(_what: str, _size: int | None) -> AbstractContextManager[TaskProgress]:
     """Show nothing."""
     return nullcontext(_Silent())
 
