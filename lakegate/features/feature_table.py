@@ -9,6 +9,14 @@ from __future__ import annotations
 from typing import Final
 
 TABLE: Final[tuple[tuple[str, str, str], ...]] = (
+    ("channels", "sns", "lakegate.features.notifications.sns:Sns"),
+    ("channels", "webhook", "lakegate.features.notifications.webhook:Webhook"),
+    ("channels", "slack", "lakegate.features.notifications.slack:Slack"),
+    ("channels", "teams", "lakegate.features.notifications.teams:Teams"),
+    ("channels", "pagerduty", "lakegate.features.notifications.pagerduty:PagerDuty"),
+    ("channels", "openlineage", "lakegate.features.openlineage.openlineage_events:OpenLineage"),
+    ("invitations", "workflows", "lakegate.features.workflows.callbacks:invited"),
+    ("lineage", "openlineage", "lakegate.features.openlineage.openlineage_events:judged_delivery"),
     ("lints", "revalidation", "lakegate.features.revalidation.rule_limit:LINTS"),
     ("lints", "pull", "lakegate.features.pull.pull_settings:LINTS"),
     ("anchors", "keep", "lakegate.features.anchors.verify_anchors:keep_anchor"),
@@ -18,6 +26,7 @@ TABLE: Final[tuple[tuple[str, str, str], ...]] = (
     ("comparisons", "replay", "lakegate.features.odf.verify_slices:replay"),
     ("lints", "odf", "lakegate.features.odf.odf_settings:LINTS"),
     ("manifest marks", "revalidation", "lakegate.features.revalidation.revalidation:mark_of"),
+    ("message listeners", "notifications", "lakegate.features.notifications.notices:LISTENER"),
     ("plan data", "pull", "lakegate.features.pull.pull_settings:plan_data"),
     ("plan data", "odf", "lakegate.features.odf.odf_settings:plan_data"),
     ("row writers", "parquet", "lakegate.features.odf.slices.merge_strategies:WRITER"),

@@ -1,6 +1,6 @@
-"""Notifications: each channel gets one message for each cause (`lakegate.features.notifications.notices`).
+"""Notifications: each channel gets one message for each cause.
 
-1. `note` counts a message of the outbox in the notices of the channels that subscribed to it. Nothing is sent.
+1. The `note` of a listener counts a message of the outbox in the notices of the channels that subscribed to it. Nothing is sent.
 2. `deliver` sends what is due. A channel that fails is tried again later; the others do not wait for it.
 
 The delivery protocol takes no part in this: who is notified is looked up when the outbox is read.
@@ -10,23 +10,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from lakegate.errors import LakegateError, PortError, UnreadableItem
+from lakegate.extension_points import registered
 from lakegate.gate.datasets.freshness_deadlines import renew, report_missed
 from lakegate.gate.effects import Defect, Effect, perform
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps
     from lakegate.gate.ports import Message
-
-# ---- Notifications: each channel gets one message for each cause (`lakegate.features.notifications.notices`) ---------------
-#
-# 1. `note` counts a message of the outbox in the notices of the channels that subscribed to it. Nothing is sent.
-# 2. `deliver` sends what is due. A channel that fails is tried again later; the others do not wait for it.
-#
-# The delivery protocol takes no part in this: who is notified is looked up when the outbox is read.
 
 
 @dataclass(slots=True)
@@ -39,6 +35,26 @@ class Delivered:
     failing: set[str] = field(default_factory=set)
     dead: int = 0
     """Notices that were given up and wait for a person."""
+
+    def add(self, other: Delivered) -> None:
+        """What another listener did."""
+        self.sent += other.sent
+        self.failures += other.failures
+        self.failing |= other.failing
+        self.dead += other.dead
+
+
+class MessageListener(NamedTuple):
+    """Who is told what the outbox has: the type of the extension point `message listeners`."""
+
+    note: Callable[[Dependencies, Message], Steps[tuple[str, ...]]]
+    """Counts a message, as often as it is told of, once; ids of what may be due by it."""
+    deliver: Callable[[Dependencies, Iterable[str]], Steps[Delivered]]
+    """Sends what is due: what the index finds, and what has just been noted."""
+
+
+def _listeners() -> Iterator[MessageListener]:
+    return registered("message listeners")
 
 
 # ---- Step 13: send the messages of the outbox, each at least once, then what channels are to be notified of --------
@@ -62,8 +78,6 @@ def notify(dependencies: Dependencies, batch: int = BATCH) -> Steps[Notified]:
 
     The event bus comes first: no channel delays it.
     """
-    from lakegate.features.notifications.notices import deliver  # noqa: PLC0415 - a feature
-
     notified, noted = Notified(), list[str]()
     for message in dependencies.outbox.pending(batch):
         try:
@@ -76,19 +90,19 @@ def notify(dependencies: Dependencies, batch: int = BATCH) -> Steps[Notified]:
         notified.failures += yield from report_missed(dependencies)
     except PortError as failure:
         notified.failures.append(failure)
-    notified.channels = yield from deliver(dependencies, noted)
+    for listener in _listeners():
+        notified.channels.add((yield from listener.deliver(dependencies, noted)))
     notified.failures += dependencies.taken_out()
     return notified
 
 
 def _sent(dependencies: Dependencies, message: Message, notified: Notified) -> Steps[tuple[str, ...]]:
-    from lakegate.features.notifications.notices import note  # noqa: PLC0415 - a feature
-
     yield from perform(Effect.SEND, partial(dependencies.notifier.send, message))
     noted: tuple[str, ...] = ()
     try:
         yield from renew(dependencies, message)
-        noted = yield from note(dependencies, message)
+        for listener in _listeners():
+            noted += yield from listener.note(dependencies, message)
     except UnreadableItem as failure:  # no reason to send the event again, every minute
         notified.failures.append(failure)
     yield from perform(Effect.MARK_SENT, partial(dependencies.outbox.sent, message))

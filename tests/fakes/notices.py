@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from lakegate.errors import ConditionFailed, PortError
-from lakegate.features.notifications.channels import channel_of
+from lakegate.gate.channel_kinds import channel_of
 from lakegate.timestamps import instant_of
 
 if TYPE_CHECKING:
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from lakegate.aws.dataset_tables import LineRow
-    from lakegate.features.notifications.message_text import Notification
     from lakegate.features.notifications.notices import ChannelNotice
     from lakegate.features.openlineage.openlineage_events import JudgedDelivery
+    from lakegate.gate.channel_kinds import Notification
     from tests.fakes.fault_injector import FaultInjector, VirtualClock
 
 

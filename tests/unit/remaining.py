@@ -29,12 +29,6 @@ IMPORTS: Final = {
     ("lakegate/cli/deliveries/status_command.py", "lakegate/features/http_api/api_client.py"),
     ("lakegate/features/announcements/deliver_command.py", "lakegate/features/http_api/api_client.py"),
     ("lakegate/features/pull/pull_command.py", "lakegate/features/http_api/api_client.py"),
-    # ---- notifications
-    ("lakegate/features/openlineage/openlineage_events.py", "lakegate/features/notifications/message_text.py"),
-    ("lakegate/features/openlineage/openlineage_events.py", "lakegate/features/notifications/notices.py"),
-    ("lakegate/features/workflows/callbacks.py", "lakegate/features/notifications/message_text.py"),
-    ("lakegate/gate/datasets/subscriptions.py", "lakegate/features/notifications/channels.py"),
-    ("lakegate/gate/send_messages.py", "lakegate/features/notifications/notices.py"),
     # ---- odf
     ("lakegate/aws/delivery_tables.py", "lakegate/features/odf/odf_publisher.py"),
     ("lakegate/aws/ledger_table.py", "lakegate/features/odf/odf_publisher.py"),
@@ -44,10 +38,6 @@ IMPORTS: Final = {
     ("lakegate/gate/ledger/commit.py", "lakegate/features/odf/odf_publisher.py"),
     ("lakegate/gate/table.py", "lakegate/features/odf/odf_publisher.py"),
     ("lakegate/transfer/download_files.py", "lakegate/features/odf/format/logical_hash.py"),
-    # ---- openlineage
-    ("lakegate/features/notifications/channels.py", "lakegate/features/openlineage/openlineage_events.py"),
-    ("lakegate/features/notifications/message_text.py", "lakegate/features/openlineage/openlineage_events.py"),
-    ("lakegate/features/notifications/notices.py", "lakegate/features/openlineage/openlineage_events.py"),
     # ---- proposals
     ("lakegate/aws/registry_table.py", "lakegate/features/proposals/proposal.py"),
     ("lakegate/cli/contracts/publish_command.py", "lakegate/features/proposals/proposal.py"),
@@ -74,7 +64,6 @@ IMPORTS: Final = {
     ("lakegate/cli/deliveries/decide_command.py", "lakegate/features/workflows/approvals.py"),
     ("lakegate/features/http_api/callbacks_api.py", "lakegate/features/workflows/callbacks.py"),
     ("lakegate/features/http_api/workloads_api.py", "lakegate/features/workflows/approvals.py"),
-    ("lakegate/features/notifications/notices.py", "lakegate/features/workflows/callbacks.py"),
     ("lakegate/gate/delivery/delivery_terms.py", "lakegate/features/workflows/workflow_document.py"),
     ("lakegate/gate/registry/publish_contract.py", "lakegate/features/workflows/workflow_document.py"),
 }

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakegate.errors import InputError
-from lakegate.features.notifications.channels import channel_of
 from lakegate.features.notifications.notices import (
     MAX_CAUSES,
     REMEMBERED,
@@ -24,6 +23,7 @@ from lakegate.features.notifications.notices import (
     retried,
     sent,
 )
+from lakegate.gate.channel_kinds import channel_of
 from lakegate.gate.datasets.lifecycle import Line, Subscription
 from lakegate.gate.datasets.subscriptions import subscribed, unsubscribed
 from lakegate.timestamps import moment

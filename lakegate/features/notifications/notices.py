@@ -12,35 +12,40 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 from lakegate.aws import delivery_items, dynamodb_table
 from lakegate.aws.dynamodb_table import decoded, instant, number, shard, text
 from lakegate.errors import AccessDenied, ConditionFailed, NotFound, PortError, TransactionConflict, UnreadableItem
-from lakegate.features.notifications.channels import gets_lineage
+from lakegate.extension_points import loaded, registered
 from lakegate.features.notifications.message_text import (
     _DESCRIBED,
     TITLES,
-    Notification,
     _lifecycle,
     _reasons,
     channels,
 )
+from lakegate.gate.channel_kinds import EndedDelivery, Notification, channel_of, gets_lineage
 from lakegate.gate.datasets.delivery_history import broken_rules
 from lakegate.gate.datasets.lifecycle import Line
 from lakegate.gate.datasets.subscriptions import ACCEPTED, ALWAYS, LINEAGE
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import Alarm, Defect, Effect, perform
-from lakegate.gate.send_messages import Delivered
+from lakegate.gate.send_messages import Delivered, MessageListener
 from lakegate.json_codec import decode, encode
 from lakegate.text import printable
 from lakegate.timestamps import instant_of, moment
 from lakegate.verdict.verdict import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from lakegate.aws.dynamodb_table import DynamoTable
-    from lakegate.features.notifications.message_text import CallbackInvitation
+    from lakegate.gate.channel_kinds import CallbackInvitation
     from lakegate.gate.delivery.delivery_row import Workload
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps
     from lakegate.gate.ports import Message
+
+    Described = Callable[[Dependencies, EndedDelivery], object]
+    """What is reported of a delivery to a kind of channel: the type of the extension point `lineage`."""
+    Invite = Callable[[Dependencies, str, str], Steps[CallbackInvitation | None]]
+    """How the receiver of a channel may answer for a workload: the type of the extension point `invitations`."""
 
 # ---- What a channel was notified of about a line, and what of it is due: one message for each cause ----------------
 #
@@ -570,8 +575,6 @@ def retry(dependencies: Dependencies, identity: str) -> Steps[None]:
 
 
 def _deliver(dependencies: Dependencies, notice: ChannelNotice, done: Delivered) -> Steps[None]:
-    from lakegate.features.workflows.callbacks import invited  # noqa: PLC0415 - a feature
-
     wanted = channels_of(dependencies.lines.get(notice.line)).get(notice.channel)
     if wanted is None:
         yield from _changed(dependencies, notice.id, _ended_notice)
@@ -583,7 +586,7 @@ def _deliver(dependencies: Dependencies, notice: ChannelNotice, done: Delivered)
         now = dependencies.clock.now()
         try:
             is_asked = cause.kind == AWAITING and bool(cause.workload)
-            callback = (yield from invited(dependencies, notice.channel, cause.workload)) if is_asked else None
+            callback = (yield from _invited(dependencies, notice, cause)) if is_asked else None
             yield from perform(Effect.NOTIFY, partial(_send, dependencies, notice, cause, now, callback))
         except PortError as failure:
             done.failures.append(failure)
@@ -595,6 +598,15 @@ def _deliver(dependencies: Dependencies, notice: ChannelNotice, done: Delivered)
         yield from _changed(dependencies, notice.id, partial(_sent, cause=cause, at=moment(now)))
 
 
+def _invited(dependencies: Dependencies, notice: ChannelNotice, cause: OpenCause) -> Steps[CallbackInvitation | None]:
+    """How the receiver may answer, by the feature that registers at the point `invitations`; None: not at all."""
+    invitations: Iterator[Invite] = registered("invitations")
+    for invite in invitations:
+        if (invitation := (yield from invite(dependencies, notice.channel, cause.workload))) is not None:
+            return invitation
+    return None
+
+
 def _send(
     dependencies: Dependencies,
     notice: ChannelNotice,
@@ -603,9 +615,9 @@ def _send(
     callback: CallbackInvitation | None,
 ) -> None:
     if notice.delivery:
-        from lakegate.features.openlineage.openlineage_events import judged_delivery  # noqa: PLC0415 - judgement, where it is asked for
-
-        channels(dependencies).report(notice.channel, judged_delivery(dependencies, notice, cause.workload))
+        described: Described = loaded("lineage", channel_of(notice.channel).kind)
+        ended = EndedDelivery(cause.workload, notice.line, notice.delivery, notice.ended)
+        channels(dependencies).report(notice.channel, described(dependencies, ended))
     else:
         notification = _notification(notice, cause, now)
         channels(dependencies).deliver(notice.channel, notification._replace(callback=callback))
@@ -667,3 +679,6 @@ def _failed(before: ChannelNotice | None, at: str, error: str) -> ChannelNotice 
 def _ended_notice(before: ChannelNotice | None) -> ChannelNotice | None:
     """Nobody subscribes to the channel any more."""
     return before and replace(before, causes=(), revision=before.revision + 1)
+
+
+LISTENER: Final = MessageListener(note, deliver)

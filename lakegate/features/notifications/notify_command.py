@@ -11,8 +11,8 @@ from lakegate.aws.open_stack import DEFAULT_STACK, asked, opened
 from lakegate.cli import terminal
 from lakegate.cli.command_runner import AsJson, Local, StackName
 from lakegate.errors import SetUpError
-from lakegate.features.notifications.channels import channel_of
 from lakegate.features.notifications.notices import retry as send_again
+from lakegate.gate.channel_kinds import channel_of
 from lakegate.gate.effects import run
 from lakegate.text import printable as escaped
 

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from lakegate.errors import PortError
 from lakegate.features.notifications.message_text import headline, lines
+from lakegate.gate.channel_kinds import OF_SECRET
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from lakegate.aws.secrets import Secrets
-    from lakegate.features.notifications.message_text import Notification
+    from lakegate.gate.channel_kinds import Notification
     from lakegate.https_client import Web
 
 ADDRESS: Final = "https://events.pagerduty.com/v2/enqueue"
@@ -40,6 +41,7 @@ SEVERITIES: Final[Mapping[str, str]] = {
 class PagerDuty:
     """Integrations of services."""
 
+    form: ClassVar = OF_SECRET
     secrets: Secrets
     web: Web
 

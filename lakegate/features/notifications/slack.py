@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from lakegate.features.notifications.message_text import footer, headline, lines
+from lakegate.gate.channel_kinds import OF_SECRET
 
 if TYPE_CHECKING:
     from lakegate.aws.secrets import Secrets
-    from lakegate.features.notifications.message_text import Notification
+    from lakegate.gate.channel_kinds import Notification
     from lakegate.https_client import Web
 
 LONGEST_HEADER: Final = 150
@@ -28,6 +29,7 @@ LONGEST_TEXT: Final = 3_000
 class Slack:
     """Incoming webhooks."""
 
+    form: ClassVar = OF_SECRET
     secrets: Secrets
     web: Web
 

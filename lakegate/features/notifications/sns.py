@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from lakegate.aws.clients import port_errors
 from lakegate.features.notifications.message_text import document, headline
+from lakegate.gate.channel_kinds import ReferenceForm
 
 if TYPE_CHECKING:
-    from lakegate.features.notifications.message_text import Notification
+    from lakegate.gate.channel_kinds import Notification
 
 LONGEST_SUBJECT: Final = 99
 """Characters: SNS API Reference, Publish: printable ASCII, less than 100."""
@@ -19,6 +20,7 @@ LONGEST_SUBJECT: Final = 99
 class Sns:
     """Topics."""
 
+    form: ClassVar = ReferenceForm(r"arn:aws[a-z-]*:sns:[a-z0-9-]+:\d{12}:[A-Za-z0-9_-]{1,256}", "the ARN of a topic")
     client: Any
 
     def deliver(self, reference: str, notification: Notification) -> None:

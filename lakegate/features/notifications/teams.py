@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from lakegate.features.notifications.message_text import footer, headline, lines
+from lakegate.gate.channel_kinds import OF_SECRET
 
 if TYPE_CHECKING:
     from lakegate.aws.secrets import Secrets
-    from lakegate.features.notifications.message_text import Notification
+    from lakegate.gate.channel_kinds import Notification
     from lakegate.https_client import Web
 
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 class Teams:
     """Webhooks of workflows."""
 
+    form: ClassVar = OF_SECRET
     secrets: Secrets
     web: Web
 

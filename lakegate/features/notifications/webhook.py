@@ -12,16 +12,17 @@ import hashlib
 import hmac
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from lakegate.errors import PortError
 from lakegate.features.notifications.message_text import document
+from lakegate.gate.channel_kinds import OF_SECRET
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lakegate.aws.secrets import Secrets
-    from lakegate.features.notifications.message_text import Notification
+    from lakegate.gate.channel_kinds import Notification
     from lakegate.https_client import Web
 
 PREFIX: Final = "whsec_"
@@ -35,6 +36,7 @@ SHORTEST_KEY, LONGEST_KEY = 24, 64
 class Webhook:
     """Receivers of signed requests."""
 
+    form: ClassVar = OF_SECRET
     secrets: Secrets
     web: Web
     now: Callable[[], float] = time.time

@@ -6,11 +6,12 @@ import json
 import uuid
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 from lakegate.admission.multi_file_delivery import folder_of
 from lakegate.contract.contract_model import Severity, Shape
 from lakegate.errors import InputError, PortError
+from lakegate.gate.channel_kinds import OF_SECRET
 from lakegate.gate.delivery.find_deliveries import judged
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import Alarm
@@ -25,8 +26,7 @@ if TYPE_CHECKING:
 
     from lakegate.aws.secrets import Secrets
     from lakegate.contract.contract_model import FieldLineage, FieldSource, Transformation
-    from lakegate.features.notifications.message_text import Notification
-    from lakegate.features.notifications.notices import ChannelNotice
+    from lakegate.gate.channel_kinds import EndedDelivery, Notification
     from lakegate.gate.delivery.delivery_row import Workload
     from lakegate.gate.dependencies import Dependencies
     from lakegate.https_client import Web
@@ -78,6 +78,7 @@ MAX_EVENT: Final = 4 << 20
 class OpenLineage:
     """Backends. The secret has the address, such as `https://…/api/v1/lineage`, and an API key if the backend needs one."""
 
+    form: ClassVar = OF_SECRET
     secrets: Secrets
     web: Web
 
@@ -318,20 +319,20 @@ ELEMENT: Final = "_element"
 """The name of the elements of a list in OpenLineage's facet `schema`."""
 
 
-def judged_delivery(dependencies: Dependencies, notice: ChannelNotice, workload: str) -> JudgedDelivery:
-    """The delivery of a notice. Raises PortError."""
-    row = dependencies.workloads.get(workload)
+def judged_delivery(dependencies: Dependencies, ended: EndedDelivery) -> JudgedDelivery:
+    """What is reported of a delivery. Raises PortError."""
+    row = dependencies.workloads.get(ended.workload)
     landed = row.landed or row.source
     bare = JudgedDelivery(
-        id=notice.delivery,
-        line=notice.line,
+        id=ended.message,
+        line=ended.line,
         landed=LineageDataset(landed.bucket, folder_of(landed.key).rstrip("/") if row.parts else landed.key),
         published=None,
         lake=dependencies.places.lake,
-        began=notice.ended,
-        ended=notice.ended,
+        began=ended.at,
+        ended=ended.at,
     )
-    if message_id(row) != notice.delivery:
+    if message_id(row) != ended.message:
         return bare
     return _described(dependencies, row, bare)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from lakegate.aws.dynamodb_table import decoded, instant, number, text
 from lakegate.errors import LakegateError
+from lakegate.gate.channel_kinds import CallbackInvitation
 from lakegate.gate.delivery.protocol import CALLBACK, State
 from lakegate.gate.effects import Alarm, Effect, perform
 from lakegate.timestamps import moment
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from lakegate.aws.dynamodb_table import DynamoTable
-    from lakegate.features.notifications.message_text import CallbackInvitation
+    from lakegate.gate.channel_kinds import Channels
     from lakegate.gate.delivery.delivery_row import Workload
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps
@@ -114,12 +115,11 @@ class CallbackCaller:
 
 def invited(dependencies: Dependencies, channel: str, workload: str) -> Steps[CallbackInvitation | None]:
     """What a channel is sent so that it can answer; None if nothing waits for a callback, or the channel takes no token."""
-    from lakegate.features.notifications.message_text import CallbackInvitation  # noqa: PLC0415 - a feature
-
     row = dependencies.workloads.get(workload)
     if row.state is not State.AWAITING or row.deadline is None or not _waits_for_callback(dependencies, row):
         return None
-    token = dependencies.of("channels").token(channel, f"{row.id}.{row.attempt}")
+    channels: Channels = dependencies.of("channels")
+    token = channels.token(channel, f"{row.id}.{row.attempt}")
     if not token:
         return None
     kept = CallbackToken(row.id, row.attempt, channel, row.deadline)

@@ -7,6 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from lakegate.errors import InputError
+from lakegate.extension_points import names
+from lakegate.gate.channel_kinds import MOST_CHANNELS, channel_of, gets_lineage
 from lakegate.gate.datasets.lifecycle import Line, LineStatus, Subscription
 from lakegate.text import listed
 
@@ -85,27 +87,19 @@ def subscribed(  # noqa: PLR0913 - a subscription has these parts
 
 
 def _check(on: Iterable[str], audience: str, channels: tuple[str, ...], quiet: str, digest: int) -> None:
-    from lakegate.features.notifications.channels import (  # noqa: PLC0415 - a feature
-        MOST as MAX_CHANNELS,
-    )
-    from lakegate.features.notifications.channels import (  # noqa: PLC0415 - a feature
-        OF_LINEAGE,
-        channel_of,
-        gets_lineage,
-    )
-
     if unknown := set(on) - ALWAYS - ON_REQUEST:
         raise InputError(
             f"{listed(sorted(unknown))} cannot be subscribed to; known are {listed(sorted(ALWAYS | ON_REQUEST))}"
         )
     if audience not in AUDIENCES:
         raise InputError(f"an audience is one of {listed(AUDIENCES)}")
-    if len(channels) > MAX_CHANNELS:
-        raise InputError(f"a subscription has at most {MAX_CHANNELS} channels")
+    if len(channels) > MOST_CHANNELS:
+        raise InputError(f"a subscription has at most {MOST_CHANNELS} channels")
     for each in channels:
         channel_of(each)
     if any(map(gets_lineage, channels)) is not (LINEAGE in on):
-        raise InputError(f"a channel {OF_LINEAGE}:… and the kind {LINEAGE} need each other")
+        kinds = " or ".join(f"{each}:…" for each in names("lineage"))
+        raise InputError(f"a channel {kinds} and the kind {LINEAGE} need each other")
     if quiet and (not re.fullmatch(QUIET, quiet, re.ASCII) or quiet[:5] == quiet[6:]):
         raise InputError("quiet hours are two times of the day, UTC, such as 22:00-06:00")
     if not 1 <= digest <= LONGEST_DIGEST:
