@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from functools import cache
@@ -10,6 +11,7 @@ from functools import cache
 import pytest
 
 from lakegate.extension_points import ROOT
+from lakegate.features.feature_table import TABLE
 from tests.unit import remaining
 from tests.unit.layers import feature_of, layer_of, layers, product
 
@@ -90,3 +92,14 @@ def test_the_core_goes_on_without_a_feature(case: str) -> None:
     codes, errors = without_each()
 
     assert (codes[case] == "0") is (case not in remaining.FEATURES), errors
+
+
+def test_the_architecture_lists_every_extension_point() -> None:
+    """Whoever adds a feature finds each point, who asks it and what it takes."""
+    page = (
+        (ROOT / "docs/architecture.md").read_text().partition("### Extension points")[2].partition("What comes next")[0]
+    )
+    rows = re.findall(r"^\| `([^`]+)` \| `([^`]+)` \|", page, re.MULTILINE)
+
+    assert [point for point, _ in rows] == sorted({point for point, _, _ in TABLE})
+    assert [asked for _, asked in rows if not (ROOT / asked).is_file()] == []
