@@ -105,7 +105,7 @@ class FieldLineage:
 #
 # A `Contract` describes datasets; a `Rule` is any requirement of their data: a field constraint, a quality rule or a
 # service level.
-# Readers (`contracts/documents`) build the model and `contracts/compile` compiles it to a plan; no other module knows
+# Readers (`lakegate/contract/documents/`) build the model and `lakegate/rules/` compiles it to a plan; no other module knows
 # the formats.
 
 
@@ -156,7 +156,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A requirement of a contract, of a kind that `lakegate.contracts.compile.rules` describes."""
+    """A requirement of a contract, of a kind that `lakegate.rules` describes."""
 
     id: str
     kind: str

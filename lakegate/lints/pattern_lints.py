@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 # (`(foo|[a-g]oo)*`), two adjacent repeats that share a character (`\d+\d*`), and any pattern over 256 characters.
 #
 # This is a warning for authors. The limits that are enforced are stricter, and are in
-# `lakegate.contracts.compile.regex`.
+# `lakegate.patterns`.
 
 
 LONGEST = 256

@@ -1,6 +1,6 @@
 """`result.json`: all that one attempt of the job reports.
 
-It holds numbers; `lakegate.contracts.judge` computes what they mean.
+It holds numbers; `lakegate.verdict` computes what they mean.
 """
 
 from __future__ import annotations

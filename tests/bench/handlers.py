@@ -11,7 +11,7 @@ ROUNDS = 15
 MEASURE = """
 import json, resource, sys, time
 start = time.perf_counter()
-import lakegate.functions.{}
+import functions.{}_handler
 imports = time.perf_counter() - start
 from lakegate.aws.clients import _client
 start = time.perf_counter()

@@ -5,7 +5,7 @@
     read(text)      the contract, or ContractError with every error at once
     examine(text)   all errors and warnings, and the contract as far as it can be read
 
-A document that inherits is read by `lakegate.contracts.inherit`, which passes a `complete` that adds what is inherited.
+A document that inherits is read by `lakegate.inheritance`, which passes a `complete` that adds what is inherited.
 """
 
 from __future__ import annotations

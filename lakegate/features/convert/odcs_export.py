@@ -865,7 +865,7 @@ def is_same(one: Check, other: Check) -> bool:
 
 # ---- A whole contract as an ODCS 3.2 document, and what that does not keep -----------------------------------------
 #
-# The written document is read again and compared with the contract by `lakegate.contracts.compare`, so that nothing
+# The written document is read again and compared with the contract by `lakegate.diff`, so that nothing
 # is lost
 # without being listed: neither a rule, nor a setting, nor a text.
 

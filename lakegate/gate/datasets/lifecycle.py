@@ -443,7 +443,7 @@ def _subscriber(subscription: Subscription) -> dict[str, object]:
 # ---- Changes of a line's lifecycle and of its subscriptions, by command and by date --------------------------------
 #
 # 1. Record the changes that have begun by their date: what is decided next must not drop them.
-# 2. Decide by the line as it is, with a pure function of `lakegate.contracts.lake`.
+# 2. Decide by the line as it is, with a pure function of `lakegate.gate`.
 # 3. Write line, record of the ledger and message in one transaction, if nobody has written the line since; else begin
 # again.
 # 4. `sweep` brings the readers' manifest up to date: people who give commands may not write it.
