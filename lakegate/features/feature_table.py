@@ -40,6 +40,7 @@ TABLE: Final[tuple[tuple[str, str, str], ...]] = (
     ("rows", "revalidations", "lakegate.features.revalidation.revalidation:dynamo_revalidations"),
     ("rows", "validations", "lakegate.features.validator_api.validation_run:DynamoValidations"),
     ("scheduled tasks", "revalidation", "lakegate.features.revalidation.revalidation:TASK"),
+    ("slice comparisons", "odf", "lakegate.features.odf.format.logical_hash:is_as_stated"),
     ("wiring", "channels", "lakegate.features.notifications.channels:channels_of_stack"),
     ("wiring", "uploads", "lakegate.features.announcements.announced_delivery:presigned_uploads"),
     ("wiring", "validators", "lakegate.features.external_validators.validator_client:https_validators"),

@@ -6,12 +6,12 @@ import json
 import re
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from datetime import UTC
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.aws.clients import port_errors
 from lakegate.errors import InputError, NotFound
+from lakegate.extension_points import registered
 from lakegate.gate.datasets.dataset_names import line_named
 from lakegate.gate.datasets.readers_manifest import read_manifest
 from lakegate.gate.datasets.slice_projection import NOTHING
@@ -22,7 +22,6 @@ from lakegate.gate.ledger.compare_objects import Compared, Damage, DamagedObject
 from lakegate.gate.ledger.stored_objects import erasures_of
 from lakegate.gate.ports import Address
 from lakegate.json_codec import validate
-from lakegate.timestamps import moment
 from lakegate.transfer.s3_checksums import checksum_of, encoded
 
 if TYPE_CHECKING:
@@ -32,6 +31,9 @@ if TYPE_CHECKING:
     from lakegate.gate.ledger.blocks import AnyBlock, LedgerSlice
     from lakegate.gate.ledger.stored_objects import Erasures
     from lakegate.transfer.s3_checksums import Checksum
+
+    SliceComparison = Callable[[Path, LedgerSlice], bool]
+    """A row of the extension point `slice comparisons`: whether a file on this machine is the slice that a block describes."""
 
 # ---- Accepted data on local disk, byte for byte as the manifest lists it -------------------------------------------
 #
@@ -260,29 +262,17 @@ def _damage(
     is_there = path.is_file() and not path.is_symlink()
     if not is_wanted:
         return Damage.RESTORED if is_there else None
-    if is_there and is_as_listed(path, file) and (stated is None or is_as_stated(path, stated)):
+    if is_there and is_as_listed(path, file) and (stated is None or _is_as_stated(path, stated)):
         return None
     if erasures.planned(file.key):
         return Damage.UNERASED
     return Damage.ALTERED if is_there else Damage.LOST
 
 
-def is_as_stated(path: Path, stated: LedgerSlice) -> bool:
-    """Whether a file is the slice that a block describes; a file that is no slice is not."""
-    from lakegate.features.odf.format.logical_hash import digest_of, slice_in  # noqa: PLC0415 - pyarrow is for lines of slices alone
-
-    try:
-        found, digests = slice_in(path), digest_of(path)
-    except InputError:
-        return False
-    times = tuple(moment(each.astimezone(UTC)) for each in found.event_times)
-    return (found.first_offset, digests.rows, times, digests.logical, digests.physical) == (
-        stated.offset,
-        stated.rows,
-        stated.event_time,
-        stated.logical,
-        stated.physical,
-    )
+def _is_as_stated(path: Path, stated: LedgerSlice) -> bool:
+    """Whether a file is the slice that a block describes, as far as features know it."""
+    comparisons: Iterator[SliceComparison] = registered("slice comparisons")
+    return all(each(path, stated) for each in comparisons)
 
 
 def _visible(folder: Path) -> Iterator[str]:

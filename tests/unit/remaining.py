@@ -37,7 +37,6 @@ IMPORTS: Final = {
     ("lakegate/gate/delivery/publish_data.py", "lakegate/features/odf/odf_publisher.py"),
     ("lakegate/gate/ledger/commit.py", "lakegate/features/odf/odf_publisher.py"),
     ("lakegate/gate/table.py", "lakegate/features/odf/odf_publisher.py"),
-    ("lakegate/transfer/download_files.py", "lakegate/features/odf/format/logical_hash.py"),
     # ---- proposals
     ("lakegate/aws/registry_table.py", "lakegate/features/proposals/proposal.py"),
     ("lakegate/cli/contracts/publish_command.py", "lakegate/features/proposals/proposal.py"),

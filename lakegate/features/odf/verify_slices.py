@@ -22,7 +22,7 @@ from lakegate.engine.measure.duckdb_tables import database
 from lakegate.engine.read.data_source import LocalStore, path_of
 from lakegate.engine.read.open_delivery import open_source
 from lakegate.errors import ConditionFailed, InputError, NotFound
-from lakegate.features.odf.format.logical_hash import LogicalHash
+from lakegate.features.odf.format.logical_hash import LogicalHash, is_as_stated
 from lakegate.features.odf.format.multihash import HashCode, multihash
 from lakegate.features.odf.format.odf_names import COMMON
 from lakegate.features.odf.slices.earlier_rows import Content, earlier_rows
@@ -50,7 +50,7 @@ from lakegate.plan.plan import Plan
 from lakegate.plan.request import StagedPart
 from lakegate.plan.slice_order import PublishedSlice, StateRun
 from lakegate.text import counted
-from lakegate.transfer.download_files import DiffersError, File, ListedDelivery, fetched, head_of, is_as_stated
+from lakegate.transfer.download_files import DiffersError, File, ListedDelivery, fetched, head_of
 from lakegate.transfer.upload_files import To, read, send
 
 if TYPE_CHECKING:

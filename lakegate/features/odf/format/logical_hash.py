@@ -18,11 +18,14 @@ import pyarrow.types as is_type
 from lakegate.errors import InputError
 from lakegate.features.odf.format.multihash import HashCode, multihash
 from lakegate.features.odf.format.odf_names import COMMON
+from lakegate.timestamps import moment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from io import BufferedReader
     from pathlib import Path
+
+    from lakegate.gate.ledger.blocks import LedgerSlice
 
 # ---- Which types the logical hash knows, and the bytes with which a column of each begins (arrow-digest 60,
 # README)
@@ -402,3 +405,19 @@ def _readable(path: Path) -> Iterator[BufferedReader]:
     except (OSError, pa.ArrowException) as error:
         reason = getattr(error, "strerror", None) or "it is not a Parquet file, or is damaged"
         raise InputError(f"the file cannot be read: {reason}") from None
+
+
+def is_as_stated(path: Path, stated: LedgerSlice) -> bool:
+    """Whether a file is the slice that a block describes; a file that is no slice is not."""
+    try:
+        found, digests = slice_in(path), digest_of(path)
+    except InputError:
+        return False
+    times = tuple(moment(each.astimezone(UTC)) for each in found.event_times)
+    return (found.first_offset, digests.rows, times, digests.logical, digests.physical) == (
+        stated.offset,
+        stated.rows,
+        stated.event_time,
+        stated.logical,
+        stated.physical,
+    )
