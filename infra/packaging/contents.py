@@ -92,7 +92,7 @@ FUNCTIONS = Bundle(
     tuple(f"functions.{name}_handler" for name in ("intake", "completion", "sweep", "notify", "api", "anchor")),
     frozenset({"dynamodb", "emr-serverless", "events", "kms", "lambda", "s3", "secretsmanager", "sns", "sqs", "sts"}),
 )
-"""The services of lakegate/aws/wiring.py."""
+"""The services of lakegate/aws/wiring.py and of what features register for it."""
 
 
 PULL = Bundle("pull", ("functions.pull_handler",), FUNCTIONS.services)

@@ -30,10 +30,6 @@ from lakegate.spark.worker_daemon import MODULE
 from tests.deliveries.delivery import plan_of, request_for, rule
 from tests.infra.packaging.conftest import quick_job
 
-HANDLERS = (
-    "functions.intake_handler, functions.completion_handler, functions.sweep_handler, functions.notify_handler, "
-    "functions.api_handler"
-)
 LAMBDA_LIMIT = 50_000_000
 """Bytes of a zip that Lambda takes."""
 UNPACKED_LIMIT = 250_000_000
@@ -88,6 +84,12 @@ def python(*words: str, **environment: str) -> str:
     return ended.stdout
 
 
+def imports(task: Path) -> str:
+    """A statement that imports all modules of ours that an unpacked bundle has."""
+    ours = [path for name in ("functions", "lakegate") for path in sorted((task / name).rglob("*.py"))]
+    return "import " + ", ".join(".".join(path.relative_to(task).with_suffix("").parts) for path in ours)
+
+
 def test_a_bundle_is_the_same_bytes_every_time(tmp_path: Path) -> None:
     """A deployment without a change changes nothing: neither a place nor a time is in the bytecode."""
     made = []
@@ -129,7 +131,7 @@ def test_the_jobs_release_is_the_same_bytes_every_time(release: Path, tmp_path: 
 
 
 def test_the_bundle_holds_all_that_its_handlers_need(task: Path) -> None:
-    """A bare interpreter starts every handler, calls every service and judges, with the bundle alone."""
+    """A bare interpreter imports every module of ours, calls every service and judges, with the bundle alone."""
     clients = "from lakegate.aws.clients import client as c\n"
     clients += "[c(s).meta for s in ('s3','dynamodb','emr-serverless','events')]"
     judge = "import lakegate.plan.plan, lakegate.plan.result, lakegate.verdict.verdict\n"
@@ -137,7 +139,7 @@ def test_the_bundle_holds_all_that_its_handlers_need(task: Path) -> None:
     judge += "from lakegate.report.delivery_report import render_unmeasured, TITLES\n"
     judge += "assert '<h1' in render_unmeasured([*TITLES][0], '', [], [])\n"
     judge += "import lakegate.gate.registry.publish_contract"
-    code = f"import {HANDLERS}\n{clients}\n{judge}\nimport botocore, sys; print(botocore.__file__)"
+    code = f"{imports(task)}\n{clients}\n{judge}\nimport botocore, sys; print(botocore.__file__)"
 
     output = python("-c", code, PYTHONPATH=str(task), AWS_DEFAULT_REGION="eu-west-1")
 
@@ -161,7 +163,8 @@ def test_the_bundle_is_thin_and_compiled(functions: Path) -> None:
         re.sub(r"__pycache__/(\w+)\.cpython-311\.pyc$", r"\1.py", name) for name in ours if "__pycache__" in name
     }
 
-    called = set(re.findall(r'client\("([a-z0-9-]+)"\)', (ROOT / "lakegate/aws/wiring.py").read_text()))
+    code = "".join((ROOT / name).read_text() for name in compiled)
+    called = set(re.findall(r'client\("([a-z0-9-]+)"\)', code))
     assert services == called
     assert not [
         name
@@ -295,10 +298,10 @@ def test_a_bundle_fits_and_is_for_the_runtime_of_the_template(bundle: Bundle) ->
 
 
 def test_the_pull_functions_bundle_is_the_functions_with_a_client_of_ssh(tmp_path: Path) -> None:
-    """A bare interpreter starts the handler and finds asyncssh; it is the code of one function."""
+    """A bare interpreter imports every module of ours and finds asyncssh; it is the code of one function."""
     fill(tmp_path / "task", PULL, ROOT, TOOLS, RUNNING)
     code = "import os; os.environ['LAKEGATE_STACK'] = 'x'\n"
-    code += "import functions.pull_handler, lakegate.features.pull.sftp_source as s; print(s.asyncssh.__file__)"
+    code += f"{imports(tmp_path / 'task')}\nimport lakegate.features.pull.sftp_source as s; print(s.asyncssh.__file__)"
 
     assert (ROOT / "template.yaml").read_text().count("build/pull/pull.zip") == 1
     assert python("-c", code, PYTHONPATH=str(tmp_path / "task")).startswith(str(tmp_path))
