@@ -1,4 +1,27 @@
-"""Table port on DynamoDB: conditions to expressions, transactions, index."""
+"""The three DynamoDB tables: keys, the one index, conditions, transactions.
+
+=========  =======================  ================================================================================
+table      key                      items
+=========  =======================  ================================================================================
+registry   `id`                     `route#<bucket>/<prefix>`, `version#<contract>#<version>`,
+                                    `contract#<contract>`, `proposal#<contract>#<version>`
+workloads  `id`                     `workload#<id>`, `message#<id>`, `content#<digest>`, `cursor#<name>`,
+                                    `upload#<digest>`, `pause#<line>`, `batch#<id>`, `line#<line>`,
+                                    `producer#<digest>`, `notice#<id>`, `promise#<line>`, `pull#<line>`,
+                                    `revalidation#<line>`, `announcement#<id>`, `request#<digest>`,
+                                    `validation#<digest>`, `callback#<digest>`, `slices#<line>`
+ledger     `chain`, `height`        one item a block; the head of the chain at height -1; `event#<id>`, at height 0,
+                                    for each record; `workload#<id>`, at height 0, for each delivery that has a
+                                    block; the index of finished deliveries: `<chain>#verdict#<verdict>`,
+                                    `<chain>#rule#<digest>`; the key that signs a chain: `<chain>#key`, at height 0
+=========  =======================  ================================================================================
+
+Index `agenda` of workloads is sparse and sharded: `shard` (`due#<n>` for open workloads, `held#<line>` for those that are
+HELD, `pause#<n>` for paused lines, `message#<n>` for messages not yet sent, `line#<n>` for lines with a change to record,
+`notice#<n>` and `dead-notice#<n>` for notices with a message to send and for those that were given up, `promise#<n>` for
+lines with a service level to watch, `pull#<n>` for lines that are pulled, `revalidation#<n>` for lines that are measured by
+schedule) and `at`. An item leaves it by losing both. It holds keys only and lags: what is found is read again by key.
+"""
 
 from __future__ import annotations
 
@@ -17,39 +40,6 @@ if TYPE_CHECKING:
 
     from botocore.exceptions import ClientError
     from mypy_boto3_dynamodb import DynamoDBClient
-
-# ---- The three DynamoDB tables: keys, the one index, and the attributes that conditions use ------------------------
-#
-# =========  =======================  ================================================================================
-# table      key                      items
-# =========  =======================  ================================================================================
-# registry   `id`                     `route#<bucket>/<prefix>`, `version#<contract>#<version>`,
-#                                     `contract#<contract>`, `proposal#<contract>#<version>`
-# workloads  `id`                     `workload#<id>`, `message#<id>`, `content#<digest>`, `cursor#<name>`,
-#                                     `upload#<digest>`, `pause#<line>`, `batch#<id>`, `line#<line>`,
-#                                     `producer#<digest>`,
-#                                     `notice#<id>`, `promise#<line>`, `pull#<line>`, `revalidation#<line>`,
-#                                     `announcement#<id>`, `request#<digest>`, `validation#<digest>`,
-#                                     `callback#<digest>`, `slices#<line>`
-# ledger     `chain`, `height`        one item a block; the head of the chain at height -1; `event#<id>`, at height 0,
-# for
-#                                     each record; `workload#<id>`, at height 0, for each delivery that has a block;
-#                                     the
-#                                     index of finished deliveries (history.py):
-#                                     `<chain>#verdict#<verdict>`, `<chain>#rule#<digest>`; the key that signs
-#                                     a chain: `<chain>#key`, at height 0
-# =========  =======================  ================================================================================
-#
-# Index `agenda` of workloads is sparse and sharded: `shard` (`due#<n>` for open workloads, `held#<line>` for those
-# that are
-# HELD, `pause#<n>` for paused lines, `message#<n>` for messages not yet sent, `line#<n>` for lines with a change to
-# record,
-# `notice#<n>` and `dead-notice#<n>` for notices with a message to send and for those that were given up,
-# `promise#<n>` for
-# lines with a promise to keep, `pull#<n>` for lines that are pulled, `revalidation#<n>` for lines
-# that are measured by schedule) and `at`. An item leaves it by losing both. It holds
-# keys only and lags: what is found is read again by key.
-
 
 T = TypeVar("T")
 

@@ -212,8 +212,8 @@ def test_a_program_finds_the_local_aws_and_nothing_of_the_caller(aws: Aws, tmp_p
 def test_packages_of_the_run_come_before_the_checkout(aws: Aws, emr: Emr) -> None:
     """`--py-files` are on the path first; what is not in them comes from the checkout that the service runs from."""
     aws.program("WHO = 'the package'", "spark_jobs.py")
-    program = aws.program("import spark_jobs, contracts\nprint(spark_jobs.WHO, contracts.__name__)", "importing.py")
+    program = aws.program("import spark_jobs, lakegate\nprint(spark_jobs.WHO, lakegate.__name__)", "importing.py")
     run = emr.ended(emr.start(program, parameters="--py-files s3://lake/code/spark_jobs.py"))
 
     assert run["state"] == "SUCCESS"
-    assert aws.log(run) == "the package contracts\n"
+    assert aws.log(run) == "the package lakegate\n"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from infra.packaging.contents import FUNCTIONS, PULL, own_files
 from lakegate.extension_points import ROOT, TOOLS
 from lakegate.features.doctor.doctor_command import ENTRANCE, PROBES
 from lakegate.features.doctor.function_probes import JOB, RIGHTS, SIGNERS, SIGNS
@@ -98,10 +99,10 @@ ROLES = ("IntakeRole", "CompletionRole", "SweepRole", "NotifyRole")
 
 
 def calls() -> set[str]:
-    """Methods of boto3 clients that the adapters call, and the paginators they ask for."""
+    """Methods of boto3 clients that the functions call, and the paginators they ask for."""
     found = set()
-    for path in (ROOT / "functions/adapters").glob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
+    for path in own_files((*FUNCTIONS.entries, *PULL.entries), ROOT):
+        for node in ast.walk(ast.parse(path.read_text())) if path.suffix == ".py" else ():
             match node:
                 case ast.Call(func=ast.Attribute(attr="get_paginator"), args=[ast.Constant(value=str(name))]):
                     found.add(name)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from infra.packaging.contents import FUNCTIONS, PULL, own_files
 from lakegate.aws import dynamodb_table
 from tests.infra.packaging.iam import Call, allowed
 from tests.sam.built import ROOT, Stack
@@ -136,11 +137,12 @@ OF_KIND = {
 
 
 def test_no_kind_of_item_is_forgotten() -> None:
-    """The table of keys lists every kind that the adapters write."""
+    """The table of keys lists every kind that the functions write."""
     _, _, listed = (dynamodb_table.__doc__ or "").partition("workloads  `id`")
     written = {
         kind
-        for module in (ROOT / "functions/adapters").glob("*.py")
+        for module in own_files((*FUNCTIONS.entries, *PULL.entries), ROOT)
+        if module.suffix == ".py"
         for kind in re.findall(
             r'text\(f?"(\w+)#|KIND: Final = "(\w+)"|DynamoLineRows\(table, "(\w+)"', module.read_text()
         )
