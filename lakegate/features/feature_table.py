@@ -30,6 +30,7 @@ TABLE: Final[tuple[tuple[str, str, str], ...]] = (
     ("plan data", "pull", "lakegate.features.pull.pull_settings:plan_data"),
     ("plan data", "odf", "lakegate.features.odf.odf_settings:plan_data"),
     ("row writers", "parquet", "lakegate.features.odf.slices.merge_strategies:WRITER"),
+    ("attempt companions", "external_validators", "lakegate.features.external_validators.external_rules:COMPANION"),
     ("rule technologies", "great_expectations", "lakegate.features.great_expectations.expectations:ENGINE"),
     ("rule technologies", "soda", "lakegate.features.soda.soda_checks:ENGINE"),
     ("rows", "announcements", "lakegate.features.announcements.announced_delivery:DynamoAnnouncements"),

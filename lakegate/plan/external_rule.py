@@ -8,6 +8,10 @@ with a schedule: it is about all accepted data, of which validators get none.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
+
+ENGINE: Final = "external:"
+"""How the name of a validator's technology begins in the engines of a result: no engine of the gate has such a name."""
 
 
 @dataclass(frozen=True, slots=True)

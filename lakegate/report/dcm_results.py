@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from lakegate.plan.external_rule import ENGINE
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -35,8 +37,6 @@ def technologies(plan: Plan, judgement: Judgement, result: Result) -> dict[str, 
 
 
 def _technologies(plan: Plan, judgement: Judgement, result: Result) -> Iterator[tuple[str, MeasuringTechnology]]:
-    from lakegate.features.external_validators.external_rules import ENGINE  # noqa: PLC0415 - a feature
-
     measured = {each.id for each in judgement.outcomes if each.numbers is not None}
     answers = {each.check: each for each in result.measurements}
     external = {each.check: each.technology for each in plan.external}

@@ -9,7 +9,6 @@ import pytest
 import yaml
 
 from lakegate.errors import ContractError
-from lakegate.features.workflows import workflow_document
 from lakegate.features.workflows.workflow_document import read_workflow
 from lakegate.gate.delivery import protocol
 from lakegate.gate.delivery.protocol import Operation, Outcome, State, Transition
@@ -76,7 +75,7 @@ def drawn(rows: list[Row], seed: int) -> PlannedWorkflow:
 def test_every_published_workflow_keeps_the_promises(number: int) -> None:
     """Random workflows of all transitions that a document may have keep all promises, under random faults."""
     rows = accepted_rows()
-    assert len(rows) == len(protocol.PUSH.transitions) + len(workflow_document.ALTERNATIVES)
+    assert len(rows) == len(protocol.PUSH.transitions) + len(protocol.ALTERNATIVES)
     failed = 0
     for seed in range(number):
         workflow = drawn(rows, seed)
@@ -101,7 +100,7 @@ def test_a_transition_that_is_refused_breaks_a_promise(refused: Transition, monk
 
     is_later = refused.source in {State.AWAITING, State.ANSWERED}
     asks = Transition(State.VALIDATING, Outcome.ACCEPTED, State.AWAITING, Operation.ASK)
-    monkeypatch.setattr(workflow_document, "ALTERNATIVES", (refused, asks))
+    monkeypatch.setattr(protocol, "ALTERNATIVES", (refused, asks))
     rows = (row, *([(asks.source, asks.on, asks.to)] if is_later else []))
     planned = tuple(PlannedTransition(*map(str, each)) for each in rows)
     with following(PlannedWorkflow("refused@1.0.0", 3, planned, delay_hours=2)):

@@ -11,8 +11,19 @@ import pytest
 from lakegate.errors import ContractError
 from lakegate.extension_points import ROOT
 from lakegate.features.workflows.workflow_command import diagram, rows
-from lakegate.features.workflows.workflow_document import ALTERNATIVES, choices, read_workflow, workflow_of
-from lakegate.gate.delivery.protocol import END_STATES, OUTCOMES, PUSH, Bound, Operation, Outcome, State
+from lakegate.features.workflows.workflow_document import read_workflow
+from lakegate.gate.delivery.protocol import (
+    ALTERNATIVES,
+    END_STATES,
+    OUTCOMES,
+    PUSH,
+    Bound,
+    Operation,
+    Outcome,
+    State,
+    choices,
+    workflow_of,
+)
 from lakegate.json_codec import encode
 from lakegate.plan.planned_workflow import PlannedTransition, PlannedWorkflow
 

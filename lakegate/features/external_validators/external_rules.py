@@ -6,24 +6,21 @@ import hashlib
 import json
 import math
 import re
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 from lakegate.contract.delivery_policy import DeliveryUnit, PublishAs
-from lakegate.errors import ConditionFailed, InputError, LakegateError, NotFound, PortError, Throttled, Unanswered
+from lakegate.errors import InputError, PortError, Throttled, Unanswered
 from lakegate.features.external_validators.registered_validators import folded, validator_named
 from lakegate.features.external_validators.validator_client import ExternalValidation, services
-from lakegate.gate import lake_layout
+from lakegate.gate.delivery.attempts import Companion, Lost
 from lakegate.gate.delivery.delivery_row import FailureCause
-from lakegate.gate.delivery.protocol import Outcome
-from lakegate.gate.delivery.transition import OutcomeChanged
 from lakegate.gate.effects import ConcurrentUpdate, Effect, perform
 from lakegate.gate.ports import Address
 from lakegate.plan.check import NONE, Tier, Unit
-from lakegate.plan.external_rule import AnsweredTechnology, ExternalRule
+from lakegate.plan.external_rule import ENGINE, AnsweredTechnology, ExternalRule
 from lakegate.plan.metrics import Metric
 from lakegate.plan.plan import Plan
 from lakegate.plan.result import Measured, Measurement, Result
@@ -144,10 +141,6 @@ def _plain(value: object) -> object:
 # An answer is text of a service that may fail or lie. It counts only if it has the form of DCM's, names the
 # validation that was
 # started, and has a result for each rule that was asked and for no other one; else the attempt has no answer.
-
-
-ENGINE: Final = "external:"
-"""How the name of a validator's technology begins in the engines of a result: no engine of the gate has such a name."""
 
 
 RAISED: Final = "the validator could not measure this rule"
@@ -284,10 +277,8 @@ def _refuse(message: str) -> NoReturn:
 # ---- The rules of an attempt that other services measure: a validation of each technology is started before the
 # attempt's run
 #
-# The id of a validation is derived from workload, attempt and technology: started again, it is the same one, and an
-# answer to
-# another attempt has another id. `lakegate.features.external_validators.external_rules` asks when the attempt has its own
-# result.
+# The id of a validation is derived from workload, attempt and technology: started again, it is the same one, and an answer to
+# another attempt has another id. Validators are asked when the attempt has its own result.
 
 
 TRANSIENT: Final = (Unanswered, Throttled)
@@ -303,12 +294,10 @@ class RuleGroup(NamedTuple):
 
 
 def start_validations(dependencies: Dependencies, workload: Workload) -> Steps[None]:
-    """Start the validations of an attempt. Raises OutcomeChanged where one of them cannot be started.
+    """Start the validations of an attempt. Raises Lost where one of them cannot be started.
 
     Raises ConcurrentUpdate where the caller may start none: nothing changes, and the next sweep continues.
     """
-    if not dependencies.terms(workload).has_external:
-        return
     if not dependencies.asks_validators:
         raise ConcurrentUpdate
     from lakegate.plan.plan import Plan  # noqa: PLC0415 - intake of other deliveries starts without it
@@ -316,14 +305,14 @@ def start_validations(dependencies: Dependencies, workload: Workload) -> Steps[N
     for group in groups_of(Plan.from_validated(dependencies.plan(workload))):
         service = service_of(dependencies, group)
         if service is None:
-            raise OutcomeChanged(Outcome.CONFLICT, FailureCause.NO_VALIDATOR)
+            raise Lost(FailureCause.NO_VALIDATOR)
         start = partial(services(dependencies).start, service, _validation(dependencies, workload, group))
         try:
             yield from perform(Effect.START_VALIDATION, start)
         except TRANSIENT:
-            raise OutcomeChanged(Outcome.CONFLICT, FailureCause.VALIDATOR_UNREACHABLE) from None
+            raise Lost(FailureCause.VALIDATOR_UNREACHABLE) from None
         except PortError:
-            raise OutcomeChanged(Outcome.CONFLICT, FailureCause.VALIDATOR_REFUSED) from None
+            raise Lost(FailureCause.VALIDATOR_REFUSED) from None
 
 
 def groups_of(plan: Plan) -> Iterator[RuleGroup]:
@@ -358,30 +347,6 @@ def _validation(dependencies: Dependencies, workload: Workload, group: RuleGroup
     )
 
 
-# ---- What validators answer to an attempt: all of them, merged with its own result and kept as one document
-# before it is judged
-#
-# The kept document is written only if it is absent. Everybody computes the verdict from it, whatever a service
-# answers later, and
-# its digest is part of the decision.
-
-
-class Lost(LakegateError):  # noqa: N818 - the name is what happened
-    """There will be no answer to the attempt."""
-
-    def __init__(self, cause: FailureCause) -> None:
-        super().__init__(cause)
-        self.cause = cause
-
-
-def kept(dependencies: Dependencies, workload: Workload) -> bytes | None:
-    """The result with the answers that were kept for the current attempt; None before they are."""
-    try:
-        return dependencies.objects.read(_where(dependencies, workload))
-    except NotFound:
-        return None
-
-
 def answered(dependencies: Dependencies, workload: Workload, body: bytes) -> bytes | None:
     """The result of the attempt's run with what the services answer now; None: one of them has not answered yet.
 
@@ -395,13 +360,6 @@ def answered(dependencies: Dependencies, workload: Workload, body: bytes) -> byt
             return None
         answers[group.technology] = answer
     return merged(plan, result, answers).to_bytes()
-
-
-def keep(dependencies: Dependencies, workload: Workload, body: bytes) -> Steps[None]:
-    """Keep a result with answers, unless one is kept: that one counts, whichever worker wrote it."""
-    put = partial(dependencies.objects.put, _where(dependencies, workload), body, absent=True)
-    with suppress(ConditionFailed):
-        yield from perform(Effect.KEEP_ANSWERS, put)
 
 
 def _answer(dependencies: Dependencies, workload: Workload, group: RuleGroup) -> ExternalAnswer | None:
@@ -428,5 +386,4 @@ def _answer(dependencies: Dependencies, workload: Workload, group: RuleGroup) ->
     return answer
 
 
-def _where(dependencies: Dependencies, workload: Workload) -> Address:
-    return Address(dependencies.places.lake, lake_layout.answers_key(workload.id, workload.attempt))
+COMPANION: Final = Companion(start_validations, answered)

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from lakegate.contract.semantic_versions import ChosenVersion
-from lakegate.errors import ConditionFailed, InputError, NotFound
-from lakegate.gate import lake_layout
-from lakegate.gate.datasets.lifecycle import warned
+from lakegate.errors import ConditionFailed, InputError
 from lakegate.gate.decisions import LONGEST_REASON, append, excluded
 from lakegate.gate.delivery.admit_delivery import refused_by_pin
 from lakegate.gate.delivery.delivery_objects import row_of
-from lakegate.gate.delivery.delivery_row import Decision, replay_id
+from lakegate.gate.delivery.delivery_row import replay_id
 from lakegate.gate.delivery.people_decisions import Waiver
 from lakegate.gate.delivery.pin_contract import pin_of, route_of
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery.replay import advanced, fresh, named_row
 from lakegate.gate.effects import Effect, perform
 from lakegate.gate.ledger.blocks import event_id
-from lakegate.gate.ports import Address
 from lakegate.timestamps import instant_of
-from lakegate.verdict.reasons import WAIVER_EXPIRED
-from lakegate.verdict.verdict import Verdict
 
 if TYPE_CHECKING:
     from lakegate.gate.delivery.delivery_row import Workload
@@ -35,8 +28,7 @@ if TYPE_CHECKING:
 # ---- Let a rejected delivery through: a named person, a reason, and until when the waiver may be used --------------
 #
 # The delivery gets the workload that a replay would get, so that it is either replayed or waived, and accepted once.
-# Its bytes
-# stay in quarantine until the accepted copy is committed.
+# Its bytes stay in quarantine until the accepted copy is committed.
 
 
 LONGEST: Final = timedelta(days=366)
@@ -105,44 +97,3 @@ def _in_force(dependencies: Dependencies, again: Workload) -> None:
         raise InputError(
             f"the delivery would be refused as `{refused}`: a waiver changes no lifecycle (docs/waivers.md)"
         )
-
-
-# ---- A delivery that a person lets through: decided by the waiver and the rejection that it waives, without
-# another judgement
-
-
-def measured_row(dependencies: Dependencies, workload: Workload) -> Workload:
-    """The workload whose attempt measured the delivery: of a waived one, the rejected workload."""
-    return dependencies.workloads.get(workload.waiver.rejected) if workload.waiver else workload
-
-
-def measured_result(dependencies: Dependencies, measured: Workload) -> bytes:
-    """The result of the last attempt, with what validators answered, if that was kept. Raises NotFound."""
-    keys = [f"{lake_layout.attempt_prefix(measured.id, measured.attempt, measured.batch)}/result.json"]
-    if dependencies.terms(measured).has_external:
-        keys.insert(0, lake_layout.answers_key(measured.id, measured.attempt))
-    for key in keys[:-1]:
-        with suppress(NotFound):
-            return dependencies.objects.read(Address(dependencies.places.lake, key))
-    return dependencies.objects.read(Address(dependencies.places.lake, keys[-1]))
-
-
-def decision_on_waived(dependencies: Dependencies, workload: Workload) -> Decision:
-    """Accepted with the reasons of the rejection, or rejected once more: the waiver was over at the judging time."""
-    waiver, pin, rejected = workload.waiver, workload.pin, measured_row(dependencies, workload)
-    rejection = rejected.decision
-    assert waiver is not None
-    assert pin is not None
-    assert rejected.pin is not None
-    assert rejection is not None
-    reasons = tuple(each for each in rejection.reasons if each != rejected.pin.warning)
-    if waiver.has_expired(pin.judging_time):
-        return Decision(Verdict.REJECTED, (WAIVER_EXPIRED, *reasons), staged=False, broken=rejection.broken)
-    counts = rejection.counts
-    return Decision(
-        *warned(Verdict.ACCEPTED_WITH_WARNINGS, (waiver.in_words, *reasons), pin.warning),
-        rejection.result,
-        staged=False,
-        counts=counts and replace(counts, published_rows=counts.rows, rejected_rows=0),
-        broken=rejection.broken,
-    )

@@ -16,9 +16,8 @@ from lakegate.features.workflows.workflow_document import (
     publish_workflow,
     published_workflows,
     read_workflow,
-    workflow_of,
 )
-from lakegate.gate.delivery.protocol import CALLBACK, END_STATES, PUSH, Bound, Outcome, State
+from lakegate.gate.delivery.protocol import CALLBACK, END_STATES, PUSH, Bound, Outcome, State, workflow_of
 from lakegate.gate.effects import run
 from lakegate.json_codec import encode
 from lakegate.text import counted

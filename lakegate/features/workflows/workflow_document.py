@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from lakegate.contract.documents.document_tree import Notes
 from lakegate.contract.documents.read_document import parse
@@ -15,12 +15,8 @@ from lakegate.gate.delivery.protocol import (
     DEFAULT_WAIT_DAYS,
     OUTCOMES,
     PUSH,
-    O,
-    P,
-    S,
     State,
-    Transition,
-    Workflow,
+    choices,
 )
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.contract_versions import (
@@ -36,48 +32,12 @@ from lakegate.plan.planned_workflow import PlannedTransition, PlannedWorkflow
 from lakegate.text import listed, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from lakegate.contract.documents.document_tree import Place
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps
     from lakegate.gate.registry.contract_versions import RegistrySnapshot
-
-
-ALTERNATIVES: Final = (
-    Transition(S.SUBMITTING, O.CONFLICT, S.FAILED, P.FAIL),
-    Transition(S.VALIDATING, O.UNDECIDED, S.FAILED, P.FAIL),
-    Transition(S.VALIDATING, O.LOST, S.FAILED, P.FAIL),
-    Transition(S.VALIDATING, O.ACCEPTED, S.AWAITING, P.ASK),
-    Transition(S.VALIDATING, O.ACCEPTED_WITH_WARNINGS, S.AWAITING, P.ASK),
-    Transition(S.VALIDATING, O.ACCEPTED, S.SCHEDULED, P.SCHEDULE),
-    Transition(S.VALIDATING, O.ACCEPTED_WITH_WARNINGS, S.SCHEDULED, P.SCHEDULE),
-    Transition(S.ANSWERED, O.APPROVED, S.SCHEDULED, P.SCHEDULE),
-)
-"""What a published workflow may do instead: not retry, ask a person before anything is published, and wait for a time."""
-
-
-def choices(source: str, when: str) -> tuple[Transition, ...]:
-    """The transitions that a workflow may have for an observation, that of `PUSH` first; none if it is no observation."""
-    return tuple(each for each in (*PUSH.transitions, *ALTERNATIVES) if (each.source, each.on) == (source, when))
-
-
-def workflow_of(pinned: Mapping[str, Any] | None) -> Workflow:
-    """The workflow in the JSON of a plan: `PUSH` with other numbers, and with another state after some observations.
-
-    Raises StopIteration for a transition that is none of the `choices`: `workflow_document` refuses it.
-    """
-    if pinned is None:
-        return PUSH
-    chosen = [
-        next(row for row in choices(each["from"], each["when"]) if row.to == each["to"])
-        for each in pinned["transitions"]
-    ]
-    table = {(each.source, each.on): each for each in (*PUSH.transitions, *chosen)}
-    days = pinned.get("wait_days", DEFAULT_WAIT_DAYS)
-    at, delay = pinned.get("publish_at", ""), pinned.get("delay_hours", 0)
-    waits_for = pinned.get("waits_for", PUSH.waits_for)
-    return Workflow(pinned["name"], pinned["attempts"], tuple(table.values()), days, at, delay, waits_for)
 
 
 # ---- Reads the document of a workflow: all its errors at once, each with its line ----------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lakegate.admission.multi_file_delivery import COMPLETED_BY
@@ -10,8 +11,9 @@ from lakegate.admission.refusals import FIRST_BYTES, refusals, refused_rules
 from lakegate.contract.delivery_policy import DeliveryUnit
 from lakegate.errors import NotFound
 from lakegate.gate import lake_layout
-from lakegate.gate.datasets.lifecycle import LineStatus, refusal
+from lakegate.gate.datasets.lifecycle import LineStatus, refusal, warned
 from lakegate.gate.delivery import delivery_objects, delivery_row
+from lakegate.gate.delivery.attempts import measured_row
 from lakegate.gate.delivery.delivery_objects import address, data_of, described, of_the_source
 from lakegate.gate.delivery.delivery_row import Decision
 from lakegate.gate.delivery.duplicates import duplicate
@@ -21,6 +23,7 @@ from lakegate.gate.delivery.transition import VANISHED, Observation, move
 from lakegate.gate.effects import Effect, Steps
 from lakegate.gate.ports import Address
 from lakegate.text import counted
+from lakegate.verdict.reasons import WAIVER_EXPIRED
 from lakegate.verdict.verdict import ACCEPTING, Verdict
 
 if TYPE_CHECKING:
@@ -147,19 +150,38 @@ def _data(dependencies: Dependencies, workload: Workload, number: int, part: Sou
 
 
 def _pinned(dependencies: Dependencies, workload: Workload) -> Observation | None:
-    from lakegate.features.waivers.waiver import decision_on_waived  # noqa: PLC0415 - a feature
-
     try:
         reasons = _refused(dependencies, workload) if workload.parts is None else refused_parts(dependencies, workload)
     except NotFound:
         return VANISHED
     if not reasons and workload.waiver is not None:
-        decision = decision_on_waived(dependencies, workload)
+        decision = _decision_on_waived(dependencies, workload)
         return Observation(Outcome.WAIVED if decision.verdict in ACCEPTING else Outcome.REFUSED, decision=decision)
     if not reasons:
         return Observation(Outcome.PASSED, pin=with_references(dependencies, workload))
     broken = refused_rules(dependencies.plan(workload), reasons) if workload.pin and workload.pin.plan else ()
     return Observation(Outcome.REFUSED, decision=Decision(Verdict.REJECTED, reasons, staged=False, broken=broken))
+
+
+def _decision_on_waived(dependencies: Dependencies, workload: Workload) -> Decision:
+    """Accepted with the reasons of the rejection, or rejected once more: the waiver was over at the judging time."""
+    waiver, pin, rejected = workload.waiver, workload.pin, measured_row(dependencies, workload)
+    rejection = rejected.decision
+    assert waiver is not None
+    assert pin is not None
+    assert rejected.pin is not None
+    assert rejection is not None
+    reasons = tuple(each for each in rejection.reasons if each != rejected.pin.warning)
+    if waiver.has_expired(pin.judging_time):
+        return Decision(Verdict.REJECTED, (WAIVER_EXPIRED, *reasons), staged=False, broken=rejection.broken)
+    counts = rejection.counts
+    return Decision(
+        *warned(Verdict.ACCEPTED_WITH_WARNINGS, (waiver.in_words, *reasons), pin.warning),
+        rejection.result,
+        staged=False,
+        counts=counts and replace(counts, published_rows=counts.rows, rejected_rows=0),
+        broken=rejection.broken,
+    )
 
 
 def _refused(dependencies: Dependencies, workload: Workload) -> tuple[str, ...]:

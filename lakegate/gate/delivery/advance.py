@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from lakegate.errors import LakegateError, NotFound, Unfinished, UnreadableItem
 from lakegate.gate.delivery.admit_delivery import _pinned, _refuse
-from lakegate.gate.delivery.attempts import _fail, _revive, _vanish, result_of, uncounted
+from lakegate.gate.delivery.attempts import _fail, _revive, _vanish, keep, result_of, uncounted
 from lakegate.gate.delivery.clean_up import tidy
 from lakegate.gate.delivery.decide_verdict import (
     _validating,
@@ -127,8 +127,6 @@ def advance(dependencies: Dependencies, workload: Workload) -> Steps[Workload]:
             if found is None:
                 return workload
             if found.unkept is not None:
-                from lakegate.features.external_validators.external_rules import keep  # noqa: PLC0415 - as the judgement
-
                 yield from keep(dependencies, workload, found.unkept)
                 continue
             workload = yield from take(dependencies, workload, found)

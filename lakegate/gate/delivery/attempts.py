@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from lakegate.errors import NotFound
+from lakegate.errors import ConditionFailed, LakegateError, NotFound
+from lakegate.extension_points import registered
 from lakegate.gate import lake_layout
 from lakegate.gate.delivery import delivery_objects
 from lakegate.gate.delivery.delivery_row import CAUSES, OF_VALIDATORS, FailedAttempt, FailureCause
@@ -146,3 +149,72 @@ def uncounted(timing: Timing, workload: Workload, cause: FailureCause | None) ->
     before = sum(each.cause is cause for each in workload.failed if each.number > workload.first)
     bounds = {FailureCause.NOT_STARTED: timing.waits, FailureCause.BATCH_FAILED: timing.splits}
     return int(cause in {*FREE, FailureCause.OVERTAKEN} or (cause in bounds and before < bounds[cause]))
+
+
+# ---- What others measure beside the run of an attempt, merged with its result before that is judged ----------------
+#
+# The merged document is written only if it is absent. Everybody computes the verdict from it, whatever others report later, and
+# its digest is part of the decision.
+
+
+class Companion(NamedTuple):
+    """What a feature has others measure of a delivery (extension point `attempt companions`); a plan has one at most."""
+
+    start: Callable[[Dependencies, Workload], Steps[None]]
+    """Called before the run starts, and again after a crash. Raises Lost, and ConcurrentUpdate where the caller may not."""
+    merged: Callable[[Dependencies, Workload, bytes], bytes | None]
+    """The result of the run with what the others measured; None: they have not all reported. Raises as `start`."""
+
+
+class Lost(LakegateError):  # noqa: N818 - the name is what happened
+    """Others will not measure the delivery in this attempt."""
+
+    def __init__(self, cause: FailureCause) -> None:
+        super().__init__(cause)
+        self.cause = cause
+
+
+def companion_of(dependencies: Dependencies, workload: Workload) -> Companion | None:
+    """Who measures a delivery beside the run, by its plan; None: nobody. Raises Lost where the feature of the plan is absent."""
+    if not dependencies.terms(workload).has_external:
+        return None
+    found: Companion | None = next(registered("attempt companions"), None)
+    if found is None:
+        raise Lost(FailureCause.NO_VALIDATOR)
+    return found
+
+
+def merged_result(dependencies: Dependencies, workload: Workload) -> bytes | None:
+    """The merged result that was kept for the current attempt; None before."""
+    try:
+        return dependencies.objects.read(_merged_address(dependencies, workload))
+    except NotFound:
+        return None
+
+
+def keep(dependencies: Dependencies, workload: Workload, body: bytes) -> Steps[None]:
+    """Keep a merged result, unless one is kept: that one counts, whichever worker wrote it."""
+    put = partial(dependencies.objects.put, _merged_address(dependencies, workload), body, absent=True)
+    with suppress(ConditionFailed):
+        yield from perform(Effect.KEEP_ANSWERS, put)
+
+
+def _merged_address(dependencies: Dependencies, workload: Workload) -> Address:
+    return Address(dependencies.places.lake, lake_layout.answers_key(workload.id, workload.attempt))
+
+
+# ---- The result that a decision is about ---------------------------------------------------------------------------
+
+
+def measured_row(dependencies: Dependencies, workload: Workload) -> Workload:
+    """The workload whose attempt measured the delivery: of a waived one, the rejected workload."""
+    return dependencies.workloads.get(workload.waiver.rejected) if workload.waiver else workload
+
+
+def measured_result(dependencies: Dependencies, measured: Workload) -> bytes:
+    """The merged result of the last attempt, if one was kept, else that of its run. Raises NotFound."""
+    merged = merged_result(dependencies, measured) if dependencies.terms(measured).has_external else None
+    if merged is not None:
+        return merged
+    prefix = lake_layout.attempt_prefix(measured.id, measured.attempt, measured.batch)
+    return dependencies.objects.read(Address(dependencies.places.lake, f"{prefix}/result.json"))

@@ -12,7 +12,15 @@ from lakegate.contract.delivery_policy import Mode
 from lakegate.errors import ConditionFailed, InputError
 from lakegate.gate.datasets.lifecycle import warned
 from lakegate.gate.delivery import delivery_objects
-from lakegate.gate.delivery.attempts import cause_of_run, described_run, result_of, spent
+from lakegate.gate.delivery.attempts import (
+    Lost,
+    cause_of_run,
+    companion_of,
+    described_run,
+    merged_result,
+    result_of,
+    spent,
+)
 from lakegate.gate.delivery.delivery_row import Decision, Enforced, FailureCause
 from lakegate.gate.delivery.duplicates import content
 from lakegate.gate.delivery.protocol import Outcome
@@ -251,16 +259,14 @@ def _validating(dependencies: Dependencies, workload: Workload) -> Observation |
 
 
 def _judged(dependencies: Dependencies, workload: Workload, result: bytes) -> Observation | None:
-    """What follows from a result; None: a validator has not answered yet."""
-    from lakegate.features.external_validators.external_rules import Lost, answered, kept  # noqa: PLC0415 - as below
-
+    """What follows from a result; None: what others measure beside the run is not there yet."""
     plan = dependencies.plan(workload)
     try:
         decision, cost = judged(plan, result, workload)
-        if decision is not None and dependencies.terms(workload).has_external:
-            merged = kept(dependencies, workload)
+        if decision is not None and (companion := companion_of(dependencies, workload)):
+            merged = merged_result(dependencies, workload)
             if merged is None:
-                unkept = answered(dependencies, workload, result)
+                unkept = companion.merged(dependencies, workload, result)
                 return None if unkept is None else Observation(Outcome.READY, unkept=unkept)
             decision, _ = judged(plan, merged, workload)
     except InputError:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from lakegate.contract.delivery_policy import DeliveryUnit
 from lakegate.contract.file_formats import Format, Storage, storage_of
 from lakegate.contract.service_levels import Promise
-from lakegate.gate.delivery.protocol import PUSH
+from lakegate.gate.delivery.protocol import PUSH, workflow_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -99,8 +99,6 @@ def _remembered(plan: bytes) -> Terms:
 
 
 def _terms(plan: bytes) -> Terms:
-    from lakegate.features.workflows.workflow_document import workflow_of  # noqa: PLC0415 - a feature
-
     document = json.loads(plan)
     policy, storage = document["policy"], storage_of(document)
     as_slices = policy.get("publish_as") == "parquet"

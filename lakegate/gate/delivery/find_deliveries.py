@@ -12,6 +12,7 @@ from lakegate.admission.refusals import is_ignored
 from lakegate.errors import AccessDenied, InputError, NotFound, UnreadableItem
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets.dataset_names import chains
+from lakegate.gate.delivery.attempts import measured_result, measured_row
 from lakegate.gate.delivery.decide_verdict import reported
 from lakegate.gate.delivery.delivery_objects import row_of
 from lakegate.gate.delivery.delivery_row import TERMINAL, replay_id, workload_id
@@ -70,11 +71,6 @@ def result_of(dependencies: Dependencies, row: Workload) -> bytes | None:
 
     Raises Alarm where it is not the one that was decided on.
     """
-    from lakegate.features.waivers.waiver import (  # noqa: PLC0415 - a feature
-        measured_result,
-        measured_row,
-    )
-
     of = measured_row(dependencies, row)
     if not of.attempt or (row.decision is not None and not row.decision.result):
         return None

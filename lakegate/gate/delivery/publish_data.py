@@ -13,6 +13,7 @@ from lakegate.errors import ConditionFailed, NotFound, TransactionConflict
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets.lifecycle import addressed
 from lakegate.gate.delivery import delivery_objects
+from lakegate.gate.delivery.attempts import measured_result, measured_row
 from lakegate.gate.delivery.delivery_objects import address
 from lakegate.gate.delivery.delivery_row import TERMINAL, Decision, Pin, SourceObject
 from lakegate.gate.delivery.protocol import Outcome, State
@@ -249,11 +250,6 @@ def publish(dependencies: Dependencies, workload: Workload, to: State, _found: O
 
 def _result(dependencies: Dependencies, workload: Workload) -> Result | None:
     """The result that was decided on, the very bytes; None where the door refused."""
-    from lakegate.features.waivers.waiver import (  # noqa: PLC0415 - a feature
-        measured_result,
-        measured_row,
-    )
-
     decision = workload.decision
     assert decision is not None
     if not decision.result:

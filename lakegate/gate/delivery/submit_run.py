@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from lakegate.errors import ConditionFailed, IdempotencyMismatch, NotFound, UnreadableItem
 from lakegate.gate import lake_layout
 from lakegate.gate.delivery.attempt_request import plan_uri, write_request
-from lakegate.gate.delivery.attempts import _failures, _over, back_off, result_of, spent, uncounted
+from lakegate.gate.delivery.attempts import (
+    Lost,
+    _failures,
+    _over,
+    back_off,
+    companion_of,
+    result_of,
+    spent,
+    uncounted,
+)
 from lakegate.gate.delivery.delivery_row import OF_VALIDATORS, FailureCause, job_token
 from lakegate.gate.delivery.protocol import Outcome, State
 from lakegate.gate.delivery.small_file_batches import Batch, cause_of_member, is_to_start, join
@@ -336,11 +345,13 @@ def _prepare(dependencies: Dependencies, workload: Workload, to: State, found: O
 
 
 def _start(dependencies: Dependencies, workload: Workload, to: State, _found: Observation) -> Steps[Workload]:
-    from lakegate.features.external_validators.external_rules import start_validations  # noqa: PLC0415 - a feature
-
     if workload.batch:
         return (yield from start_in_batch(dependencies, workload, to))
-    yield from start_validations(dependencies, workload)
+    try:
+        if companion := companion_of(dependencies, workload):
+            yield from companion.start(dependencies, workload)
+    except Lost as lost:
+        raise OutcomeChanged(Outcome.CONFLICT, lost.cause) from None
     request = json.loads(workload.request)
     try:
         run = yield from perform(Effect.START_JOB, partial(dependencies.jobs.start, request))

@@ -12,9 +12,9 @@ import pytest
 from jsonschema.validators import Draft202012Validator
 
 from lakegate.errors import AccessDenied, NotFound, PortError, Throttled, Unanswered
-from lakegate.features.external_validators.external_rules import keep
 from lakegate.features.external_validators.registered_validators import remove_validator
 from lakegate.gate.delivery.advance import advance, complete, observe
+from lakegate.gate.delivery.attempts import keep
 from lakegate.gate.delivery.delivery_objects import group_of
 from lakegate.gate.delivery.delivery_row import FailureCause
 from lakegate.gate.delivery.delivery_terms import BatchLimits

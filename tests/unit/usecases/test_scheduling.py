@@ -11,11 +11,10 @@ import pytest
 
 from lakegate.errors import ConditionFailed, InputError
 from lakegate.features.workflows.approvals import approve, decline
-from lakegate.features.workflows.workflow_document import workflow_of
 from lakegate.gate.delivery import decide_verdict
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.decide_verdict import BEFORE_IT_EXPIRES
-from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery.protocol import State, workflow_of
 from lakegate.gate.effects import Effect
 from lakegate.gate.ledger.blocks import Record
 from lakegate.gate.sweep import sweep
