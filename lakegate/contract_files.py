@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, BinaryIO, TypeAlias
 
@@ -16,22 +17,20 @@ from lakegate.aws.open_stack import opened
 from lakegate.contract.semantic_versions import is_release, major, precedence
 from lakegate.diff.metadata_changes import read_version
 from lakegate.errors import ContractError, InputError, LakegateError
-from lakegate.extension_points import advice
+from lakegate.extension_points import advice, names
 from lakegate.inheritance import ParentDocument, Resolver, identity_of, resolve
 from lakegate.rules.compile_plan import compile_plan
 from lakegate.text import did_you_mean, printable, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator
 
     from lakegate.contract.contract_model import Contract, Dataset
     from lakegate.diff.metadata_changes import ContractVersion
     from lakegate.gate.registry.contract_versions import Publication, Registry, RegistrySnapshot
     from lakegate.gate.registry.publish_contract import ReferredDocuments
     from lakegate.inheritance import Parents
-    from lakegate.plan.external_rule import AnsweredTechnology
     from lakegate.plan.plan import Plan
-    from lakegate.plan.planned_workflow import PlannedWorkflow
 
 # ---- Contract documents as a person names them: files, folders, or `-` for standard input --------------------------
 
@@ -308,6 +307,7 @@ def write_draft(target: str, text: str, *, as_json: bool) -> None:
 def registry_documents(stack: str, body: bytes, *, local: bool) -> ReferredDocuments:
     """Finds in the registry what a document refers to; the stack is opened only for a document that refers to something."""
     from lakegate.gate.registry.publish_contract import (  # noqa: PLC0415 - the registry, which documents on disk do not need
+        PUBLISHED_PLANS,
         ReferredDocuments,
         referred_of,
     )
@@ -316,15 +316,11 @@ def registry_documents(stack: str, body: bytes, *, local: bool) -> ReferredDocum
         with opened(stack, local=local) as there:
             return referred_of(there.dependencies(), body).parents(contract, line)
 
-    def workflow(dataset: str, name: str) -> PlannedWorkflow | None:
+    def lookup(name: str, *arguments: object) -> object:
         with opened(stack, local=local) as there:
-            return referred_of(there.dependencies(), body).workflows(dataset, name)
+            return referred_of(there.dependencies(), body).lookups[name](*arguments)
 
-    def answered(dataset: str) -> Mapping[str, AnsweredTechnology]:
-        with opened(stack, local=local) as there:
-            return referred_of(there.dependencies(), body).validators(dataset)
-
-    return ReferredDocuments(parent, workflow, answered)
+    return ReferredDocuments(parent, {name: partial(lookup, name) for name in names(PUBLISHED_PLANS)})
 
 
 def snapshot_of(registry: Registry, contract: str) -> RegistrySnapshot:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -16,7 +17,10 @@ from lakegate.contract.delivery_policy import DeliveryUnit
 from lakegate.errors import ConditionFailed, InputError, LakegateError
 from lakegate.features.announcements.data_summary import summary_refusals
 from lakegate.gate.datasets.lifecycle import refusal, strictest
+from lakegate.gate.delivery.delivery_objects import IDENTIFIER
+from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.delivery_terms import terms_of
+from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import Effect, perform
 from lakegate.json_codec import decode, encode
 from lakegate.timestamps import instant_of, moment
@@ -280,6 +284,18 @@ def announce(dependencies: Dependencies, wanted: WantedDelivery, identity: str) 
     except ConditionFailed:
         return announcements(dependencies).get(identity) or made  # the same request, sent twice at once
     return made
+
+
+def link(dependencies: Dependencies, workload: Workload) -> Steps[None]:
+    """Link the announcement of a key, if there is one, to the first version that is claimed there: a row that leads to it."""
+    key = workload.source.key
+    *_, identity, _name = ("", *key.split("/"))
+    announced = dependencies.of("announcements").get(identity) if IDENTIFIER.fullmatch(identity) else None
+    if announced is None or announced.key != key:
+        return  # its producer chose the key
+    row = Workload(announced.id, workload.source, State.JOINED, None, joined=workload.id)
+    with suppress(ConditionFailed):  # a link is never changed
+        yield from perform(Effect.LINK, partial(dependencies.workloads.create, row))
 
 
 def available(dependencies: Dependencies, announcement: Announcement) -> Steps[None]:

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 from lakegate.contract.delivery_policy import DeliveryUnit, PublishAs
 from lakegate.errors import InputError, PortError, Throttled, Unanswered
-from lakegate.features.external_validators.registered_validators import folded, validator_named
+from lakegate.features.external_validators.registered_validators import folded, validator_named, validators_of
 from lakegate.features.external_validators.validator_client import ExternalValidation, services
 from lakegate.gate.delivery.attempts import Companion, Lost
 from lakegate.gate.delivery.delivery_row import FailureCause
 from lakegate.gate.effects import ConcurrentUpdate, Effect, perform
 from lakegate.gate.ports import Address
+from lakegate.gate.registry.publish_contract import PublishedPlans
 from lakegate.plan.check import NONE, Tier, Unit
 from lakegate.plan.external_rule import ENGINE, AnsweredTechnology, ExternalRule
 from lakegate.plan.metrics import Metric
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from lakegate.contract.contract_model import Contract, Dataset, Rule
-    from lakegate.features.external_validators.registered_validators import ValidatorService
+    from lakegate.features.external_validators.registered_validators import Validators, ValidatorService
     from lakegate.gate.delivery.delivery_row import Workload
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps
@@ -54,11 +55,9 @@ LARGEST: Final = 2**63
 """Below it, whole numbers are written as such."""
 
 
-def with_validators(
-    contract: Contract, dataset: Dataset, plan: Plan, answered: Mapping[str, AnsweredTechnology]
-) -> Plan:
-    """The plan with each rule bound that a validator answers; `answered`: by the folded name of a technology."""
-    bound = list(_each_check(contract, dataset, answered))
+def with_validators(contract: Contract, dataset: Dataset, plan: Plan, answering: Validators) -> Plan:
+    """The plan with each rule bound that a validator answers."""
+    bound = list(_each_check(contract, dataset, answering))
     checks, external = [], []
     for check, (rule, by) in zip(plan.checks, bound, strict=True):
         checks.append(check if by is None else _measured(check, rule, by))
@@ -67,16 +66,18 @@ def with_validators(
     return replace(plan, checks=tuple(checks), external=tuple(external)) if external else plan
 
 
-def bound_rules(contract: Contract, dataset: Dataset, answered: Mapping[str, AnsweredTechnology]) -> frozenset[str]:
+def bound_rules(contract: Contract, dataset: Dataset, answering: Validators) -> frozenset[str]:
     """The paths of the rules that are bound, which are not reported as not measured."""
-    return frozenset(rule.origin.path for rule, by in _each_check(contract, dataset, answered) if by is not None)
+    return frozenset(rule.origin.path for rule, by in _each_check(contract, dataset, answering) if by is not None)
 
 
 def _each_check(
-    contract: Contract, dataset: Dataset, answered: Mapping[str, AnsweredTechnology]
+    contract: Contract, dataset: Dataset, answering: Validators
 ) -> Iterator[tuple[Rule, AnsweredTechnology | None]]:
     """The rule of each check of the plan, in its order, and who answers it."""
     policy = dataset.policy
+    # nobody is looked up for a dataset without rules of other engines
+    answered = answering(dataset.name) if any(rule.kind == "custom" for rule in dataset.rules) else {}
     # only a delivery of one object that is published as it arrives is one address that a service can read
     is_one = policy.delivery is DeliveryUnit.OBJECT and policy.publish_as is PublishAs.ORIGINAL
     wrong = {problem.path for problem in compile_rules(contract, dataset).unmeasured} if answered else set()
@@ -384,6 +385,9 @@ def _answer(dependencies: Dependencies, workload: Workload, group: RuleGroup) ->
     if answer is None and is_late:
         raise Lost(FailureCause.VALIDATOR_LATE)
     return answer
+
+
+IN_PLANS: Final = PublishedPlans(validators_of, with_validators, bound_rules)
 
 
 COMPANION: Final = Companion(start_validations, answered)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from lakegate.contract.semantic_versions import precedence
 from lakegate.errors import InputError
 from lakegate.gate.datasets.lifecycle import LineStatus
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.contract_versions import Publication, document_key, published_by, store_document, write
-from lakegate.gate.registry.publish_contract import Validators
 from lakegate.json_codec import canonical
 from lakegate.plan.external_rule import AnsweredTechnology
 from lakegate.plan.plan import Plan
@@ -170,6 +169,10 @@ def remove_validator(dependencies: Dependencies, name: str) -> Steps[Publication
         return _next(seen, name, LineStatus.RETIRED, last.document)
 
     return (yield from write(dependencies, f"{PREFIX}{name}", decide, published_by()))
+
+
+Validators: TypeAlias = Callable[[str], Mapping[str, AnsweredTechnology]]
+"""By the name of a dataset, the technologies that are answered for it, by their folded names."""
 
 
 def validators_of(dependencies: Dependencies, before: Publication | None) -> Validators:

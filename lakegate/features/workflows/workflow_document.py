@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, TypeAlias
 
+from lakegate.contract.delivery_policy import PublishAs
 from lakegate.contract.documents.document_tree import Notes
 from lakegate.contract.documents.read_document import parse
 from lakegate.contract.documents.schema_validation import schema_problems
-from lakegate.errors import ContractError, InputError
+from lakegate.errors import ContractError, InputError, Problem
 from lakegate.gate.datasets.lifecycle import LineStatus
 from lakegate.gate.delivery.protocol import (
     CALLBACK,
     DEFAULT_ATTEMPTS,
     DEFAULT_WAIT_DAYS,
     OUTCOMES,
+    PASSIVE_STATES,
     PUSH,
     State,
     choices,
@@ -28,12 +32,15 @@ from lakegate.gate.registry.contract_versions import (
     store_document,
     write,
 )
+from lakegate.gate.registry.publish_contract import PublishedPlans
+from lakegate.plan.plan import Plan
 from lakegate.plan.planned_workflow import PlannedTransition, PlannedWorkflow
 from lakegate.text import listed, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from lakegate.contract.contract_model import Contract, Dataset
     from lakegate.contract.documents.document_tree import Place
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps
@@ -162,3 +169,35 @@ def workflow_named(dependencies: Dependencies, name: str) -> PlannedWorkflow | N
 
 def _read(dependencies: Dependencies, publication: Publication) -> PlannedWorkflow:
     return read_workflow(dependencies.objects.read(Address(dependencies.places.lake, publication.document)))
+
+
+# ---- The workflow that a dataset names, in its plan ----------------------------------------------------------------
+
+
+Workflows: TypeAlias = Callable[[str, str], PlannedWorkflow | None]
+"""Finds the workflow of a dataset by the name in its contract, e.g. `strict@1`; None where there is none."""
+
+
+def _workflows_of(dependencies: Dependencies, before: Publication | None) -> Workflows:
+    """The workflows of a document to publish: the newest, or, if it was published `before`, those that it had then."""
+    if before is None:
+        return lambda _, name: workflow_named(dependencies, name)
+    plans = dict(before.plans)
+    return lambda dataset, _: Plan.from_bytes(dependencies.plan_at(plans[dataset], "")).workflow
+
+
+def _with_workflow(_contract: Contract, dataset: Dataset, plan: Plan, workflows: Workflows) -> Plan:
+    """The plan with the workflow that its dataset names, as it is published."""
+    name = dataset.policy.workflow
+    found = None if name == PUSH.name else workflows(dataset.name, name)
+    waits = sorted({each.when for each in found.transitions if each.to in PASSIVE_STATES}) if found else []
+    if found and waits and dataset.policy.publish_as is PublishAs.PARQUET:
+        message = (
+            f"With `publishAs: parquet` a delivery cannot wait, and {found.name} lets one wait after "
+            f"{listed(waits)}: name a workflow that does not, or publish the files as they arrive (`publishAs: original`)."
+        )
+        raise ContractError((Problem("waiting-slices", dataset.origin.path, dataset.origin.line, message),))
+    return replace(plan, workflow=found)
+
+
+IN_PLANS: Final = PublishedPlans(_workflows_of, _with_workflow)

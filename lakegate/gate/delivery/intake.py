@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,8 +10,9 @@ from lakegate.admission.multi_file_delivery import COMPLETED_BY, folder_of, name
 from lakegate.admission.refusals import is_ignored
 from lakegate.contract.delivery_policy import DeliveryUnit
 from lakegate.errors import ConditionFailed, InputError
+from lakegate.extension_points import registered
 from lakegate.gate.delivery.advance import advance
-from lakegate.gate.delivery.delivery_objects import IDENTIFIER, is_unfinished, row_of
+from lakegate.gate.delivery.delivery_objects import is_unfinished, row_of
 from lakegate.gate.delivery.delivery_row import SourceObject, Workload, workload_id
 from lakegate.gate.delivery.delivery_terms import terms_of
 from lakegate.gate.delivery.protocol import State
@@ -23,7 +23,6 @@ from lakegate.gate.registry.routes import candidates, covering
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lakegate.features.announcements.announced_delivery import Announcement
     from lakegate.gate.delivery.delivery_terms import Terms
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps
@@ -52,6 +51,8 @@ def admit(dependencies: Dependencies, version: ObjectVersion, *, is_deleted: boo
     """Claim one version if it is unclaimed and no key beside the data, and advance it.
 
     A part of a delivery of several is claimed once its delivery is complete; one that was deleted before is part of none.
+    Features of the point `claims` are called before the claim: what is claimed may be finished and deleted before anybody sees
+    its key again.
     """
     ignored = is_ignored(version.key, version.size, dependencies.places.ignored)
     if ignored and name_of(version.key) not in COMPLETED_BY.values():
@@ -70,7 +71,8 @@ def admit(dependencies: Dependencies, version: ObjectVersion, *, is_deleted: boo
         workload = workload._replace(completed_by=terms.delivery.value)
     elif terms and (yield from _is_left(dependencies, version, terms, is_deleted=is_deleted)):
         return
-    yield from _link(dependencies, workload)
+    for before_claim in registered("claims"):
+        yield from before_claim(dependencies, workload)
     try:
         yield from perform(Effect.CLAIM, partial(dependencies.workloads.create, workload))
     except ConditionFailed:
@@ -89,26 +91,6 @@ def _is_left(dependencies: Dependencies, version: ObjectVersion, terms: Terms, *
         yield from _open_quiet(dependencies, version, terms)
         return True
     return not _is_overdue(dependencies, version, terms)
-
-
-def _announcement_of(dependencies: Dependencies, key: str) -> Announcement | None:
-    """The announcement that a key was given to; None for a key that a producer chose."""
-    *_, identity, _name = ("", *key.split("/"))
-    found = dependencies.of("announcements").get(identity) if IDENTIFIER.fullmatch(identity) else None
-    return found if found is not None and found.key == key else None
-
-
-def _link(dependencies: Dependencies, workload: Workload) -> Steps[None]:
-    """Link the announcement of the key, if there is one, to the first version that is claimed there: a row that leads to it.
-
-    Before the claim: what is claimed may be finished and deleted before anybody sees its key again.
-    """
-    announced = _announcement_of(dependencies, workload.source.key)
-    if announced is None:
-        return
-    link = Workload(announced.id, workload.source, State.JOINED, None, joined=workload.id)
-    with suppress(ConditionFailed):  # a link is never changed
-        yield from perform(Effect.LINK, partial(dependencies.workloads.create, link))
 
 
 def _quiet(secret: str, number: int) -> str:

@@ -41,10 +41,12 @@ def compile_bounded(body: bytes, referred: ReferredDocuments, *, allow_unmeasure
     """What `compile_document` returns and raises; DocumentRefused too for a document that needs too much time or memory."""
     context = get_context("fork")
     here, there = context.Pipe()
-    process = context.Process(target=compile_there, args=(there, body, referred.own, allow_unmeasured), daemon=True)
+    process = context.Process(
+        target=compile_there, args=(there, body, (*referred.lookups,), referred.own, allow_unmeasured), daemon=True
+    )
     process.start()
     there.close()
-    lookups = [referred.parents, referred.workflows, referred.validators]
+    lookups = [referred.parents, *referred.lookups.values()]
     until = time.monotonic() + SECONDS
     try:
         while here.poll(max(0.0, until - time.monotonic())):
@@ -119,10 +121,17 @@ class _Parents(_Lookup):
         return ParentDocument(text, _Parents(self.connection, number), is_published)
 
 
-def compile_there(connection: Connection, body: bytes, own: tuple[str, ...], allow_unmeasured: bool) -> None:  # noqa: FBT001 - of a process
+def compile_there(
+    connection: Connection,
+    body: bytes,
+    lookups: tuple[str, ...],
+    own: tuple[str, ...],
+    allow_unmeasured: bool,  # noqa: FBT001 - of a process
+) -> None:
     """The process: compile within its limits, and send how that ended."""
     limit()
-    referred = ReferredDocuments(_Parents(connection, 0), _Lookup(connection, 1), _Lookup(connection, 2), own)
+    others = {name: _Lookup(connection, number) for number, name in enumerate(lookups, 1)}
+    referred = ReferredDocuments(_Parents(connection, 0), others, own)
     try:
         answer: tuple[str, Any] = COMPILED, compile_document(body, referred, allow_unmeasured=allow_unmeasured)
     except DocumentRefused as error:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from lakegate.contract.contract_model import NOTICE_DAYS, is_usable, labels_of, line_of, parts_of, refuse_unusable
-from lakegate.contract.delivery_policy import PublishAs
 from lakegate.contract.documents.unknown_keys import is_misspelt
 from lakegate.contract.semantic_versions import is_release, major, precedence
 from lakegate.diff.diff_contracts import compare
 from lakegate.diff.metadata_changes import read_version
 from lakegate.errors import ContractError, InputError, LakegateError, Problem
+from lakegate.extension_points import loaded, names
 from lakegate.gate.datasets.lifecycle import (
     LONGEST_TEXT,
     Ending,
@@ -29,7 +29,7 @@ from lakegate.gate.datasets.lifecycle import (
     reactivate,
 )
 from lakegate.gate.delivery.delivery_terms import referred_lines
-from lakegate.gate.delivery.protocol import PASSIVE_STATES, PUSH
+from lakegate.gate.delivery.protocol import PUSH
 from lakegate.gate.ledger.blocks import Record, contract_chain
 from lakegate.gate.registry.contract_owners import EVERY_CONTRACT
 from lakegate.gate.registry.contract_versions import (
@@ -58,9 +58,7 @@ from lakegate.inheritance import (
     pinned,
     resolve,
 )
-from lakegate.plan.external_rule import AnsweredTechnology
 from lakegate.plan.plan import Plan
-from lakegate.plan.planned_workflow import PlannedWorkflow
 from lakegate.rules.compile_plan import compile_plan
 from lakegate.text import counted, limited_hints, listed, shown
 from lakegate.timestamps import moment
@@ -119,7 +117,7 @@ def _compile_document(body: bytes, referred: ReferredDocuments, *, allow_unmeasu
     examined = resolved.examined
     if examined.contract is None or examined.errors:
         raise DocumentRefused(examined)
-    unmeasured = _unmeasured(examined, examined.contract, referred.validators)
+    unmeasured = _unmeasured(examined, examined.contract, referred)
     if unmeasured and not allow_unmeasured:
         others = tuple(each for each in examined.warnings if each not in unmeasured)
         raise DocumentRefused(replace(examined, errors=unmeasured, warnings=others), unmeasured=len(unmeasured))
@@ -163,25 +161,28 @@ def effects_of(compiled: CompiledContract, change: PlannedChange) -> Iterator[st
         yield f"{name} is retired: every delivery below {listed(change.closed)} would be refused"
 
 
-def _unmeasured(examined: Examined, contract: Contract, validators: Validators) -> tuple[Problem, ...]:
-    """The problems of rules that nobody can ever measure, neither an engine nor a registered validator."""
-    from lakegate.features.external_validators.external_rules import bound_rules  # noqa: PLC0415 - a feature
-
-    bound = {path for each in contract.datasets for path in bound_rules(contract, each, _answered(each, validators))}
+def _unmeasured(examined: Examined, contract: Contract, referred: ReferredDocuments) -> tuple[Problem, ...]:
+    """The problems of rules that nobody can ever measure, neither an engine nor a feature."""
+    bound = {
+        path
+        for name in names(PUBLISHED_PLANS)
+        for each in contract.datasets
+        for path in _published_plans(name).measured(contract, each, referred.lookups[name])
+    }
     return tuple(each for each in examined.unmeasured if each.path not in bound)
 
 
-def _answered(dataset: Dataset, validators: Validators) -> Mapping[str, AnsweredTechnology]:
-    """Who answers rules of the dataset; nobody is looked up for one without rules of other engines."""
-    return validators(dataset.name) if any(rule.kind == "custom" for rule in dataset.rules) else {}
-
-
 def _plan(contract: Contract, dataset: Dataset, referred: ReferredDocuments) -> bytes:
-    from lakegate.features.external_validators.external_rules import with_validators  # noqa: PLC0415 - a feature
-
-    answered = _answered(dataset, referred.validators)
-    plan = with_validators(contract, dataset, compile_plan(contract, dataset), answered)
-    body = replace(plan, workflow=_workflow(dataset, referred.workflows)).to_bytes()
+    plan = compile_plan(contract, dataset)
+    for name in names(PUBLISHED_PLANS):
+        plan = _published_plans(name).add(contract, dataset, plan, referred.lookups[name])
+    if dataset.policy.workflow != PUSH.name and plan.workflow is None:
+        message = (
+            f"No workflow {shown(dataset.policy.workflow)} is published: publish it (`lakegate workflow publish FILE`), or use"
+            " `push`."
+        )
+        raise ContractError((Problem("unknown-workflow", dataset.origin.path, dataset.origin.line, message),))
+    body = plan.to_bytes()
     if len(body) > MOST_PLAN_BYTES:
         size = counted(len(body), "byte")
         message = f"What it is compiled to has {size}, more than {MOST_PLAN_BYTES:,}: use fewer or shorter rules."
@@ -204,27 +205,6 @@ def _compiled(contract: Contract, body: bytes, referred: ReferredDocuments) -> C
         shared_with=contract.shared_with,
         own=referred.own,
     )
-
-
-def _workflow(dataset: Dataset, workflows: Workflows) -> PlannedWorkflow | None:
-    """The workflow that a dataset names, as it is published; None for that of every delivery."""
-    name = dataset.policy.workflow
-    if name == PUSH.name:
-        return None
-    found = workflows(dataset.name, name)
-    if found is None:
-        message = (
-            f"No workflow {shown(name)} is published: publish it (`lakegate workflow publish FILE`), or use `push`."
-        )
-        raise ContractError((Problem("unknown-workflow", dataset.origin.path, dataset.origin.line, message),))
-    waits = sorted({each.when for each in found.transitions if each.to in PASSIVE_STATES})
-    if waits and dataset.policy.publish_as is PublishAs.PARQUET:
-        message = (
-            f"With `publishAs: parquet` a delivery cannot wait, and {found.name} lets one wait after "
-            f"{listed(waits)}: name a workflow that does not, or publish the files as they arrive (`publishAs: original`)."
-        )
-        raise ContractError((Problem("waiting-slices", dataset.origin.path, dataset.origin.line, message),))
-    return found
 
 
 def _end(contract: Contract) -> tuple[Ending, str] | None:
@@ -526,20 +506,36 @@ def _refuse_lost(dependencies: Dependencies, seen: RegistrySnapshot, compiled: C
             raise InputError(f"{text}: publish that document again first")
 
 
-Validators: TypeAlias = Callable[[str], Mapping[str, AnsweredTechnology]]
-"""By the name of a dataset, the technologies that are answered for it, by their folded names."""
+PUBLISHED_PLANS: Final = "published plans"
+"""The extension point of features that add to a plan what the registry has; without it, `plan data` does."""
 
 
-Workflows: TypeAlias = Callable[[str, str], PlannedWorkflow | None]
-"""Finds the workflow of a dataset by the name in its contract, e.g. `strict@1`; None where there is none."""
+Lookup: TypeAlias = Callable[..., Any]
+"""Finds what the feature needs, such as a published workflow by its name. In another process its arguments are pickled."""
+
+
+class PublishedPlans(NamedTuple):
+    """What a feature adds to the plan of a dataset; it has a lookup, which is made for each contract."""
+
+    lookup: Callable[[Dependencies, Publication | None], Lookup]
+    """Finds the newest, or, if the document was published before, what it was published with."""
+    add: Callable[[Contract, Dataset, Plan, Lookup], Plan]
+    """The plan with what the feature adds. Raises ContractError."""
+    measured: Callable[[Contract, Dataset, Lookup], Collection[str]] = lambda *_: ()
+    """The paths of rules that the feature measures, and no engine can."""
+
+
+def _published_plans(name: str) -> PublishedPlans:
+    found: PublishedPlans = loaded(PUBLISHED_PLANS, name)
+    return found
 
 
 class ReferredDocuments(NamedTuple):
-    """Finds the documents that a contract refers to, and who answers its rules."""
+    """Finds what a contract refers to."""
 
     parents: Parents
-    workflows: Workflows
-    validators: Validators
+    lookups: Mapping[str, Lookup]
+    """Of features that add something to plans, by their names at the extension point."""
     own: tuple[str, ...] = EVERY_CONTRACT
     """The contracts of the publisher."""
 
@@ -549,22 +545,6 @@ def referred_of(dependencies: Dependencies, text: bytes, own: tuple[str, ...] = 
 
     Contracts that are neither the publisher's `own` nor shared with the document's are not there.
     """
-    from lakegate.features.external_validators.registered_validators import validators_of  # noqa: PLC0415 - a feature
-
     before = published_before(dependencies, text)
-    return ReferredDocuments(
-        parents_of(dependencies, text, before, own),
-        _workflows_of(dependencies, before),
-        validators_of(dependencies, before),
-        own,
-    )
-
-
-def _workflows_of(dependencies: Dependencies, before: Publication | None) -> Workflows:
-    """The workflows of a document to publish: the newest, or, if it was published `before`, those that it had then."""
-    from lakegate.features.workflows.workflow_document import workflow_named  # noqa: PLC0415 - a feature
-
-    if before is None:
-        return lambda _, name: workflow_named(dependencies, name)
-    plans = dict(before.plans)
-    return lambda dataset, _: Plan.from_bytes(dependencies.plan_at(plans[dataset], "")).workflow
+    lookups = {name: _published_plans(name).lookup(dependencies, before) for name in names(PUBLISHED_PLANS)}
+    return ReferredDocuments(parents_of(dependencies, text, before, own), lookups, own)

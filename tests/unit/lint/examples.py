@@ -108,8 +108,9 @@ def _examined(case: dict[str, Any], side: str) -> Examined:
             each: PlannedWorkflow(f"{each}.0.0", 3, asks if each.startswith("asking") else ())
             for each in case["workflows"]
         }
+        lookups = {"workflows": lambda _, name: named.get(name), "external_validators": lambda _: {}}
         try:
-            compile_document(text, ReferredDocuments(parents, lambda _, name: named.get(name), lambda _: {}))
+            compile_document(text, ReferredDocuments(parents, lookups))
         except DocumentRefused as refused:
             return refused.examined
     return resolve(text, parents).examined

@@ -47,7 +47,8 @@ def parents(name: str, major: int) -> ParentDocument | None:
     return ParentDocument(document(name, ABOVE[name]), parents, is_published=True) if name in ABOVE else None
 
 
-NOBODY = ReferredDocuments(parents, lambda _dataset, _name: None, lambda _dataset: {})
+LOOKUPS = {"workflows": lambda _dataset, _name: None, "external_validators": lambda _dataset: {}}
+NOBODY = ReferredDocuments(parents, LOOKUPS)
 GOOD = {
     "alone": document("shop"),
     "with parents": document("shop", "policy"),
@@ -123,9 +124,9 @@ def test_a_lookup_that_fails_is_the_failure_of_the_compilation(compiling: Callab
 
     body = document("shop").replace(b"{}", b"{workflow: strict@1}")
     with pytest.raises(InputError, match="no release of it"):
-        compiling(body, NOBODY._replace(workflows=unusable))
+        compiling(body, NOBODY._replace(lookups=LOOKUPS | {"workflows": unusable}))
     with pytest.raises(Throttled):
-        compile_bounded(body, NOBODY._replace(workflows=throttled))
+        compile_bounded(body, NOBODY._replace(lookups=LOOKUPS | {"workflows": throttled}))
 
 
 @pytest.mark.parametrize("compiling", [compile_bounded, here, compile_document])

@@ -227,7 +227,8 @@ def test_nobody_is_looked_up_for_rules_that_are_measured_here() -> None:
         asked.append(dataset)
         return {}
 
-    compile_document(document({}), referred._replace(validators=answered))
-    compile_document(contract(), referred._replace(validators=answered), allow_unmeasured=True)
+    lookups = {**referred.lookups, "external_validators": answered}
+    compile_document(document({}), referred._replace(lookups=lookups))
+    compile_document(contract(), referred._replace(lookups=lookups), allow_unmeasured=True)
 
     assert set(asked) == {"orders"}
