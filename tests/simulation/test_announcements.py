@@ -33,14 +33,14 @@ BUGS = (
     Planted(
         "claimed before it is linked",
         "lakegate.gate.delivery.intake.admit",
-        "yield from _link(dependencies, workload)",
+        "yield from before_claim(dependencies, workload)",
         "pass",
     ),
     Planted(
         "linked by the looks of the key",
-        "lakegate.gate.delivery.intake._announcement_of",
-        "found.key == key",
-        "key.startswith(found.key.rpartition('/')[0])",
+        "lakegate.features.announcements.announced_delivery.link",
+        "announced.key != key",
+        "not key.startswith(announced.key.rpartition('/')[0])",
     ),
 )
 

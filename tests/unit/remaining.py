@@ -9,18 +9,10 @@ IMPORTS: Final = {
     ("lakegate/features/http_api/announcements_api.py", "lakegate/features/announcements/announced_delivery.py"),
     ("lakegate/features/http_api/announcements_api.py", "lakegate/features/announcements/data_summary.py"),
     ("lakegate/features/http_api/workloads_api.py", "lakegate/features/announcements/announced_delivery.py"),
-    ("lakegate/gate/delivery/intake.py", "lakegate/features/announcements/announced_delivery.py"),
     # ---- convert
     ("lakegate/cli/contracts/route_command.py", "lakegate/features/convert/route_import_command.py"),
     # ---- draft
     ("lakegate/features/convert/odcs_export.py", "lakegate/features/draft/draft_contract.py"),
-    # ---- external_validators
-    ("lakegate/gate/delivery/advance.py", "lakegate/features/external_validators/external_rules.py"),
-    ("lakegate/gate/delivery/decide_verdict.py", "lakegate/features/external_validators/external_rules.py"),
-    ("lakegate/gate/delivery/submit_run.py", "lakegate/features/external_validators/external_rules.py"),
-    ("lakegate/gate/registry/publish_contract.py", "lakegate/features/external_validators/external_rules.py"),
-    ("lakegate/gate/registry/publish_contract.py", "lakegate/features/external_validators/registered_validators.py"),
-    ("lakegate/report/dcm_results.py", "lakegate/features/external_validators/external_rules.py"),
     # ---- http_api
     ("lakegate/cli/contracts/contracts_command.py", "lakegate/features/http_api/api_client.py"),
     ("lakegate/cli/contracts/publish_command.py", "lakegate/features/http_api/api_client.py"),
@@ -56,15 +48,10 @@ IMPORTS: Final = {
     # ---- waivers
     ("lakegate/cli/deliveries/decide_command.py", "lakegate/features/waivers/waiver.py"),
     ("lakegate/features/http_api/workloads_api.py", "lakegate/features/waivers/waiver.py"),
-    ("lakegate/gate/delivery/admit_delivery.py", "lakegate/features/waivers/waiver.py"),
-    ("lakegate/gate/delivery/find_deliveries.py", "lakegate/features/waivers/waiver.py"),
-    ("lakegate/gate/delivery/publish_data.py", "lakegate/features/waivers/waiver.py"),
     # ---- workflows
     ("lakegate/cli/deliveries/decide_command.py", "lakegate/features/workflows/approvals.py"),
     ("lakegate/features/http_api/callbacks_api.py", "lakegate/features/workflows/callbacks.py"),
     ("lakegate/features/http_api/workloads_api.py", "lakegate/features/workflows/approvals.py"),
-    ("lakegate/gate/delivery/delivery_terms.py", "lakegate/features/workflows/workflow_document.py"),
-    ("lakegate/gate/registry/publish_contract.py", "lakegate/features/workflows/workflow_document.py"),
 }
 """Imports that the table of layers forbids: importer and imported file, by the feature or the layer that is imported."""
 

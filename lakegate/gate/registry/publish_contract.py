@@ -507,7 +507,7 @@ def _refuse_lost(dependencies: Dependencies, seen: RegistrySnapshot, compiled: C
 
 
 PUBLISHED_PLANS: Final = "published plans"
-"""The extension point of features that add to a plan what the registry has; without it, `plan data` does."""
+"""The extension point of features that add to a plan what the registry has."""
 
 
 Lookup: TypeAlias = Callable[..., Any]

@@ -67,9 +67,10 @@ BAD = {
 def here(body: bytes, referred: ReferredDocuments = NOBODY, *, allow_unmeasured: bool = True) -> CompiledContract:
     """What the process does, in a thread of this one, so that its lines are seen to run."""
     ours, theirs = Pipe()
-    thread = Thread(target=compile_there, args=(theirs, body, referred.own, allow_unmeasured))
+    arguments = theirs, body, (*referred.lookups,), referred.own, allow_unmeasured
+    thread = Thread(target=compile_there, args=arguments)
     thread.start()
-    lookups: list[Any] = [*referred[:3]]
+    lookups: list[Any] = [referred.parents, *referred.lookups.values()]
     while True:
         kind, content = ours.recv()
         if kind != bounded_compilation.ASKED:
