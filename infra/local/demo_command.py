@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from infra.local.local_command import interruptible, progress
-from infra.local.stack import Stack as LocalStack
-from infra.local.stack import StackOptions
+from infra.local.local_stack import Stack as LocalStack
+from infra.local.local_stack import StackOptions
 from infra.samples.demo import ANNOUNCED, CONTRACTS, PARTNER, PULLED, SOURCE, UPLOADS, summary, write_uploads
 from lakegate.aws.clients import client
 from lakegate.aws.open_stack import asked, opened

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from infra.local.stack import Stack, StackOptions
+from infra.local.local_stack import Stack, StackOptions
 from lakegate.cli import terminal
 from lakegate.cli.command_runner import AsJson  # noqa: TC001 - typer reads the annotation
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from infra.local.aws.guard import HEADER
-from infra.local.stack import Stack
+from infra.local.local_stack import Stack
 from lakegate.aws.clients import client
 from lakegate.errors import NotFound
 from lakegate.gate.delivery.delivery_row import workload_id

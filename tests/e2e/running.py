@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from typer.testing import CliRunner
 
-from infra.local.stack import Stack, StackOptions
+from infra.local.local_stack import Stack, StackOptions
 from lakegate.aws import clients
 from lakegate.aws.open_stack import VARIABLE, opened
 from lakegate.cli.main import app

@@ -74,15 +74,14 @@ CIRCULAR: Final = {
 }
 """Files that import each other, directly or through others, by allowed imports."""
 
-FULL_FOLDERS: Final = {"infra/local/emr", "lakegate/gate/delivery"}
+FULL_FOLDERS: Final = {"lakegate/gate/delivery"}
 """Folders of more than twenty modules."""
 
-NAMES: Final = {"errors.py", "stack.py"}
+NAMES: Final[set[str]] = set()
 """Names of more than one module."""
 
 FEATURES: Final = {
     "delivers all",
-    "delivers notifications",
     "delivers odf",
     "delivers waivers",
     "delivers workflows",

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
-from infra.local.emr import errors
-from infra.local.emr.errors import Invalid, ServiceError
+from infra.local.emr import emr_errors
+from infra.local.emr.emr_errors import Invalid, ServiceError
 from infra.local.emr.shapes import model
 from infra.local.emr.states import RunState
 
@@ -131,7 +131,13 @@ def read_order(document: Mapping[str, Any]) -> FaultOrder:
 
 _ERRORS: Final = {
     kind.code: kind
-    for kind in (errors.ThrottlingError, errors.InternalServerError, errors.Conflict, errors.Absent, Invalid)
+    for kind in (
+        emr_errors.ThrottlingError,
+        emr_errors.InternalServerError,
+        emr_errors.Conflict,
+        emr_errors.Absent,
+        Invalid,
+    )
 }
 
 

@@ -15,6 +15,8 @@ from __future__ import annotations
 import sys
 import threading
 import traceback
+from collections import deque
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -25,17 +27,19 @@ from infra.local.emr.files import LOGS, UnreachableError
 from infra.local.emr.names import now
 from infra.local.emr.parameters import read_parameters
 from infra.local.emr.runs import DETAILS, RunAttempt
-from infra.local.emr.seats import Seats
 from infra.local.emr.states import ENDS, RunState
 from infra.local.emr.stop import StoppedError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
+    from threading import Condition
 
     from infra.local.emr.applications import Application
     from infra.local.emr.executor import Executor
     from infra.local.emr.files import FileCache
     from infra.local.emr.runs import Run
+    from infra.local.emr.stop import Stop
 
 PATIENCE_SECONDS: Final = 20.0
 """A closing service waits so long for its runs to end."""
@@ -244,3 +248,35 @@ def _blame(code: int, job: JobAttempt) -> str:
         f"Job failed, please check complete logs in configured logging destination. ExitCode: {code}. "
         f"Last few exceptions: {last}"
     )
+
+
+# ---- Who may run on this machine at a time, first come, first served ----------------------------------------------
+
+
+class Seats:
+    """So many seats, and the line before them; `changed` guards both and wakes who waits."""
+
+    def __init__(self, changed: Condition, seats: int) -> None:
+        self._changed = changed
+        self._free = seats
+        self._line: deque[Stop] = deque()
+
+    @contextmanager
+    def one(self, stop: Stop) -> Iterator[None]:
+        """While inside, one seat is taken; StoppedError if the word to stop comes before there is one."""
+        with self._changed:
+            self._line.append(stop)
+            try:
+                self._changed.wait_for(lambda: stop.requested or (self._line[0] is stop and self._free > 0))
+                if stop.requested:
+                    raise StoppedError(stop.reason)
+                self._free -= 1
+            finally:
+                self._line.remove(stop)
+                self._changed.notify_all()
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._free += 1
+                self._changed.notify_all()

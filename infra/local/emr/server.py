@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
 from infra.local.aws.guard import is_local, is_trusted
-from infra.local.emr.errors import AccessDeniedError, InternalServerError, Invalid, SerializationError, ServiceError
+from infra.local.emr.emr_errors import AccessDeniedError, InternalServerError, Invalid, SerializationError, ServiceError
 from infra.local.emr.shapes import read_request
 from lakegate.errors import SetUpError
 

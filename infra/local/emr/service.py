@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from typing import TYPE_CHECKING, Any, Final
 
 from infra.local.emr import events
 from infra.local.emr.applications import Application, restored
-from infra.local.emr.errors import Absent, Conflict, Invalid, Unsupported
-from infra.local.emr.limits import refuse_unsupported
-from infra.local.emr.listing import Members, page, wanted
+from infra.local.emr.emr_errors import Absent, Conflict, Invalid, Unsupported
 from infra.local.emr.names import Home, new_id, now
+from infra.local.emr.parameters import Members, refuse_unsupported
 from infra.local.emr.runs import Run
-from infra.local.emr.states import ENDS, ApplicationState
+from infra.local.emr.states import ENDS, ApplicationState, RunState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from infra.local.emr.faults import Orders
@@ -82,7 +82,7 @@ class Service:
         """ListApplications, newest first."""
         wanted = set(request.get("states", ApplicationState))
         found = [each for each in reversed(self._applications.values()) if each.state in wanted]
-        return page("applications", [each.summary() for each in found], request)
+        return _page("applications", [each.summary() for each in found], request)
 
     def update_application(self, request: Members) -> Members:
         """UpdateApplication: of one that is not started."""
@@ -142,14 +142,14 @@ class Service:
         found = [
             run.summary()
             for run in reversed(self._runs.values())
-            if run.application is application and wanted(run, request)
+            if run.application is application and _wanted(run, request)
         ]
-        return page("jobRuns", found, request)
+        return _page("jobRuns", found, request)
 
     def list_job_run_attempts(self, request: Members) -> Members:
         """ListJobRunAttempts, first one first."""
         run = self._run(request)
-        return page("jobRunAttempts", [run.attempt_summary(each) for each in run.attempts], request)
+        return _page("jobRunAttempts", [run.attempt_summary(each) for each in run.attempts], request)
 
     def cancel_job_run(self, request: Members) -> Members:
         """CancelJobRun; refused for a run that has ended."""
@@ -263,3 +263,34 @@ OPERATIONS: Final[Mapping[str, Callable[[Service, Members], Members]]] = {
     "TagResource": Service.tag,
     "UntagResource": Service.untag,
 }
+
+
+# ---- Lists: what a request wants of them, and one page of it --------------------------------------------------------
+
+
+_PAGE: Final = 50
+
+
+def _wanted(run: Run, request: Members) -> bool:
+    """Whether a ListJobRuns request means this run."""
+    return (
+        run.state in request.get("states", RunState)
+        and request.get("createdAtAfter", run.created_at) <= run.created_at
+        and run.created_at <= request.get("createdAtBefore", run.created_at)
+        and request.get("mode", "BATCH") == "BATCH"
+    )
+
+
+def _page(name: str, items: Sequence[Members], request: Members) -> Members:
+    """The page that a request asks for, and the token of the next one where there is one."""
+    start = _place(request["nextToken"]) if "nextToken" in request else 0
+    end = start + request.get("maxResults", _PAGE)
+    following = {"nextToken": base64.urlsafe_b64encode(str(end).encode()).decode()} if end < len(items) else {}
+    return {name: list(items[start:end]), **following}
+
+
+def _place(token: str) -> int:
+    try:
+        return int(base64.urlsafe_b64decode(token))
+    except ValueError:
+        raise Invalid("Value at 'nextToken' is none that was given out") from None

@@ -16,7 +16,7 @@ from botocore.loaders import Loader
 from botocore.model import ServiceModel
 from botocore.utils import parse_timestamp
 
-from infra.local.emr.errors import Invalid, SerializationError, Unsupported
+from infra.local.emr.emr_errors import Invalid, SerializationError, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

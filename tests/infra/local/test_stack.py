@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 from typer.testing import CliRunner
 
-from infra.local import stack as stack_module
-from infra.local import stack as stacks
+from infra.local import local_stack as stack_module
+from infra.local import local_stack as stacks
 from infra.local import stack_programs
-from infra.local.stack import Stack, StackOptions
+from infra.local.local_stack import Stack, StackOptions
 from lakegate.cli.main import app
 from lakegate.errors import SetUpError
 
