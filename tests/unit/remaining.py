@@ -5,10 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 IMPORTS: Final = {
-    # ---- announcements
-    ("lakegate/features/http_api/announcements_api.py", "lakegate/features/announcements/announced_delivery.py"),
-    ("lakegate/features/http_api/announcements_api.py", "lakegate/features/announcements/data_summary.py"),
-    ("lakegate/features/http_api/workloads_api.py", "lakegate/features/announcements/announced_delivery.py"),
     # ---- convert
     ("lakegate/cli/contracts/route_command.py", "lakegate/features/convert/route_import_command.py"),
     # ---- draft
@@ -39,18 +35,14 @@ IMPORTS: Final = {
     # ---- pull
     ("lakegate/cli/deliveries/status_command.py", "lakegate/features/pull/pull_command.py"),
     ("lakegate/cli/deliveries/status_command.py", "lakegate/features/pull/pull_task.py"),
-    ("lakegate/features/http_api/pulls_api.py", "lakegate/features/pull/pull_task.py"),
     # ---- revalidation
     ("lakegate/cli/datasets/history_command.py", "lakegate/features/revalidation/revalidation.py"),
     ("lakegate/cli/deliveries/status_command.py", "lakegate/features/revalidation/revalidation.py"),
-    # ---- validator_api
-    ("lakegate/features/http_api/validations_api.py", "lakegate/features/validator_api/validation_run.py"),
     # ---- waivers
     ("lakegate/cli/deliveries/decide_command.py", "lakegate/features/waivers/waiver.py"),
     ("lakegate/features/http_api/workloads_api.py", "lakegate/features/waivers/waiver.py"),
     # ---- workflows
     ("lakegate/cli/deliveries/decide_command.py", "lakegate/features/workflows/approvals.py"),
-    ("lakegate/features/http_api/callbacks_api.py", "lakegate/features/workflows/callbacks.py"),
     ("lakegate/features/http_api/workloads_api.py", "lakegate/features/workflows/approvals.py"),
 }
 """Imports that the table of layers forbids: importer and imported file, by the feature or the layer that is imported."""

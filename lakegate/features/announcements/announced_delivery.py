@@ -67,13 +67,12 @@ class Announcement:
     by: str
     """Who announced it: an ARN, or issuer and subject of a token."""
 
+    def has_expired(self, now: datetime) -> bool:
+        """Whether the time of an announcement for which nothing has landed is over.
 
-def is_unused(announcement: Announcement, now: datetime) -> bool:
-    """Whether the time of an announcement for which nothing has landed is over.
-
-    Computed when it is read, and kept nowhere: what lands still later is its delivery, so no order of events can lose data.
-    """
-    return now >= instant_of(announcement.until) + ARRIVES
+        Computed when it is read, and kept nowhere: what lands still later is its delivery, so no order of events can lose data.
+        """
+        return now >= instant_of(self.until) + ARRIVES
 
 
 class Announcements(Protocol):

@@ -12,19 +12,19 @@ from urllib.parse import quote
 from lakegate.contract.contract_model import is_usable
 from lakegate.contract.semantic_versions import precedence
 from lakegate.errors import InputError
-from lakegate.features.http_api.api_router import JSON, HttpAnswer, HttpProblem, media_type
 from lakegate.gate.effects import run
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.contract_versions import WITHDRAWN
+from lakegate.http_routes import JSON, HttpAnswer, HttpProblem, media_type
 from lakegate.timestamps import beginning_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from lakegate.errors import Problem
-    from lakegate.features.http_api.api_router import HttpRequest
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.registry.contract_versions import Publication
+    from lakegate.http_routes import HttpRequest
 
 PATH: Final = "/api/v1/data-contract"
 

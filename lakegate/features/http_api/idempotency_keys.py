@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from lakegate.aws.dynamodb_table import decoded, number, text
 from lakegate.errors import ConditionFailed
-from lakegate.features.http_api.api_router import CALLBACK_ROUTE, HttpProblem
+from lakegate.http_routes import CALLBACK_ROUTE, HttpProblem
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from lakegate.aws.dynamodb_table import DynamoTable
-    from lakegate.features.http_api.api_router import HttpRequest
     from lakegate.gate.dependencies import Dependencies
+    from lakegate.http_routes import HttpRequest
 
 # ---- Idempotency keys of requests: what a caller sends twice under one key is one request --------------------------
 

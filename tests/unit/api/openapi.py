@@ -10,12 +10,12 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from lakegate.extension_points import ROOT
-from lakegate.features.http_api.api_router import JSON, PROBLEM
 from lakegate.features.http_api.api_routes import ROUTES
 from lakegate.features.http_api.contracts_api import WARNINGS
+from lakegate.http_routes import JSON, PROBLEM
 
 if TYPE_CHECKING:
-    from lakegate.features.http_api.api_routes import Endpoint
+    from lakegate.http_routes import Endpoint
 
 FILE = ROOT / "docs/openapi.json"
 SCHEMAS = ROOT / "lakegate/schemas/api.json"

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.features.http_api.api_router import CALLBACK_ROUTE
-from lakegate.features.http_api.callbacks_api import LARGEST
+from lakegate.features.workflows.callbacks_api import LARGEST
 from lakegate.gate.delivery.protocol import State
+from lakegate.http_routes import CALLBACK_ROUTE
 from tests.unit.api.test_transitions import swept
 from tests.unit.usecases.test_callbacks import ERP, asked, called, records, token_of
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lakegate.errors import PortError, Throttled, TransactionConflict, Unanswered
-from lakegate.features.http_api.api_router import CALLBACK_ROUTE, LARGEST_BODY
 from lakegate.features.http_api.api_routes import ROUTES
+from lakegate.http_routes import CALLBACK_ROUTE, LARGEST_BODY
 from tests.unit.api.conftest import CONTRACTS, document
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.features.http_api import pulls_api
 from lakegate.features.http_api.api_routes import ROUTES
+from lakegate.features.pull import pulls_api
 from lakegate.features.pull.pull_task import leased
 from lakegate.timestamps import moment
 from tests.unit.api.conftest import CONTRACTS

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lakegate.contract.contract_model import Severity
-from lakegate.features.http_api.workloads_api import STATUSES
 from lakegate.gate.delivery.delivery_row import FailedAttempt, FailureCause
 from lakegate.gate.delivery.protocol import State
+from lakegate.http_routes import STATUSES
 from lakegate.plan.check import NONE, Check, Interval, Tier, Unit
 from lakegate.plan.metrics import Metric
 from lakegate.report.dcm_results import severity_of

@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 import lakegate as api
 from lakegate.cli.main import app
-from lakegate.features.http_api.api_router import HttpRequest
 from lakegate.features.http_api.api_routes import ROUTES
+from lakegate.http_routes import HttpRequest
 from tests.unit.cli.stack import LAKE
 
 if TYPE_CHECKING:

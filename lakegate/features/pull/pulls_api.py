@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from lakegate.contract.contract_model import is_usable
-from lakegate.features.http_api.api_router import HttpAnswer, HttpProblem
 from lakegate.gate.datasets.dataset_names import names_of
 from lakegate.gate.effects import run
+from lakegate.http_routes import DELIVER, Endpoint, HttpAnswer, HttpProblem
 from lakegate.text import counted
 
 if TYPE_CHECKING:
-    from lakegate.features.http_api.api_router import HttpRequest
+    from collections.abc import Mapping
+
     from lakegate.features.pull.pull_task import PullingLine
     from lakegate.gate.dependencies import Dependencies
+    from lakegate.http_routes import HttpRequest
 
 MOST_LINES: Final = 100
 """Of one request: each is read and written, and a request has seconds."""
@@ -24,7 +26,7 @@ def run_pulls(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
 
     The request fetches nothing. A line that is due or being fetched stays as it is, so that a repetition changes nothing.
     """
-    from lakegate.features.pull.pull_task import pulled_lines  # noqa: PLC0415 - a feature
+    from lakegate.features.pull.pull_task import pulled_lines  # noqa: PLC0415 - for this route alone
 
     contract, wanted = request.path.get("id", ""), request.query.get("line")
     lines = pulled_lines(dependencies, contract) if is_usable(contract) and request.allows(contract) else ()
@@ -39,7 +41,7 @@ def run_pulls(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
 
 def _asked(dependencies: Dependencies, line: str) -> dict[str, object]:
     """One line, which the next tick pulls; without its source, which the contract states."""
-    from lakegate.features.pull.pull_task import pulls, run_now  # noqa: PLC0415 - a feature
+    from lakegate.features.pull.pull_task import pulls, run_now  # noqa: PLC0415 - for this route alone
 
     row = pulls(dependencies).get(line)
     if row.plan:
@@ -70,3 +72,16 @@ def _latest_document(row: PullingLine) -> dict[str, object] | None:
         "size": end.size if end.key else None,
         "reason": end.reason or None,
     }
+
+
+ROUTES: Final[Mapping[str, Endpoint]] = {
+    "POST /api/v1/data-contract/{id}/pull": Endpoint(
+        "pullContract",
+        run_pulls,
+        DELIVER,
+        "Pull the data of a contract now, whatever its schedule is",
+        {200: "Pulls"},
+        (400, 404, 413),
+        query=("line",),
+    ),
+}

@@ -8,14 +8,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.errors import InputError
-from lakegate.features.http_api.api_router import HttpAnswer, HttpProblem, document_of
-from lakegate.features.http_api.workloads_api import STATUSES
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import run
+from lakegate.http_routes import CALLBACK_ROUTE, STATUSES, Endpoint, HttpAnswer, HttpProblem, document_of
 
 if TYPE_CHECKING:
-    from lakegate.features.http_api.api_router import HttpRequest
+    from collections.abc import Mapping
+
     from lakegate.gate.dependencies import Dependencies
+    from lakegate.http_routes import HttpRequest
 
 LARGEST: Final = 4_096
 """Bytes of a body: a token and a reason."""
@@ -41,3 +42,16 @@ def call_back(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
         detail, status = f"No answer can be given: {refused}.", STATUSES[row.state]
         raise HttpProblem(409, "illegal-transition", detail, workloadStatus=status, transitions=[]) from None
     return HttpAnswer(200, {"workloadId": row.id, "status": STATUSES[row.state]})
+
+
+ROUTES: Final[Mapping[str, Endpoint]] = {
+    CALLBACK_ROUTE: Endpoint(
+        "callBack",
+        call_back,
+        "",
+        "Answer for a delivery that waits for a callback",
+        {200: "CalledBack"},
+        (400, 404, 409, 413, 415),
+        takes="Callback",
+    ),
+}

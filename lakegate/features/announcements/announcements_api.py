@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from lakegate.features.http_api.api_router import HttpAnswer, HttpProblem, document_of
-from lakegate.features.http_api.workloads_api import found, representation
 from lakegate.gate.effects import run
+from lakegate.http_routes import DELIVER, Endpoint, HttpAnswer, HttpProblem, document_of, found, representation
 from lakegate.timestamps import instant_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from lakegate.features.announcements.announced_delivery import Announcement, WantedDelivery
-    from lakegate.features.http_api.api_router import HttpRequest
     from lakegate.gate.dependencies import Dependencies
+    from lakegate.http_routes import HttpRequest
 
 
 def announce_delivery(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
@@ -40,10 +41,7 @@ def notify(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
 
     Changes nothing once the data was taken in.
     """
-    from lakegate.features.announcements.announced_delivery import (  # noqa: PLC0415 - a feature
-        Announcement,
-        available,
-    )
+    from lakegate.features.announcements.announced_delivery import Announcement, available  # noqa: PLC0415 - as above
 
     there, announced = found(dependencies, request)
     if isinstance(there, Announcement):
@@ -84,12 +82,45 @@ def _wanted(request: HttpRequest) -> WantedDelivery:
 
 def _upload(dependencies: Dependencies, made: Announcement) -> dict[str, object]:
     """Where to put the data; with a URL, if size and checksum are known and its time is not over."""
-    from lakegate.features.announcements.announced_delivery import headers  # noqa: PLC0415 - a feature
+    from lakegate.features.announcements.announced_delivery import headers, uploads  # noqa: PLC0415 - likewise
 
     place: dict[str, object] = {"bucket": dependencies.places.landing, "key": made.key}
     seconds = int((instant_of(made.until) - dependencies.clock.now()).total_seconds())
     if made.size is None or seconds < 1:
         return place
-    url = dependencies.of("uploads").url(made.key, made.size, made.sha256, seconds)
+    url = uploads(dependencies).url(made.key, made.size, made.sha256, seconds)
     signed = headers(made.size, made.sha256)
     return {**place, "url": url, "method": "PUT", "headers": signed, "expiresAt": made.until}
+
+
+ROUTES: Final[Mapping[str, Endpoint]] = {
+    "POST /api/v1/workload": Endpoint(
+        "announceWorkload",
+        announce_delivery,
+        DELIVER,
+        "Announce a delivery: judge its summary, and get an upload URL",
+        {200: "Workload"},
+        (400, 404, 413, 415, 422),
+        takes="WantedDelivery",
+    ),
+    "POST /api/v1/data-contract/{id}/workload": Endpoint(
+        "announceWorkloadOfContract",
+        announce_delivery,
+        DELIVER,
+        "The same for a delivery to one contract",
+        {200: "Workload"},
+        (400, 404, 413, 415, 422),
+        takes="WantedDelivery",
+    ),
+    "POST /api/v1/workload/notify/{id}": Endpoint(
+        "notifyWorkload", notify, DELIVER, "The data of an announced delivery is there", {200: "Workload"}, (404, 413)
+    ),
+    "POST /api/v1/data-contract/{id}/workload/{workload}/notify": Endpoint(
+        "notifyWorkloadOfContract",
+        notify,
+        DELIVER,
+        "The same for a delivery to one contract",
+        {200: "Workload"},
+        (404, 413),
+    ),
+}

@@ -8,16 +8,16 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.errors import ContractError
-from lakegate.features.http_api.api_router import HttpAnswer, HttpProblem, document_of
 from lakegate.gate.effects import run
+from lakegate.http_routes import VALIDATE, Endpoint, HttpAnswer, HttpProblem, document_of
 from lakegate.report.dcm_results import results_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from lakegate.features.http_api.api_router import HttpRequest
     from lakegate.features.validator_api.validation_run import Observed
     from lakegate.gate.dependencies import Dependencies
+    from lakegate.http_routes import HttpRequest
 
 LARGEST: Final = 256 << 10
 """Bytes of a body."""
@@ -96,3 +96,36 @@ def _of_validator(severity: Any) -> dict[str, object] | None:  # noqa: ANN401 - 
     raised = severity["exceptionInfoModel"] or {"raisedException": False, "exceptionMessage": None}
     info = {"raised_exception": raised["raisedException"], "exception_message": raised["exceptionMessage"]}
     return {"success": severity["success"], "exception_info": info}
+
+
+ROUTES: Final[Mapping[str, Endpoint]] = {
+    "POST /v1/validation/start": Endpoint(
+        "startValidation",
+        start_validation,
+        VALIDATE,
+        "Measure rules of another manager over data that landed here",
+        {200: "ValidationStatus"},
+        (400, 404, 409, 413, 415),
+        takes="WantedValidation",
+    ),
+    "GET /v1/validation/{workloadId}": Endpoint(
+        "readValidation", validation, VALIDATE, "Read what a validation has come to", {200: "ValidationStatus"}, (404,)
+    ),
+    "POST /api/v1/data-contract/{id}/v1/validation/start": Endpoint(
+        "startValidationOfContract",
+        start_validation,
+        VALIDATE,
+        "The same over data of one contract",
+        {200: "ValidationStatus"},
+        (400, 404, 409, 413, 415),
+        takes="WantedValidation",
+    ),
+    "GET /api/v1/data-contract/{id}/v1/validation/{workloadId}": Endpoint(
+        "readValidationOfContract",
+        validation,
+        VALIDATE,
+        "The same over data of one contract",
+        {200: "ValidationStatus"},
+        (404,),
+    ),
+}

@@ -1,4 +1,4 @@
-"""Routes and scopes; requests, responses, problems, callers."""
+"""What routes of the HTTP API are made of: requests, answers, problems, callers; workloads as DCM represents them."""
 
 from __future__ import annotations
 
@@ -7,15 +7,24 @@ import binascii
 import json
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import quote
 
 from lakegate.errors import LakegateError
+from lakegate.extension_points import names
+from lakegate.gate.delivery.delivery_objects import IDENTIFIER, row_of
+from lakegate.gate.delivery.delivery_row import Workload
+from lakegate.gate.delivery.protocol import State
 from lakegate.gate.registry.contract_owners import EVERY_CONTRACT, are_named
 from lakegate.json_codec import problems
+from lakegate.report.dcm_results import results_of
+from lakegate.verdict.verdict import ACCEPTING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from datetime import datetime
+
+    from lakegate.gate.dependencies import Dependencies
 
 # ---- Requests and answers of the HTTP API --------------------------------------------------------------------------
 #
@@ -277,3 +286,162 @@ def document_of(request: HttpRequest, definition: str, number: Callable[[str], o
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(name)
+
+
+# ---- How a feature declares a route: its table of the extension point `http routes` ----
+
+
+READ, PUBLISH, DELIVER, OPERATE = "lakegate/read", "lakegate/publish", "lakegate/deliver", "lakegate/operate"
+
+
+VALIDATE: Final = "lakegate/validate"
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """What answers a route of the template; docs/openapi.json is made of it."""
+
+    name: str
+    """Of the operation."""
+    answer: Callable[[Dependencies, HttpRequest], HttpAnswer]
+    scope: str
+    """That a token must have; with IAM, the ARN of the route is what is granted. Empty: who has a token of a callback."""
+    summary: str
+    answers: Mapping[int, str]
+    """By status, the definition in lakegate/schemas/api.json of the body."""
+    problems: tuple[int, ...]
+    """Statuses of its problem details, beside those of every route."""
+    query: tuple[str, ...] = ()
+    """Parameters that are texts."""
+    flags: tuple[str, ...] = ()
+    """Parameters that are `true` or `false`."""
+    takes: str = ""
+    """The definition of its body: `DocumentText` also as YAML, others as JSON; empty: it has none."""
+
+
+# ---- Workloads in DCM's representation (DCM 3.2.3, GET /api/v1/workload/{workloadId}) ----
+
+
+class AnnouncedWorkload(Protocol):
+    """A workload that a producer has announced, and that nothing has landed for."""
+
+    @property
+    def id(self) -> str: ...  # noqa: D102 - as of a workload
+    @property
+    def contract(self) -> str: ...  # noqa: D102 - that it was announced for
+    @property
+    def version(self) -> str: ...  # noqa: D102 - of the contract
+
+    def has_expired(self, now: datetime) -> bool:
+        """Whether its time is over."""
+        ...
+
+
+STATUSES: Final[Mapping[State, str]] = {
+    State.RECEIVED: "Created",
+    State.HELD: "Held",
+    State.PINNED: "DataTransferInProgress",
+    State.STAGED: "DataTransferInProgress",
+    State.SUBMITTING: "RuntimeValidationInProgress",
+    State.VALIDATING: "RuntimeValidationInProgress",
+    State.AWAITING: "AwaitingApproval",
+    State.ANSWERED: "RuntimeValidationInProgress",
+    State.SCHEDULED: "Scheduled",
+    State.DECIDED: "RuntimeValidationInProgress",
+    State.PUBLISHED: "Accepted",
+    State.QUARANTINED: "Rejected",
+    State.FAILED: "Failed",
+    State.GONE: "Gone",
+    State.JOINED: "Joined",
+}
+"""DCM's names where it has one: Created, RuntimeValidationInProgress, Accepted, Rejected."""
+
+
+EXPIRED: Final = "announcement-expired"
+
+
+RUNNING: Final = frozenset(STATUSES) - {State.PUBLISHED, State.QUARANTINED, State.FAILED, State.GONE}
+
+
+def found(
+    dependencies: Dependencies, request: HttpRequest
+) -> tuple[Workload | AnnouncedWorkload, AnnouncedWorkload | None]:
+    """The workload that the address names, or the announcement that nothing has landed for; and of a workload without a pin its
+    announcement. Raises HttpProblem.
+
+    Until its contract is pinned, a workload belongs to the one that it was announced for.
+    """
+    name = request.path.get("workload", request.path.get("id", ""))
+    is_id = IDENTIFIER.fullmatch(name) is not None
+    row = row_of(dependencies, name) if is_id else None
+    if row is not None and row.joined:
+        row = row_of(dependencies, row.joined)
+    announced = _announced(dependencies, name) if is_id and (row is None or row.pin is None) else None
+    there = row or announced
+    source = announced or (row.pin if row else None)
+    if there is None or not _is_visible(request, source.contract if source else ""):
+        raise HttpProblem(404, "not-found", "No workload has this id.")
+    return there, announced
+
+
+def _announced(dependencies: Dependencies, name: str) -> AnnouncedWorkload | None:
+    if "announcements" not in names("rows"):
+        return None
+    kept: AnnouncedWorkload | None = dependencies.of("announcements").get(name)
+    return kept
+
+
+def _is_visible(request: HttpRequest, contract: str) -> bool:
+    """Whether it is of the contract that the address names, and of one that the caller may use."""
+    return request.allows(contract) and ("workload" not in request.path or contract == request.path["id"])
+
+
+def representation(
+    dependencies: Dependencies, row: Workload | AnnouncedWorkload, announced: AnnouncedWorkload | None = None
+) -> dict[str, object]:
+    """A workload as DCM has it; before its pin, with the contract that it was `announced` for.
+
+    Raises Alarm where the result is not the one that was decided on.
+    """
+    if not isinstance(row, Workload):
+        expired = row.has_expired(dependencies.clock.now())
+        info = {"dataSummary": None, "errors": [EXPIRED], "results": [], "success": "fail"}
+        return {
+            "workloadId": row.id,
+            "dataContractId": row.contract,
+            "dataContractVersion": row.version,
+            "status": "Expired" if expired else STATUSES[State.RECEIVED],
+            "verdict": None,
+            "result": {"result": "NOK", "info": info} if expired else {"result": "Running", "info": None},
+        }
+    source = row.pin or announced
+    return {
+        "workloadId": row.id,
+        "dataContractId": source.contract or None if source else None,
+        "dataContractVersion": source.version or None if source else None,
+        "status": STATUSES[row.state],
+        "verdict": row.decision.verdict if row.decision else None,
+        "result": _result(dependencies, row),
+    }
+
+
+def _result(dependencies: Dependencies, row: Workload) -> dict[str, object]:
+    if row.state in RUNNING:
+        return {"result": "Running", "info": None}
+    from lakegate.gate.delivery.find_deliveries import judged  # noqa: PLC0415 - plans are read by jsonschema
+
+    found = judged(dependencies, row)
+    reasons = row.decision.reasons if row.decision else [each.cause.value for each in row.failed[-1:]]
+    info = {
+        "dataSummary": None,
+        "errors": list(reasons),
+        "results": list(results_of(found)) if found else [],
+        "success": _success(row),
+    }
+    return {"result": "OK" if row.state is State.PUBLISHED else "NOK", "info": info}
+
+
+def _success(row: Workload) -> str:
+    """The worst severity that was broken: `fail`, `warn`, or `pass`."""
+    verdict = row.decision.verdict if row.decision else ""
+    return "fail" if verdict not in ACCEPTING else "warn" if verdict.endswith("warnings") else "pass"
