@@ -33,6 +33,7 @@ TABLE: Final[tuple[tuple[str, str, str], ...]] = (
     ("message listeners", "notifications", "lakegate.features.notifications.notices:LISTENER"),
     ("plan data", "pull", "lakegate.features.pull.pull_settings:plan_data"),
     ("plan data", "odf", "lakegate.features.odf.odf_settings:plan_data"),
+    ("publishers", "parquet", "lakegate.features.odf.odf_publisher:PUBLISHER"),
     ("row writers", "parquet", "lakegate.features.odf.slices.merge_strategies:WRITER"),
     ("attempt companions", "external_validators", "lakegate.features.external_validators.external_rules:COMPANION"),
     ("claims", "announcements", "lakegate.features.announcements.announced_delivery:link"),

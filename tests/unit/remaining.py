@@ -20,9 +20,6 @@ IMPORTS: Final = {
     # ---- odf
     ("lakegate/aws/delivery_tables.py", "lakegate/features/odf/odf_publisher.py"),
     ("lakegate/aws/ledger_table.py", "lakegate/features/odf/odf_publisher.py"),
-    ("lakegate/gate/delivery/attempt_request.py", "lakegate/features/odf/odf_publisher.py"),
-    ("lakegate/gate/delivery/decide_verdict.py", "lakegate/features/odf/odf_publisher.py"),
-    ("lakegate/gate/delivery/publish_data.py", "lakegate/features/odf/odf_publisher.py"),
     ("lakegate/gate/ledger/commit.py", "lakegate/features/odf/odf_publisher.py"),
     ("lakegate/gate/table.py", "lakegate/features/odf/odf_publisher.py"),
     # ---- proposals

@@ -15,11 +15,11 @@ from lakegate.errors import ConditionFailed, InputError, TransactionConflict
 from lakegate.gate import lake_layout
 from lakegate.gate.decisions import TRIES
 from lakegate.gate.delivery.protocol import State
-from lakegate.gate.delivery.publish_data import _name
 from lakegate.gate.effects import ConcurrentUpdate, Effect, perform
 from lakegate.gate.lake_layout import state_key
 from lakegate.gate.ledger.blocks import LedgerSlice, deliveries
 from lakegate.gate.ledger.commit import record_at_head
+from lakegate.gate.ledger.watermarks import watermark_after
 from lakegate.json_codec import encode
 from lakegate.plan.plan import Plan
 from lakegate.plan.result import Result
@@ -27,15 +27,15 @@ from lakegate.plan.slice_order import MergeOrder, PublishedSlice, SliceOrder, Sn
 from lakegate.timestamps import instant_of, moment
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from datetime import datetime
 
-    from lakegate.gate.delivery.delivery_row import Workload
+    from lakegate.gate.delivery.delivery_row import Decision, Workload
     from lakegate.gate.delivery.delivery_terms import Terms
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps
     from lakegate.gate.table import Expected
-    from lakegate.plan.slice_order import Merged, WrittenSlice
+    from lakegate.plan.slice_order import Merged, WrittenRun, WrittenSlice
 
 
 class NextSlice(NamedTuple):
@@ -179,30 +179,7 @@ def turn_ended(table: str, workload: Workload) -> list[dict[str, Any]]:
     return [{"Update": update}]
 
 
-def slices_of(
-    dependencies: Dependencies, workload: Workload, to: State, result: Result | None
-) -> tuple[WrittenSlice, ...] | None:
-    """The slices that are published; None where the delivery is published as it arrived, or rejected."""
-    if to is not State.PUBLISHED or result is None or not dependencies.terms(workload).as_slices:
-        return None
-    return result.slices
-
-
-def listed(workload: Workload, slices: tuple[WrittenSlice, ...]) -> tuple[LedgerSlice, ...]:
-    """The published slices as the ledger lists them."""
-    pin = workload.pin
-    assert pin is not None
-    return tuple(
-        LedgerSlice(
-            lake_layout.destination_key("accepted", pin, workload.id, _name(each)),
-            each.offset,
-            each.rows,
-            each.event_times,
-            each.logical,
-            each.physical,
-        )
-        for each in slices
-    )
+# ---- The slices of an accepted delivery, by its result -------------------------------------------------------------
 
 
 def _offsets(plan: Plan, result: Result) -> tuple[int, int] | None:
@@ -314,3 +291,58 @@ def _snapshot(dependencies: Dependencies, workload: Workload, line: str, terms: 
         if each.end <= end
     )
     return SnapshotOrder(known, tuple(slices))
+
+
+# ---- What the steps of a delivery ask (extension point `publishers`) -------------------------------------------------
+
+
+class SlicePublisher:
+    """See `lakegate.gate.delivery.attempt_request.Publisher`."""
+
+    def order(self, dependencies: Dependencies, workload: Workload) -> SliceOrder:
+        """Offset and watermark are those of now: what is decided are those in the result, if they still hold then."""
+        assert workload.pin is not None
+        return _slices(dependencies, workload, workload.pin.chain, dependencies.terms(workload))
+
+    def decided(self, plan: Plan, result: Result, workload: Workload, decision: Decision) -> Decision:
+        """With offsets, watermark and merge state, before and after."""
+        assert workload.pin is not None
+        marks = (result.watermark, watermark_after(plan, result, workload.pin.judging_time))
+        before, runs = _states(result, workload)
+        return replace(decision, offsets=_offsets(plan, result), watermarks=marks, before=before, runs=runs)
+
+    def is_next(self, dependencies: Dependencies, workload: Workload) -> bool:
+        """Whether the slices before are still those of the decision."""
+        assert workload.pin is not None
+        assert workload.decision is not None
+        return _is_next(dependencies, workload.pin.chain, workload.decision)
+
+    def copies(self, workload: Workload, result: Result) -> Iterator[tuple[WrittenSlice | WrittenRun, str]]:
+        """The slices, and the file of the merge state."""
+        pin, merge = workload.pin, result.merge
+        assert pin is not None
+        for each in result.slices:
+            yield each, _key(workload, each)
+        if merge is not None and merge.run is not None:
+            yield merge.run, state_key(pin, workload.id)
+
+    def listed(self, workload: Workload, result: Result) -> tuple[LedgerSlice, ...]:
+        """The published slices."""
+        return tuple(
+            LedgerSlice(_key(workload, each), each.offset, each.rows, each.event_times, each.logical, each.physical)
+            for each in result.slices
+        )
+
+
+def _is_next(dependencies: Dependencies, line: str, decision: Decision) -> bool:
+    assert decision.offsets is not None
+    judged_by = decision.offsets[0], decision.watermarks[0], decision.before
+    return dependencies.workloads.next_slice(line)[:3] == judged_by
+
+
+def _key(workload: Workload, written: WrittenSlice) -> str:
+    assert workload.pin is not None
+    return lake_layout.destination_key("accepted", workload.pin, workload.id, written.uri.rpartition("/")[2])
+
+
+PUBLISHER: Final = SlicePublisher()

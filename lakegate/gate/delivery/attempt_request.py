@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
+from lakegate.contract.delivery_policy import PublishAs
+from lakegate.extension_points import loaded
 from lakegate.gate import lake_layout
 from lakegate.gate.delivery import delivery_objects
 from lakegate.gate.delivery.delivery_terms import terms_of
@@ -15,12 +17,46 @@ from lakegate.gate.ports import Address
 from lakegate.plan.request import AcceptedPart, Reference, Request, StagedPart
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from lakegate.gate.delivery.delivery_row import Referred, Workload
+    from lakegate.gate.delivery.delivery_row import Decision, Referred, Workload
+    from lakegate.gate.delivery.delivery_terms import Terms
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps
-    from lakegate.gate.ledger.blocks import Block, LedgerObject
+    from lakegate.gate.ledger.blocks import Block, LedgerObject, LedgerSlice
+    from lakegate.plan.plan import Plan
+    from lakegate.plan.result import Result
+    from lakegate.plan.slice_order import SliceOrder, WrittenRun, WrittenSlice
+
+
+class Publisher(Protocol):
+    """Publishes accepted rows in another form than they arrived: a row of the extension point `publishers`, by `publishAs`."""
+
+    def order(self, dependencies: Dependencies, workload: Workload) -> SliceOrder:
+        """What the rows are to become. ConcurrentUpdate while what they are compared with is being committed."""
+        ...
+
+    def decided(self, plan: Plan, result: Result, workload: Workload, decision: Decision) -> Decision:
+        """What follows from an acceptance. InputError where the result is none of the plan; of other plans no change."""
+        ...
+
+    def is_next(self, dependencies: Dependencies, workload: Workload) -> bool:
+        """Whether a delivery that was refused its turn has to wait, and was not overtaken."""
+        ...
+
+    def copies(self, workload: Workload, result: Result) -> Iterable[tuple[WrittenSlice | WrittenRun, str]]:
+        """What the attempt wrote, each with the key of its copy."""
+        ...
+
+    def listed(self, workload: Workload, result: Result) -> tuple[LedgerSlice, ...]:
+        """What the block lists."""
+        ...
+
+
+def publisher_of(terms: Terms) -> Publisher | None:
+    """None: accepted rows are published as they arrived."""
+    found: Publisher | None = loaded("publishers", PublishAs.PARQUET.value) if terms.as_slices else None
+    return found
 
 
 def write_request(dependencies: Dependencies, workload: Workload, attempt: int, batch: str = "") -> Steps[Request]:
@@ -37,10 +73,9 @@ def job_request(dependencies: Dependencies, workload: Workload, attempt: int, ba
 
     Only offset and watermark of slices are those of now: what is decided are those in the result, if they still hold then.
     """
-    from lakegate.features.odf.odf_publisher import _slices  # noqa: PLC0415 - a feature
-
-    pin, lake, terms = workload.pin, dependencies.places.lake, dependencies.terms(workload)
+    pin, lake = workload.pin, dependencies.places.lake
     assert pin is not None
+    publisher = publisher_of(dependencies.terms(workload))
     return Request(
         workload=workload.id,
         attempt=attempt,
@@ -53,7 +88,7 @@ def job_request(dependencies: Dependencies, workload: Workload, attempt: int, ba
         judged_at=pin.judging_time,
         output_uri=f"s3://{lake}/{lake_layout.attempt_prefix(workload.id, attempt, batch)}",
         references=tuple(referred_data(dependencies, each) for each in pin.references),
-        slices=_slices(dependencies, workload, pin.chain, terms) if terms.as_slices else None,
+        slices=publisher.order(dependencies, workload) if publisher else None,
     )
 
 

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from lakegate.contract.delivery_policy import Mode
 from lakegate.errors import ConditionFailed, InputError
+from lakegate.extension_points import registered
 from lakegate.gate.datasets.lifecycle import warned
 from lakegate.gate.delivery import delivery_objects
+from lakegate.gate.delivery.attempt_request import publisher_of
 from lakegate.gate.delivery.attempts import (
     Lost,
     cause_of_run,
@@ -28,7 +30,6 @@ from lakegate.gate.delivery.small_file_batches import cause_of_member, share_of
 from lakegate.gate.delivery.transition import Observation, OutcomeChanged, move
 from lakegate.gate.effects import ConcurrentUpdate, Effect, Steps
 from lakegate.gate.ledger.stored_objects import versions_of
-from lakegate.gate.ledger.watermarks import watermark_after
 from lakegate.gate.outbox import message
 from lakegate.gate.ports import names_invocation
 from lakegate.plan.billed_cost import cost_of_job
@@ -39,7 +40,10 @@ from lakegate.verdict.reasons import APPROVAL_EXPIRED, DUPLICATE
 from lakegate.verdict.verdict import ACCEPTING, Verdict, broken_rules, counts_of, judge, reason_texts
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from lakegate.errors import LakegateError
+    from lakegate.gate.delivery.attempt_request import Publisher
     from lakegate.gate.delivery.delivery_row import Workload
     from lakegate.gate.delivery.protocol import State
     from lakegate.gate.dependencies import Dependencies
@@ -77,7 +81,7 @@ def decide(dependencies: Dependencies, workload: Workload, to: State, found: Obs
         return (yield from move(dependencies, Effect.DECIDE, workload, after, content=claim, accepted=accepted))
     except ConditionFailed as refused:
         if "content" not in refused.reasons:
-            raise _refusal(dependencies, workload, found.decision) from None
+            raise _refusal(dependencies, after) from None
         rejected = _rejected(found.decision, DUPLICATE)
         duplicate = replace(rejected, reasons=(DUPLICATE,), broken=(), enforced=None)
         return (yield from move(dependencies, Effect.DECIDE, workload, after._replace(decision=duplicate)))
@@ -100,12 +104,11 @@ def _rejected(decision: Decision, reason: str) -> Decision:
     )
 
 
-def _refusal(dependencies: Dependencies, workload: Workload, decision: Decision) -> LakegateError:
+def _refusal(dependencies: Dependencies, workload: Workload) -> LakegateError:
     """What follows where another delivery of the line has the turn: this one waits for its commit, or is judged again."""
-    assert workload.pin is not None
-    assert decision.offsets is not None
-    judged_by = decision.offsets[0], decision.watermarks[0], decision.before
-    if dependencies.workloads.next_slice(workload.pin.chain)[:3] == judged_by:
+    publisher = publisher_of(dependencies.terms(workload))
+    assert publisher is not None
+    if publisher.is_next(dependencies, workload):
         return ConcurrentUpdate(workload.id)
     return OutcomeChanged(Outcome.LOST, FailureCause.OVERTAKEN)
 
@@ -180,11 +183,6 @@ def judged(plan: bytes, result: bytes, workload: Workload) -> DecisionAndCost:
 
     Only the judge function can report that a delivery does not fit; a job that does has no result.
     """
-    from lakegate.features.odf.odf_publisher import (  # noqa: PLC0415 - a feature
-        _offsets,
-        _states,
-    )
-
     compiled, measured = _plan(plan), Result.from_bytes(result)
     if not is_of_attempt(measured, workload):
         raise InputError("the result belongs to another attempt")
@@ -202,10 +200,9 @@ def judged(plan: bytes, result: bytes, workload: Workload) -> DecisionAndCost:
         enforced=_enforced(compiled, measured),
     )
     if judgement.verdict in ACCEPTING:
-        marks = (measured.watermark, watermark_after(compiled, measured, workload.pin.judging_time))
-        before, runs = _states(measured, workload)
-        offsets = _offsets(compiled, measured)
-        decision = replace(decision, offsets=offsets, watermarks=marks, before=before, runs=runs)
+        publishers: Iterator[Publisher] = registered("publishers")
+        for each in publishers:
+            decision = each.decided(compiled, measured, workload, decision)
     return DecisionAndCost(decision, measured.cost)
 
 

@@ -13,6 +13,7 @@ from lakegate.errors import ConditionFailed, NotFound, TransactionConflict
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets.lifecycle import addressed
 from lakegate.gate.delivery import delivery_objects
+from lakegate.gate.delivery.attempt_request import publisher_of
 from lakegate.gate.delivery.attempts import measured_result, measured_row
 from lakegate.gate.delivery.delivery_objects import address
 from lakegate.gate.delivery.delivery_row import TERMINAL, Decision, Pin, SourceObject
@@ -55,22 +56,14 @@ def copies_of(
 
     Of slices also what arrived, beside them.
     """
-    from lakegate.features.odf.odf_publisher import slices_of  # noqa: PLC0415 - a feature
-
     pin = workload.pin
     assert pin is not None
-    slices = slices_of(dependencies, workload, to, result)
-    beside = "" if slices is None else lake_layout.ORIGINALS
+    publisher = publisher_of(dependencies.terms(workload)) if to is State.PUBLISHED else None
+    beside = lake_layout.ORIGINALS if publisher and result else ""
     written = tuple(
-        (
-            (_written(dependencies, workload, "slices", each),),
-            lake_layout.destination_key("accepted", pin, workload.id, _name(each)),
-        )
-        for each in slices or ()
+        ((_written(dependencies, workload, "slices", each),), key)
+        for each, key in (publisher.copies(workload, result) if publisher and result else ())
     )
-    if slices is not None and result is not None and result.merge is not None and result.merge.run is not None:
-        run = _written(dependencies, workload, "slices", result.merge.run)
-        written = (*written, ((run,), lake_layout.state_key(pin, workload.id)))
     rejected = result.rejected_rows if result is not None and workload.waiver is None else 0
     if to is State.PUBLISHED and result is not None and rejected and dependencies.terms(workload).by_rows:
         shares = result.shares or Shares()
@@ -109,7 +102,7 @@ def _sources(dependencies: Dependencies, workload: Workload) -> Iterator[tuple[i
             yield number, both[::-1] if workload.decision.staged else both
 
 
-def _name(written: WrittenObject | WrittenSlice) -> str:
+def _name(written: WrittenObject) -> str:
     return written.uri.rpartition("/")[2]
 
 
@@ -300,15 +293,11 @@ def _subscribers(dependencies: Dependencies, pin: Pin) -> list[dict[str, object]
 def _block(
     dependencies: Dependencies, workload: Workload, head: Head, result: Result | None, objects: tuple[LedgerObject, ...]
 ) -> Block:
-    from lakegate.features.odf.odf_publisher import (  # noqa: PLC0415 - a feature
-        listed,
-        slices_of,
-    )
-
     pin, decision = workload.pin, workload.decision
     assert pin is not None
     assert decision is not None
-    slices = slices_of(dependencies, workload, workload.state, result)
+    publisher = publisher_of(dependencies.terms(workload)) if workload.state is State.PUBLISHED else None
+    slices = publisher.listed(workload, result) if publisher and result else None
     return Block(
         kind=BlockKind.PUBLISHED if workload.state is State.PUBLISHED else BlockKind.QUARANTINED,
         height=head.height + 1,
@@ -324,6 +313,6 @@ def _block(
         rejected_rows=result.rejected_rows if result else None,
         event_time=result.event_time if result else None,
         waiver=workload.waiver if workload.state is State.PUBLISHED else None,
-        slices=None if slices is None else listed(workload, slices),
+        slices=slices,
         watermark=(decision.watermarks[1] or None) if slices else None,
     )
