@@ -5,13 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 IMPORTS: Final = {
-    # ---- convert
-    ("lakegate/cli/contracts/route_command.py", "lakegate/features/convert/route_import_command.py"),
-    # ---- announcements
-    ("lakegate/features/http_api/announcements_api.py", "lakegate/features/announcements/announced_delivery.py"),
-    ("lakegate/features/http_api/announcements_api.py", "lakegate/features/announcements/data_summary.py"),
-    ("lakegate/features/http_api/workloads_api.py", "lakegate/features/announcements/announced_delivery.py"),
-    ("lakegate/gate/delivery/intake.py", "lakegate/features/announcements/announced_delivery.py"),
     # ---- draft
     ("lakegate/features/convert/odcs_export.py", "lakegate/features/draft/draft_contract.py"),
     # ---- http_api
@@ -34,15 +27,6 @@ IMPORTS: Final = {
     ("lakegate/features/http_api/contracts_api.py", "lakegate/features/proposals/proposal.py"),
     ("lakegate/gate/registry/contract_versions.py", "lakegate/features/proposals/proposal.py"),
     ("lakegate/gate/registry/withdraw_version.py", "lakegate/features/proposals/proposal.py"),
-    # ---- pull
-    ("lakegate/cli/deliveries/status_command.py", "lakegate/features/pull/pull_command.py"),
-    ("lakegate/cli/deliveries/status_command.py", "lakegate/features/pull/pull_task.py"),
-    # ---- revalidation
-    ("lakegate/cli/datasets/history_command.py", "lakegate/features/revalidation/revalidation.py"),
-    ("lakegate/cli/deliveries/status_command.py", "lakegate/features/revalidation/revalidation.py"),
-    ("lakegate/features/http_api/pulls_api.py", "lakegate/features/pull/pull_task.py"),
-    # ---- validator_api
-    ("lakegate/features/http_api/validations_api.py", "lakegate/features/validator_api/validation_run.py"),
     # ---- waivers
     ("lakegate/cli/deliveries/decide_command.py", "lakegate/features/waivers/waiver.py"),
     ("lakegate/features/http_api/workloads_api.py", "lakegate/features/waivers/waiver.py"),
