@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 IMPORTS: Final = {
+    # ---- convert
+    ("lakegate/cli/contracts/route_command.py", "lakegate/features/convert/route_import_command.py"),
     # ---- draft
     ("lakegate/features/convert/odcs_export.py", "lakegate/features/draft/draft_contract.py"),
     # ---- http_api
@@ -27,6 +29,12 @@ IMPORTS: Final = {
     ("lakegate/features/http_api/contracts_api.py", "lakegate/features/proposals/proposal.py"),
     ("lakegate/gate/registry/contract_versions.py", "lakegate/features/proposals/proposal.py"),
     ("lakegate/gate/registry/withdraw_version.py", "lakegate/features/proposals/proposal.py"),
+    # ---- pull
+    ("lakegate/cli/deliveries/status_command.py", "lakegate/features/pull/pull_command.py"),
+    ("lakegate/cli/deliveries/status_command.py", "lakegate/features/pull/pull_task.py"),
+    # ---- revalidation
+    ("lakegate/cli/datasets/history_command.py", "lakegate/features/revalidation/revalidation.py"),
+    ("lakegate/cli/deliveries/status_command.py", "lakegate/features/revalidation/revalidation.py"),
     # ---- waivers
     ("lakegate/cli/deliveries/decide_command.py", "lakegate/features/waivers/waiver.py"),
     ("lakegate/features/http_api/workloads_api.py", "lakegate/features/waivers/waiver.py"),
@@ -61,10 +69,5 @@ FULL_FOLDERS: Final = {"lakegate/gate/delivery"}
 NAMES: Final[set[str]] = set()
 """Names of more than one module."""
 
-FEATURES: Final = {
-    "delivers all",
-    "delivers odf",
-    "delivers waivers",
-    "delivers workflows",
-}
+FEATURES: Final = {}
 """What does not work without a feature, or without all of them."""

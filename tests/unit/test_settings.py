@@ -11,6 +11,7 @@ import pytest
 from lakegate.aws.lambda_events import RefusalReason
 from lakegate.aws.settings import DEFAULTS, PATTERNS, Settings, read
 from lakegate.errors import SetUpError
+from lakegate.features.revalidation.revalidation import RevalidationEnd
 from lakegate.gate.delivery.protocol import END_STATES
 
 ROOT = Path(__file__).parents[2]
@@ -105,6 +106,7 @@ def test_the_guide_names_every_metric() -> None:
     counted |= {
         f"{name}{state.capitalize()}" for name in re.findall(r'add_metric\(f"(\w+){', code) for state in END_STATES
     }
+    counted |= {end.metric for end in RevalidationEnd}
 
     assert counted == set(
         re.findall(r"`([A-Z][A-Za-z]+)`", GUIDE.partition("## Metrics")[2].partition("\n\n##")[0])
