@@ -4,30 +4,41 @@ from __future__ import annotations
 
 from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from lakegate.admission.refusals import code_of
 from lakegate.errors import ConditionFailed, TransactionConflict
+from lakegate.extension_points import names
 from lakegate.gate.delivery.delivery_objects import row_of
 from lakegate.gate.delivery.delivery_row import replay_id
 from lakegate.gate.delivery.people_decisions import unwaivable
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import Effect, perform
 from lakegate.gate.ledger.commit import record_at_head
+from lakegate.timestamps import moment
+from lakegate.verdict.reasons import APPROVAL_EXPIRED
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from lakegate.gate.delivery.delivery_row import Workload
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps
 
-# ---- What a person may do with one workload, by the state that it is in: the commands `replay`, `waive`,
-# `approve` and `decline`
+# ---- What a person may do with one workload, by the state that it is in ---------------------------------------------
+
+
+DECISIONS: Final = "decisions"
+"""The extension point of transitions that features carry out: a `CarryOut` by the name of the transition."""
+
+
+CarryOut: TypeAlias = "Callable[..., Steps[Workload]]"
+"""Called with dependencies, the id of a workload, and what the person gave, by name. Records who decides before anything is
+started, and returns the workload that is to be advanced. Idempotent; raises InputError where the transition is not possible."""
 
 
 class PersonTransition(StrEnum):
-    """A transition that only a person starts."""
+    """A transition that only a person starts: the commands of these names, and a route of the HTTP API."""
 
     REPLAY = "replay"
     WAIVE = "waive"
@@ -37,6 +48,11 @@ class PersonTransition(StrEnum):
 
 def legal(dependencies: Dependencies, row: Workload) -> tuple[PersonTransition, ...]:
     """The transitions that a workload has now; of one with a successor, the one that led to it, which may be repeated."""
+    there = {PersonTransition.REPLAY, *names(DECISIONS)}
+    return tuple(each for each in _legal(dependencies, row) if each in there)
+
+
+def _legal(dependencies: Dependencies, row: Workload) -> tuple[PersonTransition, ...]:
     if row.state is State.FAILED:
         return (PersonTransition.REPLAY,)
     if row.state is State.AWAITING:
@@ -54,6 +70,20 @@ def excluded(row: Workload) -> str:
     """The code of the reason for which a rejected workload has no waiver; empty if it may have one."""
     assert row.decision is not None
     return unwaivable(tuple(map(code_of, row.decision.reasons)))
+
+
+def unanswerable(row: Workload) -> str:
+    """Why nobody can answer, or answer otherwise."""
+    if row.answer is not None:
+        did = "approved" if row.answer.approved else "declined"
+        return f"it was {did} before, by {row.answer.actor} at {row.answer.at}"
+    if row.decision is not None and APPROVAL_EXPIRED in row.decision.reasons:
+        return "nobody answered in time, and it was rejected: `lakegate replay` judges it again, and asks again"
+    if row.state is State.SCHEDULED and row.deadline is not None:
+        return (
+            f"it needs no approval: it is published at {moment(row.deadline)}, or rejected by `lakegate decline` before"
+        )
+    return f"it does not wait for approval: it is {row.state}"
 
 
 # ---- Records of the ledger: what a person did, with the caller's ARN -----------------------------------------------

@@ -17,8 +17,6 @@ from lakegate.errors import (
     Unanswered,
 )
 from lakegate.features.announcements.announced_delivery import WantedDelivery, announce, available
-from lakegate.features.waivers.waiver import waive
-from lakegate.features.workflows.approvals import approve, decline
 from lakegate.features.workflows.callbacks import UnknownToken, called_back
 from lakegate.gate.datasets.lifecycle import Line
 from lakegate.gate.datasets.pauses import pause, resume
@@ -31,6 +29,7 @@ from lakegate.gate.ports import JobState
 from lakegate.gate.send_messages import notify
 from lakegate.gate.sweep import Swept, sweep
 from lakegate.timestamps import moment
+from tests.decisions import approve, decline, waive
 from tests.fakes.identity import ALICE, MemoryIdentity
 from tests.simulation.final_promises import kept_in_the_end
 from tests.simulation.pauses import LINE

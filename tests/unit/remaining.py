@@ -35,12 +35,6 @@ IMPORTS: Final = {
     # ---- revalidation
     ("lakegate/cli/datasets/history_command.py", "lakegate/features/revalidation/revalidation.py"),
     ("lakegate/cli/deliveries/status_command.py", "lakegate/features/revalidation/revalidation.py"),
-    # ---- waivers
-    ("lakegate/cli/deliveries/decide_command.py", "lakegate/features/waivers/waiver.py"),
-    ("lakegate/features/http_api/workloads_api.py", "lakegate/features/waivers/waiver.py"),
-    # ---- workflows
-    ("lakegate/cli/deliveries/decide_command.py", "lakegate/features/workflows/approvals.py"),
-    ("lakegate/features/http_api/workloads_api.py", "lakegate/features/workflows/approvals.py"),
 }
 """Imports that the table of layers forbids: importer and imported file, by the feature or the layer that is imported."""
 

@@ -25,9 +25,11 @@ from lakegate.cli.contracts.withdraw_command import print_withdrawal
 from lakegate.cli.deliveries.replay_command import TIMES
 from lakegate.cli.deliveries.wait_for_verdict import WaitExit
 from lakegate.errors import InputError
+from lakegate.gate.decisions import PersonTransition
 from lakegate.gate.delivery.delivery_objects import row_of
 from lakegate.gate.delivery.delivery_row import replay_id
 from lakegate.gate.delivery.find_deliveries import named
+from lakegate.gate.delivery.replay import decide
 from lakegate.gate.effects import run
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.contract_versions import WITHDRAWN
@@ -66,12 +68,6 @@ class Asked:
             refuse_options,
             send_transition,
         )
-        from lakegate.features.workflows.approvals import (  # noqa: PLC0415 - a feature
-            approve as approve_delivery,
-        )
-        from lakegate.features.workflows.approvals import (  # noqa: PLC0415 - a feature
-            decline as decline_delivery,
-        )
 
         if self.api:
             refuse_options(local=self.local)
@@ -82,11 +78,9 @@ class Asked:
         with opened(self.stack, local=self.local) as there:
             dependencies = there.working_dependencies()
             identity = named(dependencies, self.workload, LATEST).id
-            steps = (
-                approve_delivery(dependencies, identity)
-                if declined is None
-                else decline_delivery(dependencies, identity, declined.strip())
-            )
+            wanted = PersonTransition.APPROVE if declined is None else PersonTransition.DECLINE
+            given = {} if declined is None else {"reason": declined.strip()}
+            steps = decide(dependencies, wanted, identity, **given)
             row = dependencies.workloads.get(run(steps, dependencies.clock))
         self._print(row)
         raise typer.Exit(_approval_exit(row))
@@ -273,7 +267,6 @@ def waive(  # noqa: PLR0913 - a command has these options
         refuse_options,
         send_transition,
     )
-    from lakegate.features.waivers.waiver import waive as let_through  # noqa: PLC0415 - a feature
 
     ends = moment(expires.replace(tzinfo=UTC))
     if api:
@@ -286,7 +279,7 @@ def waive(  # noqa: PLR0913 - a command has these options
         dependencies = there.working_dependencies()
         before = named(dependencies, workload, LATEST)
         already = row_of(dependencies, replay_id(before.id))
-        steps = let_through(dependencies, before.id, reason.strip(), ends)
+        steps = decide(dependencies, PersonTransition.WAIVE, before.id, reason=reason.strip(), expires=ends)
         row = dependencies.workloads.get(run(steps, dependencies.clock))
     assert row.waiver is not None
     verdict = row.decision.verdict if row.decision else None

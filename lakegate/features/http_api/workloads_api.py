@@ -13,7 +13,6 @@ from lakegate.timestamps import instant_of, moment
 if TYPE_CHECKING:
     from lakegate.gate.delivery.people_decisions import ApprovalAnswer
     from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.effects import Steps
     from lakegate.http_routes import AnnouncedWorkload, HttpRequest
 
 
@@ -38,7 +37,8 @@ def transition(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
 
     Answers the workload that is judged or accepted now. A replay of what is being judged changes nothing.
     """
-    from lakegate.gate.decisions import PersonTransition, legal  # noqa: PLC0415 - as below
+    from lakegate.gate.decisions import PersonTransition, legal  # noqa: PLC0415 - the engine, for this route alone
+    from lakegate.gate.delivery.replay import carried_out  # noqa: PLC0415 - likewise
 
     document: dict[str, Any] = document_of(request, "Transition")
     wanted = PersonTransition(document["transition"])
@@ -47,28 +47,27 @@ def transition(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
     if not isinstance(row, Workload) or wanted not in possible:
         if wanted is PersonTransition.REPLAY and isinstance(row, Workload) and row.state not in END_STATES:
             return HttpAnswer(200, representation(dependencies, row, announced))
-        if isinstance(row, Workload) and row.answer is not None and wanted == _given(row.answer):
+        if isinstance(row, Workload) and row.answer is not None and wanted == _answered(row.answer):
             return HttpAnswer(200, representation(dependencies, row))
         status = representation(dependencies, row, announced)["status"]
         raise HttpProblem(
             409, "illegal-transition", _detail(row, wanted, status), workloadStatus=status, transitions=list(possible)
         )
     at_once = dependencies.without_lease()
-    after = run(_steps(at_once, request, row, document), dependencies.clock)
+    steps = carried_out(at_once, wanted, row.id, **_given(request, wanted, document))
+    after = run(steps, dependencies.clock)
     return HttpAnswer(200, representation(dependencies, after))
 
 
-def _given(answer: ApprovalAnswer) -> str:
+def _answered(answer: ApprovalAnswer) -> str:
     """The transition that an answer was."""
     return "approve" if answer.approved else "decline"
 
 
 def _detail(row: Workload | AnnouncedWorkload, wanted: str, status: object) -> str:
-    from lakegate.gate.decisions import excluded  # noqa: PLC0415 - as below
+    from lakegate.gate.decisions import excluded, unanswerable  # noqa: PLC0415 - as below
 
     if isinstance(row, Workload) and wanted in {"approve", "decline"}:
-        from lakegate.features.workflows.approvals import unanswerable  # noqa: PLC0415 - as below
-
         return f"No answer can be given: {unanswerable(row)}."
     if isinstance(row, Workload) and row.state is State.QUARANTINED:
         if code := excluded(row):
@@ -77,23 +76,15 @@ def _detail(row: Workload | AnnouncedWorkload, wanted: str, status: object) -> s
     return f"A workload that is `{status}` has no transition `{wanted}`."
 
 
-def _steps(
-    dependencies: Dependencies, request: HttpRequest, row: Workload, document: dict[str, Any]
-) -> Steps[Workload]:
-    if document["transition"] == "waive":
-        from lakegate.features.waivers.waiver import let_through  # noqa: PLC0415 - the engine, for this route alone
-
-        return let_through(dependencies, row.id, document["reason"].strip(), _end(document["expires"]))
-    if document["transition"] != "replay":
-        from lakegate.features.workflows.approvals import answered  # noqa: PLC0415 - likewise
-
-        return answered(dependencies, row.id, document["reason"].strip() if "reason" in document else None)
-    from lakegate.gate.delivery.replay import judge_again  # noqa: PLC0415 - likewise
-
-    version = document.get("contract", "")
-    if version and not _is_usable(request, version.rpartition("@")[0]):
-        raise HttpProblem(404, "not-found", "No contract has this id, or none that the delivery may be judged by.")
-    return judge_again(dependencies, row.id, version)
+def _given(request: HttpRequest, wanted: str, document: dict[str, Any]) -> dict[str, str]:
+    """What the person gives with a transition. Raises HttpProblem."""
+    if wanted == "replay":
+        version = document.get("contract", "")
+        if version and not _is_usable(request, version.rpartition("@")[0]):
+            raise HttpProblem(404, "not-found", "No contract has this id, or none that the delivery may be judged by.")
+        return {"version": version}
+    given = {"reason": document["reason"].strip()} if "reason" in document else {}
+    return given | ({"expires": _end(document["expires"])} if wanted == "waive" else {})
 
 
 def _is_usable(request: HttpRequest, contract: str) -> bool:

@@ -15,7 +15,7 @@ from lakegate.gate.delivery.delivery_row import replay_id
 from lakegate.gate.delivery.people_decisions import Waiver
 from lakegate.gate.delivery.pin_contract import pin_of, route_of
 from lakegate.gate.delivery.protocol import State
-from lakegate.gate.delivery.replay import advanced, fresh, named_row
+from lakegate.gate.delivery.replay import fresh, named_row
 from lakegate.gate.effects import Effect, perform
 from lakegate.gate.ledger.blocks import event_id
 from lakegate.timestamps import instant_of
@@ -35,13 +35,7 @@ LONGEST: Final = timedelta(days=366)
 """What is needed for longer is a change of the contract."""
 
 
-def waive(dependencies: Dependencies, workload: str, reason: str, expires: str) -> Steps[str]:
-    """Accept a quarantined delivery. Returns the id of the workload that is accepted. Raises as `let_through` does."""
-    row = yield from let_through(dependencies, workload, reason, expires)
-    return (yield from advanced(dependencies, row))
-
-
-def let_through(dependencies: Dependencies, workload: str, reason: str, expires: str) -> Steps[Workload]:
+def waive(dependencies: Dependencies, workload: str, reason: str, expires: str) -> Steps[Workload]:
     """The workload that is to be accepted in the place of a quarantined one; it is not advanced. Idempotent.
 
     Who waives is recorded on the chain of the delivery before anything is started. `expires`: RFC 3339, UTC, six decimals.

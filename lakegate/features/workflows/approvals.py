@@ -12,17 +12,16 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from lakegate.errors import InputError
-from lakegate.gate.decisions import LONGEST_REASON, append
+from lakegate.gate.decisions import LONGEST_REASON, append, unanswerable
 from lakegate.gate.delivery.advance import take
 from lakegate.gate.delivery.decide_verdict import decision_of_answer
 from lakegate.gate.delivery.people_decisions import ApprovalAnswer
 from lakegate.gate.delivery.protocol import Outcome, State
-from lakegate.gate.delivery.replay import advanced, named_row
+from lakegate.gate.delivery.replay import named_row
 from lakegate.gate.delivery.transition import Observation
 from lakegate.gate.effects import ConcurrentUpdate
 from lakegate.gate.ledger.blocks import event_id
 from lakegate.timestamps import moment
-from lakegate.verdict.reasons import APPROVAL_EXPIRED
 
 if TYPE_CHECKING:
     from lakegate.gate.delivery.delivery_row import Workload
@@ -30,16 +29,14 @@ if TYPE_CHECKING:
     from lakegate.gate.effects import Steps
 
 
-def approve(dependencies: Dependencies, workload: str) -> Steps[str]:
-    """Let a judged delivery be published. Returns its id. Raises as `answered` does."""
-    row = yield from answered(dependencies, workload)
-    return (yield from advanced(dependencies, row))
+def approve(dependencies: Dependencies, workload: str) -> Steps[Workload]:
+    """Let a judged delivery be published. Raises as `answered` does."""
+    return answered(dependencies, workload)
 
 
-def decline(dependencies: Dependencies, workload: str, reason: str) -> Steps[str]:
-    """Reject a judged delivery. Returns its id. Raises as `answered` does."""
-    row = yield from answered(dependencies, workload, reason)
-    return (yield from advanced(dependencies, row))
+def decline(dependencies: Dependencies, workload: str, reason: str) -> Steps[Workload]:
+    """Reject a judged delivery. Raises as `answered` does."""
+    return answered(dependencies, workload, reason)
 
 
 def answered(
@@ -95,17 +92,3 @@ def _observed(row: Workload, given: ApprovalAnswer) -> Observation:
     if row.state is State.AWAITING:
         return Observation(Outcome.ANSWERED, answer=given)
     return Observation(Outcome.DECLINED, answer=given, decision=decision_of_answer(row._replace(answer=given)))
-
-
-def unanswerable(row: Workload) -> str:
-    """Why nobody can answer, or answer otherwise."""
-    if row.answer is not None:
-        did = "approved" if row.answer.approved else "declined"
-        return f"it was {did} before, by {row.answer.actor} at {row.answer.at}"
-    if row.decision is not None and APPROVAL_EXPIRED in row.decision.reasons:
-        return "nobody answered in time, and it was rejected: `lakegate replay` judges it again, and asks again"
-    if row.state is State.SCHEDULED and row.deadline is not None:
-        return (
-            f"it needs no approval: it is published at {moment(row.deadline)}, or rejected by `lakegate decline` before"
-        )
-    return f"it does not wait for approval: it is {row.state}"

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from lakegate.contract.contract_model import line_of, parts_of
 from lakegate.contract.semantic_versions import ChosenVersion, major
 from lakegate.errors import ConditionFailed, InputError, NotFound, SigningDenied
+from lakegate.extension_points import loaded, names
 from lakegate.gate import lake_layout
-from lakegate.gate.decisions import append
+from lakegate.gate.decisions import DECISIONS, PersonTransition, append
 from lakegate.gate.delivery import delivery_objects, delivery_row
 from lakegate.gate.delivery.advance import advance, take
 from lakegate.gate.delivery.delivery_objects import described
@@ -25,6 +26,7 @@ from lakegate.gate.registry.routes import candidates, covering
 from lakegate.text import counted, listed, shown
 
 if TYPE_CHECKING:
+    from lakegate.gate.decisions import CarryOut
     from lakegate.gate.delivery.delivery_row import SourceObject
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps
@@ -64,18 +66,38 @@ def _dataset(dependencies: Dependencies, workload: Workload, contract: str) -> s
     return dataset
 
 
-# ---- Judge a workload again that FAILED, or that is in quarantine --------------------------------------------------
+# ---- What a person decides is carried out; a replay judges a workload again that FAILED, or that is in quarantine --
 
 
 def replay(dependencies: Dependencies, workload: str, version: str = "") -> Steps[str]:
     """Start again under the contract that is valid now, or a `contract@version`. Returns the id of the workload that is judged.
 
-    Who replays is recorded on the chain of the delivery before anything is started.
-
     Raises as `judge_again` does.
     """
-    row = yield from judge_again(dependencies, workload, version)
+    return decide(dependencies, PersonTransition.REPLAY, workload, version=version)
+
+
+def decide(dependencies: Dependencies, wanted: PersonTransition, workload: str, **given: str) -> Steps[str]:
+    """Carry out what a person decides, and advance. Returns the id of the workload that is judged, accepted or rejected.
+
+    Raises as `carried_out` does.
+    """
+    row = yield from carried_out(dependencies, wanted, workload, **given)
     return (yield from advanced(dependencies, row))
+
+
+def carried_out(dependencies: Dependencies, wanted: PersonTransition, workload: str, **given: str) -> Steps[Workload]:
+    """The workload that is to be advanced; who decides is recorded on the chain of the delivery before anything is started.
+
+    `given`: the `version` of a replay, the `reason` and end (`expires`) of a waiver, the `reason` for declining.
+    Raises InputError where the workload has no such transition now, and for what was given.
+    """
+    if wanted is PersonTransition.REPLAY:
+        return judge_again(dependencies, workload, **given)
+    if wanted not in names(DECISIONS):
+        raise InputError(f"this installation has no feature to {wanted} deliveries")
+    carry_out: CarryOut = loaded(DECISIONS, wanted)
+    return carry_out(dependencies, workload, **given)
 
 
 def advanced(dependencies: Dependencies, row: Workload) -> Steps[str]:

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lakegate.errors import ConditionFailed, InputError
-from lakegate.features.waivers.waiver import waive
-from lakegate.features.workflows.approvals import approve, decline
 from lakegate.gate.datasets.pauses import pause
 from lakegate.gate.delivery.decide_verdict import BEFORE_IT_EXPIRES, STAGED_FOR
 from lakegate.gate.delivery.delivery_row import replay_id
@@ -24,6 +22,7 @@ from lakegate.gate.ports import Address
 from lakegate.gate.sweep import sweep
 from lakegate.json_codec import validate
 from lakegate.timestamps import moment
+from tests.decisions import approve, decline, waive
 from tests.fakes.identity import ALICE, BOB, MemoryIdentity
 from tests.simulation.environment import LAKE, LINE, PREFIX, Environment
 from tests.simulation.promises import Promises

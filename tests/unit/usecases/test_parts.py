@@ -11,7 +11,6 @@ import pytest
 
 from lakegate.contract.delivery_policy import DeliveryUnit, Duplicates
 from lakegate.errors import AccessDenied, InputError, NotFound
-from lakegate.features.waivers.waiver import waive
 from lakegate.gate.datasets.pauses import pause, resume
 from lakegate.gate.delivery.delivery_row import replay_id
 from lakegate.gate.delivery.find_deliveries import named, recent
@@ -22,6 +21,7 @@ from lakegate.gate.effects import Alarm, Effect
 from lakegate.gate.ports import Address
 from lakegate.gate.sweep import sweep
 from lakegate.timestamps import moment
+from tests.decisions import waive
 from tests.fakes.jobs import Ending
 from tests.simulation.contract import PLAN, read_json
 from tests.simulation.environment import LAKE, LANDING, LINE, PREFIX, Environment

@@ -10,7 +10,6 @@ import pytest
 
 from lakegate.contract.semantic_versions import ChosenVersion
 from lakegate.errors import AccessDenied, ConditionFailed, InputError, TransactionConflict
-from lakegate.features.waivers.waiver import waive
 from lakegate.gate.decisions import TRIES
 from lakegate.gate.delivery.pin_contract import route_of
 from lakegate.gate.delivery.protocol import State
@@ -21,6 +20,7 @@ from lakegate.gate.ports import Address
 from lakegate.gate.registry.contract_versions import Publication
 from lakegate.gate.sweep import sweep
 from lakegate.timestamps import moment
+from tests.decisions import waive
 from tests.fakes.identity import ALICE, BOB, MemoryIdentity
 from tests.fakes.jobs import Ending
 from tests.simulation.contract import DIGESTS

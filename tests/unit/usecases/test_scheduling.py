@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lakegate.errors import ConditionFailed, InputError
-from lakegate.features.workflows.approvals import approve, decline
 from lakegate.gate.delivery import decide_verdict
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.decide_verdict import BEFORE_IT_EXPIRES
@@ -20,6 +19,7 @@ from lakegate.gate.ledger.blocks import Record
 from lakegate.gate.sweep import sweep
 from lakegate.json_codec import encode
 from lakegate.plan.planned_workflow import PlannedTransition, PlannedWorkflow
+from tests.decisions import approve, decline
 from tests.fakes.identity import ALICE, BOB, MemoryIdentity
 from tests.simulation.environment import LAKE, Environment
 from tests.simulation.promises import Promises

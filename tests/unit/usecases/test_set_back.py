@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lakegate.errors import ConditionFailed
-from lakegate.features.workflows.approvals import approve
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.delivery_row import TERMINAL
 from lakegate.gate.delivery.protocol import State
@@ -16,6 +15,7 @@ from lakegate.gate.delivery.publish_data import _commit
 from lakegate.gate.effects import Effect, run
 from lakegate.gate.ledger.blocks import Block
 from lakegate.gate.sweep import sweep
+from tests.decisions import approve
 from tests.simulation.environment import LINE, PREFIX, Environment
 from tests.simulation.stage import Fault, Stage, settle
 from tests.simulation.workflows import ASKING, waiting

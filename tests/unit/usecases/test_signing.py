@@ -9,7 +9,6 @@ import pytest
 
 from lakegate.cli.datasets.verify_command import signatures_by
 from lakegate.errors import SigningDenied
-from lakegate.features.waivers.waiver import waive
 from lakegate.gate.decisions import append
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.protocol import State
@@ -19,6 +18,7 @@ from lakegate.gate.ledger.signatures import key_content
 from lakegate.gate.ledger.verification import verify_signed
 from lakegate.gate.ports import SigningKeys
 from lakegate.gate.sweep import sweep
+from tests.decisions import waive
 from tests.fakes.signing import MemoryKey
 from tests.simulation.environment import LINE, PREFIX, Environment
 from tests.unit.signing import FORGER, ONE, TWO, key_record

@@ -12,7 +12,6 @@ from lakegate.errors import InputError
 from lakegate.features.erasure.erasure import Why, erase
 from lakegate.features.odf.odf_publisher import NextSlice
 from lakegate.features.validator_api.validation_run import data_at
-from lakegate.features.waivers.waiver import waive
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.delivery_row import FailureCause
 from lakegate.gate.delivery.protocol import State
@@ -20,6 +19,7 @@ from lakegate.gate.lake_layout import destination_key, manifest_key
 from lakegate.gate.ledger.blocks import Block, LedgerSlice, digest, from_json, to_json
 from lakegate.gate.ports import Address
 from lakegate.json_codec import validate
+from tests.decisions import waive
 from tests.fakes.rows import Turn
 from tests.simulation.contract import block_digest
 from tests.simulation.environment import LAKE, LINE, PREFIX

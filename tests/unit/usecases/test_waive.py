@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lakegate.errors import AccessDenied, ConditionFailed, InputError
-from lakegate.features.waivers.waiver import LONGEST, waive
+from lakegate.features.waivers.waiver import LONGEST
 from lakegate.gate.datasets.pauses import pause, resume
 from lakegate.gate.delivery.delivery_row import replay_id
 from lakegate.gate.delivery.people_decisions import Waiver
@@ -21,6 +21,7 @@ from lakegate.gate.ledger.blocks import Record, from_json, to_json
 from lakegate.gate.ports import Address
 from lakegate.gate.sweep import sweep
 from lakegate.timestamps import moment
+from tests.decisions import waive
 from tests.fakes.identity import ALICE, BOB, MemoryIdentity
 from tests.simulation.environment import LAKE, LINE, PREFIX, Environment
 from tests.simulation.lifecycle import command
