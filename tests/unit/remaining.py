@@ -63,5 +63,5 @@ FULL_FOLDERS: Final = {"lakegate/gate/delivery"}
 NAMES: Final[set[str]] = set()
 """Names of more than one module."""
 
-FEATURES: Final = {}
+FEATURES: Final[set[str]] = set()
 """What does not work without a feature, or without all of them."""
