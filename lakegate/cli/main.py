@@ -15,8 +15,8 @@ from typer.core import TyperGroup
 
 from lakegate.aws.open_stack import settle_region
 from lakegate.cli import terminal
-from lakegate.errors import ContractError, LakegateError
-from lakegate.extension_points import advice
+from lakegate.errors import ContractError, LakegateError, SetUpError
+from lakegate.extension_points import ROOT, advice
 from lakegate.text import printable as escaped
 
 if TYPE_CHECKING:
@@ -105,17 +105,28 @@ CLOSED_PIPE = 141
 """128 and the number of SIGPIPE: what a shell reports of a program that writes to a closed pipe."""
 
 
+def available() -> tuple[str, ...]:
+    """The commands whose programs are there: those of `infra` in a clone only."""
+    return tuple(
+        name for name, place in COMMANDS.items() if not place.startswith("infra.") or (ROOT / "infra").is_dir()
+    )
+
+
 class _Modules(Mapping[str, Any]):
     """Commands by name. A module is imported when its command is used: no command waits for the imports of another."""
 
     def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - typer's own class is private
+        if name in COMMANDS and name not in available():
+            raise SetUpError(
+                f"`lakegate {name}` runs programs of a clone of Lakegate, and this is an installed package."
+            )
         return _command(name)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(COMMANDS)
+        return iter(available())
 
     def __len__(self) -> int:
-        return len(COMMANDS)
+        return len(available())
 
 
 class _Group(TyperGroup):
@@ -127,7 +138,7 @@ class _Group(TyperGroup):
 
     def shell_complete(self, ctx: Context, incomplete: str) -> list[CompletionItem]:
         """Options, and the names of commands without their descriptions: those would import all modules at each Tab."""
-        names = [CompletionItem(name) for name in COMMANDS if name.startswith(incomplete)]
+        names = [CompletionItem(name) for name in available() if name.startswith(incomplete)]
         return names + super(TyperGroup, self).shell_complete(ctx, incomplete)
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - likewise

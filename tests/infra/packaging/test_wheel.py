@@ -149,6 +149,19 @@ def test_a_command_of_an_extra_names_it(python: Path, project: Path) -> None:
     )
 
 
+def test_the_local_stack_is_for_a_clone(python: Path, project: Path) -> None:
+    """An installed package has no programs for it, and says so; a user's module of the same name is not imported."""
+    ended = run([python, "-m", "lakegate.cli.main", "demo"], project)
+    completed = run([python.with_name("lakegate"), "local", "up"], project)
+
+    assert (ended.returncode, ended.stderr) == (
+        2,
+        "lakegate: `lakegate demo` runs programs of a clone of Lakegate, and this is an installed package.\n",
+    )
+    assert completed.returncode == 2
+    assert completed.stderr.startswith("lakegate: `lakegate local` runs programs of a clone")
+
+
 def test_the_job_of_the_page_compares_contracts(wheel: Path, python: Path, tmp_path: Path) -> None:
     """The steps of docs/compatibility.md, in the environment that its first step makes: the plain package, without AWS."""
     (page,) = re.findall(r"```yaml\n(name: contracts\n.*?)```", (ROOT / "docs/compatibility.md").read_text(), re.DOTALL)
