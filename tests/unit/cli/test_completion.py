@@ -24,7 +24,7 @@ except SystemExit: pass
 sys.stderr.write(json.dumps(sorted(each for each in sys.modules if each.startswith("lakegate.cli."))))
 """
 AWS = ("aws_lambda_powertools", "boto3", "botocore")
-FRAME = {f"lakegate.cli.{name}" for name in ("escape", "extras", "main", "region", "terminal")}
+FRAME = {f"lakegate.cli.{name}" for name in ("main", "terminal")}
 """What every command imports."""
 
 
