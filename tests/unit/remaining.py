@@ -7,8 +7,6 @@ from typing import Final
 IMPORTS: Final = {
     # ---- convert
     ("lakegate/cli/contracts/route_command.py", "lakegate/features/convert/route_import_command.py"),
-    # ---- draft
-    ("lakegate/features/convert/odcs_export.py", "lakegate/features/draft/draft_contract.py"),
     # ---- http_api
     ("lakegate/cli/contracts/contracts_command.py", "lakegate/features/http_api/api_client.py"),
     ("lakegate/cli/contracts/publish_command.py", "lakegate/features/http_api/api_client.py"),

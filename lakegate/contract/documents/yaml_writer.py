@@ -165,3 +165,13 @@ def _inline(value: Node) -> str:
             return f"[{', '.join(map(scalar, items))}]"
         case _:
             return scalar(value)
+
+
+def for_editors(version: str) -> tuple[Remark, Remark]:
+    """The first lines of a document of ODCS: the file with its schema, for the YAML language server, and how to write it."""
+    form = f"odcs-{version.removeprefix('v')}"
+    file = f"lakegate-{form}.schema.json"
+    return (
+        Remark(f"yaml-language-server: $schema={file}"),
+        Remark(f"An editor completes and checks this document by that file: lakegate schema {form} --output {file}"),
+    )

@@ -959,11 +959,9 @@ def _words(change: Change) -> str:
 
 
 def _text(document: Plain) -> str:
-    from lakegate.features.draft.draft_contract import for_editors  # noqa: PLC0415 - a feature
-
     top = node_of(document)
     assert isinstance(top, yaml_writer.Mapping)
-    return written_yaml(yaml_writer.Mapping([*for_editors(VERSION), *top.entries]))
+    return written_yaml(yaml_writer.Mapping([*yaml_writer.for_editors(VERSION), *top.entries]))
 
 
 def node_of(value: Any) -> Node:  # noqa: ANN401 - what a document holds

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from lakegate.contract.contract_model import Shape
 from lakegate.contract.documents.read_document import LARGEST_BYTES
 from lakegate.contract.documents.yaml_parser import MAX_NODES
-from lakegate.contract.documents.yaml_writer import Flow, Items, Mapping, Remark, YamlEntry, nodes, written
+from lakegate.contract.documents.yaml_writer import Flow, Items, Mapping, Remark, YamlEntry, for_editors, nodes, written
 from lakegate.contract.file_formats import Compression, Csv, Format
 from lakegate.contract.logical_types import LogicalType
 from lakegate.features.draft.suggestions import (
@@ -198,16 +198,6 @@ def draft(profile: Profile, name: str, owner: str | None, now: datetime, faults:
         left_out = [*describable(profile.columns)[1], f"all columns after {chosen[-1].name}: a document has limits"]
         text, count = _rendered(profile, chosen, left_out, name, owner, now, faults, is_full=False)
     return _draft(text, chosen, left_out, name)
-
-
-def for_editors(version: str) -> tuple[Remark, Remark]:
-    """The first lines of a document: the file with its schema, as the YAML language server reads it, and how to write it."""
-    form = f"odcs-{version.removeprefix('v')}"
-    file = f"lakegate-{form}.schema.json"
-    return (
-        Remark(f"yaml-language-server: $schema={file}"),
-        Remark(f"An editor completes and checks this document by that file: lakegate schema {form} --output {file}"),
-    )
 
 
 def _draft(text: str, chosen: list[ProfiledColumn], left_out: list[str], name: str) -> Draft:

@@ -219,8 +219,8 @@ def new(
 
 def example(name: str, owner: str) -> str:
     """The example with a name and an owner, both escaped."""
-    from lakegate.contract.documents.yaml_writer import comment, scalar  # noqa: PLC0415 - likewise
-    from lakegate.features.draft.draft_contract import VERSION, for_editors  # noqa: PLC0415 - likewise
+    from lakegate.contract.documents.yaml_writer import comment, for_editors, scalar  # noqa: PLC0415 - likewise
+    from lakegate.features.draft.draft_contract import VERSION  # noqa: PLC0415 - likewise
     from lakegate.text import dataset_name  # noqa: PLC0415 - likewise
 
     text = (files("lakegate.features.draft") / "contract.odcs.yaml").read_text(encoding="utf-8")
