@@ -18,11 +18,18 @@ from lakegate.verdict.reasons import DUPLICATE, in_words, is_of_gate
 from lakegate.verdict.verdict import counts_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
     from lakegate.gate.delivery.delivery_row import FailedAttempt, Pin, Workload
     from lakegate.gate.delivery.find_deliveries import Delivery
     from lakegate.gate.dependencies import Dependencies
     from lakegate.report.delivery_report import Report
     from lakegate.verdict.verdict import Counts
+
+    LineSection = tuple[str, dict[str, object], str]
+    """What a feature tells of a line: about what, for machines (with `line`), and in words."""
+    LineSections = Callable[[Dependencies, Iterable[str]], Iterator[LineSection]]
+    """Rows of the extension points `status sections` and `history sections`, by their key in the document of `--json`."""
 
 # ---- A delivery in words: its state, what was measured, where its data is now, how long it took --------------------
 

@@ -1,4 +1,4 @@
-"""The `lakegate` command. A command is a function, or a `typer.Typer`, of a module of this folder, and a line of `GROUPS`."""
+"""The `lakegate` command. A command is a function, or a `typer.Typer`, and a line of `CORE`, or of the table of features."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typer.core import TyperGroup
 from lakegate.aws.open_stack import settle_region
 from lakegate.cli import terminal
 from lakegate.errors import ContractError, LakegateError, SetUpError
-from lakegate.extension_points import ROOT, advice
+from lakegate.extension_points import ROOT, advice, loaded, names
 from lakegate.text import printable as escaped
 
 if TYPE_CHECKING:
@@ -24,11 +24,8 @@ if TYPE_CHECKING:
 
     from typer._click import Context  # what the method of typer takes
 
-GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
+CORE: Final[Mapping[str, Mapping[str, str]]] = {
     "Write contracts": {
-        "new": "lakegate.features.draft.init_command:new",
-        "init": "lakegate.features.draft.init_command:init",
-        "convert": "lakegate.features.convert.convert_command:convert",
         "schema": "lakegate.cli.contracts.schema_command:schema",
         "publish": "lakegate.cli.contracts.publish_command:publish",
         "withdraw": "lakegate.cli.contracts.withdraw_command:withdraw",
@@ -50,14 +47,11 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "Deliver": {
         "upload": "lakegate.cli.deliveries.upload_command:upload",
-        "deliver": "lakegate.features.announcements.deliver_command:deliver",
         "status": "lakegate.cli.deliveries.status_command:status",
         "reasons": "lakegate.cli.deliveries.status_command:reasons",
         "history": "lakegate.cli.datasets.history_command:history",
-        "pull": "lakegate.features.pull.pull_command:app",
     },
     "Operate": {
-        "doctor": "lakegate.features.doctor.doctor_command:doctor",
         "route": "lakegate.cli.contracts.route_command:app",
         "replay": "lakegate.cli.deliveries.replay_command:replay",
         "waive": "lakegate.cli.deliveries.decide_command:waive",
@@ -65,13 +59,8 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         "pause": "lakegate.cli.datasets.pause_command:pause",
         "resume": "lakegate.cli.datasets.pause_command:resume",
         "redrive": "lakegate.cli.stack.stack_command:redrive",
-        "workflow": "lakegate.features.workflows.workflow_command:app",
-        "validator": "lakegate.features.external_validators.validator_command:app",
-        "notify": "lakegate.features.notifications.notify_command:app",
         "report": "lakegate.cli.datasets.report_command:report",
         "observe": "lakegate.cli.datasets.report_command:app",
-        "cost": "lakegate.features.cost.cost_command:cost",
-        "drift": "lakegate.features.drift.drift_command:drift",
         "stack": "lakegate.cli.stack.stack_command:app",
     },
     "Ledger and data": {
@@ -80,19 +69,44 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         "unsubscribe": "lakegate.cli.datasets.subscribe_command:unsubscribe",
         "subscribers": "lakegate.cli.datasets.subscribe_command:subscribers",
         "acknowledge": "lakegate.cli.datasets.subscribe_command:acknowledge",
-        "dataset": "lakegate.features.odf.dataset_command:app",
         "log": "lakegate.cli.datasets.log_command:log",
         "verify": "lakegate.cli.datasets.verify_command:verify",
-        "erase": "lakegate.features.erasure.erase_command:erase",
         "restore": "lakegate.cli.datasets.restore_command:restore",
-        "verify-release": "lakegate.features.release_check.verify_release_command:verify_release",
     },
     "This machine": {
         "local": "infra.local.local_command:app",
         "demo": "infra.local.demo_command:demo",
     },
 }
-"""The groups of `lakegate --help`, in its order: by name of a command the module and its function or `typer.Typer`."""
+"""The core's commands in the groups of `lakegate --help`: by name the module and its function or `typer.Typer`."""
+
+
+POINT: Final = "commands"
+"""Extension point: functions and `typer.Typer`s of features.
+
+The name of a row is `NAME before COMMAND`, which follows in the help, `NAME in GROUP` for the last ones of a group, or
+`COMMAND NAME`, which adds to a command of the core that has commands of its own.
+"""
+
+
+def _groups() -> Mapping[str, Mapping[str, str]]:
+    """All commands: those of the core, each behind the commands of features that stand before it."""
+    found: dict[str, dict[str, str]] = {}
+    for title, group in CORE.items():
+        found[title] = {}
+        for name, place in group.items():
+            found[title] |= _of_features(f" before {name}") | {name: place}
+        found[title] |= _of_features(f" in {title}")
+    return found
+
+
+def _of_features(ending: str) -> dict[str, str]:
+    """The rows whose names end so, by what is before that."""
+    return {row.removesuffix(ending): row for row in names(POINT) if row.endswith(ending)}
+
+
+GROUPS: Final[Mapping[str, Mapping[str, str]]] = _groups()
+"""The groups of `lakegate --help`, in its order: by name of a command its place, or its row of the extension point."""
 
 
 COMMANDS: Final[Mapping[str, str]] = {name: place for group in GROUPS.values() for name, place in group.items()}
@@ -149,11 +163,13 @@ class _Group(TyperGroup):
 @cache
 def _command(name: str) -> Any:  # noqa: ANN401 - likewise
     module, _, attribute = COMMANDS[name].partition(":")
-    found = getattr(import_module(module), attribute)
+    found = getattr(import_module(module), attribute) if attribute else loaded(POINT, module)
     if not isinstance(found, typer.Typer):
         alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
         alone.command(name)(found)
         found = alone
+    for row in (each for each in names(POINT) if each.split(" ")[:-1] == [name]):
+        found.command(row.removeprefix(f"{name} "))(loaded(POINT, row))
     command = typer.main.get_command(found)
     command.name = name
     command.rich_help_panel = next(title for title, group in GROUPS.items() if name in group)  # type: ignore[attr-defined]  # typer reads it

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 IMPORTS: Final = {
-    # ---- convert
-    ("lakegate/cli/contracts/route_command.py", "lakegate/features/convert/route_import_command.py"),
     # ---- http_api
     ("lakegate/cli/contracts/contracts_command.py", "lakegate/features/http_api/api_client.py"),
     ("lakegate/cli/contracts/publish_command.py", "lakegate/features/http_api/api_client.py"),
@@ -27,12 +25,6 @@ IMPORTS: Final = {
     ("lakegate/features/http_api/contracts_api.py", "lakegate/features/proposals/proposal.py"),
     ("lakegate/gate/registry/contract_versions.py", "lakegate/features/proposals/proposal.py"),
     ("lakegate/gate/registry/withdraw_version.py", "lakegate/features/proposals/proposal.py"),
-    # ---- pull
-    ("lakegate/cli/deliveries/status_command.py", "lakegate/features/pull/pull_command.py"),
-    ("lakegate/cli/deliveries/status_command.py", "lakegate/features/pull/pull_task.py"),
-    # ---- revalidation
-    ("lakegate/cli/datasets/history_command.py", "lakegate/features/revalidation/revalidation.py"),
-    ("lakegate/cli/deliveries/status_command.py", "lakegate/features/revalidation/revalidation.py"),
 }
 """Imports that the table of layers forbids: importer and imported file, by the feature or the layer that is imported."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -126,45 +125,6 @@ def lint(stack: StackName = DEFAULT_STACK, local: Local = False, as_json: AsJson
     if not found and not as_json:
         terminal.answers().print("No fault of a route was found.")
     if found:
-        raise typer.Exit(FOUND)
-
-
-@app.command("import")
-def import_routes(  # noqa: PLR0913 - a command has these options
-    *,
-    dbt: Annotated[Path, typer.Option(help="The manifest.json that dbt writes below target/.", show_default=False)],
-    stage: Annotated[
-        str, typer.Option(help="Whose prefixes are imported, where a resource declares several.")
-    ] = "prod",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be added, and write nothing.")] = False,
-    stack: StackName = DEFAULT_STACK,
-    local: Local = False,
-    yes: Yes = False,
-    as_json: AsJson = False,
-) -> None:
-    """Add the routes that models, seeds, snapshots and sources of a dbt project declare in `meta`. No route is removed.
-
-    Example: lakegate route import --dbt target/manifest.json --stage prod --dry-run
-
-    What `route add` has confirmed is confirmed for all routes together. What cannot be added is refused; the others are added.
-
-    Exit code: 0 all are there, 1 some were refused, 2 the manifest cannot be read, or it was not confirmed.
-    """
-    from lakegate.features.convert.route_import_command import (  # noqa: PLC0415 - a feature
-        as_document,
-        declared_in,
-        imported,
-        print_import,
-    )
-
-    declared = declared_in(dbt, stage)
-    with opened(stack, local=local) as there:
-        found = imported(there.dependencies(), declared, dry_run=dry_run, yes=yes)
-    if as_json:
-        terminal.print_json({"stage": stage, "dry_run": dry_run, "routes": [as_document(each) for each in found]})
-    else:
-        print_import(found, stage, dry_run=dry_run)
-    if any(each.outcome == "refused" for each in found):
         raise typer.Exit(FOUND)
 
 

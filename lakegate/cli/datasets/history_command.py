@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Final
@@ -14,6 +15,7 @@ from lakegate.aws.open_stack import DEFAULT_STACK, opened
 from lakegate.cli import terminal
 from lakegate.cli.command_runner import AsJson, Line, Local, StackName
 from lakegate.cli.deliveries.replay_command import TIMES
+from lakegate.cli.deliveries.status_command import sections_of
 from lakegate.gate.datasets.dataset_names import line_named
 from lakegate.gate.datasets.delivery_history import history as page_of
 from lakegate.gate.delivery.find_deliveries import readable_row
@@ -24,6 +26,10 @@ if TYPE_CHECKING:
 
     from lakegate.gate.datasets.delivery_history import HistoryEntry
     from lakegate.gate.dependencies import Dependencies
+
+HISTORY_SECTIONS: Final = "history sections"
+"""Extension point: see `LineSections`."""
+
 
 COLUMNS: Final = ("height", "at (UTC)", "verdict", "version", "rows", "rejected", "broken rules", "workload", "file")
 
@@ -75,12 +81,6 @@ def history(  # noqa: PLR0913 - a command has these options
 
     Example: lakegate history orders --rule not_null_id --since 2026-11-01
     """
-    from lakegate.features.revalidation.revalidation import (  # noqa: PLC0415 - a feature
-        as_document,
-        in_words,
-        measured_lines,
-    )
-
     with opened(stack, local=local) as there:
         dependencies = there.dependencies()
         chain = line_named(dependencies, dataset)
@@ -94,18 +94,17 @@ def history(  # noqa: PLR0913 - a command has these options
             limit=limit,
         )
         found = [(each, _file(dependencies, each)) for each in page.entries]
-        measured = measured_lines(dependencies, [chain])
+        sections = sections_of(HISTORY_SECTIONS, dependencies, [chain])
     if as_json:
         documents = [_as_document(*each) for each in found]
-        more = {"revalidation": as_document(measured[0])} if measured else {}
+        more = {key: section[0][1] for key, section in sections.items() if section}
         terminal.print_json(
             {"line": chain, "deliveries": documents, "below": page.below, "indexed": page.indexed, **more}
         )
         return
     terminal.wide().print(_table(found) if found else "No delivery is like that.")
-    for each in measured:
-        text = escaped(f"Rules with a schedule: {in_words(each)}")
-        terminal.answers().print(text, markup=False, soft_wrap=True)
+    for about, _, words in itertools.chain.from_iterable(sections.values()):
+        terminal.answers().print(escaped(f"{about.capitalize()}: {words}"), markup=False, soft_wrap=True)
     if page.below is not None:
         terminal.answers().print(f"More: --below {page.below}")
     if not page.indexed and (rule or verdict):

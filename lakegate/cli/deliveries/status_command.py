@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import datetime
 from enum import StrEnum
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,6 +17,7 @@ from lakegate.aws.open_stack import DEFAULT_STACK, opened
 from lakegate.cli import terminal
 from lakegate.cli.command_runner import ApiUrl, AsJson, Delivery, Local, OptionalDelivery, StackName, usable, write_text
 from lakegate.errors import InputError
+from lakegate.extension_points import loaded, names
 from lakegate.gate.datasets.dataset_names import lines_fitting
 from lakegate.gate.delivery.clean_up import page_of
 from lakegate.gate.delivery.delivery_row import CAUSE_TEXTS
@@ -33,12 +35,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from lakegate.gate.delivery.delivery_row import Workload
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.stack import LineSection, LineSections
 
 # ---- `lakegate status`: what has become of uploads -----------------------------------------------------------------
 
 
 ANNOUNCEMENT = re.compile(r"(?<![^/])([0-9a-f]{12})[0-9a-f]{52}/")
 """The folder that an announced delivery has in landing: 64 digits, of which the table shows 12."""
+
+
+STATUS_SECTIONS = "status sections"
+"""Extension point: see `LineSections`."""
 
 
 COLUMNS = (
@@ -105,9 +113,6 @@ def status(  # noqa: PLR0913 - a command has these options
         refuse_options,
         show_workload,
     )
-    from lakegate.features.pull import pull_command  # noqa: PLC0415 - a feature
-    from lakegate.features.pull.pull_task import pulls_of  # noqa: PLC0415 - a feature
-    from lakegate.features.revalidation import revalidation  # noqa: PLC0415 - a feature
 
     if api:
         refuse_options(local=local, verdict=verdict, day=day)
@@ -123,27 +128,29 @@ def status(  # noqa: PLR0913 - a command has these options
             lines = lines_fitting(dependencies, contract) if contract is not None else frozenset[str]()
             wanted = Wanted(frozenset(each.value for each in verdict or ()), lines, day.date() if day else None)
             accounts = [account(dependencies, each) for each in recent(dependencies, limit, wanted)]
-            pulled, measured = pulls_of(dependencies, lines), revalidation.measured_lines(dependencies, lines)
+            sections = sections_of(STATUS_SECTIONS, dependencies, lines)
         else:
             wanted, accounts = EVERY, [account(dependencies, named(dependencies, workload, LATEST))]
-            pulled, measured = (), ()
+            sections = {}
     if as_json:
         documents = [as_document(each) for each in accounts]
-        of_lines = {
-            "pulls": [pull_command.as_document(each) for each in pulled],
-            "revalidations": [revalidation.as_document(each) for each in measured],
-        }
+        of_lines = {key: [document for _, document, _ in section] for key, section in sections.items()}
         more = of_lines if contract is not None else {}
         terminal.print_json({"deliveries": documents, **more} if workload is None else documents[0])
     elif workload is None:
         nothing = "Nothing has landed yet." if wanted == EVERY else "No delivery is like that."
         terminal.wide().print(table(accounts) if accounts else nothing)
-        texts = [f"pull of {each.line}: {pull_command.in_words(each)}" for each in pulled]
-        texts += [f"rules with a schedule of {each.line}: {revalidation.in_words(each)}" for each in measured]
-        for text in texts:
-            terminal.answers().print(escaped(text), markup=False, soft_wrap=True)
+        for about, document, words in chain.from_iterable(sections.values()):
+            text = escaped(f"{about} of {document['line']}: {words}")
+            terminal.answers().print(text, markup=False, soft_wrap=True)
     else:
         print_account(accounts[0])
+
+
+def sections_of(point: str, dependencies: Dependencies, lines: Iterable[str]) -> dict[str, list[LineSection]]:
+    """What features tell of lines, by its key in the document."""
+    asked: Iterator[tuple[str, LineSections]] = ((key, loaded(point, key)) for key in names(point))
+    return {key: list(section(dependencies, lines)) for key, section in asked}
 
 
 def print_account(one: Account) -> None:

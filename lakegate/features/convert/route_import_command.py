@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
+import typer
+
+from lakegate.aws.open_stack import DEFAULT_STACK, opened
 from lakegate.cli import terminal
-from lakegate.cli.command_runner import confirm
+from lakegate.cli.command_runner import AsJson, Local, StackName, Yes, confirm
+from lakegate.cli.contracts.route_command import FOUND
 from lakegate.contract.semantic_versions import major, precedence
 from lakegate.errors import InputError
 from lakegate.features.convert.dbt_manifest import MAX_BYTES, DeclaredRoute, declared_routes
@@ -17,8 +22,6 @@ from lakegate.text import listed
 from lakegate.text import printable as escaped
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.registry.contract_versions import RegistrySnapshot
     from lakegate.gate.registry.routes import PlannedRoute
@@ -33,6 +36,37 @@ class Import:
     """`added`, `unchanged`, `refused`, or `skipped`: it is for another stage."""
     plan: PlannedRoute | None = None
     reason: str = ""
+
+
+def import_routes(  # noqa: PLR0913 - a command has these options
+    *,
+    dbt: Annotated[Path, typer.Option(help="The manifest.json that dbt writes below target/.", show_default=False)],
+    stage: Annotated[
+        str, typer.Option(help="Whose prefixes are imported, where a resource declares several.")
+    ] = "prod",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be added, and write nothing.")] = False,
+    stack: StackName = DEFAULT_STACK,
+    local: Local = False,
+    yes: Yes = False,
+    as_json: AsJson = False,
+) -> None:
+    """Add the routes that models, seeds, snapshots and sources of a dbt project declare in `meta`. No route is removed.
+
+    Example: lakegate route import --dbt target/manifest.json --stage prod --dry-run
+
+    What `route add` has confirmed is confirmed for all routes together. What cannot be added is refused; the others are added.
+
+    Exit code: 0 all are there, 1 some were refused, 2 the manifest cannot be read, or it was not confirmed.
+    """
+    declared = declared_in(dbt, stage)
+    with opened(stack, local=local) as there:
+        found = imported(there.dependencies(), declared, dry_run=dry_run, yes=yes)
+    if as_json:
+        terminal.print_json({"stage": stage, "dry_run": dry_run, "routes": [as_document(each) for each in found]})
+    else:
+        print_import(found, stage, dry_run=dry_run)
+    if any(each.outcome == "refused" for each in found):
+        raise typer.Exit(FOUND)
 
 
 def imported(

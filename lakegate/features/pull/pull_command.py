@@ -19,9 +19,11 @@ from lakegate.text import printable as escaped
 from lakegate.timestamps import instant_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from lakegate.features.pull.pull_task import PullingLine
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.stack import LineSection
 
 app = typer.Typer(no_args_is_help=True, help="Data that is fetched by a schedule.", pretty_exceptions_enable=False)
 
@@ -95,6 +97,12 @@ def _lines(row: PullingLine) -> Iterator[str]:
     yield f"  {row.schedule}: {_state(row)}"
     if row.ends:
         yield f"  last {_latest(row)}"
+
+
+def status_of_lines(dependencies: Dependencies, lines: Iterable[str]) -> Iterator[LineSection]:
+    """How the latest pull of each line ended, for `lakegate status`."""
+    for each in pulls_of(dependencies, lines):
+        yield "pull", as_document(each), in_words(each)
 
 
 def in_words(row: PullingLine) -> str:

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from lakegate.gate.effects import Steps
     from lakegate.gate.ledger.blocks import AnyBlock, Block, LedgerObject
     from lakegate.gate.registry.contract_versions import Publication
+    from lakegate.stack import LineSection
     from lakegate.verdict.verdict import BrokenRule
 
     Content = Callable[[list[dict[str, Any]]], dict[str, Any]]
@@ -67,6 +68,12 @@ def measured_lines(dependencies: Dependencies, lines: Iterable[str]) -> tuple[Re
     """The rows of the lines that are, or were, measured by schedule."""
     rows = map(revalidations(dependencies).get, sorted(lines))
     return tuple(row for row in rows if row.plan or row.ends)
+
+
+def status_of_lines(dependencies: Dependencies, lines: Iterable[str]) -> Iterator[LineSection]:
+    """What rules with a schedule found of each line, for `lakegate status` and `lakegate history`."""
+    for each in measured_lines(dependencies, lines):
+        yield "rules with a schedule", as_document(each), in_words(each)
 
 
 def in_words(row: RevalidatedLine) -> str:
