@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from lakegate.admission.multi_file_delivery import COMPLETED_BY, name_of
 from lakegate.admission.refusals import is_ignored
 from lakegate.errors import InputError, NotFound, UnreadableItem
+from lakegate.extension_points import names
 from lakegate.features.doctor.examination import CAUSES, unreadable
 from lakegate.gate.datasets.dataset_names import chains
 from lakegate.gate.datasets.readers_manifest import read_manifest
@@ -361,15 +362,12 @@ def items(examined: ExaminedStack) -> Iterator[CauseFinding]:
     contracts = sorted({each.contract for each in there.registry.snapshot().versions})[:LINES]
     reads: list[Callable[[], object]] = [
         *(partial(there.batches.get, each) for each in batches),
-        *(partial(there.of("notices").get, each) for each in there.of("notices").due(now, STORED_ROWS)),
+        *_of_feature(there, "notices", now),
         *(partial(there.lines.get, each) for each in (*there.lines.due(now, STORED_ROWS), *lines)),
         *(partial(there.pauses.pause_of, each) for each in (*there.pauses.listed(), *lines)),
         *(partial(there.promises.get, each) for each in (*there.promises.due(now, STORED_ROWS), *lines)),
-        *(partial(there.of("pulls").get, each) for each in (*there.of("pulls").due(now, STORED_ROWS), *lines)),
-        *(
-            partial(there.of("revalidations").get, each)
-            for each in (*there.of("revalidations").due(now, STORED_ROWS), *lines)
-        ),
+        *_of_feature(there, "pulls", now, lines),
+        *_of_feature(there, "revalidations", now, lines),
         *(partial(there.workloads.next_slice, each) for each in lines),
         *(partial(there.ledger.key, each) for each in lines),
         *(partial(there.ledger.head, contract_chain(each)) for each in contracts),
@@ -388,6 +386,15 @@ def watch(examined: ExaminedStack) -> Iterator[CauseFinding]:
     is_watched = examined.embedded or examined.there("DriftFunction")
     if not is_watched and examined.dependencies.registry.snapshot().versions:
         yield CAUSES["accepted-unwatched"].found()
+
+
+def _of_feature(
+    dependencies: Dependencies, kind: str, now: datetime, lines: Sequence[str] = ()
+) -> Iterator[Callable[[], object]]:
+    """Reads of the rows that are due, and of those of lines; none where the feature that has them is absent."""
+    if kind in names("rows"):
+        rows = dependencies.of(kind)
+        yield from (partial(rows.get, each) for each in (*rows.due(now, STORED_ROWS), *lines))
 
 
 def _read(dependencies: Dependencies, read: Callable[[], object]) -> None:
