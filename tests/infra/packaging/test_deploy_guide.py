@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from lakegate.extension_points import ROOT
+from lakegate.features.revalidation.revalidation import RevalidationEnd
 from tests.sam.built import Stack
 
 GUIDE = (ROOT / "docs/deploy.md").read_text()
@@ -46,9 +47,10 @@ def test_the_guide_lists_the_metrics_that_are_paid_for() -> None:
     (row,) = re.findall(r"^\| custom metrics, .*$", GUIDE, re.MULTILINE)
     counted = {
         name
-        for path in (ROOT / "functions").glob("*.py")
+        for path in (ROOT / "lakegate/aws/lambda_runtime.py", *(ROOT / "functions").glob("*.py"))
         for name in re.findall(r'(?:add_metric|log_failures)\("(\w+)"', path.read_text())
     }
+    counted |= {end.metric for end in RevalidationEnd}
 
     assert counted == set(re.findall(r"`(\w+)`", row))
 
