@@ -15,6 +15,7 @@ from lakegate.errors import AccessDenied, ConditionFailed, InputError, Unreadabl
 from lakegate.gate.ledger.blocks import contract_chain
 from lakegate.gate.registry.contract_owners import EVERY_CONTRACT
 from lakegate.gate.registry.contract_versions import (
+    Proposal,
     Publication,
     RegistryPage,
     RegistrySnapshot,
@@ -22,11 +23,11 @@ from lakegate.gate.registry.contract_versions import (
     SeenParent,
     is_among,
 )
+from lakegate.json_codec import canonical
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from lakegate.features.proposals.proposal import Proposal
     from lakegate.gate.ledger.blocks import Record
 
 # ---- The item of the registry that lists all versions and routes of a contract -------------------------------------
@@ -124,6 +125,39 @@ def at_revision(revision: int) -> dict[str, Any]:
     }
 
 
+# ---- Proposals as items of the registry: `proposal#<contract>#<version>` -------------------------------------------
+
+
+_PROPOSAL: Final = "proposal#"
+
+
+def _proposal_key(contract: str, version: str) -> dict[str, dict[str, str]]:
+    """The key of the proposal of a version."""
+    return {"id": text(f"{_PROPOSAL}{contract}#{version}")}
+
+
+def _proposal_item(proposal: Proposal) -> dict[str, Any]:
+    """The item; conditions use its digest."""
+    key = _proposal_key(proposal.publication.contract, proposal.publication.version)
+    return {**key, "digest": text(proposal.digest), "proposal": text(canonical(proposal).decode())}
+
+
+def _proposal(item: Mapping[str, Any]) -> Proposal:
+    """The proposal of an item."""
+    document = json.loads(item["proposal"]["S"])
+    content: dict[str, Any] = document.pop("publication") | {"routes": (), "retired": ()}
+    pairs = {name: tuple(map(tuple, content[name])) for name in ("plans", "labels", "needs")}
+    kept_apart = apart(content.get("shared_with", ()), content.get("own", EVERY_CONTRACT))
+    return Proposal(Publication(**content | pairs | kept_apart), **document)
+
+
+def _if_unchanged(seen: Proposal | None) -> dict[str, Any]:
+    """The condition that the item is the one that was seen."""
+    if seen is None:
+        return {"ConditionExpression": "attribute_not_exists(id)"}
+    return {"ConditionExpression": "digest = :seen", "ExpressionAttributeValues": {":seen": text(seen.digest)}}
+
+
 # ---- The registry: routes and published versions -------------------------------------------------------------------
 
 
@@ -210,11 +244,6 @@ class DynamoRegistry:
         proposal: Proposal | None = None,
     ) -> None:
         """One transaction: version, routes, routes taken away, the items of contract and parent, the proposal, and the record."""
-        from lakegate.features.proposals.proposal import (  # noqa: PLC0415 - a feature
-            if_unchanged,
-            proposal_key,
-        )
-
         before = self.contract(publication.contract) if seen is None else seen
         if before.revision == 0 and not self._is_listed():
             self._list_contracts()
@@ -230,8 +259,8 @@ class DynamoRegistry:
         prefixes = len(publication.routes) + len(publication.retired)
         reasons = ["version", *["prefix"] * prefixes, "contract", *["parent" for _ in parents]]
         if proposal is not None:
-            key = proposal_key(publication.contract, publication.version)
-            writes.append({"Delete": {"Key": key, **if_unchanged(proposal)}})
+            key = _proposal_key(publication.contract, publication.version)
+            writes.append({"Delete": {"Key": key, **_if_unchanged(proposal)}})
             reasons.append("proposal")
         named = [{name: {"TableName": self.table.name, **write}} for each in writes for name, write in each.items()]
         if record is None:
@@ -317,35 +346,20 @@ class DynamoRegistry:
 
     def propose(self, proposal: Proposal, seen: Proposal | None) -> None:
         """A put, and the revision of the contract, in one transaction."""
-        from lakegate.features.proposals.proposal import (  # noqa: PLC0415 - a feature
-            if_unchanged,
-            proposal_item,
-        )
-
-        put = {"TableName": self.table.name, "Item": proposal_item(proposal), **if_unchanged(seen)}
+        put = {"TableName": self.table.name, "Item": _proposal_item(proposal), **_if_unchanged(seen)}
         key = contract_key(proposal.publication.contract)
         base = {"TableName": self.table.name, "Key": key, **at_revision(proposal.base)}
         transact(self.table.client, [{"Put": put}, {"ConditionCheck": base}], ("proposal", "contract"))
 
     def proposal(self, contract: str, version: str) -> Proposal | None:
         """A strongly consistent read."""
-        from lakegate.features.proposals.proposal import (  # noqa: PLC0415 - a feature
-            proposal_key,
-            proposal_of,
-        )
-
-        item = self.table.get(proposal_key(contract, version))
-        return decoded(item, proposal_of) if item else None
+        item = self.table.get(_proposal_key(contract, version))
+        return decoded(item, _proposal) if item else None
 
     def proposals(self) -> tuple[Proposal, ...]:
         """A consistent scan."""
-        from lakegate.features.proposals.proposal import (  # noqa: PLC0415 - a feature
-            PREFIX,
-            proposal_of,
-        )
-
-        items = (item for item in self._items() if item["id"]["S"].startswith(PREFIX))
-        return tuple(self.table.readable(items, proposal_of))
+        items = (item for item in self._items() if item["id"]["S"].startswith(_PROPOSAL))
+        return tuple(self.table.readable(items, _proposal))
 
     def _items(self) -> list[Mapping[str, Any]]:
         scan = self.table.client.get_paginator("scan").paginate(TableName=self.table.name, ConsistentRead=True)

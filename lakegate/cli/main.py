@@ -29,7 +29,7 @@ CORE: Final[Mapping[str, Mapping[str, str]]] = {
         "schema": "lakegate.cli.contracts.schema_command:schema",
         "publish": "lakegate.cli.contracts.publish_command:publish",
         "withdraw": "lakegate.cli.contracts.withdraw_command:withdraw",
-        "proposals": "lakegate.cli.contracts.publish_command:proposals",
+        "proposals": "lakegate.features.proposals.proposals_command:proposals",
         "approve": "lakegate.cli.deliveries.decide_command:approve",
         "contracts": "lakegate.cli.contracts.contracts_command:contracts",
         "show": "lakegate.cli.contracts.contracts_command:show",

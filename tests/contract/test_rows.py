@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lakegate.errors import ConditionFailed, NotFound
-from lakegate.features.proposals.proposal import Proposal
 from lakegate.gate.datasets.delivery_history import HistoryEntry
 from lakegate.gate.datasets.pauses import Pause
 from lakegate.gate.delivery.delivery_row import (
@@ -35,7 +34,7 @@ from lakegate.gate.ledger.blocks import (
 )
 from lakegate.gate.ledger.commit import CommittedBlock
 from lakegate.gate.ports import Message
-from lakegate.gate.registry.contract_versions import Publication, RegistrySnapshot, Route, SeenParent
+from lakegate.gate.registry.contract_versions import Proposal, Publication, RegistrySnapshot, Route, SeenParent
 from lakegate.gate.table import Expected
 from lakegate.verdict.verdict import BrokenRule
 from tests.fakes.identity import ALICE, BOB

@@ -9,9 +9,8 @@ from lakegate.errors import ConditionFailed, InputError
 from lakegate.gate.registry.contract_versions import RegistryPage, RegistrySnapshot, is_among
 
 if TYPE_CHECKING:
-    from lakegate.features.proposals.proposal import Proposal
     from lakegate.gate.ledger.blocks import Record
-    from lakegate.gate.registry.contract_versions import Publication, Route, SeenParent
+    from lakegate.gate.registry.contract_versions import Proposal, Publication, Route, SeenParent
     from tests.fakes.fault_injector import FaultInjector
     from tests.fakes.ledger import MemoryLedger
 

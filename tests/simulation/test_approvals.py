@@ -25,9 +25,8 @@ from tests.unit.compare.builder import COLUMN, document
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from lakegate.features.proposals.proposal import Proposal
     from lakegate.gate.effects import Call, Steps
-    from lakegate.gate.registry.contract_versions import RegistrySnapshot
+    from lakegate.gate.registry.contract_versions import Proposal, RegistrySnapshot
 
 CAROL, DAVE = "arn:aws:iam::123456789012:user/carol", "arn:aws:iam::123456789012:user/dave"
 WRITES = {Effect.PROPOSE, Effect.PUBLISH}

@@ -18,13 +18,6 @@ IMPORTS: Final = {
     ("lakegate/aws/ledger_table.py", "lakegate/features/odf/odf_publisher.py"),
     ("lakegate/gate/ledger/commit.py", "lakegate/features/odf/odf_publisher.py"),
     ("lakegate/gate/table.py", "lakegate/features/odf/odf_publisher.py"),
-    # ---- proposals
-    ("lakegate/aws/registry_table.py", "lakegate/features/proposals/proposal.py"),
-    ("lakegate/cli/contracts/publish_command.py", "lakegate/features/proposals/proposal.py"),
-    ("lakegate/cli/deliveries/decide_command.py", "lakegate/features/proposals/proposal.py"),
-    ("lakegate/features/http_api/contracts_api.py", "lakegate/features/proposals/proposal.py"),
-    ("lakegate/gate/registry/contract_versions.py", "lakegate/features/proposals/proposal.py"),
-    ("lakegate/gate/registry/withdraw_version.py", "lakegate/features/proposals/proposal.py"),
 }
 """Imports that the table of layers forbids: importer and imported file, by the feature or the layer that is imported."""
 

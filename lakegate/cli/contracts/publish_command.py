@@ -1,4 +1,4 @@
-"""lakegate publish, proposals."""
+"""lakegate publish."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
-from rich.table import Table
-from rich.text import Text
 
 from lakegate.aws.open_stack import DEFAULT_STACK, opened
 from lakegate.cli import terminal
@@ -16,8 +14,10 @@ from lakegate.cli.contracts.diff_command import print_comparison
 from lakegate.cli.contracts.lint_command import REFUSED, show
 from lakegate.cli.datasets.lifecycle_command import day_of
 from lakegate.contract_files import InputDocument, registry_documents
+from lakegate.extension_points import loaded
 from lakegate.gate.datasets.lifecycle import LineStatus
 from lakegate.gate.effects import run
+from lakegate.gate.registry.contract_versions import PROPOSALS
 from lakegate.gate.registry.publish_contract import (
     DocumentRefused,
     IncompatibleVersion,
@@ -33,10 +33,8 @@ from lakegate.text import printable as escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from datetime import datetime
 
     from lakegate.errors import Problem
-    from lakegate.features.proposals.proposal import Proposal
     from lakegate.gate.datasets.lifecycle import Line
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.registry.contract_versions import CompiledContract, Publication, Route
@@ -83,77 +81,6 @@ def _lines(child: BrokenChild) -> Iterator[str]:
     owner = f" (owner: {child.owner})" if child.owner else ""
     yield f"{child.contract} {child.version}{owner} is weaker:"
     yield from (f"  line {each.line}: {each.message}" for each in child.problems)
-
-
-# ---- `lakegate proposals`: contract versions that wait for a second person -----------------------------------------
-
-
-SHORT = 12
-"""Digits of a digest that people read."""
-
-
-def proposals(stack: StackName = DEFAULT_STACK, local: Local = False, as_json: AsJson = False) -> None:
-    """List the contract versions that wait for approval, with who proposed them.
-
-    Example: lakegate proposals
-    """
-    with opened(stack, local=local) as there:
-        dependencies = there.dependencies()
-        found = sorted(dependencies.registry.proposals(), key=lambda each: each.proposed_at)
-        now = dependencies.clock.now()
-    if as_json:
-        terminal.print_json({"proposals": [_proposal_document(each, now) for each in found]})
-    elif found:
-        terminal.wide().print(_table(found, now))
-    else:
-        terminal.answers().print("No contract version waits for approval.")
-
-
-def tell_proposal(proposal: Proposal, warnings: tuple[Problem, ...], *, as_json: bool) -> None:
-    """What waits for approval now."""
-    publication, digest = proposal.publication, proposal.digest[:SHORT]
-    name = f"{publication.contract}@{publication.version}"
-    if as_json:
-        terminal.print_json(_proposal_document(proposal) | {"warnings": [asdict(each) for each in warnings]})
-        return
-    lines = (
-        f"Proposed {publication.contract} {publication.version} ({publication.status}): proposal {digest}.",
-        f"It becomes valid when another person approves it, until {proposal.expires_at[:16]}:",
-        f"  lakegate approve {name} --proposal {digest}",
-    )
-    for line in lines:
-        terminal.answers().print(escaped(line), markup=False, soft_wrap=True)
-
-
-def _proposal_document(proposal: Proposal, now: datetime | None = None) -> dict[str, object]:
-    from lakegate.features.proposals.proposal import is_expired  # noqa: PLC0415 - a feature
-
-    publication = proposal.publication
-    return {
-        "proposal": proposal.digest,
-        "contract": publication.contract,
-        "version": publication.version,
-        "status": publication.status,
-        "document": publication.document,
-        "proposer": proposal.proposer,
-        "proposed_at": proposal.proposed_at,
-        "expires_at": proposal.expires_at,
-        "expired": now is not None and is_expired(proposal, now),
-    }
-
-
-def _table(found: list[Proposal], now: datetime) -> Table:
-    from lakegate.features.proposals.proposal import is_expired  # noqa: PLC0415 - a feature
-
-    grid = Table(box=None, header_style="bold", pad_edge=False)
-    for name in ("contract", "version", "status", "proposal", "until", "proposer"):
-        grid.add_column(name, overflow="fold")
-    for each in found:
-        until = "expired" if is_expired(each, now) else each.expires_at[:16]
-        of = each.publication
-        cells = (of.contract, of.version, of.status, each.digest[:SHORT], until, each.proposer)
-        grid.add_row(*(Text(escaped(cell)) for cell in cells))
-    return grid
 
 
 # ---- `lakegate publish`: a contract version becomes valid ----------------------------------------------------------
@@ -203,7 +130,6 @@ def publish(  # noqa: PLR0913 - a command has these options
         RemotePublication,
         refuse_options,
     )
-    from lakegate.features.proposals.proposal import propose  # noqa: PLC0415 - a feature
 
     if api:
         refuse_options(local=local, dry_run=dry_run)
@@ -225,8 +151,7 @@ def publish(  # noqa: PLR0913 - a command has these options
                 print_weaker(change.announced)
             confirm(effects_of(compiled, change), yes=yes)
             if there.requires_approval and not change.is_done:
-                proposal = run(propose(dependencies, compiled), dependencies.clock)
-                tell_proposal(proposal, change.warnings, as_json=as_json)
+                loaded(PROPOSALS, "publish")(dependencies, compiled, change.warnings, as_json=as_json)
                 print_warnings(file, compiled, change.warnings, as_json=as_json)
                 return
             published = run(make_valid(dependencies, compiled), dependencies.clock)

@@ -9,13 +9,13 @@ import typer
 from lakegate.aws.open_stack import DEFAULT_STACK, opened
 from lakegate.cli import terminal
 from lakegate.cli.command_runner import AsJson, Local, StackName, Yes, confirm
-from lakegate.cli.contracts.publish_command import tell_proposal
 from lakegate.contract.semantic_versions import major
 from lakegate.contract_files import chosen, snapshot_of
 from lakegate.errors import InputError
+from lakegate.extension_points import loaded
 from lakegate.gate.effects import run
-from lakegate.gate.registry.contract_versions import RETIRED
-from lakegate.gate.registry.withdraw_version import planned_withdrawal, propose_withdrawal
+from lakegate.gate.registry.contract_versions import PROPOSALS, RETIRED
+from lakegate.gate.registry.withdraw_version import planned_withdrawal
 from lakegate.gate.registry.withdraw_version import withdraw as take_back
 from lakegate.text import printable as escaped
 from lakegate.text import shown
@@ -64,8 +64,7 @@ def withdraw(
         planned = planned_withdrawal(dependencies, dependencies.registry.contract(contract), contract, version)
         confirm(_effects(planned, written), yes=yes)
         if there.requires_approval and not planned.is_done:
-            proposal = run(propose_withdrawal(dependencies, contract, version), dependencies.clock)
-            tell_proposal(proposal, (), as_json=as_json)
+            loaded(PROPOSALS, "withdraw")(dependencies, contract, version, as_json=as_json)
             return
         done = run(take_back(dependencies, contract, version), dependencies.clock)
     print_withdrawal(done, as_json=as_json)

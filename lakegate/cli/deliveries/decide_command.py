@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -11,30 +11,18 @@ import typer
 
 from lakegate.aws.open_stack import DEFAULT_STACK, opened
 from lakegate.cli import terminal
-from lakegate.cli.command_runner import ApiContract, ApiUrl, AsJson, Delivery, Local, StackName, Yes, confirm
-from lakegate.cli.contracts.diff_command import print_comparison
-from lakegate.cli.contracts.publish_command import (
-    compiled_document,
-    print_published,
-    print_warnings,
-    print_weaker,
-    print_without_notice,
-    refuse_number,
-)
-from lakegate.cli.contracts.withdraw_command import print_withdrawal
+from lakegate.cli.command_runner import ApiContract, ApiUrl, AsJson, Delivery, Local, StackName, Yes
 from lakegate.cli.deliveries.replay_command import TIMES
 from lakegate.cli.deliveries.wait_for_verdict import WaitExit
 from lakegate.errors import InputError
+from lakegate.extension_points import loaded
 from lakegate.gate.decisions import PersonTransition
 from lakegate.gate.delivery.delivery_objects import row_of
 from lakegate.gate.delivery.delivery_row import replay_id
 from lakegate.gate.delivery.find_deliveries import named
 from lakegate.gate.delivery.replay import decide
 from lakegate.gate.effects import run
-from lakegate.gate.ports import Address
-from lakegate.gate.registry.contract_versions import WITHDRAWN
-from lakegate.gate.registry.publish_contract import IncompatibleVersion, drafts_of, effects_of, planned, referred_of
-from lakegate.gate.registry.withdraw_version import withdraw as withdrawn
+from lakegate.gate.registry.contract_versions import PROPOSALS
 from lakegate.stack import LATEST, SHORT_ID, STANDING, in_utc
 from lakegate.text import printable as escaped
 from lakegate.text import shown
@@ -42,9 +30,7 @@ from lakegate.timestamps import instant_of, moment
 from lakegate.verdict.verdict import ACCEPTING
 
 if TYPE_CHECKING:
-    from lakegate.features.proposals.proposal import Proposal
     from lakegate.gate.delivery.delivery_row import Workload
-    from lakegate.gate.dependencies import Dependencies
 
 # ---- `lakegate decline`, and `lakegate approve` for deliveries: the answer that a judged delivery waits for --------
 
@@ -180,8 +166,6 @@ def approve(  # noqa: PLR0913 - a command has these options
     Exit code: 0 published, 1 the document is refused, or the content was accepted meanwhile, 2 it cannot be approved, or was not
     confirmed, 3 approved, and not yet published.
     """
-    from lakegate.features.proposals.proposal import approve as make_valid  # noqa: PLC0415 - a feature
-
     if not VERSION.search(name):
         if proposal is not None or yes:
             raise InputError(f"--proposal and --yes are for contract versions, and {shown(name)} is none")
@@ -191,47 +175,7 @@ def approve(  # noqa: PLR0913 - a command has these options
         raise InputError(
             "--api and --contract are for deliveries: a contract version is approved with rights in the account"
         )
-    with opened(stack, local=local) as there:
-        dependencies = there.dependencies()
-        found = _proposed(dependencies, name, proposal)
-        if found.publication.status == WITHDRAWN:
-            confirm((f"{found.proposer} proposed to withdraw {shown(name)}",), yes=yes)
-            steps = withdrawn(dependencies, found.publication.contract, found.publication.version, found)
-            print_withdrawal(run(steps, dependencies.clock), as_json=as_json)
-            return
-        body = dependencies.objects.read(Address(dependencies.places.lake, found.publication.document))
-        allowed = found.publication.unmeasured_rules > 0
-        referred = referred_of(dependencies, body, found.publication.own)
-        compiled = compiled_document(name, body, referred, allow_unmeasured=allowed, as_json=as_json)
-        compiled = replace(compiled, inherited_from=found.publication.inherited_from)
-        try:
-            change = planned(dependencies, compiled)
-            if change.comparison is not None and not as_json:
-                print_comparison(change.comparison)
-            if not yes:
-                print_weaker(change.announced)
-            confirm((f"{found.proposer} proposed {shown(name)}", *effects_of(compiled, change)), yes=yes)
-            published = run(make_valid(dependencies, compiled, found), dependencies.clock)
-        except IncompatibleVersion as refused:
-            refuse_number(refused, as_json=as_json)
-        print_without_notice(dependencies, published, change.announced)
-        routes = list(dependencies.registry.contract(compiled.contract).routes)
-        drafts = drafts_of(dependencies, published)
-    print_published(published, routes, drafts, change.warnings, as_json=as_json)
-    print_warnings(name, compiled, change.warnings, as_json=as_json)
-
-
-def _proposed(dependencies: Dependencies, name: str, digest: str | None) -> Proposal:
-    """The proposal of CONTRACT@VERSION, of this digest or the beginning of it. Raises InputError where there is none."""
-    contract, _, version = name.rpartition("@")
-    found = dependencies.registry.proposal(contract, version)
-    if found is None:
-        is_published = any(each.version == version for each in dependencies.registry.contract(contract).versions)
-        also = ": that version is published" if is_published else ""
-        raise InputError(f"no proposal of {shown(name)} waits for approval{also} (`lakegate proposals`)")
-    if digest is not None and (not digest or not found.digest.startswith(digest)):
-        raise InputError(f"the proposal of {shown(name)} is {found.digest[:12]} now: read it before you approve it")
-    return found
+    loaded(PROPOSALS, "approve")(name, proposal, stack, local=local, yes=yes, as_json=as_json)
 
 
 # ---- `lakegate waive`: let a rejected delivery through -------------------------------------------------------------

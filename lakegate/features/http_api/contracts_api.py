@@ -12,9 +12,10 @@ from urllib.parse import quote
 from lakegate.contract.contract_model import is_usable
 from lakegate.contract.semantic_versions import precedence
 from lakegate.errors import InputError
+from lakegate.extension_points import loaded
 from lakegate.gate.effects import run
 from lakegate.gate.ports import Address
-from lakegate.gate.registry.contract_versions import WITHDRAWN
+from lakegate.gate.registry.contract_versions import PROPOSALS, WITHDRAWN
 from lakegate.http_routes import JSON, HttpAnswer, HttpProblem, media_type
 from lakegate.timestamps import beginning_of
 
@@ -57,7 +58,6 @@ def publish(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
 
     Where the stack requires approval, a proposal is left (202).
     """
-    from lakegate.features.proposals.proposal import propose  # noqa: PLC0415 - reading documents takes yaml and sqlglot
     from lakegate.gate.registry.bounded_compilation import compile_bounded  # noqa: PLC0415 - likewise
     from lakegate.gate.registry.parent_contracts import identity  # noqa: PLC0415 - likewise
     from lakegate.gate.registry.publish_contract import (  # noqa: PLC0415 - likewise
@@ -88,7 +88,7 @@ def publish(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
             raise HttpProblem(409, "confirmation-needed", detail, effects=effects, children=children)
         place = {"location": f"{PATH}/{quote(compiled.contract, safe='')}"}
         if dependencies.places.needs_approval and not change.is_done:
-            proposal = run(propose(dependencies, compiled, request.holder), dependencies.clock)
+            proposal = run(loaded(PROPOSALS, "propose")(dependencies, compiled, request.holder), dependencies.clock)
             waiting = {"id": compiled.contract, "version": compiled.version, "proposal": proposal.digest}
             return HttpAnswer(202, {**waiting, "expiresAt": proposal.expires_at}, _warned(change.warnings))
         run(make_valid(dependencies, compiled), dependencies.clock)

@@ -2,82 +2,23 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from dataclasses import replace
+from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from lakegate.aws.dynamodb_table import text
-from lakegate.aws.registry_table import apart
 from lakegate.errors import ConditionFailed, InputError
 from lakegate.gate.effects import Effect, perform
-from lakegate.gate.registry.contract_owners import EVERY_CONTRACT
-from lakegate.gate.registry.contract_versions import ANOTHER_CONTENT, Publication, publication_of, published_by, store
+from lakegate.gate.registry.contract_versions import ANOTHER_CONTENT, Proposal, publication_of, published_by, store
 from lakegate.gate.registry.publish_contract import refuse, write_with_lines
 from lakegate.gate.registry.routes import leading_its_routes
-from lakegate.json_codec import canonical, digest
+from lakegate.gate.registry.withdraw_version import planned_withdrawal, withdraw
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps
-    from lakegate.gate.registry.contract_versions import CompiledContract, RegistrySnapshot
-
-
-@dataclass(frozen=True, slots=True)
-class Proposal:
-    """A contract version that somebody wants to publish, and that another person has to approve."""
-
-    publication: Publication
-    """Without routes: those are decided when it is approved."""
-    proposer: str
-    """The caller's ARN."""
-    proposed_at: str
-    """RFC 3339, UTC."""
-    expires_at: str
-    """Likewise; from then on it cannot be approved."""
-    base: int
-    """The revision of the contract that it was proposed for."""
-
-    @property
-    def digest(self) -> str:
-        """SHA-256 of all that is proposed: another proposal of the version has another one."""
-        return digest(self)
-
-
-# ---- Proposals as items of the registry: `proposal#<contract>#<version>` -------------------------------------------
-
-
-PREFIX = "proposal#"
-
-
-def proposal_key(contract: str, version: str) -> dict[str, dict[str, str]]:
-    """The key of the proposal of a version."""
-    return {"id": text(f"{PREFIX}{contract}#{version}")}
-
-
-def proposal_item(proposal: Proposal) -> dict[str, Any]:
-    """The item; conditions use its digest."""
-    key = proposal_key(proposal.publication.contract, proposal.publication.version)
-    return {**key, "digest": text(proposal.digest), "proposal": text(canonical(proposal).decode())}
-
-
-def proposal_of(item: Mapping[str, Any]) -> Proposal:
-    """The proposal of an item."""
-    document = json.loads(item["proposal"]["S"])
-    content: dict[str, Any] = document.pop("publication") | {"routes": (), "retired": ()}
-    pairs = {name: tuple(map(tuple, content[name])) for name in ("plans", "labels", "needs")}
-    kept_apart = apart(content.get("shared_with", ()), content.get("own", EVERY_CONTRACT))
-    return Proposal(Publication(**content | pairs | kept_apart), **document)
-
-
-def if_unchanged(seen: Proposal | None) -> dict[str, Any]:
-    """The condition that the item is the one that was seen."""
-    if seen is None:
-        return {"ConditionExpression": "attribute_not_exists(id)"}
-    return {"ConditionExpression": "digest = :seen", "ExpressionAttributeValues": {":seen": text(seen.digest)}}
+    from lakegate.gate.registry.contract_versions import CompiledContract, Publication, RegistrySnapshot
+    from lakegate.gate.registry.withdraw_version import Withdrawal
 
 
 # ---- Publishing by two people: one proposes a contract version, another approves it; only then it becomes valid ----
@@ -117,7 +58,7 @@ def propose(dependencies: Dependencies, compiled: CompiledContract, holder: str 
     before = dependencies.registry.proposal(compiled.contract, compiled.version)
     now, caller = dependencies.clock.now(), proposer_of(dependencies.identity.caller(), holder)
     proposal = Proposal(publication, caller, now.isoformat(), (now + PROPOSAL_LIFETIME).isoformat(), seen.revision)
-    if before is not None and _is_same(before, proposal) and not is_expired(before, now):
+    if before is not None and _is_same(before, proposal) and not before.is_expired(now):
         return before
     yield from store(dependencies, compiled)
     try:
@@ -154,7 +95,7 @@ def approve(dependencies: Dependencies, compiled: CompiledContract, proposal: Pr
     was changed since it was proposed, and one that is compiled otherwise; IncompatibleVersion as `publish`.
     """
     refuse_own(proposal, dependencies.identity.caller(), "this version")
-    if is_expired(proposal, dependencies.clock.now()):
+    if proposal.is_expired(dependencies.clock.now()):
         raise InputError(f"the proposal expired at {proposal.expires_at}: publish the document again")
     publication = publication_of(compiled)
     if publication != proposal.publication:
@@ -200,10 +141,38 @@ def not_apart(one: str, other: str) -> str | None:
     return None
 
 
-def is_expired(proposal: Proposal, now: datetime) -> bool:
-    """Whether it is too late to approve it."""
-    return now >= datetime.fromisoformat(proposal.expires_at)
-
-
 def _is_same(one: Proposal, other: Proposal) -> bool:
     return (one.publication, one.proposer, one.base) == (other.publication, other.proposer, other.base)
+
+
+# ---- A version that is taken back by two people --------------------------------------------------------------------
+
+
+def propose_withdrawal(dependencies: Dependencies, contract: str, version: str) -> Steps[Proposal]:
+    """Leave a proposal to take a version back, in the place of the one that was there. Raises InputError as `withdraw`."""
+    seen = dependencies.registry.contract(contract)
+    planned = planned_withdrawal(dependencies, seen, contract, version)
+    now = dependencies.clock.now()
+    publication = replace(planned.publication, routes=())
+    end, caller = (now + PROPOSAL_LIFETIME).isoformat(), dependencies.identity.caller()
+    proposal = Proposal(publication, caller, now.isoformat(), end, seen.revision)
+    before = dependencies.registry.proposal(contract, version)
+    try:
+        yield from perform(Effect.PROPOSE, partial(dependencies.registry.propose, proposal, before))
+    except ConditionFailed:
+        raise InputError(
+            "somebody else has proposed or changed something of this contract meanwhile: look at `lakegate proposals`"
+        ) from None
+    return proposal
+
+
+def approve_withdrawal(dependencies: Dependencies, proposal: Proposal) -> Steps[Withdrawal]:
+    """Take a version back that another person proposed to. Raises InputError as `withdraw`.
+
+    Also if the proposal is one's own, has expired, or the contract was changed since.
+    """
+    refuse_own(proposal, dependencies.identity.caller(), "this")
+    if proposal.is_expired(dependencies.clock.now()):
+        raise InputError(f"the proposal expired at {proposal.expires_at}: withdraw the version again")
+    of = proposal.publication
+    return (yield from withdraw(dependencies, of.contract, of.version, proposal))

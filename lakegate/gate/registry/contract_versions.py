@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -15,12 +16,12 @@ from lakegate.gate.ledger.blocks import contract_chain
 from lakegate.gate.ledger.commit import record_at_head
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.contract_owners import EVERY_CONTRACT, are_named
+from lakegate.json_codec import digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from lakegate.diff.metadata_changes import ContractVersion
-    from lakegate.features.proposals.proposal import Proposal
     from lakegate.gate.datasets.lifecycle import Ending
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps
@@ -98,6 +99,36 @@ class Publication:
     def parent(self) -> str:
         """The id of the contract that it inherits from; empty if none."""
         return self.needs[0][0].rpartition("@")[0] if self.needs else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A contract version that somebody wants to publish, and that another person has to approve."""
+
+    publication: Publication
+    """Without routes: those are decided when it is approved."""
+    proposer: str
+    """The caller's ARN."""
+    proposed_at: str
+    """RFC 3339, UTC."""
+    expires_at: str
+    """Likewise; from then on it cannot be approved."""
+    base: int
+    """The revision of the contract that it was proposed for."""
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of all that is proposed: another proposal of the version has another one."""
+        return digest(self)
+
+    def is_expired(self, now: datetime) -> bool:
+        """Whether it is too late to approve it."""
+        return now >= datetime.fromisoformat(self.expires_at)
+
+
+PROPOSALS: Final = "proposals"
+"""The extension point of the feature that lets a second person approve: the use case `propose`, and the parts of the commands
+`publish`, `withdraw` and `approve` where a stack wants two people."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,14 +10,12 @@ The version stays in the registry under its number, which is not used again. The
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from lakegate.contract.contract_model import line_of
 from lakegate.contract.semantic_versions import major, precedence
 from lakegate.diff.diff_contracts import compare
-from lakegate.errors import ConditionFailed, InputError
-from lakegate.gate.effects import Effect, perform
+from lakegate.errors import InputError
 from lakegate.gate.ledger.blocks import Block, BlockKind
 from lakegate.gate.registry.contract_versions import WITHDRAWN, published_by, read_published, write
 from lakegate.gate.registry.routes import leading, routed
@@ -25,10 +23,9 @@ from lakegate.text import listed
 
 if TYPE_CHECKING:
     from lakegate.diff.change_kinds import Change
-    from lakegate.features.proposals.proposal import Proposal
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps
-    from lakegate.gate.registry.contract_versions import Publication, RegistrySnapshot
+    from lakegate.gate.registry.contract_versions import Proposal, Publication, RegistrySnapshot
 
 ADDED: Final = frozenset({"dataset-added", "optional-field-added", "required-field-added"})
 """Kinds of change that give consumers something to read, whether or not they allow more."""
@@ -73,19 +70,10 @@ def planned_withdrawal(dependencies: Dependencies, seen: RegistrySnapshot, contr
 def withdraw(
     dependencies: Dependencies, contract: str, version: str, proposal: Proposal | None = None
 ) -> Steps[Withdrawal]:
-    """Take a version back; of one that was proposed, the approver does. Idempotent. Raises InputError as `planned_withdrawal`.
+    """Take a version back. Idempotent. Raises InputError as `planned_withdrawal`.
 
-    Of a proposal: also if it is one's own, has expired, or the contract was changed since.
+    `proposal`: which the caller may approve; it raises InputError too if the contract was changed since.
     """
-    from lakegate.features.proposals.proposal import (  # noqa: PLC0415 - a feature
-        is_expired,
-        refuse_own,
-    )
-
-    if proposal is not None:
-        refuse_own(proposal, dependencies.identity.caller(), "this")
-        if is_expired(proposal, dependencies.clock.now()):
-            raise InputError(f"the proposal expired at {proposal.expires_at}: withdraw the version again")
     plans: list[Withdrawal] = []
 
     def decide(seen: RegistrySnapshot) -> Publication:
@@ -96,29 +84,6 @@ def withdraw(
 
     yield from write(dependencies, contract, decide, published_by(proposal))
     return plans[-1]
-
-
-def propose_withdrawal(dependencies: Dependencies, contract: str, version: str) -> Steps[Proposal]:
-    """Leave a proposal to take a version back, in the place of the one that was there. Raises InputError as `withdraw`."""
-    from lakegate.features.proposals.proposal import (  # noqa: PLC0415 - a feature
-        PROPOSAL_LIFETIME,
-        Proposal,
-    )
-
-    seen = dependencies.registry.contract(contract)
-    planned = planned_withdrawal(dependencies, seen, contract, version)
-    now = dependencies.clock.now()
-    publication = replace(planned.publication, routes=())
-    end, caller = (now + PROPOSAL_LIFETIME).isoformat(), dependencies.identity.caller()
-    proposal = Proposal(publication, caller, now.isoformat(), end, seen.revision)
-    before = dependencies.registry.proposal(contract, version)
-    try:
-        yield from perform(Effect.PROPOSE, partial(dependencies.registry.propose, proposal, before))
-    except ConditionFailed:
-        raise InputError(
-            "somebody else has proposed or changed something of this contract meanwhile: look at `lakegate proposals`"
-        ) from None
-    return proposal
 
 
 def _refuse_relied_on(dependencies: Dependencies, found: Publication, before: Publication) -> None:

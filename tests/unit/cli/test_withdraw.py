@@ -10,8 +10,8 @@ import pytest
 from lakegate.aws.registry_table import DynamoRegistry
 from lakegate.aws.wiring import StsIdentity, SystemClock
 from lakegate.errors import InputError
+from lakegate.features.proposals.proposal import propose_withdrawal
 from lakegate.gate.effects import run
-from lakegate.gate.registry.withdraw_version import propose_withdrawal
 from tests.fakes.identity import ALICE, BOB
 from tests.unit.cli.test_approve import signed_in  # noqa: F401 - a fixture
 

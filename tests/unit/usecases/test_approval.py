@@ -17,9 +17,8 @@ from tests.simulation.environment import LAKE, Environment
 from tests.unit.usecases.test_publish_contract import COMPILED, NOTE, published, records, route, text
 
 if TYPE_CHECKING:
-    from lakegate.features.proposals.proposal import Proposal
     from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.registry.contract_versions import Publication
+    from lakegate.gate.registry.contract_versions import Proposal, Publication
 
 NEXT = replace(COMPILED, version="1.1.0", document=text("1.1.0", NOTE))
 CHANGED = replace(NEXT, document=text("1.1.0", NOTE | {"name": "other"}))
