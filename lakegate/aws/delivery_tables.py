@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from lakegate.aws.clients import port_errors
 from lakegate.aws.delivery_items import (
@@ -31,19 +31,18 @@ from lakegate.aws.dynamodb_table import (
     transact,
 )
 from lakegate.errors import ConditionFailed, NotFound, UnreadableItem
+from lakegate.extension_points import registered
 from lakegate.gate.datasets.pauses import Pause
 from lakegate.gate.delivery.delivery_row import producer_id
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery.small_file_batches import Batch, Member
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
-    from lakegate.features.odf.odf_publisher import NextSlice
     from lakegate.gate.delivery.delivery_row import Workload
     from lakegate.gate.ports import Message
     from lakegate.gate.table import Expected
-    from lakegate.plan.slice_order import StateRun
 
 # ---- Batches: items of the table `workloads`. A member is one text of a list, so that joining is one conditional
 # update
@@ -291,6 +290,18 @@ def fenced(expected: Expected) -> dict[str, Any]:
     }
 
 
+class RowConditions(Protocol):
+    """Writes of a feature in the transactions of a row (reason `turn`): a row of the extension point `row conditions`."""
+
+    def decided(self, table: str, workload: Workload, expected: Expected) -> list[dict[str, Any]]:
+        """Those that belong to the write of a decision; none for other writes."""
+        ...
+
+    def committed(self, table: str, workload: Workload) -> list[dict[str, Any]]:
+        """Those that belong to the commit."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class DynamoWorkloads:
     """Workloads."""
@@ -318,8 +329,6 @@ class DynamoWorkloads:
         accepted: bool = False,
     ) -> None:
         """A transaction of up to four puts, and of what they require of the pause and the turn of the line."""
-        from lakegate.features.odf.odf_publisher import turn_taken  # noqa: PLC0415 - a feature
-
         row = {"Item": workload_item(workload), **fenced(expected)}
         news = {"Item": message_item(message)} if message else None
         claim = _claim(content, workload.id) if content else None
@@ -327,7 +336,8 @@ class DynamoWorkloads:
         writes = (("state", row), ("", news), ("content", claim), ("", known))
         puts = [(why, {"Put": {"TableName": self.table.name, **write}}) for why, write in writes if write]
         pauses = [("pause", write) for write in pause_writes(self.table.name, workload, expected)]
-        turns = [("turn", write) for write in turn_taken(self.table.name, workload, expected)]
+        conditions: Iterator[RowConditions] = registered("row conditions")
+        turns = [("turn", write) for each in conditions for write in each.decided(self.table.name, workload, expected)]
         why, writes = zip(*puts, *pauses, *turns, strict=True)
         try:
             transact(self.table.client, list(writes), why)
@@ -336,31 +346,6 @@ class DynamoWorkloads:
                 each if each in failed.reasons else "" for each in ("state", "content", "pause", "turn")
             )
             raise ConditionFailed(state, "", content, pause or turn) from None
-
-    def next_slice(self, line: str) -> NextSlice:
-        """A strongly consistent read."""
-        from lakegate.features.odf.odf_publisher import (  # noqa: PLC0415 - a feature
-            next_slice,
-            turn_key,
-        )
-
-        return next_slice(self.table.get(turn_key(line)))
-
-    def end_turn(self, workload: Workload) -> None:
-        """An update of the item of the line."""
-        from lakegate.features.odf.odf_publisher import turn_ended  # noqa: PLC0415 - a feature
-
-        for each in turn_ended(self.table.name, workload):
-            transact(self.table.client, [each], ("turn",))
-
-    def replace_state(self, line: str, before: NextSlice, runs: tuple[StateRun, ...]) -> None:
-        """An update of the item of the line."""
-        from lakegate.features.odf.odf_publisher import (  # noqa: PLC0415 - a feature
-            state_replaced,
-            turn_key,
-        )
-
-        self.table.update(turn_key(line), "turn", **state_replaced(before, runs))
 
     def lease(self, workload: Workload, until: datetime, tries: int = 0) -> None:
         """Move `at`, if it is still where this worker saw it."""

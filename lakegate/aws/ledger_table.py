@@ -14,6 +14,7 @@ from lakegate.aws.delivery_items import message_item, workload_item
 from lakegate.aws.delivery_tables import fenced
 from lakegate.aws.dynamodb_table import BATCH, HEAD, decoded, number, text, transact
 from lakegate.errors import ConditionFailed, UnreadableItem
+from lakegate.extension_points import registered
 from lakegate.gate.datasets.delivery_history import HistoryEntry, entry_of, entry_of_block
 from lakegate.gate.delivery.delivery_row import Enforced
 from lakegate.gate.ledger.blocks import GENESIS, MAX_INTEGER, Block, Head, digest, from_json, to_json
@@ -25,8 +26,8 @@ from lakegate.verdict.verdict import BrokenRule
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from lakegate.aws.delivery_tables import RowConditions
     from lakegate.aws.dynamodb_table import DynamoTable
-    from lakegate.features.odf.odf_publisher import NextSlice
     from lakegate.gate.delivery.delivery_row import Workload
     from lakegate.gate.ledger.blocks import AnyBlock, Record
     from lakegate.gate.ports import Message, SigningKey, SigningKeys
@@ -208,8 +209,6 @@ class DynamoLedger:
         6. the delivery in the index of its line, by its verdict and by each rule that it breaks;
         7. of slices, the end of the delivery's turn.
         """
-        from lakegate.features.odf.odf_publisher import turn_ended  # noqa: PLC0415 - a feature
-
         row, news = workload_item(workload), message_item(message)
         entry, listed = index_items(block, workload)
         top, stored = _block_puts(self.table.name, block, self.signing.current)
@@ -222,7 +221,8 @@ class DynamoLedger:
             {"Put": {"TableName": self.workloads.name, "Item": news}},
             *({"Put": {"TableName": self.table.name, "Item": each}} for each in listed),
         ]
-        turn = turn_ended(self.workloads.name, workload)
+        conditions: Iterator[RowConditions] = registered("row conditions")
+        turn = [write for each in conditions for write in each.committed(self.workloads.name, workload)]
         reasons = ("state", "head", "head", "repeated", *[""] * (len(writes) - 4), *["turn"] * len(turn))
         try:
             transact(self.table.client, [*writes, *turn], reasons, digest(block)[:TOKEN_LENGTH])
@@ -242,17 +242,6 @@ class DynamoLedger:
             transact(self.table.client, writes, (*RECORD_REASONS, "")[: len(writes)])
         except ConditionFailed as failed:
             raise ConditionFailed(*record_reasons(failed.reasons[: len(RECORD_REASONS)])) from None
-
-    def mark(self, record: Record, before: NextSlice) -> None:
-        """The puts of `record_puts`, and an update of the item of the turn."""
-        from lakegate.features.odf.odf_publisher import watermark_set  # noqa: PLC0415 - a feature
-
-        turn = watermark_set(self.workloads.name, record.chain, before, record.content["watermark"])
-        try:
-            transact(self.table.client, [*record_puts(self.table.name, record), turn], (*RECORD_REASONS, "turn"))
-        except ConditionFailed as failed:
-            *of_record, turned = failed.reasons
-            raise ConditionFailed(*record_reasons(tuple(of_record)), *filter(None, [turned])) from None
 
 
 def _once_key(workload: str) -> dict[str, dict[str, str]]:

@@ -54,6 +54,7 @@ TABLE: Final[tuple[tuple[str, str, str], ...]] = (
     ("plan data", "pull", "lakegate.features.pull.pull_settings:plan_data"),
     ("plan data", "odf", "lakegate.features.odf.odf_settings:plan_data"),
     ("publishers", "parquet", "lakegate.features.odf.odf_publisher:PUBLISHER"),
+    ("row conditions", "odf", "lakegate.features.odf.slice_turns:CONDITIONS"),
     ("row writers", "parquet", "lakegate.features.odf.slices.merge_strategies:WRITER"),
     ("attempt companions", "external_validators", "lakegate.features.external_validators.external_rules:COMPANION"),
     ("claims", "announcements", "lakegate.features.announcements.announced_delivery:link"),
@@ -80,6 +81,7 @@ TABLE: Final[tuple[tuple[str, str, str], ...]] = (
     ("status sections", "pulls", "lakegate.features.pull.pull_command:status_of_lines"),
     ("status sections", "revalidations", "lakegate.features.revalidation.revalidation:status_of_lines"),
     ("wiring", "channels", "lakegate.features.notifications.channels:channels_of_stack"),
+    ("wiring", "turns", "lakegate.features.odf.slice_turns:turns_of_stack"),
     ("wiring", "uploads", "lakegate.features.announcements.announced_delivery:presigned_uploads"),
     ("wiring", "validators", "lakegate.features.external_validators.validator_client:https_validators"),
 )

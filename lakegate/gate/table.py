@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from lakegate.features.odf.odf_publisher import NextSlice
     from lakegate.gate.delivery.delivery_row import Workload
     from lakegate.gate.delivery.protocol import State
     from lakegate.gate.ports import Message
-    from lakegate.plan.slice_order import StateRun
 
 # ---- Which workloads are due, who owns a content, and where listings stopped ---------------------------------------
 
@@ -82,18 +80,6 @@ class Workloads(Protocol):
         reason is `turn`.
         `lakegate.gate.ledger.commit.Ledger.commit` lets the next one in.
         """
-        ...
-
-    def next_slice(self, line: str) -> NextSlice:
-        """What the next slice of a line begins with; strongly consistent."""
-        ...
-
-    def end_turn(self, workload: Workload) -> None:
-        """End the turn of a delivery that is committed. Raises ConditionFailed (`turn`) where it is not its turn."""
-        ...
-
-    def replace_state(self, line: str, before: NextSlice, runs: tuple[StateRun, ...]) -> None:
-        """Set the merge state of a line that is still as it was. ConditionFailed (`turn`) where a delivery was decided."""
         ...
 
     def lease(self, workload: Workload, until: datetime, tries: int = 0) -> None:

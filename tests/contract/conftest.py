@@ -18,6 +18,7 @@ from lakegate.aws.registry_table import DynamoRegistry
 from lakegate.features.announcements.announced_delivery import DynamoAnnouncements
 from lakegate.features.http_api.idempotency_keys import DynamoRequestKeys
 from lakegate.features.notifications.notices import DynamoNotices
+from lakegate.features.odf.slice_turns import DynamoTurns
 from lakegate.features.pull.pull_task import dynamo_pulls
 from lakegate.features.revalidation.revalidation import dynamo_revalidations
 from lakegate.features.validator_api.validation_run import DynamoValidations
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from lakegate.features.announcements.announced_delivery import Announcements
     from lakegate.features.http_api.idempotency_keys import RequestKeys
     from lakegate.features.notifications.notices import Notices
+    from lakegate.features.odf.slice_turns import Turns
     from lakegate.features.pull.pull_task import Pulls
     from lakegate.features.revalidation.revalidation import Revalidations
     from lakegate.features.validator_api.validation_run import Validations
@@ -60,6 +62,7 @@ class Ports:
     outbox: Outbox
     batches: Batches
     ledger: Ledger
+    turns: Turns
     history: History
     pauses: Pauses
     registry: Registry
@@ -96,6 +99,7 @@ def in_memory() -> Ports:
         rows,
         rows.batches,
         memory.ledger,
+        memory.turns,
         memory.ledger,
         rows,
         memory.registry,
@@ -126,6 +130,7 @@ def on_aws(there: Cloud) -> Ports:
         DynamoOutbox(table),
         DynamoBatches(table),
         DynamoLedger(there.table("ledger"), table),
+        DynamoTurns(table, there.table("ledger")),
         DynamoHistory(there.table("ledger")),
         DynamoPauses(table),
         DynamoRegistry(there.table("registry"), "landing", there.table("ledger")),

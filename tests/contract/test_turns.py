@@ -9,7 +9,7 @@ import pytest
 
 from lakegate.aws.delivery_tables import DynamoWorkloads
 from lakegate.errors import ConditionFailed
-from lakegate.features.odf.odf_publisher import NextSlice, turn_key
+from lakegate.features.odf.slice_turns import NextSlice, turn_key
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.ledger.blocks import GENESIS, Record, digest, event_id
 from lakegate.gate.table import Expected
@@ -55,9 +55,9 @@ def test_a_decision_is_read_with_its_offsets(ports: Ports) -> None:
     """The line begins at 0, and the next offset is the one after the last row that is decided."""
     decided = judged(ports, "w1", 0, 6)
 
-    assert ports.workloads.next_slice(CHAIN) == NextSlice(0, "")
+    assert ports.turns.next_slice(CHAIN) == NextSlice(0, "")
     assert refusals(ports, decided) == ()
-    assert (ports.workloads.get("w1"), ports.workloads.next_slice(CHAIN)) == (decided, NextSlice(6, "", (), "w1"))
+    assert (ports.workloads.get("w1"), ports.turns.next_slice(CHAIN)) == (decided, NextSlice(6, "", (), "w1"))
 
 
 @pytest.mark.parametrize("before", ["", MAY])
@@ -73,7 +73,7 @@ def test_a_decision_moves_the_watermark_by_which_it_was_judged(ports: Ports, bef
     ] * 2
     second = judged(ports, "w2", 6, 8, (before, JUNE))
     assert refusals(ports, second) == ()
-    assert (ports.workloads.get("w2"), ports.workloads.next_slice(CHAIN)) == (second, NextSlice(8, JUNE, (), "w2"))
+    assert (ports.workloads.get("w2"), ports.turns.next_slice(CHAIN)) == (second, NextSlice(8, JUNE, (), "w2"))
 
 
 def test_a_turn_is_ended_by_its_delivery_alone(ports: Ports) -> None:
@@ -81,12 +81,12 @@ def test_a_turn_is_ended_by_its_delivery_alone(ports: Ports) -> None:
     first = judged(ports, "w1", 0, 6)
     refusals(ports, first)
     with pytest.raises(ConditionFailed) as refused:
-        ports.workloads.end_turn(first._replace(id="w2"))
-    ports.workloads.end_turn(first)
-    ports.workloads.end_turn(first._replace(decision=replace(DECISION, offsets=None)))
+        ports.turns.end_turn(first._replace(id="w2"))
+    ports.turns.end_turn(first)
+    ports.turns.end_turn(first._replace(decision=replace(DECISION, offsets=None)))
 
     assert "turn" in refused.value.reasons
-    assert ports.workloads.next_slice(CHAIN) == NextSlice(6, "")
+    assert ports.turns.next_slice(CHAIN) == NextSlice(6, "")
 
 
 def test_two_lines_of_a_contract_have_a_turn_each(ports: Ports) -> None:
@@ -97,8 +97,8 @@ def test_two_lines_of_a_contract_have_a_turn_each(ports: Ports) -> None:
     second = second._replace(pin=replace(second.pin, chain=other))
 
     assert (refusals(ports, first), refusals(ports, second)) == ((), ())
-    assert ports.workloads.next_slice(CHAIN) == NextSlice(6, "", (), "w1")
-    assert ports.workloads.next_slice(other) == NextSlice(9, "", (), "w2")
+    assert ports.turns.next_slice(CHAIN) == NextSlice(6, "", (), "w1")
+    assert ports.turns.next_slice(other) == NextSlice(9, "", (), "w2")
 
 
 @pytest.mark.parametrize(("first", "end"), [(0, 8), (6, 8), (7, 8)])
@@ -109,7 +109,7 @@ def test_nothing_is_decided_before_the_delivery_before_it_is_committed(ports: Po
 
     assert refusals(ports, second) == ("", "", "", "turn")
     assert ports.workloads.get("w2").state is State.VALIDATING
-    assert ports.workloads.next_slice(CHAIN) == NextSlice(6, "", (), "w1")
+    assert ports.turns.next_slice(CHAIN) == NextSlice(6, "", (), "w1")
 
 
 @pytest.mark.parametrize(("first", "reasons"), [(6, ()), *((each, ("", "", "", "turn")) for each in (0, 3, 7))])
@@ -167,12 +167,12 @@ def test_a_decision_sets_the_merge_state(ports: Ports) -> None:
     ports.ledger.commit(block(0, GENESIS, "w1"), committed(first), HERE, NEWS)
     second = judged(ports, "w2", 6, 6, before=runs, runs=runs)
 
-    assert (ports.workloads.get("w1").decision, ports.workloads.next_slice(CHAIN)) == (
+    assert (ports.workloads.get("w1").decision, ports.turns.next_slice(CHAIN)) == (
         first.decision,
         NextSlice(6, "", runs),
     )
     assert refusals(ports, second) == ()
-    assert ports.workloads.next_slice(CHAIN) == NextSlice(6, "", runs, "w2")
+    assert ports.turns.next_slice(CHAIN) == NextSlice(6, "", runs, "w2")
     assert refusals(ports, judged(ports, "w3", 6, 8)) == ("", "", "", "turn")
 
 
@@ -185,11 +185,11 @@ def test_a_decision_needs_the_merge_state_by_which_it_was_compared(ports: Ports,
     other, new = (StateRun("accepted/_state/b", 6),), (StateRun("accepted/c", 8),)
 
     assert refusals(ports, judged(ports, "w2", 6, 8, before=other, runs=new)) == ("", "", "", "turn")
-    assert ports.workloads.next_slice(CHAIN) == NextSlice(6, "", before)
-    ports.workloads.replace_state(CHAIN, NextSlice(6, "", before), other)
+    assert ports.turns.next_slice(CHAIN) == NextSlice(6, "", before)
+    ports.turns.replace_state(CHAIN, NextSlice(6, "", before), other)
     assert refusals(ports, judged(ports, "w3", 6, 8, before=before, runs=new)) == ("", "", "", "turn")
     assert refusals(ports, judged(ports, "w4", 6, 8, before=other, runs=new)) == ()
-    assert ports.workloads.next_slice(CHAIN) == NextSlice(8, "", new, "w4")
+    assert ports.turns.next_slice(CHAIN) == NextSlice(8, "", new, "w4")
 
 
 def test_a_state_of_a_release_without_digests_is_the_same_state(ports: Ports) -> None:
@@ -206,7 +206,7 @@ def test_a_state_of_a_release_without_digests_is_the_same_state(ports: Ports) ->
             ExpressionAttributeValues={":runs": {"S": '[{"uri": "accepted/a", "rows": 6}]'}},
         )
 
-    assert ports.workloads.next_slice(CHAIN) == NextSlice(6, "", old)
+    assert ports.turns.next_slice(CHAIN) == NextSlice(6, "", old)
     assert refusals(ports, judged(ports, "w2", 6, 8, before=old, runs=old)) == ()
 
 
@@ -216,7 +216,7 @@ def test_a_state_is_replaced_between_two_deliveries(ports: Ports) -> None:
 
     def refused(before: NextSlice) -> bool:
         try:
-            ports.workloads.replace_state(CHAIN, before, runs)
+            ports.turns.replace_state(CHAIN, before, runs)
         except ConditionFailed:
             return True
         return False
@@ -228,11 +228,11 @@ def test_a_state_is_replaced_between_two_deliveries(ports: Ports) -> None:
     ports.ledger.commit(block(0, GENESIS, "w1"), committed(first), HERE, NEWS)
     assert refused(NextSlice(5))
     assert not refused(before)
-    assert ports.workloads.next_slice(CHAIN) == NextSlice(6, "", runs)
+    assert ports.turns.next_slice(CHAIN) == NextSlice(6, "", runs)
     assert refused(before)
     assert refused(NextSlice(6, "", (StateRun("accepted/c", 11, as_of=JUNE),)))
-    ports.workloads.replace_state(CHAIN, NextSlice(6, "", runs), ())
-    assert ports.workloads.next_slice(CHAIN) == NextSlice(6)
+    ports.turns.replace_state(CHAIN, NextSlice(6, "", runs), ())
+    assert ports.turns.next_slice(CHAIN) == NextSlice(6)
     assert refusals(ports, judged(ports, "w2", 6, 8)) == ()
 
 
@@ -254,7 +254,7 @@ def test_a_person_sets_the_watermark_between_two_deliveries(ports: Ports, before
 
     def refused(given: NextSlice, record: Record) -> tuple[str, ...]:
         try:
-            ports.ledger.mark(record, given)
+            ports.turns.mark(record, given)
         except ConditionFailed as found:
             return found.reasons
         return ()
@@ -265,6 +265,6 @@ def test_a_person_sets_the_watermark_between_two_deliveries(ports: Ports, before
     ports.ledger.commit(low, committed(first), HERE, NEWS)
     assert [refused(each, top) for each in (NextSlice(5, before), NextSlice(6, JUNE))] == [("", "", "turn")] * 2
     assert refused(found, replace(top, height=2)) == ("head", "")
-    assert ports.workloads.next_slice(CHAIN) == found
+    assert ports.turns.next_slice(CHAIN) == found
     assert refused(found, top) == ()
-    assert (ports.ledger.blocks(CHAIN)[-1], ports.workloads.next_slice(CHAIN)) == (top, NextSlice(6, JUNE))
+    assert (ports.ledger.blocks(CHAIN)[-1], ports.turns.next_slice(CHAIN)) == (top, NextSlice(6, JUNE))

@@ -21,7 +21,7 @@ from tests.fakes.announcements import (
 from tests.fakes.fault_injector import FaultInjector, MemoryNotifier, VirtualClock
 from tests.fakes.identity import MemoryIdentity
 from tests.fakes.jobs import MemoryJobs
-from tests.fakes.ledger import MemoryLedger
+from tests.fakes.ledger import MemoryLedger, MemoryTurns
 from tests.fakes.lines import MemoryLines
 from tests.fakes.notices import MemoryChannels, MemoryLineRows, MemoryNotices
 from tests.fakes.objects import MemoryObjects
@@ -77,6 +77,11 @@ class Memory:
     validations: MemoryValidations
     callbacks: MemoryCallbacks
     validators: MemoryValidators
+
+    @property
+    def turns(self) -> MemoryTurns:
+        """Of lines with slices."""
+        return MemoryTurns(self.rows, self.ledger)
 
     def adapter(self, name: str) -> object:
         """The double of what a feature registers by this name (`Dependencies.of`)."""

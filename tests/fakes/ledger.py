@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -18,12 +19,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import datetime
 
-    from lakegate.features.odf.odf_publisher import NextSlice
+    from lakegate.features.odf.slice_turns import NextSlice
     from lakegate.gate.datasets.delivery_history import HistoryEntry
     from lakegate.gate.delivery.delivery_row import Workload
     from lakegate.gate.ledger.blocks import AnyBlock, Block, Record
     from lakegate.gate.ports import Message, SigningKey, SigningKeys
     from lakegate.gate.table import Expected
+    from lakegate.plan.slice_order import StateRun
     from tests.fakes.rows import MemoryRows
 
 TOKEN_LIFE = timedelta(minutes=10)
@@ -111,18 +113,6 @@ class MemoryLedger:
             raise ConditionFailed(*reasons)
         self.write(record)
 
-    def mark(self, record: Record, before: NextSlice) -> None:
-        """Record, head and the watermark of the turn, all or nothing."""
-        self._rows.faults.pass_or_refuse()
-        turn = self._rows.turns.get(record.chain)
-        is_same = turn is not None and may_mark(turn, before)
-        reasons = (*self.reasons(record), *([] if is_same else ["turn"]))
-        if any(reasons):
-            raise ConditionFailed(*reasons)
-        assert turn is not None
-        self._rows.turns[record.chain] = turn._replace(watermark=record.content["watermark"])
-        self.write(record)
-
     def reasons(self, record: Record) -> tuple[str, str]:
         """Why a record cannot be appended: for the transactions of other tables."""
         return self._head_reason(record), "event" if record.event in self.events else ""
@@ -181,3 +171,35 @@ class MemoryLedger:
         if before[1] != content:
             raise IdempotencyMismatch
         return True
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryTurns:
+    """Turns of lines with slices, beside the rows."""
+
+    rows: MemoryRows
+    ledger: MemoryLedger
+
+    def next_slice(self, line: str) -> NextSlice:
+        """Of the turn."""
+        return self.rows.next_slice(line)
+
+    def end_turn(self, workload: Workload) -> None:
+        """Let the next one in."""
+        self.rows.end_turn(workload)
+
+    def replace_state(self, line: str, before: NextSlice, runs: tuple[StateRun, ...]) -> None:
+        """An update of the turn."""
+        self.rows.replace_state(line, before, runs)
+
+    def mark(self, record: Record, before: NextSlice) -> None:
+        """Record, head and the watermark of the turn, all or nothing."""
+        self.rows.faults.pass_or_refuse()
+        turn = self.rows.turns.get(record.chain)
+        is_same = turn is not None and may_mark(turn, before)
+        reasons = (*self.ledger.reasons(record), *([] if is_same else ["turn"]))
+        if any(reasons):
+            raise ConditionFailed(*reasons)
+        assert turn is not None
+        self.rows.turns[record.chain] = turn._replace(watermark=record.content["watermark"])
+        self.ledger.write(record)

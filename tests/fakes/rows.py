@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from lakegate.errors import ConditionFailed, NotFound
-from lakegate.features.odf.odf_publisher import NextSlice
+from lakegate.features.odf.slice_turns import NextSlice
 from lakegate.gate.delivery.protocol import State
 
 if TYPE_CHECKING:

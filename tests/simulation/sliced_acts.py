@@ -78,7 +78,7 @@ def _planned(body: bytes, strategy: MergeStrategy, key: tuple[str, ...]) -> byte
 
 def rebuild(env: Environment) -> Steps[None]:
     """As `lakegate dataset rebuild-state`: the state of the line from its slices, in the place of that of now."""
-    before = env.dependencies.workloads.next_slice(LINE)
+    before = env.dependencies.of("turns").next_slice(LINE)
     if before.writer or not before.runs:
         raise InputError("there is nothing to replace, or not now")
     rows = published(env)

@@ -14,10 +14,6 @@ IMPORTS: Final = {
     ("lakegate/features/announcements/deliver_command.py", "lakegate/features/http_api/api_client.py"),
     ("lakegate/features/pull/pull_command.py", "lakegate/features/http_api/api_client.py"),
     # ---- odf
-    ("lakegate/aws/delivery_tables.py", "lakegate/features/odf/odf_publisher.py"),
-    ("lakegate/aws/ledger_table.py", "lakegate/features/odf/odf_publisher.py"),
-    ("lakegate/gate/ledger/commit.py", "lakegate/features/odf/odf_publisher.py"),
-    ("lakegate/gate/table.py", "lakegate/features/odf/odf_publisher.py"),
 }
 """Imports that the table of layers forbids: importer and imported file, by the feature or the layer that is imported."""
 

@@ -368,7 +368,7 @@ def items(examined: ExaminedStack) -> Iterator[CauseFinding]:
         *(partial(there.promises.get, each) for each in (*there.promises.due(now, STORED_ROWS), *lines)),
         *_of_feature(there, "pulls", now, lines),
         *_of_feature(there, "revalidations", now, lines),
-        *(partial(there.workloads.next_slice, each) for each in lines),
+        *(partial(there.of("turns").next_slice, each) for each in lines if "turns" in names("wiring")),
         *(partial(there.ledger.key, each) for each in lines),
         *(partial(there.ledger.head, contract_chain(each)) for each in contracts),
     ]

@@ -1,183 +1,38 @@
-"""Publisher at the gate: offsets, turns, copies, watermarks."""
+"""Publisher at the gate: offsets, copies, watermarks."""
 
 from __future__ import annotations
 
-import json
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
-from lakegate.aws.dynamodb_table import decoded, number, text
 from lakegate.contract.delivery_policy import MergeStrategy, PublishAs
 from lakegate.contract.name_times import time_in
 from lakegate.errors import ConditionFailed, InputError, TransactionConflict
+from lakegate.features.odf.slice_turns import turns
 from lakegate.gate import lake_layout
 from lakegate.gate.decisions import TRIES
-from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import ConcurrentUpdate, Effect, perform
 from lakegate.gate.lake_layout import state_key
 from lakegate.gate.ledger.blocks import LedgerSlice, deliveries
 from lakegate.gate.ledger.commit import record_at_head
 from lakegate.gate.ledger.watermarks import watermark_after
-from lakegate.json_codec import encode
 from lakegate.plan.plan import Plan
 from lakegate.plan.result import Result
 from lakegate.plan.slice_order import MergeOrder, PublishedSlice, SliceOrder, SnapshotOrder, StateRun
 from lakegate.timestamps import instant_of, moment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
     from datetime import datetime
 
     from lakegate.gate.delivery.delivery_row import Decision, Workload
     from lakegate.gate.delivery.delivery_terms import Terms
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps
-    from lakegate.gate.table import Expected
     from lakegate.plan.slice_order import Merged, WrittenRun, WrittenSlice
-
-
-class NextSlice(NamedTuple):
-    """What the slices of a line leave to the next one, with those of the delivery that is DECIDED."""
-
-    offset: int = 0
-    """The offset after the last row."""
-    watermark: str = ""
-    """Empty: the line has none."""
-    runs: tuple[StateRun, ...] = ()
-    """The merge state of the line; the file of a delivery that is DECIDED may not be there yet."""
-    writer: str = ""
-    """The delivery that is DECIDED and not committed; empty: none."""
-
-
-# ---- Turns: of each line with slices, what the next slice begins with, and the delivery that is decided, not
-# committed
-
-
-NAMES: Final = {"#writer": "writer"}
-
-
-def turn_key(line: str) -> dict[str, dict[str, str]]:
-    """The key of the item of a line."""
-    return {"id": text(f"slices#{line}")}
-
-
-def next_slice(item: Mapping[str, Any] | None) -> NextSlice:
-    """What an item leaves to the next slice. Raises UnreadableItem."""
-    return NextSlice() if item is None else decoded(item, _next_slice)
-
-
-def _next_slice(item: Mapping[str, Any]) -> NextSlice:
-    offset, mark, writer = (
-        int(item["following"]["N"]),
-        *(item.get(each, {}).get("S", "") for each in ("watermark", "writer")),
-    )
-    runs = json.loads(item["runs"]["S"]) if "runs" in item else ()
-    return NextSlice(offset, mark, tuple(StateRun(**each) for each in runs), writer)
-
-
-def turn_taken(table: str, workload: Workload, expected: Expected) -> list[dict[str, Any]]:
-    """What the write of a decision requires of the turn of its line; nothing for other writes, and without slices."""
-    decision, pin = workload.decision, workload.pin
-    if (
-        workload.state is not State.DECIDED
-        or expected.state is State.DECIDED
-        or decision is None
-        or not decision.offsets
-    ):
-        return []
-    assert pin is not None
-    (first, end), (before, after) = decision.offsets, decision.watermarks
-    start = "following = :first" if first else "(attribute_not_exists(following) OR following = :first)"
-    mark = "watermark = :before" if before else "attribute_not_exists(watermark)"
-    marks = {":before": text(before)} if before else {}
-    same, states = _same(decision.before)
-    state = {":runs": _runs(decision.runs)} if decision.runs else {}
-    moves = {":after": text(after)} if after else {}
-    sets = [
-        "#writer = :workload",
-        "following = :end",
-        *["watermark = :after"] * bool(after),
-        *["runs = :runs"] * bool(state),
-    ]
-    update = {
-        "TableName": table,
-        "Key": turn_key(pin.chain),
-        "UpdateExpression": f"SET {', '.join(sets)}",
-        "ConditionExpression": f"attribute_not_exists(#writer) AND {start} AND {mark} AND {same}",
-        "ExpressionAttributeNames": NAMES,
-        "ExpressionAttributeValues": {
-            ":workload": text(workload.id),
-            ":first": number(first),
-            ":end": number(end),
-            **marks,
-            **moves,
-            **states,
-            **state,
-        },
-    }
-    return [{"Update": update}]
-
-
-def state_replaced(before: NextSlice, runs: tuple[StateRun, ...]) -> dict[str, Any]:
-    """The update that replaces the merge state between two deliveries.
-
-    An offset that is the same does not prove that none was decided: a snapshot that changes nothing has another time in the
-    state alone.
-    """
-    values = {":runs": _runs(runs)} if runs else {}
-    same, states = _same(before.runs)
-    return {
-        "UpdateExpression": "SET runs = :runs" if runs else "REMOVE runs",
-        "ConditionExpression": f"attribute_not_exists(#writer) AND following = :following AND {same}",
-        "ExpressionAttributeNames": NAMES,
-        "ExpressionAttributeValues": {":following": number(before.offset), **values, **states},
-    }
-
-
-def watermark_set(table: str, line: str, before: NextSlice, watermark: str) -> dict[str, Any]:
-    """The update that sets the watermark of a line between two deliveries."""
-    marks = {":before": text(before.watermark)} if before.watermark else {}
-    mark = "watermark = :before" if before.watermark else "attribute_not_exists(watermark)"
-    values = {":after": text(watermark), ":following": number(before.offset), **marks}
-    update = {
-        "TableName": table,
-        "Key": turn_key(line),
-        "UpdateExpression": "SET watermark = :after",
-        "ConditionExpression": f"attribute_not_exists(#writer) AND following = :following AND {mark}",
-        "ExpressionAttributeNames": NAMES,
-        "ExpressionAttributeValues": values,
-    }
-    return {"Update": update}
-
-
-def _same(runs: tuple[StateRun, ...]) -> tuple[str, dict[str, dict[str, str]]]:
-    """The condition that the merge state is this one, with its values."""
-    return ("runs = :state", {":state": _runs(runs)}) if runs else ("attribute_not_exists(runs)", {})
-
-
-def _runs(runs: tuple[StateRun, ...]) -> dict[str, str]:
-    """As a text that a condition compares: of a file without a digest, as releases wrote it that knew none."""
-    return text(json.dumps([{name: value for name, value in encode(each).items() if value != ""} for each in runs]))
-
-
-def turn_ended(table: str, workload: Workload) -> list[dict[str, Any]]:
-    """The end of the turn of a delivery, for the transaction that commits it."""
-    decision, pin = workload.decision, workload.pin
-    if decision is None or not decision.offsets:
-        return []
-    assert pin is not None
-    update = {
-        "TableName": table,
-        "Key": turn_key(pin.chain),
-        "UpdateExpression": "REMOVE #writer",
-        "ConditionExpression": "#writer = :workload",
-        "ExpressionAttributeNames": NAMES,
-        "ExpressionAttributeValues": {":workload": text(workload.id)},
-    }
-    return [{"Update": update}]
-
 
 # ---- The slices of an accepted delivery, by its result -------------------------------------------------------------
 
@@ -244,7 +99,7 @@ def set_watermark(dependencies: Dependencies, line: str, at: datetime) -> Steps[
     if at > dependencies.clock.now():
         raise InputError(f"{wanted} is to come: a watermark never moves back, so a mistake could not be corrected")
     for _ in range(TRIES):
-        found = dependencies.workloads.next_slice(line)
+        found = turns(dependencies).next_slice(line)
         if not found.offset:
             raise InputError(f"{line} has no slices yet: `publishAs: parquet` in its contract publishes some")
         if wanted < found.watermark:
@@ -255,7 +110,7 @@ def set_watermark(dependencies: Dependencies, line: str, at: datetime) -> Steps[
             raise InputError(f"a delivery of {line} is decided and not committed yet: repeat the command in a minute")
         record = record_at_head(dependencies, KIND, line, {"watermark": wanted, "before": found.watermark})
         try:
-            yield from perform(Effect.RECORD, partial(dependencies.ledger.mark, record, found))
+            yield from perform(Effect.RECORD, partial(turns(dependencies).mark, record, found))
         except ConditionFailed:
             continue
         return found.watermark
@@ -264,7 +119,7 @@ def set_watermark(dependencies: Dependencies, line: str, at: datetime) -> Steps[
 
 def _slices(dependencies: Dependencies, workload: Workload, line: str, terms: Terms) -> SliceOrder:
     """What the slices begin with. ConcurrentUpdate while a part of the line's merge state is being committed."""
-    following = dependencies.workloads.next_slice(line)
+    following = turns(dependencies).next_slice(line)
     if terms.merge_key and following.writer:
         raise ConcurrentUpdate(workload.id)
     order = SliceOrder(following.offset, terms.event_time, following.watermark)
@@ -317,6 +172,11 @@ class SlicePublisher:
         assert workload.decision is not None
         return _is_next(dependencies, workload.pin.chain, workload.decision)
 
+    def settled(self, dependencies: Dependencies, workload: Workload) -> Steps[None]:
+        """End the turn, unless it is another delivery's, or nobody's."""
+        with suppress(ConditionFailed):
+            yield from perform(Effect.SETTLE, partial(turns(dependencies).end_turn, workload))
+
     def copies(self, workload: Workload, result: Result) -> Iterator[tuple[WrittenSlice | WrittenRun, str]]:
         """The slices, and the file of the merge state."""
         pin, merge = workload.pin, result.merge
@@ -337,7 +197,7 @@ class SlicePublisher:
 def _is_next(dependencies: Dependencies, line: str, decision: Decision) -> bool:
     assert decision.offsets is not None
     judged_by = decision.offsets[0], decision.watermarks[0], decision.before
-    return dependencies.workloads.next_slice(line)[:3] == judged_by
+    return turns(dependencies).next_slice(line)[:3] == judged_by
 
 
 def _key(workload: Workload, written: WrittenSlice) -> str:

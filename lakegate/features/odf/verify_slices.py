@@ -25,6 +25,7 @@ from lakegate.errors import ConditionFailed, InputError, NotFound
 from lakegate.features.odf.format.logical_hash import LogicalHash, is_as_stated
 from lakegate.features.odf.format.multihash import HashCode, multihash
 from lakegate.features.odf.format.odf_names import COMMON
+from lakegate.features.odf.slice_turns import turns
 from lakegate.features.odf.slices.earlier_rows import Content, earlier_rows
 from lakegate.features.odf.slices.merge_state import (
     HASH_BYTES,
@@ -60,7 +61,7 @@ if TYPE_CHECKING:
 
     from lakegate.aws.open_stack import DeployedStack
     from lakegate.engine.read.data_source import Store
-    from lakegate.features.odf.odf_publisher import NextSlice
+    from lakegate.features.odf.slice_turns import NextSlice
     from lakegate.features.odf.slices.merge_state import Hashes, Parts
     from lakegate.features.odf.slices.slice_writer import Begin
     from lakegate.gate.delivery.delivery_terms import Terms
@@ -313,7 +314,7 @@ def rebuild(line: str, stack: str, *, local: bool, as_json: bool) -> None:
 def _rebuilt(there: DeployedStack, named: str, folder: Path) -> RebuiltState:
     dependencies = there.dependencies()
     line = head_of(dependencies, named)["line"]
-    before = dependencies.workloads.next_slice(line)
+    before = turns(dependencies).next_slice(line)
     if before.writer:
         raise InputError(f"a delivery of {line} is decided and not committed yet: repeat the command in a minute")
     blocks = dependencies.ledger.blocks(line)
@@ -331,7 +332,7 @@ def _rebuilt(there: DeployedStack, named: str, folder: Path) -> RebuiltState:
     to = To(dependencies.places.lake, run.uri, there.account)
     send(client("s3"), read(path_of(found.uri)), to, lambda _: None)
     try:
-        dependencies.workloads.replace_state(line, before, (run,) if run.rows or run.as_of else ())
+        turns(dependencies).replace_state(line, before, (run,) if run.rows or run.as_of else ())
     except ConditionFailed:
         raise InputError(f"a delivery of {line} was decided meanwhile: repeat the command") from None
     return RebuiltState(line, found.rows, digest, stored, replaced=True)

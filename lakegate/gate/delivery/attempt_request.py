@@ -44,6 +44,10 @@ class Publisher(Protocol):
         """Whether a delivery that was refused its turn has to wait, and was not overtaken."""
         ...
 
+    def settled(self, dependencies: Dependencies, workload: Workload) -> Steps[None]:
+        """What is left to do for a delivery whose block is in the ledger, and whose row was set back."""
+        ...
+
     def copies(self, workload: Workload, result: Result) -> Iterable[tuple[WrittenSlice | WrittenRun, str]]:
         """What the attempt wrote, each with the key of its copy."""
         ...
@@ -55,7 +59,12 @@ class Publisher(Protocol):
 
 def publisher_of(terms: Terms) -> Publisher | None:
     """None: accepted rows are published as they arrived."""
-    found: Publisher | None = loaded("publishers", PublishAs.PARQUET.value) if terms.as_slices else None
+    return slice_publisher() if terms.as_slices else None
+
+
+def slice_publisher() -> Publisher:
+    """That of slices."""
+    found: Publisher = loaded("publishers", PublishAs.PARQUET.value)
     return found
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -13,7 +12,7 @@ from lakegate.errors import ConditionFailed, NotFound, TransactionConflict
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets.lifecycle import addressed
 from lakegate.gate.delivery import delivery_objects
-from lakegate.gate.delivery.attempt_request import publisher_of
+from lakegate.gate.delivery.attempt_request import publisher_of, slice_publisher
 from lakegate.gate.delivery.attempts import measured_result, measured_row
 from lakegate.gate.delivery.delivery_objects import address
 from lakegate.gate.delivery.delivery_row import TERMINAL, Decision, Pin, SourceObject
@@ -203,8 +202,7 @@ def settle(dependencies: Dependencies, workload: Workload) -> Steps[Workload]:
         due_at=dependencies.clock.now() + dependencies.timing.lease,
     )
     if workload.decision is not None and workload.decision.offsets:
-        with suppress(ConditionFailed):  # another delivery's, or nobody's
-            yield from perform(Effect.SETTLE, partial(dependencies.workloads.end_turn, workload))
+        yield from slice_publisher().settled(dependencies, workload)
     news = message(dependencies, after, block.height)
     return (yield from move(dependencies, Effect.SETTLE, workload, after, message=news))
 

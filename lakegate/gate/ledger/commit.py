@@ -15,7 +15,6 @@ from lakegate.timestamps import moment
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from lakegate.features.odf.odf_publisher import NextSlice
     from lakegate.gate.delivery.delivery_row import Workload
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps
@@ -93,14 +92,6 @@ class Ledger(Protocol):
 
         A record that names a key is written with its signature, by the key that it replaces or, of the first, by itself; from
         then on `key` answers with it. Raises SigningDenied.
-        """
-        ...
-
-    def mark(self, record: Record, before: NextSlice) -> None:
-        """Record, new head and the watermark of the line in one transaction.
-
-        Conditions: those of `append`, and that the next slice still begins as it did, with no delivery DECIDED; else the third
-        reason is `turn`.
         """
         ...
 

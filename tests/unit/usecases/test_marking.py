@@ -11,6 +11,7 @@ from lakegate.contract.delivery_policy import Treatment
 from lakegate.errors import ConditionFailed, InputError, TransactionConflict
 from lakegate.features.odf.odf_publisher import set_watermark
 from lakegate.gate.ledger.blocks import Block, Record
+from tests.fakes.ledger import MemoryTurns
 from tests.fakes.rows import Turn
 from tests.simulation.environment import LINE, PREFIX
 from tests.simulation.sliced import PLAN, judged, settled, with_watermark
@@ -97,7 +98,7 @@ def test_a_busy_line_is_tried_again(line: Line, monkeypatch: pytest.MonkeyPatch)
     def refuse(*_: object) -> None:
         raise ConditionFailed("head", "")
 
-    monkeypatch.setattr(line.env.memory.ledger, "mark", refuse)
+    monkeypatch.setattr(MemoryTurns, "mark", refuse)
     with pytest.raises(TransactionConflict):
         marked(line)
 

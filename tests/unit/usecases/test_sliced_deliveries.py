@@ -10,7 +10,7 @@ import pytest
 from lakegate.contract.delivery_policy import Treatment
 from lakegate.errors import InputError
 from lakegate.features.erasure.erasure import Why, erase
-from lakegate.features.odf.odf_publisher import NextSlice
+from lakegate.features.odf.slice_turns import NextSlice
 from lakegate.features.validator_api.validation_run import data_at
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.delivery_row import FailureCause
@@ -94,7 +94,7 @@ def test_a_block_and_the_manifest_have_the_watermark() -> None:
     listed = manifest_deliveries(line.env.lake, manifest_key(LINE)) or []
     assert [each["watermark"] for each in listed] == [mark] * 2
     validate("manifest", json.loads(line.env.memory.objects.read(Address(LAKE, manifest_key(LINE)))))
-    assert line.env.dependencies.workloads.next_slice(LINE) == NextSlice(20, mark)
+    assert line.env.dependencies.of("turns").next_slice(LINE) == NextSlice(20, mark)
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_a_delivery_that_is_overtaken_is_judged_again_by_the_same_means() -> Non
 
     assert sorted(row.decision.offsets[0] > 0 for row in line.rows()) == [False, True]
     assert [each.cause for each in later.failed] == [FailureCause.OVERTAKEN]
-    assert line.env.dependencies.workloads.next_slice(LINE) == NextSlice(14, "")
+    assert line.env.dependencies.of("turns").next_slice(LINE) == NextSlice(14, "")
 
 
 def test_a_delivery_waits_for_the_commit_of_the_one_before_it() -> None:
