@@ -17,17 +17,6 @@ DECISIONS = sorted((ROOT / "docs/decisions").glob("0*.md"))
 SOURCES = {"AWS", "DCM", "DCS", "Deequ", "Great Expectations", "Lakegate", "ODCS", "ODF", "common"}
 PARTS = ["Context", "Options", "Decision", "Consequences"]
 TEXTS = {".cfg", ".html", ".md", ".py", ".sh", ".sql", ".toml", ".yaml", ".yml"}
-MERGED = (
-    set(range(1, 114))
-    - {40, 42, 43, 44, 45, 46, 57, 60, 68, 69, *range(71, 73), *range(77, 80), 83, *range(91, 97), 98, 99}
-    - {*(101, 104, 108, 111)}
-)
-"""The numbers of the decisions that were merged on 2026-11-23; 40, 42 and 44 are section 2 of the architecture today."""
-BEFORE_THE_FIRST_MERGER = (
-    set(range(1, 117))
-    - {*range(6, 10), 19, *range(27, 30), *range(35, 40), *range(55, 60)}
-    - {*(64, *range(76, 80), 84, 85, 104, 108)}
-)
 
 
 def decisions_in(text: str) -> list[int]:
@@ -100,19 +89,6 @@ def test_a_decision_has_its_four_parts(page: Path) -> None:
 
     assert re.findall(r"^\*\*(Context|Options|Decision|Consequences)\.\*\*", text, re.MULTILINE) == PARTS
     assert text.startswith(f"# {int(page.name[:4])}. ")
-
-
-def test_the_index_leads_from_every_old_number_of_a_decision() -> None:
-    """A number that a decision had before it was merged leads to the page that has it now."""
-    text = (ROOT / "docs/decisions/README.md").read_text().partition("## Old numbers")[2]
-    rows = re.findall(r"^\| \[(\d+)\]\((\d{4})-[^)]+\) \| (.*) \| (.*) \|$", text, re.MULTILINE)
-    pages = [int(path.name[:4]) for path in DECISIONS]
-    merged = [int(number) for _, _, now, _ in rows for number in re.findall(r"\d+", now)]
-    first = {int(number) for _, _, _, before in rows for number in re.findall(r"\d+", before)}
-
-    assert [(number, int(name)) for number, name, _, _ in rows if number != str(int(name))] == []
-    assert sorted(merged + [page for page in pages if page in MERGED]) == sorted(MERGED)
-    assert first == BEFORE_THE_FIRST_MERGER
 
 
 def test_every_promise_names_tests_that_exist() -> None:
