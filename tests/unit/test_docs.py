@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 DECISIONS = sorted((ROOT / "docs/decisions").glob("0*.md"))
 SOURCES = {"AWS", "DCM", "DCS", "Deequ", "Great Expectations", "Lakegate", "ODCS", "ODF", "common"}
-PARTS = ["Context", "Options", "Decision", "Consequences"]
+PARTS = ["Context", "Decision", "Consequences"]
 TEXTS = {".cfg", ".html", ".md", ".py", ".sh", ".sql", ".toml", ".yaml", ".yml"}
 
 
@@ -83,11 +83,11 @@ def test_mentions_of_decisions_are_found(text: str, numbers: list[int]) -> None:
 
 
 @pytest.mark.parametrize("page", DECISIONS, ids=lambda page: page.name)
-def test_a_decision_has_its_four_parts(page: Path) -> None:
-    """A decision names its context, options, decision and consequences, in this order, under the number of its file."""
+def test_a_decision_has_its_parts(page: Path) -> None:
+    """A decision names its context, what was decided and its consequences, in this order, under the number of its file."""
     text = page.read_text()
 
-    assert re.findall(r"^\*\*(Context|Options|Decision|Consequences)\.\*\*", text, re.MULTILINE) == PARTS
+    assert re.findall(r"^\*\*(Context|Decision|Consequences)\.\*\*", text, re.MULTILINE) == PARTS
     assert text.startswith(f"# {int(page.name[:4])}. ")
 
 
