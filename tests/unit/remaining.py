@@ -13,7 +13,6 @@ IMPORTS: Final = {
     ("lakegate/cli/deliveries/status_command.py", "lakegate/features/http_api/api_client.py"),
     ("lakegate/features/announcements/deliver_command.py", "lakegate/features/http_api/api_client.py"),
     ("lakegate/features/pull/pull_command.py", "lakegate/features/http_api/api_client.py"),
-    # ---- odf
 }
 """Imports that the table of layers forbids: importer and imported file, by the feature or the layer that is imported."""
 
