@@ -1,7 +1,22 @@
-"""Small deliveries without Spark, within memory and time, alone or batched."""
+"""Small deliveries without Spark, within memory and time: one in the judge function, a Lambda, or a batch in a job run.
+
+An event is `{"workload", "attempt", "request"}`, the last one the address of request.json. The function reads the same
+request and writes the same result.json as the job (`validate.py`), once; a second invocation of an attempt finds it there.
+
+What it cannot hold is answered with `does_not_fit`: Spark follows, without a cost in attempts.
+
+* `time`: it would be stopped by its time limit;
+* `memory`, `disk`: DuckDB or Arrow need more than there is;
+* `references`: the accepted data that rules refer to, or the state of a line of snapshots, is larger than a small file by far;
+* `rows`: good and bad records are to be written apart, which only Spark does.
+
+Any other error leaves the function by its name only: Lambda logs and forwards what leaves it, and a message may repeat
+a value of the data.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 import time
@@ -14,8 +29,9 @@ import duckdb
 from lakegate.engine.attempt import Attempt, row_writer
 from lakegate.engine.measure.duckdb_tables import database
 from lakegate.engine.native_backend import Process
-from lakegate.errors import LakegateError
-from lakegate.job.job_storage import ANYWHERE, Addresses, asked, is_answered, keep, read, write
+from lakegate.errors import InputError, LakegateError
+from lakegate.job.job_storage import ANYWHERE, Addresses, asked, is_answered, keep, read, versions_of, write
+from lakegate.plan.billed_cost import Prices, cost_of_invocation
 from lakegate.plan.request import BatchRequest
 from lakegate.plan.result import Result
 
@@ -24,31 +40,12 @@ if TYPE_CHECKING:
 
     from lakegate.engine.read.data_source import Source
     from lakegate.engine.rejected_rows import Rejected
+    from lakegate.plan.billed_cost import BilledCost
     from lakegate.plan.plan import Plan
     from lakegate.plan.request import Request
     from lakegate.plan.result import Shares
 
     Measure = Callable[[Request, Plan], Result]
-
-# ---- The judge function: one attempt of a small delivery in a Lambda, by the native engine and without a JVM -------
-#
-# An event is `{"workload", "attempt", "request"}`, the last one the address of request.json. The function reads the
-# same
-# request and writes the same result.json as the job (`validate.py`), once; a second invocation of an attempt finds it
-# there.
-#
-# What it cannot hold is answered with `does_not_fit`: Spark follows, without a cost in attempts.
-#
-# * `time`: it would be stopped by its time limit;
-# * `memory`, `disk`: DuckDB or Arrow need more than there is;
-# * `references`: the accepted data that rules refer to, or the state of a line of snapshots, is larger than a small
-# file by far;
-# * `rows`: good and bad records are to be written apart, which only Spark does.
-#
-# Any other error leaves the function by its name only: Lambda logs and forwards what leaves it, and a message may
-# repeat
-# a value of the data.
-
 
 MAX_REFERRED = 256 << 20
 """Bytes of accepted data, or of the whole state of its line, that a delivery is compared with."""
@@ -104,18 +101,44 @@ def measure(
     return replace(found, vcpu_seconds=round(time.process_time() - before, 3))
 
 
-# ---- A run that judges a batch: each delivery separately, by the native engine in the driver's process, one after
-# the other
-#
-# Each result is written as soon as it is there, so that a delivery which ends the process costs no other one its
-# result. What
-# the native engine cannot hold, and what has to be split by rows, is measured by Spark in the same run. A delivery
-# that has a
-# result is passed over: a run that is started again repeats nothing.
+def answer(request_uri: str, remaining: Callable[[], float]) -> str:
+    """Write the result of a request: `measured`, `does-not-fit`, or `before` where it was there already.
+
+    `remaining`: seconds until the function is stopped.
+    """
+    began = time.perf_counter()
+    request, plan = asked(request_uri)
+    if is_answered(request):
+        return "before"
+    try:
+        result = measure(request, plan, remaining, versions_of(request))
+    except DoesNotFitError as unfit:
+        result = _unfit(request, plan, unfit.why)
+    try:
+        write(request, replace(result, cost=_cost(time.perf_counter() - began)))
+    except InputError:
+        return "before"
+    return "does-not-fit" if result.does_not_fit else "measured"
+
+
+def _cost(seconds: float) -> BilledCost | None:
+    """Of an invocation that took so long; None outside of Lambda, where the memory is unknown."""
+    megabytes = os.environ.get("AWS_LAMBDA_FUNCTION_MEMORY_SIZE")
+    prices = Prices.read(os.environ.get("LAKEGATE_PRICES", ""))
+    return cost_of_invocation(prices, seconds, int(megabytes)) if megabytes else None
+
+
+def _unfit(request: Request, plan: Plan, why: str) -> Result:
+    return Result(request.workload, request.attempt, plan.digest, request.source_version, rows=0, does_not_fit=why)
 
 
 def judge_batch(batch_uri: str, by_spark: Measure) -> int:
-    """Write a result for each request of a batch. Returns the number of those that have none."""
+    """Write a result for each request of a batch. Returns the number of those that have none.
+
+    Each result is written as soon as it is there, so that a delivery which ends the process costs no other one its result.
+    What the native engine cannot hold, and what has to be split by rows, is measured by Spark in the same run. A delivery
+    that has a result is passed over: a run that is started again repeats nothing.
+    """
     batch = BatchRequest.from_bytes(read(batch_uri))
     plans: dict[str, Plan] = {}
     return sum(not _is_judged(each, plans, by_spark) for each in batch.requests)
