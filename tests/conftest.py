@@ -60,8 +60,6 @@ SELF_CONTAINED = {
         "infra/local/emr",
         "infra/local/aws/guard.py",
         "lakegate/spark/local_spark.py",
-        "lakegate/spark/local_spark.py",
-        "lakegate/spark/local_spark.py",
         "infra/setup",
         "tests/infra/emr",
     )
