@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import IO, TYPE_CHECKING, Any, Final, Protocol
 
 from lakegate.errors import InputError
+from lakegate.extension_points import loaded, names
 from lakegate.gate import lake_layout
 from lakegate.gate.delivery.delivery_objects import row_of
 from lakegate.gate.delivery.delivery_row import CAUSE_TEXTS, TERMINAL, replay_id
@@ -18,7 +20,7 @@ from lakegate.verdict.reasons import DUPLICATE, in_words, is_of_gate
 from lakegate.verdict.verdict import counts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from lakegate.gate.delivery.delivery_row import FailedAttempt, Pin, Workload
     from lakegate.gate.delivery.find_deliveries import Delivery
@@ -279,3 +281,77 @@ def _origin(first: Delivery) -> dict[str, object]:
 
 LATEST = 200
 """Deliveries among which the beginning of an id, or a key, is looked for."""
+
+
+# ---- A stack that is asked through an address, without rights in its account (`--api`) -----------------------------
+
+
+class Refused(InputError):  # noqa: N818 - the name is what happened
+    """A stack refused a request that was sent to its address: problem details of RFC 9457."""
+
+    def __init__(self, status: int, problem: Mapping[str, Any]) -> None:
+        super().__init__(
+            str(problem.get("detail") or problem.get("message") or f"the API answered {status}").rstrip(".")
+        )
+        self.kind = str(problem.get("type", "")).rpartition(":")[2]
+        self.problem = problem
+        self.errors: list[Mapping[str, Any]] = problem.get("errors", [])
+
+
+@contextmanager
+def known_form() -> Iterator[None]:
+    """What reads an answer; InputError for one of another form, from a later version or from something else."""
+    try:
+        yield
+    except (KeyError, TypeError, AttributeError):
+        raise InputError(
+            "the answer has a form that this command does not know: is the address that of a Lakegate?"
+        ) from None
+
+
+class RemoteStack(Protocol):
+    """A stack by its address; documents are those of docs/api.md. Methods raise Refused, or InputError without an answer."""
+
+    def contracts(self, query: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+        """The highest versions of the contracts that have the labels."""
+        ...
+
+    def contract(self, contract: str, version: str | None) -> dict[str, Any]:
+        """A published document, by the contract's whole id."""
+        ...
+
+    def publish(self, body: bytes, contract: str, query: Mapping[str, str]) -> dict[str, Any] | str:
+        """Publish a document: the contract's id, or the proposal."""
+        ...
+
+    def workload(self, workload: str, contract: str | None) -> dict[str, Any]:
+        """A workload or announcement by its whole id; below its contract's address, if that is given."""
+        ...
+
+    def transition(self, workload: str, contract: str, transition: Mapping[str, str]) -> dict[str, Any]:
+        """Do a person's transition of a workload; the one that is judged or accepted now."""
+        ...
+
+    def pull(self, name: str) -> dict[str, Any]:
+        """Have a line pulled by its whole name, or all lines of a contract; where each is."""
+        ...
+
+    def announce(self, contract: str, wanted: Mapping[str, Any]) -> dict[str, Any]:
+        """Announce a file; the workload, with where to upload it."""
+        ...
+
+    def upload(self, url: str, headers: Mapping[str, str], file: IO[bytes]) -> None:
+        """Send an announced file."""
+        ...
+
+    def notify(self, workload: str, contract: str) -> dict[str, Any]:
+        """Tell that an announced file was sent; its workload."""
+        ...
+
+
+def remote_stack(address: str) -> RemoteStack:
+    """The stack at an address, by the extension point `stacks`. InputError where it is no address, or there is no client."""
+    if "http" not in names("stacks"):
+        raise InputError("the HTTP API is a feature that is not installed: leave out --api (LAKEGATE_API)")
+    found: RemoteStack = loaded("stacks", "http")(address)
+    return found

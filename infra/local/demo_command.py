@@ -21,7 +21,7 @@ from lakegate.cli import terminal
 from lakegate.cli.deliveries.status_command import table
 from lakegate.errors import NotFound, SetUpError
 from lakegate.features.announcements.deliver_command import announce, send
-from lakegate.features.http_api.api_client import Api, Refused
+from lakegate.features.http_api.api_client import Api
 from lakegate.features.pull.pull_task import PullOutcome, run_now
 from lakegate.gate.delivery.delivery_row import workload_id
 from lakegate.gate.delivery.find_deliveries import named
@@ -30,7 +30,7 @@ from lakegate.gate.effects import run
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.publish_contract import compile_document, publish, referred_of
 from lakegate.gate.registry.routes import add_route
-from lakegate.stack import STANDING, account
+from lakegate.stack import STANDING, Refused, account
 from lakegate.text import printable as escaped
 from lakegate.transfer.upload_files import To, read
 from lakegate.transfer.upload_files import send as put_object

@@ -78,6 +78,7 @@ TABLE: Final[tuple[tuple[str, str, str], ...]] = (
     ("rows", "validations", "lakegate.features.validator_api.validation_run:DynamoValidations"),
     ("scheduled tasks", "revalidation", "lakegate.features.revalidation.revalidation:TASK"),
     ("slice comparisons", "odf", "lakegate.features.odf.format.logical_hash:is_as_stated"),
+    ("stacks", "http", "lakegate.features.http_api.api_client:Api"),
     ("status sections", "pulls", "lakegate.features.pull.pull_command:status_of_lines"),
     ("status sections", "revalidations", "lakegate.features.revalidation.revalidation:status_of_lines"),
     ("wiring", "channels", "lakegate.features.notifications.channels:channels_of_stack"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import typer
 from rich.table import Table
@@ -12,7 +12,7 @@ from rich.text import Text
 
 from lakegate.aws.open_stack import DEFAULT_STACK, opened
 from lakegate.cli import terminal
-from lakegate.cli.command_runner import ApiUrl, AsJson, Local, StackName
+from lakegate.cli.command_runner import ApiUrl, AsJson, Local, StackName, refuse_options
 from lakegate.cli.contracts.plan_command import print_explained
 from lakegate.contract.contract_model import NAMES, Shape, line_of
 from lakegate.contract.semantic_versions import major, precedence
@@ -23,18 +23,23 @@ from lakegate.gate.registry.parent_contracts import document_of
 from lakegate.gate.registry.routes import status_of, statuses_of
 from lakegate.inheritance import inherited_elements, resolve
 from lakegate.plan.plan import Plan
+from lakegate.stack import known_form, remote_stack
 from lakegate.text import counted
 from lakegate.text import printable as escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from lakegate.contract.contract_model import Dataset, Field
     from lakegate.gate.registry.contract_versions import Publication, RegistrySnapshot
     from lakegate.gate.registry.routes import Statuses
     from lakegate.inheritance import Inherited, ParentDocument
+    from lakegate.stack import RemoteStack
 
 Prefixes: TypeAlias = defaultdict[tuple[str, str, str], list[str]]
+
+
+REMOTE_COLUMNS: Final = ("contract", "version", "status", "tags", "producer", "consumer")
 
 
 Filter: TypeAlias = Annotated[list[str] | None, typer.Option(help="Only contracts with this label.", metavar="NAME")]
@@ -65,15 +70,9 @@ def contracts(  # noqa: PLR0913 - a filter for each label
 
     The status is the one that judges deliveries now: of the line or of the version's document, whichever is stricter.
     """
-    from lakegate.features.http_api.api_client import (  # noqa: PLC0415 - a feature
-        Api,
-        list_contracts,
-        refuse_options,
-    )
-
     if api:
         refuse_options(local=local, owner=owner, domain=domain, status=status)
-        list_contracts(Api(api), {"tag": tag, "producer": producer, "consumer": consumer}, as_json=as_json)
+        _list_remote(remote_stack(api), {"tag": tag, "producer": producer, "consumer": consumer}, as_json=as_json)
         return
     wanted = {"owner": owner, "domain": domain, "tag": tag, "producer": producer, "consumer": consumer}
     with opened(stack, local=local) as there:
@@ -123,15 +122,9 @@ def show(  # noqa: PLR0913 - a command has these options
 
     Example: lakegate show brazil-se-weather 1.0.0
     """
-    from lakegate.features.http_api.api_client import (  # noqa: PLC0415 - a feature
-        Api,
-        refuse_options,
-        show_contract,
-    )
-
     if api:
         refuse_options(local=local, resolved=resolved, columns=columns)
-        show_contract(Api(api), contract, version, as_json=as_json)
+        _show_remote(remote_stack(api), contract, version, as_json=as_json)
         return
     with opened(stack, local=local) as there:
         dependencies = there.dependencies()
@@ -155,6 +148,47 @@ def show(  # noqa: PLR0913 - a command has these options
         console = terminal.answers()
         for line in text.splitlines():
             console.print(escaped(line), markup=False, soft_wrap=True)
+
+
+@known_form()
+def _list_remote(there: RemoteStack, wanted: Mapping[str, Sequence[str] | None], *, as_json: bool) -> None:
+    """The highest versions of the contracts that have the labels; several values of a label are alternatives."""
+    query = {name: values[0] for name, values in wanted.items() if values and len(values) == 1}
+    found = [
+        each for each in there.contracts(query) if all(_has(each, name, values) for name, values in wanted.items())
+    ]
+    if as_json:
+        terminal.print_json({"contracts": found})
+    elif found:
+        terminal.wide().print(_remote_table(found))
+    else:
+        terminal.answers().print("No published contract has these labels.")
+
+
+@known_form()
+def _show_remote(there: RemoteStack, contract: str, version: str | None, *, as_json: bool) -> None:
+    found = there.contract(contract, version)
+    if as_json:
+        terminal.print_json(found)
+        return
+    for line in str(found["content"]).splitlines():
+        terminal.answers().print(escaped(line), markup=False, soft_wrap=True)
+
+
+def _has(contract: Mapping[str, Any], name: str, values: Sequence[str] | None) -> bool:
+    own = contract["tags"] if name == "tag" else [(contract[name] or {}).get("name", "")]
+    return not values or not {each.casefold() for each in own}.isdisjoint(each.casefold() for each in values)
+
+
+def _remote_table(found: Iterable[Mapping[str, Any]]) -> Table:
+    grid = Table(box=None, header_style="bold", pad_edge=False)
+    for name in REMOTE_COLUMNS:
+        grid.add_column(name, overflow="fold")
+    for each in found:
+        actors = ((each[name] or {}).get("name", "") for name in REMOTE_COLUMNS[4:])
+        cells = (each["id"], each["version"], each["status"], ", ".join(each["tags"]), *actors)
+        grid.add_row(*(Text(escaped(cell)) for cell in cells))
+    return grid
 
 
 def _show_columns(version: dict[str, object], document: ParentDocument, *, as_json: bool) -> None:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
 from lakegate.aws.open_stack import DEFAULT_STACK, opened
 from lakegate.cli import terminal
-from lakegate.cli.command_runner import ApiUrl, AsJson, Local, StackName, Yes, confirm
+from lakegate.cli.command_runner import ApiUrl, AsJson, Local, StackName, Yes, confirm, refuse_options
 from lakegate.cli.contracts.diff_command import print_comparison
 from lakegate.cli.contracts.lint_command import REFUSED, show
 from lakegate.cli.datasets.lifecycle_command import day_of
 from lakegate.contract_files import InputDocument, registry_documents
+from lakegate.errors import ContractError, Problem
 from lakegate.extension_points import loaded
 from lakegate.gate.datasets.lifecycle import LineStatus
 from lakegate.gate.effects import run
@@ -27,19 +28,21 @@ from lakegate.gate.registry.publish_contract import (
     planned,
 )
 from lakegate.gate.registry.publish_contract import publish as make_valid
-from lakegate.lints.linter import Examined, as_document
+from lakegate.inheritance import identity_of
+from lakegate.lints.linter import Examined, as_document, examine
+from lakegate.stack import Refused, known_form, remote_stack
 from lakegate.text import counted, listed
 from lakegate.text import printable as escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from lakegate.errors import Problem
     from lakegate.gate.datasets.lifecycle import Line
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.registry.contract_versions import CompiledContract, Publication, Route
     from lakegate.gate.registry.parent_contracts import BrokenChild
     from lakegate.gate.registry.publish_contract import PlannedChange, ReferredDocuments
+    from lakegate.stack import RemoteStack
 
 # ---- Parents and workflows of contracts in the registry, and the children that are weaker than a new version of
 # their parent
@@ -125,15 +128,9 @@ def publish(  # noqa: PLR0913 - a command has these options
 
     Exit code: 0 published or proposed (twice is once), 1 the document is refused, 2 it cannot be published, or was not confirmed.
     """
-    from lakegate.features.http_api.api_client import (  # noqa: PLC0415 - a feature
-        Api,
-        RemotePublication,
-        refuse_options,
-    )
-
     if api:
         refuse_options(local=local, dry_run=dry_run)
-        RemotePublication(Api(api), file, allow_unmeasured, inherited_from, yes, as_json).publish()
+        RemotePublication(remote_stack(api), file, allow_unmeasured, inherited_from, yes, as_json).publish()
         return
     body = InputDocument(file).read()
     referred = registry_documents(stack, body, local=local)
@@ -264,3 +261,99 @@ def _print(published: Publication, routes: list[Route]) -> None:
     if not routes:
         console.print("No prefix delivers to it yet:", soft_wrap=True)
         console.print(escaped(f"  lakegate route add PREFIX/ {published.contract}"), markup=False, soft_wrap=True)
+
+
+# ---- Publishing through the HTTP API ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class RemotePublication:
+    """A document that is to be published through an API."""
+
+    api: RemoteStack
+    file: str
+    allow_unmeasured: bool
+    inherited_from: str | None
+    yes: bool
+    as_json: bool
+
+    @known_form()
+    def publish(self) -> None:
+        """Publish it or leave a proposal, after its effects were confirmed; refusals are shown, and end the command."""
+        body = InputDocument(self.file).read()
+        contract, version = _remote_identity(body)
+        try:
+            found = self._sent(body, contract)
+        except Refused as refused:
+            self._show(refused, body)
+            raise typer.Exit(REFUSED) from None
+        is_proposal = isinstance(found, dict)
+        warnings = examine(body).warnings  # as the header of the answer has them
+        if self.as_json:
+            answer = found if is_proposal else {"contract": found, "version": version}
+            terminal.print_json({**answer, "warnings": [asdict(each) for each in warnings]})
+            return
+        text = f"Proposed {contract} {version}" if is_proposal else f"Published {found} {version}."
+        if is_proposal:
+            text += f": proposal {found['proposal']}. It becomes valid when another person approves it."
+        _print_texts([text])
+        if warnings:
+            show({self.file: Examined((), warnings, tuple(body.decode(errors="replace").splitlines()))})
+
+    def _sent(self, body: bytes, contract: str) -> Any:  # noqa: ANN401 - JSON
+        """The answer, once its effects are confirmed."""
+        query = {"allowUnmeasured": "true"} if self.allow_unmeasured else {}
+        query |= {} if self.inherited_from is None else {"from": self.inherited_from}
+        confirmed = {**query, "confirm": "true"}
+        try:
+            return self.api.publish(body, contract, confirmed if self.yes else query)
+        except Refused as refused:
+            if refused.kind != "confirmation-needed":
+                raise
+            for child in refused.problem.get("children", ()):
+                lines = (f"  line {each.line}: {each.message}" for each in _remote_problems(child["errors"]))
+                for line in (f"{child['contract']} {child['version']} is weaker:", *lines):
+                    terminal.errors().print(escaped(line), markup=False, soft_wrap=True)
+            confirm([str(each) for each in refused.problem.get("effects", ())], yes=False)
+        return self.api.publish(body, contract, confirmed)
+
+    def _show(self, refused: Refused, body: bytes) -> None:
+        """What is wrong with the document; raises other refusals."""
+        problem = refused.problem
+        if refused.kind not in {"invalid-contract", "incompatible-version"}:
+            raise refused
+        if self.as_json:
+            names = ("errors", "warnings", "comparison")
+            terminal.print_json({"valid": False, **{name: problem[name] for name in names if name in problem}})
+        elif refused.kind == "invalid-contract":
+            errors, warnings = _remote_problems(refused.errors), _remote_problems(problem.get("warnings", ()))
+            lines = tuple(body.decode(errors="replace").splitlines())
+            show({self.file: Examined(errors, warnings, lines)})
+        else:
+            _print_texts(_remote_changes(problem.get("comparison", {}).get("changes", ())))
+        terminal.errors().print(escaped(f"lakegate: {refused}"), markup=False, soft_wrap=True)
+
+
+def _remote_identity(body: bytes) -> tuple[str, str]:
+    """The id and the version of the document; empty where there is none, which the API refuses with the place."""
+    try:
+        return identity_of(body)
+    except ContractError:
+        return "", ""
+
+
+def _remote_problems(found: Iterable[Mapping[str, Any]]) -> tuple[Problem, ...]:
+    return tuple(
+        Problem(each["code"], each["path"], each.get("line"), each["message"], each.get("column")) for each in found
+    )
+
+
+def _remote_changes(found: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Each change with what it needs and why."""
+    for each in found:
+        yield f"{each['bump']:<5}  {each['path']}  {each['kind']}: {each['because']}"
+
+
+def _print_texts(texts: Iterable[str]) -> None:
+    for text in texts:
+        terminal.answers().print(escaped(text), markup=False, soft_wrap=True)

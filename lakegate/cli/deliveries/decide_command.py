@@ -11,8 +11,19 @@ import typer
 
 from lakegate.aws.open_stack import DEFAULT_STACK, opened
 from lakegate.cli import terminal
-from lakegate.cli.command_runner import ApiContract, ApiUrl, AsJson, Delivery, Local, StackName, Yes
+from lakegate.cli.command_runner import (
+    ApiContract,
+    ApiUrl,
+    AsJson,
+    Delivery,
+    Local,
+    StackName,
+    Yes,
+    refuse_contract,
+    refuse_options,
+)
 from lakegate.cli.deliveries.replay_command import TIMES
+from lakegate.cli.deliveries.status_command import print_remote
 from lakegate.cli.deliveries.wait_for_verdict import WaitExit
 from lakegate.errors import InputError
 from lakegate.extension_points import loaded
@@ -23,7 +34,7 @@ from lakegate.gate.delivery.find_deliveries import named
 from lakegate.gate.delivery.replay import decide
 from lakegate.gate.effects import run
 from lakegate.gate.registry.contract_versions import PROPOSALS
-from lakegate.stack import LATEST, SHORT_ID, STANDING, in_utc
+from lakegate.stack import LATEST, SHORT_ID, STANDING, in_utc, remote_stack
 from lakegate.text import printable as escaped
 from lakegate.text import shown
 from lakegate.timestamps import instant_of, moment
@@ -48,17 +59,11 @@ class Asked:
 
     def answer(self, declined: str | None = None) -> None:
         """Approve, or decline for a reason, and show what came of it; ends the command with its exit code."""
-        from lakegate.features.http_api.api_client import (  # noqa: PLC0415 - a feature
-            Api,
-            refuse_contract,
-            refuse_options,
-            send_transition,
-        )
-
         if self.api:
             refuse_options(local=self.local)
             body = {"transition": "approve"} if declined is None else {"transition": "decline", "reason": declined}
-            send_transition(Api(self.api), self.workload, self.contract or "", body, as_json=self.as_json)
+            found = remote_stack(self.api).transition(self.workload, self.contract or "", body)
+            print_remote(found, as_json=self.as_json)
             return
         refuse_contract(self.contract)
         with opened(self.stack, local=self.local) as there:
@@ -205,18 +210,11 @@ def waive(  # noqa: PLR0913 - a command has these options
 
     Exit code: 0 accepted, 1 rejected again (see its reasons), 2 it cannot be waived, 3 its line is paused.
     """
-    from lakegate.features.http_api.api_client import (  # noqa: PLC0415 - a feature
-        Api,
-        refuse_contract,
-        refuse_options,
-        send_transition,
-    )
-
     ends = moment(expires.replace(tzinfo=UTC))
     if api:
         refuse_options(local=local)
         body = {"transition": "waive", "reason": reason, "expires": ends}
-        send_transition(Api(api), workload, contract or "", body, as_json=as_json)
+        print_remote(remote_stack(api).transition(workload, contract or "", body), as_json=as_json)
         return
     refuse_contract(contract)
     with opened(stack, local=local) as there:

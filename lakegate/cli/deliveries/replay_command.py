@@ -15,7 +15,8 @@ import typer
 
 from lakegate.aws.open_stack import DEFAULT_STACK, opened
 from lakegate.cli import terminal
-from lakegate.cli.command_runner import ApiUrl, AsJson, Local, OptionalDelivery, StackName
+from lakegate.cli.command_runner import ApiUrl, AsJson, Local, OptionalDelivery, StackName, refuse_options
+from lakegate.cli.deliveries.status_command import print_remote
 from lakegate.cli.deliveries.wait_for_verdict import LONGEST_WAIT, Timeout, Wait, Waited, WaitExit, exit_code, print_end
 from lakegate.cli.deliveries.wait_for_verdict import wait as wait_for
 from lakegate.contract_files import chosen as chosen_of
@@ -29,7 +30,7 @@ from lakegate.gate.delivery.pin_contract import route_of
 from lakegate.gate.delivery.protocol import END_STATES, State
 from lakegate.gate.delivery.replay import replay as start_again
 from lakegate.gate.effects import run
-from lakegate.stack import LATEST, SHORT_ID, STANDING, as_document, in_utc
+from lakegate.stack import LATEST, SHORT_ID, STANDING, as_document, in_utc, remote_stack
 from lakegate.text import printable as escaped
 
 if TYPE_CHECKING:
@@ -205,19 +206,13 @@ def replay(  # noqa: PLR0913 - a command has these options
     Exit code: 0 it is being judged, or was replayed before (with --wait: accepted), 1 rejected, 3 no verdict. With --state:
     0 all were started, 3 some could not be.
     """
-    from lakegate.features.http_api.api_client import (  # noqa: PLC0415 - a feature
-        Api,
-        refuse_options,
-        send_transition,
-    )
-
     if api:
         refuse_options(local=local, wait=wait, state=state, line=line, since=since, until=until, dry_run=dry_run)
         if workload is None:
             raise InputError("the HTTP API has no list of deliveries: name the workload by its id")
         own, at, _ = (contract or "").rpartition("@")
         body = {"transition": "replay"} | ({"contract": str(contract)} if at else {})
-        send_transition(Api(api), workload, own if at else contract or "", body, as_json=as_json)
+        print_remote(remote_stack(api).transition(workload, own if at else contract or "", body), as_json=as_json)
         return
     if workload is None or state is not None:
         if workload is not None or state is None or wait:

@@ -7,7 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
@@ -15,7 +15,17 @@ from rich.text import Text
 
 from lakegate.aws.open_stack import DEFAULT_STACK, opened
 from lakegate.cli import terminal
-from lakegate.cli.command_runner import ApiUrl, AsJson, Delivery, Local, OptionalDelivery, StackName, usable, write_text
+from lakegate.cli.command_runner import (
+    ApiUrl,
+    AsJson,
+    Delivery,
+    Local,
+    OptionalDelivery,
+    StackName,
+    refuse_options,
+    usable,
+    write_text,
+)
 from lakegate.errors import InputError
 from lakegate.extension_points import loaded, names
 from lakegate.gate.datasets.dataset_names import lines_fitting
@@ -26,13 +36,25 @@ from lakegate.gate.delivery.protocol import PASSIVE_STATES, State
 from lakegate.local_check.check_result import checks
 from lakegate.report import failing_rows_file
 from lakegate.report.verdict_text import SHOWN, WORDS, show
-from lakegate.stack import LATEST, SHORT_ID, STANDING, Account, account, as_document, in_batch, in_utc, standing
+from lakegate.stack import (
+    LATEST,
+    SHORT_ID,
+    STANDING,
+    Account,
+    account,
+    as_document,
+    in_batch,
+    in_utc,
+    known_form,
+    remote_stack,
+    standing,
+)
 from lakegate.text import counted
 from lakegate.text import printable as escaped
 from lakegate.verdict.reasons import in_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from lakegate.gate.delivery.delivery_row import Workload
     from lakegate.gate.dependencies import Dependencies
@@ -108,17 +130,11 @@ def status(  # noqa: PLR0913 - a command has these options
 
     Example: lakegate status --limit 5 --verdict rejected --day 2026-11-21
     """
-    from lakegate.features.http_api.api_client import (  # noqa: PLC0415 - a feature
-        Api,
-        refuse_options,
-        show_workload,
-    )
-
     if api:
         refuse_options(local=local, verdict=verdict, day=day)
         if workload is None:
             raise InputError("the HTTP API has no list of deliveries: name the workload by its id")
-        show_workload(Api(api), workload, contract, as_json=as_json)
+        print_remote(remote_stack(api).workload(workload, contract), as_json=as_json)
         return
     if workload is not None and (verdict or contract or day):
         raise InputError("--verdict, --contract and --day choose from the list: leave out the workload, or them")
@@ -151,6 +167,29 @@ def sections_of(point: str, dependencies: Dependencies, lines: Iterable[str]) ->
     """What features tell of lines, by its key in the document."""
     asked: Iterator[tuple[str, LineSections]] = ((key, loaded(point, key)) for key in names(point))
     return {key: list(section(dependencies, lines)) for key, section in asked}
+
+
+@known_form()
+def print_remote(found: Mapping[str, Any], *, as_json: bool) -> None:
+    """A workload of the HTTP API."""
+    if as_json:
+        terminal.print_json(found)
+        return
+    for text in _of_workload(found):
+        terminal.answers().print(escaped(text), markup=False, soft_wrap=True)
+
+
+def _of_workload(found: Mapping[str, Any]) -> Iterator[str]:
+    info = found["result"]["info"]
+    contract = f"{found['dataContractId']} {found['dataContractVersion']}" if found["dataContractId"] else "none"
+    rows = [
+        ("workload", found["workloadId"]),
+        ("contract", contract),
+        ("state", found["status"]),
+        ("verdict", found["verdict"] or "none yet"),
+        *(("reason", each) for each in (info["errors"] if info else ())),
+    ]
+    yield from (f"{name:>10}  {value}" for name, value in rows)
 
 
 def print_account(one: Account) -> None:

@@ -7,7 +7,6 @@ import json
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
-from uuid import uuid4
 
 import typer
 
@@ -15,13 +14,15 @@ from lakegate.cli import terminal
 from lakegate.cli.command_runner import AsJson
 from lakegate.cli.deliveries.wait_for_verdict import LONGEST_WAIT, Timeout, Wait, WaitExit, pauses
 from lakegate.errors import InputError
+from lakegate.stack import Refused, known_form, remote_stack
 from lakegate.text import printable as escaped
 from lakegate.transfer.upload_files import read
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from lakegate.features.http_api.api_client import Api, Refused
+    from lakegate.stack import RemoteStack
+
 
 ENDS: Final = {"Accepted": WaitExit.ACCEPTED, "Rejected": WaitExit.REJECTED}
 
@@ -53,14 +54,7 @@ def deliver(  # noqa: PLR0913 - a command has these options
 
     Exit code: 0 sent (with --wait: accepted), 1 refused by its summary or rejected, 3 no verdict (failed, gone, or not in time).
     """
-    from lakegate.features.http_api.api_client import (  # noqa: PLC0415 - a feature
-        Api,
-        Refused,
-        known_form,
-        workload_path,
-    )
-
-    there = Api(api)
+    there = remote_stack(api)
     known: dict[str, Any] = {"dataset": dataset} if dataset else {}
     if summary is not None:
         known["summary"] = _summary(summary)
@@ -75,37 +69,28 @@ def deliver(  # noqa: PLR0913 - a command has these options
         workload = str(made["workloadId"])
         found = send(there, contract, file, made)
         if wait:
-            found = _followed(there, workload_path(workload, contract), found, timeout)
+            found = _followed(there, workload, contract, found, timeout)
         _print(file, workload, found, as_json=as_json)
         raise typer.Exit(ENDS.get(found["status"], WaitExit.NO_VERDICT) if wait else WaitExit.ACCEPTED)
 
 
-def announce(api: Api, contract: str, file: Path, known: Mapping[str, Any]) -> Mapping[str, Any]:
+def announce(api: RemoteStack, contract: str, file: Path, known: Mapping[str, Any]) -> Mapping[str, Any]:
     """The announcement of a file, with its upload URL. `known`: more members of the request, such as `summary`.
 
     Raises Refused, of the kind `summary-refused` where the summary breaks a rule: then there is no announcement.
     """
-    from lakegate.features.http_api.api_client import contract_path  # noqa: PLC0415 - a feature
-
     local = read(file)
     checksum = base64.b64encode(bytes.fromhex(local.sha256)).decode()
     wanted = {"name": file.name, "size": local.size, "checksum": f"sha256:{checksum}", **known}
-    found: Mapping[str, Any] = api.ask("POST", f"{contract_path(contract)}/workload", wanted, key=uuid4().hex)
-    return found
+    return api.announce(contract, wanted)
 
 
-def send(api: Api, contract: str, file: Path, announced: Mapping[str, Any]) -> Mapping[str, Any]:
+def send(api: RemoteStack, contract: str, file: Path, announced: Mapping[str, Any]) -> Mapping[str, Any]:
     """Upload the announced file by its URL; the workload, once the API has been notified."""
-    from lakegate.features.http_api.api_client import (  # noqa: PLC0415 - a feature
-        put,
-        workload_path,
-    )
-
     upload = announced["upload"]
     with file.open("rb") as body:
-        put(upload["url"], upload["headers"], body)
-    found: Mapping[str, Any] = api.ask("POST", f"{workload_path(str(announced['workloadId']), contract)}/notify")
-    return found
+        api.upload(upload["url"], upload["headers"], body)
+    return api.notify(str(announced["workloadId"]), contract)
 
 
 def _summary(place: Path) -> object:
@@ -115,12 +100,14 @@ def _summary(place: Path) -> object:
         raise InputError(f"{place} is not a JSON document") from None
 
 
-def _followed(api: Api, path: str, found: Mapping[str, Any], timeout: float) -> Mapping[str, Any]:
+def _followed(
+    api: RemoteStack, workload: str, contract: str, found: Mapping[str, Any], timeout: float
+) -> Mapping[str, Any]:
     """The workload when it is finished, or as it is when the time is over."""
     end, seconds = time.monotonic() + timeout, pauses()
     while found["status"] not in OVER and time.monotonic() < end:
         time.sleep(next(seconds))
-        found = api.ask("GET", path)
+        found = api.workload(workload, contract)
     return found
 
 

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from lakegate.aws.open_stack import DEFAULT_STACK, opened
 from lakegate.cli import terminal
-from lakegate.cli.command_runner import ApiUrl, AsJson, Line, Local, StackName
+from lakegate.cli.command_runner import ApiUrl, AsJson, Line, Local, StackName, refuse_options
 from lakegate.features.pull.pull_task import pulls_of, run_now
 from lakegate.gate.datasets.dataset_names import line_named, lines_fitting
 from lakegate.gate.effects import run
-from lakegate.stack import in_utc
+from lakegate.stack import in_utc, known_form, remote_stack
 from lakegate.text import counted
 from lakegate.text import printable as escaped
 from lakegate.timestamps import instant_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from lakegate.features.pull.pull_task import PullingLine
     from lakegate.gate.dependencies import Dependencies
@@ -72,15 +72,9 @@ def run_line(
 
     Example: lakegate pull run orders
     """
-    from lakegate.features.http_api.api_client import (  # noqa: PLC0415 - a feature
-        Api,
-        refuse_options,
-        send_pull,
-    )
-
     if api:
         refuse_options(local=local)
-        send_pull(Api(api), dataset, as_json=as_json)
+        _print_remote(remote_stack(api).pull(dataset), as_json=as_json)
         return
     with opened(stack, local=local) as there:
         dependencies = there.dependencies()
@@ -90,6 +84,21 @@ def run_line(
     else:
         when = "is being pulled" if found.leased else "is pulled at the next tick, within five minutes"
         _print([f"{found.line} {when}. lakegate pull list"])
+
+
+PULLS: Final = {
+    "Due": "is pulled at the next tick, within five minutes",
+    "Fetching": "is being pulled",
+    "Unscheduled": "is not scheduled yet: it was published within five minutes, or the stack does not pull",
+}
+
+
+@known_form()
+def _print_remote(found: Mapping[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        terminal.print_json(found)
+    else:
+        _print([f"{each['line']} {PULLS[each['status']]}" for each in found["pulls"]])
 
 
 def _lines(row: PullingLine) -> Iterator[str]:
