@@ -1,4 +1,4 @@
-"""Stack facade: one operation per command, over AWS or HTTP."""
+"""Stack facade: a delivery with all that is known about it, and a stack that is asked by its address."""
 
 from __future__ import annotations
 
