@@ -5,14 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 IMPORTS: Final = {
-    # ---- http_api
-    ("lakegate/cli/contracts/contracts_command.py", "lakegate/features/http_api/api_client.py"),
-    ("lakegate/cli/contracts/publish_command.py", "lakegate/features/http_api/api_client.py"),
-    ("lakegate/cli/deliveries/decide_command.py", "lakegate/features/http_api/api_client.py"),
-    ("lakegate/cli/deliveries/replay_command.py", "lakegate/features/http_api/api_client.py"),
-    ("lakegate/cli/deliveries/status_command.py", "lakegate/features/http_api/api_client.py"),
-    ("lakegate/features/announcements/deliver_command.py", "lakegate/features/http_api/api_client.py"),
-    ("lakegate/features/pull/pull_command.py", "lakegate/features/http_api/api_client.py"),
+    # ---- odf
 }
 """Imports that the table of layers forbids: importer and imported file, by the feature or the layer that is imported."""
 
