@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-IMPORTS: Final = {
-    # ---- odf
-}
+IMPORTS: Final[set[tuple[str, str]]] = set()
 """Imports that the table of layers forbids: importer and imported file, by the feature or the layer that is imported."""
 
 CIRCULAR: Final = {
