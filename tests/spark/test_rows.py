@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from dataclasses import replace
+from decimal import Decimal
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -80,7 +81,7 @@ def test_without_a_header_none_is_invented(judge_files: Callable[..., Judged]) -
 
 def test_a_share_of_bad_rows_above_the_limit_rejects(judge_files: Callable[..., Judged]) -> None:
     """MaxRejectedShare bounds what may be refused by rows; above it the whole delivery is rejected."""
-    plan = plan_of({"id": "integer", "n": "integer"}, policy=replace(BY_ROWS, max_rejected_share=0))
+    plan = plan_of({"id": "integer", "n": "integer"}, policy=replace(BY_ROWS, max_rejected_share=Decimal(0)))
 
     assert judge_files(plan, b"id,n\n1,1\nx,2\n").verdict == Verdict.REJECTED
 
