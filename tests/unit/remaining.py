@@ -26,7 +26,7 @@ CIRCULAR: Final = {
 }
 """Files that import each other, directly or through others, by allowed imports."""
 
-FULL_FOLDERS: Final = {"lakegate/gate/delivery"}
+FULL_FOLDERS: Final[set[str]] = set()
 """Folders of more than twenty modules."""
 
 NAMES: Final[set[str]] = set()

@@ -14,9 +14,8 @@ from lakegate.gate import lake_layout
 from lakegate.gate.datasets.lifecycle import LineStatus, refusal, warned
 from lakegate.gate.delivery import delivery_objects, delivery_row
 from lakegate.gate.delivery.attempts import measured_row
-from lakegate.gate.delivery.delivery_objects import address, data_of, described, of_the_source
+from lakegate.gate.delivery.delivery_objects import address, data_of, described, duplicate, of_the_source
 from lakegate.gate.delivery.delivery_row import Decision
-from lakegate.gate.delivery.duplicates import duplicate
 from lakegate.gate.delivery.pin_contract import with_references
 from lakegate.gate.delivery.protocol import Outcome, State
 from lakegate.gate.delivery.transition import VANISHED, Observation, move

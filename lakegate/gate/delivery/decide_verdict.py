@@ -23,8 +23,8 @@ from lakegate.gate.delivery.attempts import (
     result_of,
     spent,
 )
+from lakegate.gate.delivery.delivery_objects import content
 from lakegate.gate.delivery.delivery_row import Decision, Enforced, FailureCause
-from lakegate.gate.delivery.duplicates import content
 from lakegate.gate.delivery.protocol import Outcome
 from lakegate.gate.delivery.small_file_batches import cause_of_member, share_of
 from lakegate.gate.delivery.transition import Observation, OutcomeChanged, move

@@ -24,7 +24,7 @@ from lakegate.admission.refusals import is_ignored
 from lakegate.contract.delivery_policy import DeliveryUnit
 from lakegate.errors import AccessDenied, Archived, ConditionFailed, LakegateError, NotFound
 from lakegate.gate import lake_layout
-from lakegate.gate.delivery.delivery_row import FailureCause, PartList, SourceObject, Workload, workload_id
+from lakegate.gate.delivery.delivery_row import IDENTIFYING, FailureCause, PartList, SourceObject, Workload, workload_id
 from lakegate.gate.delivery.delivery_terms import BatchLimits
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import Alarm, Effect, perform
@@ -352,3 +352,21 @@ def _compared(dependencies: Dependencies, version: ObjectVersion) -> PartVersion
 
 def _described(dependencies: Dependencies, version: ObjectVersion) -> SourceObject:
     return described(dependencies.objects.head(address(described(version))))
+
+
+# ---- Repeated content ----------------------------------------------------------------------------------------------
+
+
+def content(workload: Workload, data: SourceObject) -> str:
+    """What two deliveries share when they bring the same bytes to the same line; empty where no checksum identifies them."""
+    if workload.pin is None or data.checksum.partition(":")[0] not in IDENTIFYING:
+        return ""
+    return hashlib.sha256(f"{workload.pin.chain}\0{data.size}\0{data.checksum}".encode()).hexdigest()
+
+
+def duplicate(dependencies: Dependencies, workload: Workload, data: SourceObject) -> tuple[str, ...]:
+    """The reason to refuse content that another delivery of the line brought before; none: it is new, or may be repeated."""
+    claim = content(workload, data)
+    if not claim or dependencies.terms(workload).duplicates:
+        return ()
+    return () if dependencies.agenda.owner(claim) in {None, workload.id} else ("duplicate-content",)

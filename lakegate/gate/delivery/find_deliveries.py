@@ -14,9 +14,8 @@ from lakegate.gate import lake_layout
 from lakegate.gate.datasets.dataset_names import chains
 from lakegate.gate.delivery.attempts import measured_result, measured_row
 from lakegate.gate.delivery.decide_verdict import reported
-from lakegate.gate.delivery.delivery_objects import row_of
+from lakegate.gate.delivery.delivery_objects import content, row_of
 from lakegate.gate.delivery.delivery_row import TERMINAL, replay_id, workload_id
-from lakegate.gate.delivery.duplicates import content
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import Alarm
 from lakegate.gate.ledger.blocks import deliveries

@@ -9,9 +9,8 @@ from lakegate.errors import ConditionFailed, NotFound
 from lakegate.gate import lake_layout
 from lakegate.gate.delivery import delivery_objects, delivery_row
 from lakegate.gate.delivery.admit_delivery import TAKEN
-from lakegate.gate.delivery.delivery_objects import address, described, staging_key
+from lakegate.gate.delivery.delivery_objects import address, described, duplicate, staging_key
 from lakegate.gate.delivery.delivery_row import Decision
-from lakegate.gate.delivery.duplicates import duplicate
 from lakegate.gate.delivery.protocol import Outcome, State
 from lakegate.gate.delivery.transition import OutcomeChanged, move
 from lakegate.gate.effects import Alarm, ConcurrentUpdate, Effect, Steps, perform

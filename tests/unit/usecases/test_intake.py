@@ -13,8 +13,8 @@ from lakegate.errors import InputError, NotFound
 from lakegate.gate import dependencies
 from lakegate.gate.delivery import transition
 from lakegate.gate.delivery.advance import completion, observe
+from lakegate.gate.delivery.delivery_objects import content
 from lakegate.gate.delivery.delivery_row import Decision, SourceObject
-from lakegate.gate.delivery.duplicates import content
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import Alarm, Effect, run
