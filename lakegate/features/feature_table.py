@@ -62,7 +62,7 @@ TABLE: Final[tuple[tuple[str, str, str], ...]] = (
     ("decisions", "decline", "lakegate.features.workflows.approvals:decline"),
     ("decisions", "waive", "lakegate.features.waivers.waiver:waive"),
     ("proposals", "approve", "lakegate.features.proposals.proposals_command:approve_version"),
-    ("proposals", "propose", "lakegate.features.proposals.proposal:propose"),
+    ("version approval", "propose", "lakegate.features.proposals.proposal:propose"),
     ("proposals", "publish", "lakegate.features.proposals.proposals_command:publish"),
     ("proposals", "withdraw", "lakegate.features.proposals.proposals_command:withdraw"),
     ("published plans", "external_validators", "lakegate.features.external_validators.external_rules:IN_PLANS"),

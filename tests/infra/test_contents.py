@@ -70,6 +70,14 @@ def test_a_module_that_asks_an_extension_point_reaches_what_is_registered_there(
     assert "lakegate/features/drift/schema_drift.py" not in found
 
 
+def test_the_functions_have_what_publishing_over_http_leaves_to_a_second_person() -> None:
+    """The commands of the same feature stay outside: they register at another point."""
+    found = names(own_files(FUNCTIONS.entries, ROOT), ROOT)
+
+    assert "lakegate/features/proposals/proposal.py" in found
+    assert "lakegate/features/proposals/proposals_command.py" not in found
+
+
 @pytest.mark.parametrize("bundle", [FUNCTIONS, JUDGE, PULL, JOB], ids=lambda each: each.name)
 def test_no_bundle_has_commands(bundle: Bundle) -> None:
     """What runs at AWS prints nothing on a terminal, and its bundle has not the libraries for it."""

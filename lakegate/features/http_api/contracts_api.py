@@ -15,7 +15,7 @@ from lakegate.errors import InputError
 from lakegate.extension_points import loaded
 from lakegate.gate.effects import run
 from lakegate.gate.ports import Address
-from lakegate.gate.registry.contract_versions import PROPOSALS, WITHDRAWN
+from lakegate.gate.registry.contract_versions import WITHDRAWN
 from lakegate.http_routes import JSON, HttpAnswer, HttpProblem, media_type
 from lakegate.timestamps import beginning_of
 
@@ -88,7 +88,9 @@ def publish(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
             raise HttpProblem(409, "confirmation-needed", detail, effects=effects, children=children)
         place = {"location": f"{PATH}/{quote(compiled.contract, safe='')}"}
         if dependencies.places.needs_approval and not change.is_done:
-            proposal = run(loaded(PROPOSALS, "propose")(dependencies, compiled, request.holder), dependencies.clock)
+            proposal = run(
+                loaded("version approval", "propose")(dependencies, compiled, request.holder), dependencies.clock
+            )
             waiting = {"id": compiled.contract, "version": compiled.version, "proposal": proposal.digest}
             return HttpAnswer(202, {**waiting, "expiresAt": proposal.expires_at}, _warned(change.warnings))
         run(make_valid(dependencies, compiled), dependencies.clock)
