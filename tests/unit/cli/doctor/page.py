@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from lakegate.features.doctor.doctor_command import ENTRANCE, PROBES
@@ -9,6 +10,11 @@ from lakegate.features.doctor.examination import CAUSES
 
 PAGE = Path(__file__).parents[4] / "docs/doctor.md"
 END = "<!-- end -->"
+REPAIR = re.compile(
+    r"create it again from the template, .* --change-set-name repair \(docs/doctor\.md, Changed by hand\)"
+)
+"""The commands that a section of the page has, in many remedies."""
+LINK = "[create it again from the template](#changed-by-hand)"
 
 
 def rights() -> str:
@@ -19,7 +25,10 @@ def rights() -> str:
 
 def causes() -> str:
     """Each cause with its meaning and its remedy."""
-    rows = [(f"`{each.code}`", each.level.value, _plain(each.text), _plain(each.remedy)) for each in CAUSES.values()]
+    rows = [
+        (f"`{each.code}`", each.level.value, _plain(each.text), REPAIR.sub(LINK, _plain(each.remedy)))
+        for each in CAUSES.values()
+    ]
     return _table(("cause", "level", "meaning", "remedy"), rows)
 
 
