@@ -212,7 +212,7 @@ def test_the_environment_runs_the_job(release: Path, tmp_path: Path) -> None:
 
 def test_the_environment_links_to_the_interpreter_of_emr(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By default, the environment's Python is where EMR 7 has it."""
-    monkeypatch.setattr("infra.packaging.contents.fill", lambda folder, *_: folder.mkdir(parents=True))
+    monkeypatch.setattr("infra.packaging.bundles.fill", lambda folder, *_: folder.mkdir(parents=True))
 
     release = bundle_job(ROOT, TOOLS, tmp_path)
 
