@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from lakegate.contract.contract_model import Contract, Dataset
     from lakegate.diff.metadata_changes import ContractVersion
-    from lakegate.gate.registry.contract_versions import Publication, Registry, RegistrySnapshot
     from lakegate.gate.registry.publish_contract import ReferredDocuments
+    from lakegate.gate.registry.registry_rows import Publication, Registry, RegistrySnapshot
     from lakegate.inheritance import Parents
     from lakegate.plan.plan import Plan
 
@@ -331,7 +331,7 @@ def snapshot_of(registry: Registry, contract: str) -> RegistrySnapshot:
 
 def chosen(snapshot: RegistrySnapshot, contract: str, version: str | None = None) -> Publication:
     """The version a person means: of a whole id or a beginning that only one has. InputError where there is none."""
-    from lakegate.gate.registry.contract_versions import WITHDRAWN  # noqa: PLC0415 - as above
+    from lakegate.gate.registry.registry_rows import WITHDRAWN  # noqa: PLC0415 - as above
 
     ids = sorted({each.contract for each in snapshot.versions})
     found = [contract] if contract in ids else [each for each in ids if contract and each.startswith(contract)]

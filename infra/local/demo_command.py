@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from lakegate.aws.open_stack import DeployedStack
     from lakegate.gate.delivery.delivery_row import Workload
     from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.registry.contract_versions import Route
+    from lakegate.gate.registry.registry_rows import Route
     from lakegate.stack import Account
 
 ROWS = 2_000

@@ -10,8 +10,7 @@ from lakegate.aws.delivery_items import message_item, producer_key
 from lakegate.aws.dynamodb_table import DynamoTable, decoded, instant, number, shard, text, transact, with_unknown
 from lakegate.aws.ledger_table import RECORD_REASONS, record_puts, record_reasons
 from lakegate.errors import ConditionFailed, InputError
-from lakegate.gate.datasets.freshness_deadlines import PromisingLine
-from lakegate.gate.datasets.lifecycle import Line
+from lakegate.gate.datasets.dataset_lines import Line, PromisingLine
 from lakegate.gate.delivery.delivery_row import producer_id
 from lakegate.json_codec import decode, encode
 

@@ -32,10 +32,9 @@ from lakegate.aws.dynamodb_table import (
 )
 from lakegate.errors import ConditionFailed, NotFound, UnreadableItem
 from lakegate.extension_points import registered
-from lakegate.gate.datasets.pauses import Pause
 from lakegate.gate.delivery.delivery_row import producer_id
 from lakegate.gate.delivery.protocol import State
-from lakegate.gate.delivery.small_file_batches import Batch, Member
+from lakegate.gate.table import Batch, Member, Pause
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -15,12 +15,12 @@ from lakegate.aws.delivery_tables import fenced
 from lakegate.aws.dynamodb_table import BATCH, HEAD, decoded, number, text, transact
 from lakegate.errors import ConditionFailed, UnreadableItem
 from lakegate.extension_points import registered
-from lakegate.gate.datasets.delivery_history import HistoryEntry, entry_of, entry_of_block
+from lakegate.gate.datasets.delivery_history import entry_of, entry_of_block
 from lakegate.gate.delivery.delivery_row import Enforced
 from lakegate.gate.ledger.blocks import GENESIS, MAX_INTEGER, Block, Head, digest, from_json, to_json
-from lakegate.gate.ledger.commit import CommittedBlock
 from lakegate.gate.ledger.signatures import KEY, Signature, SignedText, fingerprint, signed_text
 from lakegate.gate.ports import UNSIGNED
+from lakegate.gate.table import CommittedBlock, HistoryEntry
 from lakegate.verdict.verdict import BrokenRule
 
 if TYPE_CHECKING:

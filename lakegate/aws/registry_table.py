@@ -14,7 +14,7 @@ from lakegate.aws.ledger_table import RECORD_REASONS, head_key, record_puts, rec
 from lakegate.errors import AccessDenied, ConditionFailed, InputError, UnreadableItem
 from lakegate.gate.ledger.blocks import contract_chain
 from lakegate.gate.registry.contract_owners import EVERY_CONTRACT
-from lakegate.gate.registry.contract_versions import (
+from lakegate.gate.registry.registry_rows import (
     Proposal,
     Publication,
     RegistryPage,

@@ -17,17 +17,12 @@ from lakegate.plan.billed_cost import PRICES
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lakegate.gate.datasets.delivery_history import History
-    from lakegate.gate.datasets.pauses import Pauses
+    from lakegate.gate.datasets.dataset_lines import DatasetLines, Promises
     from lakegate.gate.delivery.delivery_row import Workload
     from lakegate.gate.delivery.delivery_terms import Terms
-    from lakegate.gate.delivery.small_file_batches import Batches
-    from lakegate.gate.ledger.commit import Ledger
-    from lakegate.gate.outbox import Outbox
     from lakegate.gate.ports import Clock, Identity, JobRunner, Notifier, ObjectStore, SigningKeys
-    from lakegate.gate.registry.contract_versions import Registry
-    from lakegate.gate.scheduled_tasks import DatasetLines, Promises
-    from lakegate.gate.table import Agenda, Workloads
+    from lakegate.gate.registry.registry_rows import Registry
+    from lakegate.gate.table import Agenda, Batches, History, Ledger, Outbox, Pauses, Workloads
     from lakegate.plan.billed_cost import Prices
 
 ALONE = BatchLimits(1, 64 << 20, 300)

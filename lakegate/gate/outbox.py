@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.lake_layout import uri_of
@@ -16,24 +16,6 @@ if TYPE_CHECKING:
 
     from lakegate.gate.delivery.delivery_row import Workload
     from lakegate.gate.dependencies import Dependencies
-
-# ---- Messages that wait to be sent ---------------------------------------------------------------------------------
-
-
-class Outbox(Protocol):
-    """Messages, written in the transaction of the state that they describe; listed by an index that lags."""
-
-    def add(self, message: Message) -> bool:
-        """Put a message of its own, of no state, if there is none with its id. Returns whether there was none."""
-        ...
-
-    def pending(self, limit: int) -> tuple[Message, ...]:
-        """Messages not yet marked, the oldest first."""
-        ...
-
-    def sent(self, message: Message) -> None:
-        """Mark as sent. Marking twice is done."""
-        ...
 
 
 def message(

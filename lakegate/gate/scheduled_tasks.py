@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from lakegate.contract.contract_model import line_of, parts_of
 from lakegate.contract.semantic_versions import major
 from lakegate.errors import LakegateError
-from lakegate.gate.datasets.lifecycle import LineStatus
+from lakegate.gate.datasets.dataset_lines import LineStatus
 from lakegate.gate.effects import Defect, Effect, perform
 from lakegate.gate.registry.routes import leading
 from lakegate.timestamps import moment
@@ -19,62 +19,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from datetime import datetime
 
-    from lakegate.gate.datasets.freshness_deadlines import PromisingLine
-    from lakegate.gate.datasets.lifecycle import Line
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps
-    from lakegate.gate.ledger.blocks import Record
-    from lakegate.gate.ports import Message
-    from lakegate.gate.registry.contract_versions import Publication, RegistrySnapshot
+    from lakegate.gate.registry.registry_rows import Publication, RegistrySnapshot
 
     Schedule = Callable[[Dependencies, str, Publication, str], Steps[None]]
     """Schedules a line by its current version and the digest of its plan."""
-
-# ---- Lifecycle and subscriptions of dataset lines ------------------------------------------------------------------
-
-
-class DatasetLines(Protocol):
-    """Lifecycle and subscriptions of dataset lines; `due` reads an index that lags, all else is strongly consistent."""
-
-    def get(self, name: str) -> Line:
-        """The line; one that nobody has written is active and has revision 0."""
-        ...
-
-    def write(self, line: Line, record: Record | None = None, message: Message | None = None) -> None:
-        """Replace the line if it is one revision older, together with a record of the ledger and an outbox row.
-
-        All or nothing. ConditionFailed.reasons: one entry each for line, head and event, `""` where it held, else `line`,
-        `head` or `event` (as `Ledger.append`). Raises TransactionConflict.
-        """
-        ...
-
-    def due(self, now: datetime, limit: int) -> tuple[str, ...]:
-        """Names of lines with a change to record, or to list in the manifest, the oldest first."""
-        ...
-
-    def knows(self, name: str, prefix: str) -> bool:
-        """Whether a delivery to the line was accepted before that landed below the route of this prefix."""
-        ...
-
-
-# ---- What lines promise about time ---------------------------------------------------------------------------------
-
-
-class Promises(Protocol):
-    """Promises by line. `get` is strongly consistent, `due` reads an index that lags."""
-
-    def get(self, line: str) -> PromisingLine:
-        """The promises of a line; one that nobody has written promises nothing and has revision 0."""
-        ...
-
-    def write(self, line: PromisingLine) -> None:
-        """Replace them if they are one revision older. Raises ConditionFailed."""
-        ...
-
-    def due(self, now: datetime, limit: int) -> tuple[str, ...]:
-        """Names of lines with a promise that is missed and not reported, the oldest first."""
-        ...
-
 
 # ---- Lines whose contracts say that something is done by schedule: by a label of their current versions ------------
 #

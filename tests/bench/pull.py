@@ -24,7 +24,7 @@ from lakegate.features.pull.pull_sources import PullAccess
 from lakegate.features.pull.pull_task import run_now, tick
 from lakegate.gate.effects import run
 from lakegate.gate.ports import Address
-from lakegate.gate.registry.contract_versions import Publication, Route
+from lakegate.gate.registry.registry_rows import Publication, Route
 from lakegate.https_client import Web
 from tests.deliveries.delivery import plan_of
 from tests.simulation.environment import LAKE, LANDING, Environment

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 from lakegate.aws.dynamodb_table import DynamoTable
 from lakegate.aws.registry_table import DynamoRegistry
 from lakegate.gate.effects import run
-from lakegate.gate.registry.contract_versions import CompiledContract, Publication, Route
+from lakegate.gate.registry.contract_versions import CompiledContract
 from lakegate.gate.registry.publish_contract import publish
+from lakegate.gate.registry.registry_rows import Publication, Route
 from lakegate.gate.registry.routes import candidates, covering
 from tests.simulation.environment import LANDING, Environment
 from tests.unit.compare.builder import document

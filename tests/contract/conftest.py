@@ -39,15 +39,10 @@ if TYPE_CHECKING:
     from lakegate.features.revalidation.revalidation import Revalidations
     from lakegate.features.validator_api.validation_run import Validations
     from lakegate.features.workflows.callbacks import Callbacks
-    from lakegate.gate.datasets.delivery_history import History
-    from lakegate.gate.datasets.pauses import Pauses
-    from lakegate.gate.delivery.small_file_batches import Batches
-    from lakegate.gate.ledger.commit import Ledger
-    from lakegate.gate.outbox import Outbox
+    from lakegate.gate.datasets.dataset_lines import DatasetLines, Promises
     from lakegate.gate.ports import Address, JobRunner, ObjectStore, ObjectVersion
-    from lakegate.gate.registry.contract_versions import Registry
-    from lakegate.gate.scheduled_tasks import DatasetLines, Promises
-    from lakegate.gate.table import Agenda, Workloads
+    from lakegate.gate.registry.registry_rows import Registry
+    from lakegate.gate.table import Agenda, Batches, History, Ledger, Outbox, Pauses, Workloads
     from tests.fakes.signing import MemoryKey
 
 

@@ -11,14 +11,13 @@ import pytest
 from lakegate.errors import ConditionFailed, InputError
 from lakegate.features.pull.pull_task import PullingLine
 from lakegate.features.revalidation.revalidation import RevalidatedLine
-from lakegate.gate.datasets.freshness_deadlines import PromisingLine
-from lakegate.gate.datasets.lifecycle import Ending, Line, Notice, Subscription, deprecate
-from lakegate.gate.datasets.pauses import Pause
+from lakegate.gate.datasets.dataset_lines import Ending, Line, Notice, PromisingLine, Subscription
+from lakegate.gate.datasets.lifecycle import deprecate
 from lakegate.gate.delivery.delivery_row import Pin, SourceObject, Workload
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.ledger.blocks import GENESIS, Head, Record, event_id
 from lakegate.gate.ports import Message
-from lakegate.gate.table import Expected
+from lakegate.gate.table import Expected, Pause
 from lakegate.timestamps import moment
 from tests.fakes.identity import ALICE
 

@@ -10,7 +10,8 @@ import pytest
 
 from lakegate.contract.service_levels import Promise
 from lakegate.errors import ConditionFailed
-from lakegate.gate.datasets.freshness_deadlines import PromisingLine, accepted, reported
+from lakegate.gate.datasets.dataset_lines import PromisingLine
+from lakegate.gate.datasets.freshness_deadlines import accepted, reported
 from lakegate.timestamps import moment
 
 if TYPE_CHECKING:

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lakegate.errors import ConditionFailed, NotFound
-from lakegate.gate.datasets.delivery_history import HistoryEntry
-from lakegate.gate.datasets.pauses import Pause
 from lakegate.gate.delivery.delivery_row import (
     Decision,
     Enforced,
@@ -20,7 +18,6 @@ from lakegate.gate.delivery.delivery_row import (
 )
 from lakegate.gate.delivery.people_decisions import ApprovalAnswer
 from lakegate.gate.delivery.protocol import State
-from lakegate.gate.delivery.small_file_batches import Batch, Member
 from lakegate.gate.ledger.blocks import (
     GENESIS,
     Block,
@@ -32,10 +29,9 @@ from lakegate.gate.ledger.blocks import (
     digest,
     event_id,
 )
-from lakegate.gate.ledger.commit import CommittedBlock
 from lakegate.gate.ports import Message
-from lakegate.gate.registry.contract_versions import Proposal, Publication, RegistrySnapshot, Route, SeenParent
-from lakegate.gate.table import Expected
+from lakegate.gate.registry.registry_rows import Proposal, Publication, RegistrySnapshot, Route, SeenParent
+from lakegate.gate.table import Batch, CommittedBlock, Expected, HistoryEntry, Member, Pause
 from lakegate.verdict.verdict import BrokenRule
 from tests.fakes.identity import ALICE, BOB
 from tests.unit.ledger_chain import verify_stored

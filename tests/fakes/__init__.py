@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from lakegate.features.pull.pull_task import PullingLine
 from lakegate.features.revalidation.revalidation import RevalidatedLine
-from lakegate.gate.datasets.freshness_deadlines import PromisingLine
+from lakegate.gate.datasets.dataset_lines import PromisingLine
 from tests.fakes.announcements import (
     MemoryAnnouncements,
     MemoryCallbacks,

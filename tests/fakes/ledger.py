@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from lakegate.errors import ConditionFailed, IdempotencyMismatch
 from lakegate.gate.datasets.delivery_history import entry_of
 from lakegate.gate.ledger.blocks import GENESIS, Head, canonical, digest
-from lakegate.gate.ledger.commit import CommittedBlock
 from lakegate.gate.ledger.signatures import KEY, Signature, SignedText, fingerprint, signed_text
 from lakegate.gate.ports import UNSIGNED
+from lakegate.gate.table import CommittedBlock
 from tests.fakes.rows import may_mark
 
 if TYPE_CHECKING:
@@ -20,11 +20,10 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from lakegate.features.odf.slice_turns import NextSlice
-    from lakegate.gate.datasets.delivery_history import HistoryEntry
     from lakegate.gate.delivery.delivery_row import Workload
     from lakegate.gate.ledger.blocks import AnyBlock, Block, Record
     from lakegate.gate.ports import Message, SigningKey, SigningKeys
-    from lakegate.gate.table import Expected
+    from lakegate.gate.table import Expected, HistoryEntry
     from lakegate.plan.slice_order import StateRun
     from tests.fakes.rows import MemoryRows
 

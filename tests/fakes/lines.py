@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from lakegate.errors import ConditionFailed, InputError
-from lakegate.gate.datasets.lifecycle import Line
+from lakegate.gate.datasets.dataset_lines import Line
 from lakegate.json_codec import encode
 from lakegate.timestamps import instant_of
 

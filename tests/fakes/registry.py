@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lakegate.errors import ConditionFailed, InputError
-from lakegate.gate.registry.contract_versions import RegistryPage, RegistrySnapshot, is_among
+from lakegate.gate.registry.registry_rows import RegistryPage, RegistrySnapshot, is_among
 
 if TYPE_CHECKING:
     from lakegate.gate.ledger.blocks import Record
-    from lakegate.gate.registry.contract_versions import Proposal, Publication, Route, SeenParent
+    from lakegate.gate.registry.registry_rows import Proposal, Publication, Route, SeenParent
     from tests.fakes.fault_injector import FaultInjector
     from tests.fakes.ledger import MemoryLedger
 

@@ -13,11 +13,9 @@ from lakegate.gate.delivery.protocol import State
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from lakegate.gate.datasets.pauses import Pause
     from lakegate.gate.delivery.delivery_row import Workload
-    from lakegate.gate.delivery.small_file_batches import Batch, Member
     from lakegate.gate.ports import Message
-    from lakegate.gate.table import Expected
+    from lakegate.gate.table import Batch, Expected, Member, Pause
     from lakegate.plan.slice_order import StateRun
     from tests.fakes.fault_injector import FaultInjector, VirtualClock
 

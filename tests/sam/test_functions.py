@@ -12,7 +12,7 @@ from lakegate.aws.dynamodb_table import DynamoTable
 from lakegate.aws.registry_table import DynamoRegistry
 from lakegate.contract.logical_types import LogicalType
 from lakegate.gate.delivery.delivery_row import workload_id
-from lakegate.gate.registry.contract_versions import Publication, Route
+from lakegate.gate.registry.registry_rows import Publication, Route
 from lakegate.json_codec import canonical
 from lakegate.plan.plan import Plan, PlanField
 from lakegate.plan.result import Result

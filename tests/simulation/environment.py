@@ -13,7 +13,7 @@ from lakegate.gate.delivery.delivery_terms import BatchLimits
 from lakegate.gate.dependencies import ALONE, Dependencies, JobSettings, Places, Timing
 from lakegate.gate.effects import Call, Effect
 from lakegate.gate.ports import UNSIGNED, Address, JobState, SigningKeys, is_invocation
-from lakegate.gate.registry.contract_versions import Publication, Route
+from lakegate.gate.registry.registry_rows import Publication, Route
 from lakegate.plan.result import Result, Shares, WrittenObject
 from tests.fakes import Memory, MemoryIdentity
 from tests.fakes.jobs import SENDS_EVENT, WRITES, Ending, Run

@@ -8,11 +8,11 @@ from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING
 
 from lakegate.errors import AccessDenied, Archived
-from lakegate.gate.datasets.pauses import Pause
 from lakegate.gate.delivery.protocol import PASSIVE_STATES, State
 from lakegate.gate.effects import Effect, run
 from lakegate.gate.ports import UNSIGNED
 from lakegate.gate.sweep import sweep
+from lakegate.gate.table import Pause
 from tests.fakes.jobs import Ending
 from tests.simulation.environment import ALONE, BATCHES, PREFIX, SIGNED, Environment, Upload
 from tests.simulation.lifecycle import begin, command

@@ -13,7 +13,8 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from lakegate.gate.datasets.lifecycle import Ending, Line, change, deprecate, drafted, reactivate, retire, sunset
+from lakegate.gate.datasets.dataset_lines import Ending, Line
+from lakegate.gate.datasets.lifecycle import change, deprecate, drafted, reactivate, retire, sunset
 from lakegate.gate.datasets.subscriptions import subscribed, unsubscribed
 from lakegate.gate.effects import run
 from lakegate.gate.ledger.blocks import Record

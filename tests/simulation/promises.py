@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from lakegate.gate.delivery.delivery_row import Workload
-    from lakegate.gate.delivery.small_file_batches import Batch
     from lakegate.gate.ledger.blocks import AnyBlock, Block
+    from lakegate.gate.table import Batch
     from tests.fakes.objects import Stored
     from tests.simulation.environment import Environment, Upload
     from tests.simulation.lifecycle import Broken

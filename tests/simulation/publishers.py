@@ -32,9 +32,9 @@ from tests.simulation.lifecycle import Lifecycles, manifests
 from tests.simulation.promises import Violation
 
 if TYPE_CHECKING:
-    from lakegate.gate.datasets.lifecycle import Line
+    from lakegate.gate.datasets.dataset_lines import Line
     from lakegate.gate.effects import Call, Steps
-    from lakegate.gate.registry.contract_versions import Publication
+    from lakegate.gate.registry.registry_rows import Publication
 
 Command = Callable[[Environment], "Steps[Any]"]
 """What a person does; evaluated when the command begins, so that it reads the registry as it is then."""

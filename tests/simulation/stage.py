@@ -18,7 +18,7 @@ from lakegate.errors import (
 )
 from lakegate.features.announcements.announced_delivery import WantedDelivery, announce, available
 from lakegate.features.workflows.callbacks import UnknownToken, called_back
-from lakegate.gate.datasets.lifecycle import Line
+from lakegate.gate.datasets.dataset_lines import Line
 from lakegate.gate.datasets.pauses import pause, resume
 from lakegate.gate.delivery.advance import completion, invocation_ended
 from lakegate.gate.delivery.intake import intake

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from lakegate.gate.effects import Call, Steps
-    from lakegate.gate.registry.contract_versions import Proposal, RegistrySnapshot
+    from lakegate.gate.registry.registry_rows import Proposal, RegistrySnapshot
 
 CAROL, DAVE = "arn:aws:iam::123456789012:user/carol", "arn:aws:iam::123456789012:user/dave"
 WRITES = {Effect.PROPOSE, Effect.PUBLISH}

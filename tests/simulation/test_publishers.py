@@ -14,7 +14,8 @@ from lakegate.diff.diff_contracts import compare
 from lakegate.diff.metadata_changes import read_version
 from lakegate.errors import InputError
 from lakegate.gate.datasets import lifecycle, readers_manifest
-from lakegate.gate.datasets.lifecycle import Ending, acknowledge, change, deprecate, settle_line
+from lakegate.gate.datasets.dataset_lines import Ending
+from lakegate.gate.datasets.lifecycle import acknowledge, change, deprecate, settle_line
 from lakegate.gate.datasets.subscriptions import subscribed
 from lakegate.gate.ports import Address
 from lakegate.gate.registry import publish_contract
@@ -33,7 +34,7 @@ from tests.unit.usecases.test_parents import compiled, policy, product, publishe
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lakegate.gate.datasets.lifecycle import Line
+    from lakegate.gate.datasets.dataset_lines import Line
     from lakegate.gate.effects import Steps
     from tests.simulation.publishers import Command
 

@@ -17,7 +17,7 @@ import pytest
 
 from lakegate.errors import PortError
 from lakegate.features.revalidation.revalidation import revalidate, stale_rules
-from lakegate.gate.datasets.lifecycle import LineStatus, StatusChange
+from lakegate.gate.datasets.dataset_lines import LineStatus, StatusChange
 from lakegate.gate.effects import Effect
 from lakegate.gate.ledger.blocks import GENESIS, digest
 from lakegate.gate.ports import Message

@@ -7,23 +7,7 @@ from typing import Final
 IMPORTS: Final[set[tuple[str, str]]] = set()
 """Imports that the table of layers forbids: importer and imported file, by the feature or the layer that is imported."""
 
-CIRCULAR: Final = {
-    "lakegate/gate/datasets/delivery_history.py",
-    "lakegate/gate/datasets/freshness_deadlines.py",
-    "lakegate/gate/datasets/lifecycle.py",
-    "lakegate/gate/datasets/pauses.py",
-    "lakegate/gate/datasets/readers_manifest.py",
-    "lakegate/gate/delivery/attempt_request.py",
-    "lakegate/gate/delivery/delivery_objects.py",
-    "lakegate/gate/delivery/small_file_batches.py",
-    "lakegate/gate/dependencies.py",
-    "lakegate/gate/ledger/commit.py",
-    "lakegate/gate/ledger/stored_objects.py",
-    "lakegate/gate/outbox.py",
-    "lakegate/gate/registry/contract_versions.py",
-    "lakegate/gate/registry/routes.py",
-    "lakegate/gate/scheduled_tasks.py",
-}
+CIRCULAR: Final[set[str]] = set()
 """Files that import each other, directly or through others, by allowed imports."""
 
 FULL_FOLDERS: Final[set[str]] = set()

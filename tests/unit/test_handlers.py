@@ -17,7 +17,7 @@ from lakegate.aws.lambda_runtime import HandlerError, of_error, shape
 from lakegate.aws.settings import read
 from lakegate.aws.wiring import bootstrap
 from lakegate.errors import LakegateError, PortError, Throttled, Unfinished
-from lakegate.gate.datasets.lifecycle import Line
+from lakegate.gate.datasets.dataset_lines import Line
 from lakegate.gate.datasets.subscriptions import subscribed
 from lakegate.gate.delivery.delivery_row import workload_id
 from lakegate.gate.delivery.protocol import State

@@ -13,15 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakegate.errors import InputError
+from lakegate.gate.datasets.dataset_lines import Ending, Line, Notice, StatusChange, strictest
+from lakegate.gate.datasets.dataset_lines import LineStatus as S
 from lakegate.gate.datasets.lifecycle import (
     MIN_DEPRECATED,
     MIN_SUNSET,
     WAY,
-    Ending,
     IllegalTransition,
-    Line,
-    Notice,
-    StatusChange,
     acknowledged,
     deprecate,
     drafted,
@@ -30,11 +28,9 @@ from lakegate.gate.datasets.lifecycle import (
     reactivate,
     refusal,
     retire,
-    strictest,
     sunset,
     warning,
 )
-from lakegate.gate.datasets.lifecycle import LineStatus as S
 from lakegate.gate.datasets.subscriptions import MOST, subscribed, teams, unsubscribed
 from lakegate.timestamps import instant_of, moment
 

@@ -8,7 +8,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.gate.registry.contract_versions import Route
+from lakegate.gate.registry.registry_rows import Route
 from lakegate.gate.registry.routes import MAX_DEPTH, candidates, covering
 
 segments = st.text(st.characters(codec="utf-8", exclude_characters="/"), max_size=4)

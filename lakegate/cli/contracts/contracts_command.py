@@ -17,7 +17,7 @@ from lakegate.cli.contracts.plan_command import print_explained
 from lakegate.contract.contract_model import NAMES, Shape, line_of
 from lakegate.contract.semantic_versions import major, precedence
 from lakegate.contract_files import chosen, snapshot_of
-from lakegate.gate.datasets.lifecycle import LineStatus
+from lakegate.gate.datasets.dataset_lines import LineStatus
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.parent_contracts import document_of
 from lakegate.gate.registry.routes import status_of, statuses_of
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from lakegate.contract.contract_model import Dataset, Field
-    from lakegate.gate.registry.contract_versions import Publication, RegistrySnapshot
+    from lakegate.gate.registry.registry_rows import Publication, RegistrySnapshot
     from lakegate.gate.registry.routes import Statuses
     from lakegate.inheritance import Inherited, ParentDocument
     from lakegate.stack import RemoteStack

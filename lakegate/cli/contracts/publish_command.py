@@ -16,9 +16,8 @@ from lakegate.cli.datasets.lifecycle_command import day_of
 from lakegate.contract_files import InputDocument, registry_documents
 from lakegate.errors import ContractError, Problem
 from lakegate.extension_points import loaded
-from lakegate.gate.datasets.lifecycle import LineStatus
+from lakegate.gate.datasets.dataset_lines import LineStatus
 from lakegate.gate.effects import run
-from lakegate.gate.registry.contract_versions import PROPOSALS
 from lakegate.gate.registry.publish_contract import (
     DocumentRefused,
     IncompatibleVersion,
@@ -28,6 +27,7 @@ from lakegate.gate.registry.publish_contract import (
     planned,
 )
 from lakegate.gate.registry.publish_contract import publish as make_valid
+from lakegate.gate.registry.registry_rows import PROPOSALS
 from lakegate.inheritance import identity_of
 from lakegate.lints.linter import Examined, as_document, examine
 from lakegate.stack import Refused, known_form, remote_stack
@@ -37,11 +37,12 @@ from lakegate.text import printable as escaped
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from lakegate.gate.datasets.lifecycle import Line
+    from lakegate.gate.datasets.dataset_lines import Line
     from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.registry.contract_versions import CompiledContract, Publication, Route
+    from lakegate.gate.registry.contract_versions import CompiledContract
     from lakegate.gate.registry.parent_contracts import BrokenChild
     from lakegate.gate.registry.publish_contract import PlannedChange, ReferredDocuments
+    from lakegate.gate.registry.registry_rows import Publication, Route
     from lakegate.stack import RemoteStack
 
 # ---- Parents and workflows of contracts in the registry, and the children that are weaker than a new version of

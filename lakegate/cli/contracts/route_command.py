@@ -28,7 +28,7 @@ from lakegate.text import listed
 from lakegate.text import printable as escaped
 
 if TYPE_CHECKING:
-    from lakegate.gate.registry.contract_versions import Publication, Route
+    from lakegate.gate.registry.registry_rows import Publication, Route
     from lakegate.gate.registry.routes import RouteFinding
 
 FOUND = 1

@@ -14,7 +14,7 @@ from lakegate.contract_files import chosen, snapshot_of
 from lakegate.errors import InputError
 from lakegate.extension_points import loaded
 from lakegate.gate.effects import run
-from lakegate.gate.registry.contract_versions import PROPOSALS, RETIRED
+from lakegate.gate.registry.registry_rows import PROPOSALS, RETIRED
 from lakegate.gate.registry.withdraw_version import planned_withdrawal
 from lakegate.gate.registry.withdraw_version import withdraw as take_back
 from lakegate.text import printable as escaped

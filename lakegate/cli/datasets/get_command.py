@@ -14,7 +14,7 @@ from lakegate.aws.open_stack import DEFAULT_STACK, opened
 from lakegate.cli import terminal
 from lakegate.cli.command_runner import AsJson, Line, Local, StackName
 from lakegate.errors import InputError
-from lakegate.gate.datasets.lifecycle import LineStatus
+from lakegate.gate.datasets.dataset_lines import LineStatus
 from lakegate.gate.datasets.readers_manifest import published_since, whole
 from lakegate.gate.datasets.slice_projection import NOTHING
 from lakegate.gate.delivery.people_decisions import Waiver

@@ -24,8 +24,8 @@ from lakegate.text import printable as escaped
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from lakegate.gate.datasets.delivery_history import HistoryEntry
     from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.table import HistoryEntry
 
 HISTORY_SECTIONS: Final = "history sections"
 """Extension point: see `LineSections`."""

@@ -13,7 +13,7 @@ from lakegate.aws.open_stack import DEFAULT_STACK, opened
 from lakegate.cli import terminal
 from lakegate.cli.command_runner import AsJson, Line, Local, StackName, Yes, confirm
 from lakegate.errors import InputError
-from lakegate.gate.datasets import lifecycle
+from lakegate.gate.datasets import dataset_lines, lifecycle
 from lakegate.gate.datasets.dataset_names import line_named
 from lakegate.gate.datasets.lifecycle import _effects, change
 from lakegate.gate.effects import run
@@ -73,7 +73,7 @@ def deprecate(  # noqa: PLR0913 - a command has these options
 
     Exit code: 0 done (twice is once), 2 it is not allowed, or was not confirmed.
     """
-    ending = lifecycle.Ending(*map(_text, (reason, replacement, guide)))
+    ending = dataset_lines.Ending(*map(_text, (reason, replacement, guide)))
     with opened(stack, local=local) as there:
         dependencies = there.dependencies()
         days = partial(lifecycle.deprecate, on=day_of(on), sunset=day_of(sunset_on), retire=day_of(retire_on))
@@ -147,7 +147,7 @@ def named_line(dependencies: Dependencies, name: str) -> str:
     return found
 
 
-def as_document(line: lifecycle.Line, now: str) -> dict[str, object]:
+def as_document(line: dataset_lines.Line, now: str) -> dict[str, object]:
     """The lifecycle of a line for machines."""
     status = line.status_at(now)
     return {
@@ -161,7 +161,7 @@ def as_document(line: lifecycle.Line, now: str) -> dict[str, object]:
     }
 
 
-def answer(line: lifecycle.Line, now: str, *, as_json: bool) -> None:
+def answer(line: dataset_lines.Line, now: str, *, as_json: bool) -> None:
     """Print the lifecycle of a line."""
     if as_json:
         terminal.print_json(as_document(line, now))
@@ -179,12 +179,12 @@ def answer(line: lifecycle.Line, now: str, *, as_json: bool) -> None:
 def _confirmed(  # noqa: PLR0913 - what two commands share
     name: str,
     act: str,
-    decide: Callable[[lifecycle.Line, str], lifecycle.Line],
+    decide: Callable[[dataset_lines.Line, str], dataset_lines.Line],
     stack: str,
     *,
     local: bool,
     yes: bool,
-) -> tuple[lifecycle.Line, str]:
+) -> tuple[dataset_lines.Line, str]:
     with opened(stack, local=local) as there:
         dependencies = there.dependencies()
         line = named_line(dependencies, name)

@@ -17,7 +17,7 @@ from lakegate.text import counted
 from lakegate.text import printable as escaped
 
 if TYPE_CHECKING:
-    from lakegate.gate.datasets.pauses import Pause
+    from lakegate.gate.table import Pause
 
 
 def pause(

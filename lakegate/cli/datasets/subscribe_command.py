@@ -15,8 +15,9 @@ from lakegate.cli.datasets import lifecycle_command
 from lakegate.contract.contract_model import line_of, parts_of
 from lakegate.contract.semantic_versions import major
 from lakegate.errors import InputError
-from lakegate.gate.datasets.lifecycle import LineStatus, change, warning
+from lakegate.gate.datasets.dataset_lines import LineStatus
 from lakegate.gate.datasets.lifecycle import acknowledge as acknowledge_version
+from lakegate.gate.datasets.lifecycle import change, warning
 from lakegate.gate.datasets.subscriptions import subscribed, unsubscribed
 from lakegate.gate.effects import run
 from lakegate.gate.registry.parent_contracts import still_weaker
@@ -24,7 +25,7 @@ from lakegate.text import printable as escaped
 from lakegate.timestamps import moment
 
 if TYPE_CHECKING:
-    from lakegate.gate.datasets import lifecycle
+    from lakegate.gate.datasets import dataset_lines
 
 Team = Annotated[str, typer.Option("--as", help="The team that is notified.", show_default=False)]
 
@@ -145,7 +146,7 @@ def acknowledge(
     _answer(after, now, as_json=as_json)
 
 
-def _answer(line: lifecycle.Line, now: str, *, as_json: bool) -> None:
+def _answer(line: dataset_lines.Line, now: str, *, as_json: bool) -> None:
     if as_json:
         entries = [
             {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(each).items()}

@@ -33,7 +33,7 @@ from lakegate.gate.delivery.delivery_row import replay_id
 from lakegate.gate.delivery.find_deliveries import named
 from lakegate.gate.delivery.replay import decide
 from lakegate.gate.effects import run
-from lakegate.gate.registry.contract_versions import PROPOSALS
+from lakegate.gate.registry.registry_rows import PROPOSALS
 from lakegate.stack import LATEST, SHORT_ID, STANDING, in_utc, remote_stack
 from lakegate.text import printable as escaped
 from lakegate.text import shown

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from lakegate.gate.effects import Steps
     from lakegate.gate.ledger.signatures import Verifies
     from lakegate.gate.ports import ObjectVersion
-    from lakegate.gate.registry.contract_versions import Publication
+    from lakegate.gate.registry.registry_rows import Publication
 
 # ---- Daily anchors: documents with the head of every chain; each names the one before with its SHA-256, and may
 # be signed

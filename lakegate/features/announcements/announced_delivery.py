@@ -16,7 +16,8 @@ from lakegate.contract.contract_model import is_usable
 from lakegate.contract.delivery_policy import DeliveryUnit
 from lakegate.errors import ConditionFailed, InputError, LakegateError
 from lakegate.features.announcements.data_summary import summary_refusals
-from lakegate.gate.datasets.lifecycle import refusal, strictest
+from lakegate.gate.datasets.dataset_lines import strictest
+from lakegate.gate.datasets.lifecycle import refusal
 from lakegate.gate.delivery.delivery_objects import IDENTIFIER
 from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.delivery_terms import terms_of
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from lakegate.features.announcements.data_summary import DataSummary, SummaryRefusal
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps
-    from lakegate.gate.registry.contract_versions import Route
+    from lakegate.gate.registry.registry_rows import Route
 
 # ---- Deliveries that a producer has announced, before their data lands ---------------------------------------------
 

@@ -23,7 +23,7 @@ from lakegate.text import printable as escaped
 
 if TYPE_CHECKING:
     from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.registry.contract_versions import RegistrySnapshot
+    from lakegate.gate.registry.registry_rows import RegistrySnapshot
     from lakegate.gate.registry.routes import PlannedRoute
 
 

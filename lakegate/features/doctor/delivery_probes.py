@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from lakegate.features.doctor.examination import CauseFinding, ExaminedStack
     from lakegate.gate.delivery.delivery_row import Workload
     from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.registry.contract_versions import Route
+    from lakegate.gate.registry.registry_rows import Route
 
 # ---- What waits for people: paused lines, and deliveries whose workflow asks somebody ------------------------------
 

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from lakegate.contract.semantic_versions import precedence
 from lakegate.errors import InputError
-from lakegate.gate.datasets.lifecycle import LineStatus
+from lakegate.gate.datasets.dataset_lines import LineStatus
 from lakegate.gate.ports import Address
-from lakegate.gate.registry.contract_versions import Publication, document_key, published_by, store_document, write
+from lakegate.gate.registry.contract_versions import document_key, published_by, store_document, write
+from lakegate.gate.registry.registry_rows import Publication
 from lakegate.json_codec import canonical
 from lakegate.plan.external_rule import AnsweredTechnology
 from lakegate.plan.plan import Plan
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps
-    from lakegate.gate.registry.contract_versions import RegistrySnapshot
+    from lakegate.gate.registry.registry_rows import RegistrySnapshot
 
 # ---- Validators of the stack: services that measure rules of a technology, and speak DCM's Validator API (DCM
 # 3.3.3)

@@ -15,7 +15,7 @@ from lakegate.errors import InputError
 from lakegate.extension_points import loaded
 from lakegate.gate.effects import run
 from lakegate.gate.ports import Address
-from lakegate.gate.registry.contract_versions import WITHDRAWN
+from lakegate.gate.registry.registry_rows import WITHDRAWN
 from lakegate.http_routes import JSON, HttpAnswer, HttpProblem, media_type
 from lakegate.timestamps import beginning_of
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from lakegate.errors import Problem
     from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.registry.contract_versions import Publication
+    from lakegate.gate.registry.registry_rows import Publication
     from lakegate.http_routes import HttpRequest
 
 PATH: Final = "/api/v1/data-contract"

@@ -21,8 +21,8 @@ from lakegate.features.notifications.message_text import (
     channels,
 )
 from lakegate.gate.channel_kinds import EndedDelivery, Notification, channel_of, gets_lineage
+from lakegate.gate.datasets.dataset_lines import Line
 from lakegate.gate.datasets.delivery_history import broken_rules
-from lakegate.gate.datasets.lifecycle import Line
 from lakegate.gate.datasets.subscriptions import ACCEPTED, ALWAYS, LINEAGE
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import Alarm, Defect, Effect, perform

@@ -58,7 +58,7 @@ class Turns(Protocol):
     def mark(self, record: Record, before: NextSlice) -> None:
         """Record, new head and the watermark of the line in one transaction.
 
-        Conditions: those of `lakegate.gate.ledger.commit.Ledger.append`, and that the next slice still begins as it did, with no
+        Conditions: those of `lakegate.gate.table.Ledger.append`, and that the next slice still begins as it did, with no
         delivery DECIDED; else the third reason is `turn`.
         """
         ...

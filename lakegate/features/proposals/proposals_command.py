@@ -25,8 +25,8 @@ from lakegate.errors import InputError
 from lakegate.features.proposals.proposal import approve, approve_withdrawal, propose, propose_withdrawal
 from lakegate.gate.effects import run
 from lakegate.gate.ports import Address
-from lakegate.gate.registry.contract_versions import WITHDRAWN
 from lakegate.gate.registry.publish_contract import IncompatibleVersion, drafts_of, effects_of, planned, referred_of
+from lakegate.gate.registry.registry_rows import WITHDRAWN
 from lakegate.text import printable as escaped
 from lakegate.text import shown
 
@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
     from lakegate.errors import Problem
     from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.registry.contract_versions import CompiledContract, Proposal
+    from lakegate.gate.registry.contract_versions import CompiledContract
+    from lakegate.gate.registry.registry_rows import Proposal
 
 # ---- `lakegate proposals`: contract versions that wait for a second person -----------------------------------------
 

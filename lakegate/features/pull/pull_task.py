@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from lakegate.features.pull.pull_sources import OpenedSource, Transfer
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps
-    from lakegate.gate.registry.contract_versions import Publication
+    from lakegate.gate.registry.registry_rows import Publication
 
 # ---- Where the pull of a line is: when it is due, what is being fetched, and how it ended before. Pure functions ----
 

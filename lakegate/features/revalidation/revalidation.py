@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps
     from lakegate.gate.ledger.blocks import AnyBlock, Block, LedgerObject
-    from lakegate.gate.registry.contract_versions import Publication
+    from lakegate.gate.registry.registry_rows import Publication
     from lakegate.stack import LineSection
     from lakegate.verdict.verdict import BrokenRule
 

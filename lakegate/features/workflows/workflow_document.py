@@ -11,7 +11,7 @@ from lakegate.contract.documents.document_tree import Notes
 from lakegate.contract.documents.read_document import parse
 from lakegate.contract.documents.schema_validation import schema_problems
 from lakegate.errors import ContractError, InputError, Problem
-from lakegate.gate.datasets.lifecycle import LineStatus
+from lakegate.gate.datasets.dataset_lines import LineStatus
 from lakegate.gate.delivery.protocol import (
     CALLBACK,
     DEFAULT_ATTEMPTS,
@@ -25,7 +25,6 @@ from lakegate.gate.delivery.protocol import (
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.contract_versions import (
     ANOTHER_CONTENT,
-    Publication,
     document_key,
     newest_release,
     published_by,
@@ -33,6 +32,7 @@ from lakegate.gate.registry.contract_versions import (
     write,
 )
 from lakegate.gate.registry.publish_contract import PublishedPlans
+from lakegate.gate.registry.registry_rows import Publication
 from lakegate.plan.plan import Plan
 from lakegate.plan.planned_workflow import PlannedTransition, PlannedWorkflow
 from lakegate.text import listed, shown
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from lakegate.contract.documents.document_tree import Place
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps
-    from lakegate.gate.registry.contract_versions import RegistrySnapshot
+    from lakegate.gate.registry.registry_rows import RegistrySnapshot
 
 
 # ---- Reads the document of a workflow: all its errors at once, each with its line ----------------------------------

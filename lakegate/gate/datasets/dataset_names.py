@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.registry.contract_versions import Publication
+    from lakegate.gate.registry.registry_rows import Publication
 
 DAYS: Final = 7
 """How many chains of unrouted deliveries, one a day, are searched."""

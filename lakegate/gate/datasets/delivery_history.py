@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from lakegate.admission.refusals import code_of, is_code
 from lakegate.gate.ledger.blocks import deliveries
+from lakegate.gate.table import HistoryEntry
 from lakegate.plan.metrics import Metric
 from lakegate.plan.plan import Plan
 from lakegate.report.dataset_report import LineDelivery, LineHistory, TimePromise, history_of
@@ -18,50 +19,11 @@ from lakegate.verdict.verdict import LONGEST_RULE, MAX_RULES, BrokenRule, Verdic
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lakegate.gate.delivery.delivery_row import Decision, Enforced, Workload
+    from lakegate.gate.delivery.delivery_row import Decision, Workload
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.ledger.blocks import Block
 
 # ---- The finished deliveries of a line, by height, verdict and broken rule -----------------------------------------
-
-
-class HistoryEntry(NamedTuple):
-    """One finished delivery, as the index describes it."""
-
-    height: int
-    at: str
-    """RFC 3339, UTC: when its block was written."""
-    workload: str
-    kind: str
-    """Of its block: `published`, `quarantined`."""
-    verdict: str
-    version: str
-    """Of the contract; empty where no route covers the key."""
-    rows: int | None = None
-    """None where nothing was measured."""
-    rejected_rows: int | None = None
-    """Rows that were kept out of the accepted data."""
-    rules: tuple[BrokenRule, ...] = ()
-    """Those that failed or warned, the worst first."""
-    enforced: Enforced | None = None
-    """What `mode: enforce` would have decided; None where it was the mode."""
-    producer: str = ""
-    """The folder of the landing bucket: text of the producer's. Empty for a block of an earlier release."""
-    indexed: bool = True
-    """False for a block of an earlier release: it is found by height alone, and its rules are not known."""
-
-
-class History(Protocol):
-    """The finished deliveries of each line, written in the transaction that commits them."""
-
-    def entries(
-        self, chain: str, *, rule: str = "", verdict: str = "", below: int | None = None, limit: int = 100
-    ) -> tuple[HistoryEntry, ...]:
-        """At most `limit` deliveries of a line below a height, the newest first; strongly consistent.
-
-        With a rule or a verdict only those that break it, or have it: a query of its own key, not a filter. At most one of both.
-        """
-        ...
 
 
 def entry_of(block: Block, workload: Workload) -> HistoryEntry:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from datetime import timedelta
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from lakegate.errors import AccessDenied, ConditionFailed, LakegateError, NotFound
-from lakegate.gate.datasets.lifecycle import LineStatus, addressed
+from lakegate.gate.datasets.dataset_lines import LineStatus, Pledge, PromisingLine
+from lakegate.gate.datasets.lifecycle import addressed
 from lakegate.gate.effects import Alarm, Defect, Effect, perform
 from lakegate.gate.ports import Message
 from lakegate.timestamps import instant_of, moment
@@ -31,41 +31,6 @@ if TYPE_CHECKING:
 
 
 LATENCY: Final = "latency"
-
-
-@dataclass(frozen=True, slots=True)
-class Pledge:
-    """A promise of the version by which the latest delivery was accepted."""
-
-    name: str
-    """`frequency`, `freshness` or `latency`."""
-    seconds: int
-    missed: bool = False
-    """Whether it was reported as missed."""
-    since: str = ""
-    """When it began; empty: with the latest accepted delivery."""
-
-
-@dataclass(frozen=True, slots=True)
-class PromisingLine:
-    """The promises of a line since its latest accepted delivery."""
-
-    line: str
-    last: str = ""
-    """When the latest delivery was accepted, as `moment` writes it."""
-    version: str = ""
-    """Of the contract."""
-    pledges: tuple[Pledge, ...] = ()
-    revision: int = 0
-
-    def end_of(self, pledge: Pledge) -> str:
-        """When a promise is missed unless a delivery is accepted before."""
-        return moment(instant_of(pledge.since or self.last) + timedelta(seconds=pledge.seconds))
-
-    @property
-    def due(self) -> str:
-        """When the next promise is missed; empty if there is none that was not reported."""
-        return min((self.end_of(each) for each in self.pledges if not each.missed), default="")
 
 
 def accepted(line: PromisingLine, at: str, version: str, promises: tuple[Promise, ...], taken_in: str) -> PromisingLine:

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from datetime import timedelta
-from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.errors import ConditionFailed, InputError
 from lakegate.gate.datasets import readers_manifest
+from lakegate.gate.datasets.dataset_lines import (
+    Ending,
+    Line,
+    LineStatus,
+    Notice,
+    ParentNotice,
+    StatusChange,
+    Subscription,
+)
 from lakegate.gate.effects import Effect, perform
 from lakegate.gate.ledger.blocks import event_id
 from lakegate.gate.ledger.commit import record_at_head
@@ -48,151 +56,11 @@ LONGEST_TEXT: Final = 500
 """Characters of a reason or an address: they are part of events and of the reasons of every delivery."""
 
 
-class LineStatus(StrEnum):
-    """The statuses of a line, from the least to the most restrictive, but for the draft."""
-
-    DRAFT = "draft"
-    ACTIVE = "active"
-    DEPRECATED = "deprecated"
-    SUNSET = "sunset"
-    RETIRED = "retired"
-
-
-_RESTRICTION: Final = (
-    LineStatus.ACTIVE,
-    LineStatus.DEPRECATED,
-    LineStatus.SUNSET,
-    LineStatus.DRAFT,
-    LineStatus.RETIRED,
-)
-
-
-@dataclass(frozen=True, slots=True)
-class StatusChange:
-    """A status, and from when it holds."""
-
-    status: LineStatus
-    at: str
-    """RFC 3339, UTC, six decimals (`moment`): such texts sort by time."""
-
-
-@dataclass(frozen=True, slots=True)
-class Ending:
-    """What consumers and producers are told about the end of a line (ADR-0029, "datacontract.yaml Deprecation Fields")."""
-
-    reason: str = ""
-    replacement: str = ""
-    """The line or contract to use instead."""
-    guide: str = ""
-    """Address of a migration guide."""
-
-
-@dataclass(frozen=True, slots=True)
-class Subscription:
-    """Who is notified of what about a line, how and when. At most one of each team and audience."""
-
-    team: str
-    since: str
-    """As `StatusChange.at`."""
-    on: tuple[str, ...] = ("breaking", "deprecated")
-    """Kinds of causes, sorted (`lakegate.gate.datasets.subscriptions`)."""
-    audience: str = "consumer"
-    """`consumer`, `producer` or `operator`."""
-    to: tuple[str, ...] = ()
-    """Channels, sorted (`lakegate.gate.channel_kinds`); empty: the event bus alone."""
-    quiet: str = ""
-    """Hours, UTC, in which nothing is sent to the channels: `22:00-06:00`; empty: none."""
-    digest: int = 24
-    """Hours between messages about the same cause."""
-
-
-@dataclass(frozen=True, slots=True)
-class Notice:
-    """A line of a new major version waits until the subscribers of the line before had time, or have acknowledged it."""
-
-    version: str
-    follows: str
-    """The line whose subscribers were asked."""
-    teams: tuple[str, ...]
-    """Its subscribers when the version was published, sorted."""
-    acknowledged: tuple[str, ...] = ()
-    """Sorted."""
-
-
-@dataclass(frozen=True, slots=True)
-class ParentNotice:
-    """A version of the contract that the line's contract inherits from, which it will be weaker than."""
-
-    version: str
-    """e.g. `acme-policies@1.1.0`"""
-    inherited_from: str
-    """As `StatusChange.at`: from when new versions of the line's contract inherit from it."""
-    owner: str = ""
-    """Of the line's contract; empty if its document names none."""
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """Lifecycle and subscriptions of a dataset line; one without changes is active."""
-
-    name: str
-    """`<contract>/<dataset>_v<major>`."""
-    changes: tuple[StatusChange, ...] = ()
-    """By time."""
-    recorded: int = 0
-    """How many of the changes, from the first, are in the ledger."""
-    ending: Ending = Ending()
-    notice: Notice | None = None
-    parents: tuple[ParentNotice, ...] = ()
-    """By time; without those that have begun."""
-    subscriptions: tuple[Subscription, ...] = ()
-    listed: bool = True
-    """Whether the readers' manifest states all that is recorded."""
-    revision: int = 0
-    """How often it was written."""
-
-    @property
-    def consumers(self) -> tuple[str, ...]:
-        """The teams that read the line, sorted: those whom a breaking version waits for."""
-        return tuple(sorted(each.team for each in self.subscriptions if each.audience == "consumer"))
-
-    def status_at(self, at: str) -> LineStatus:
-        """The status at a time, written as `moment` writes it."""
-        begun = [each.status for each in self.changes if each.at <= at]
-        if begun:
-            return begun[-1]
-        return LineStatus.DRAFT if self.changes and self.changes[0].status is LineStatus.DRAFT else LineStatus.ACTIVE
-
-    def since(self, at: str) -> str:
-        """When the status at a time began; empty if the line was always active."""
-        return next((each.at for each in reversed(self.changes) if each.at <= at), "")
-
-    def planned(self, at: str) -> tuple[StatusChange, ...]:
-        """The changes after a time."""
-        return tuple(each for each in self.changes if each.at > at)
-
-    def expected(self, status: LineStatus) -> str:
-        """When the latest change to a status takes or took place; empty if there is none."""
-        return next((each.at for each in reversed(self.changes) if each.status is status), "")
-
-    @property
-    def due(self) -> str:
-        """When there is something to record, or to list: the time of the next change; empty if there is nothing."""
-        if not self.listed:
-            return self.changes[self.recorded - 1].at
-        return self.changes[self.recorded].at if self.recorded < len(self.changes) else ""
-
-
 def next_recorded(line: Line, now: str) -> Line | None:
     """The line with the next change that has begun as recorded; None if all are."""
     if line.recorded == len(line.changes) or line.changes[line.recorded].at > now:
         return None
     return replace(line, recorded=line.recorded + 1, listed=False, revision=line.revision + 1)
-
-
-def strictest(*statuses: str) -> LineStatus:
-    """The most restrictive of some statuses: of a version's document, and of its line."""
-    return max(map(LineStatus, statuses), key=_RESTRICTION.index)
 
 
 def refusal(status: str, *, known: bool, observed: bool) -> str:

@@ -11,7 +11,8 @@ from lakegate.admission.refusals import FIRST_BYTES, refusals, refused_rules
 from lakegate.contract.delivery_policy import DeliveryUnit
 from lakegate.errors import NotFound
 from lakegate.gate import lake_layout
-from lakegate.gate.datasets.lifecycle import LineStatus, refusal, warned
+from lakegate.gate.datasets.dataset_lines import LineStatus
+from lakegate.gate.datasets.lifecycle import refusal, warned
 from lakegate.gate.delivery import delivery_objects, delivery_row
 from lakegate.gate.delivery.attempts import measured_row
 from lakegate.gate.delivery.delivery_objects import address, data_of, described, duplicate, of_the_source

@@ -22,10 +22,10 @@ from lakegate.gate.ports import Address
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from lakegate.gate.datasets.delivery_history import HistoryEntry
     from lakegate.gate.delivery.delivery_row import Decision, Workload
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps
+    from lakegate.gate.table import HistoryEntry
     from lakegate.plan.billed_cost import BilledCost
     from lakegate.report.delivery_report import PastDelivery
 

@@ -165,7 +165,7 @@ class Pin:
     plan: str = ""
     """Digest of the plan."""
     status: str = ""
-    """Of version and line at the judging time, the stricter one (`lakegate.gate.datasets.lifecycle.LineStatus`)."""
+    """Of version and line at the judging time, the stricter one (`lakegate.gate.datasets.dataset_lines.LineStatus`)."""
     ingest_date: str = ""
     """UTC date of the version's LastModified."""
     judging_time: str = ""

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from lakegate.contract.contract_model import parts_of
 from lakegate.errors import ConditionFailed, NotFound
 from lakegate.gate import lake_layout
-from lakegate.gate.datasets.lifecycle import LineStatus, strictest, warning
+from lakegate.gate.datasets.dataset_lines import LineStatus, strictest
+from lakegate.gate.datasets.lifecycle import warning
 from lakegate.gate.delivery import delivery_objects
 from lakegate.gate.delivery.delivery_objects import collected, data_of, described
 from lakegate.gate.delivery.delivery_row import Pin, Referred
@@ -17,7 +18,7 @@ from lakegate.gate.delivery.protocol import Outcome, State
 from lakegate.gate.delivery.transition import VANISHED, Observation, OutcomeChanged, move
 from lakegate.gate.effects import ConcurrentUpdate, Effect, Steps
 from lakegate.gate.registry.contract_owners import are_named
-from lakegate.gate.registry.contract_versions import Route
+from lakegate.gate.registry.registry_rows import Route
 from lakegate.gate.registry.routes import candidates, covering, leading
 from lakegate.timestamps import instant_of, moment
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final
 from lakegate.contract.contract_model import is_usable, line_of, parts_of
 from lakegate.contract.semantic_versions import is_release, major, precedence
 from lakegate.errors import AccessDenied, ContractError, InputError
-from lakegate.gate.datasets.lifecycle import LONGEST_TEXT, PARENT, ParentNotice, change, parent_announced
+from lakegate.gate.datasets.dataset_lines import ParentNotice
+from lakegate.gate.datasets.lifecycle import LONGEST_TEXT, PARENT, change, parent_announced
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.contract_owners import EVERY_CONTRACT, are_named
 from lakegate.gate.registry.contract_versions import document_key, newest_release, pinned_parents
@@ -22,10 +23,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from lakegate.errors import Problem
-    from lakegate.gate.datasets.lifecycle import Line
+    from lakegate.gate.datasets.dataset_lines import Line
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps
-    from lakegate.gate.registry.contract_versions import CompiledContract, Publication, RegistrySnapshot
+    from lakegate.gate.registry.contract_versions import CompiledContract
+    from lakegate.gate.registry.registry_rows import Publication, RegistrySnapshot
     from lakegate.inheritance import Parents, PinnedDocument
 
 # ---- The contracts that published contracts inherit from, and those that inherit from them -------------------------

@@ -16,27 +16,14 @@ from lakegate.diff.diff_contracts import compare
 from lakegate.diff.metadata_changes import read_version
 from lakegate.errors import ContractError, InputError, LakegateError, Problem
 from lakegate.extension_points import loaded, names
-from lakegate.gate.datasets.lifecycle import (
-    LONGEST_TEXT,
-    Ending,
-    LineStatus,
-    Notice,
-    activated,
-    announced,
-    change,
-    drafted,
-    noticed,
-    reactivate,
-)
+from lakegate.gate.datasets.dataset_lines import Ending, LineStatus, Notice
+from lakegate.gate.datasets.lifecycle import LONGEST_TEXT, activated, announced, change, drafted, noticed, reactivate
 from lakegate.gate.delivery.delivery_terms import referred_lines
 from lakegate.gate.delivery.protocol import PUSH
 from lakegate.gate.ledger.blocks import Record, contract_chain
 from lakegate.gate.registry.contract_owners import EVERY_CONTRACT
 from lakegate.gate.registry.contract_versions import (
-    RETIRED,
-    WITHDRAWN,
     CompiledContract,
-    Publication,
     publication_of,
     published_by,
     read_published,
@@ -51,6 +38,7 @@ from lakegate.gate.registry.parent_contracts import (
     refuse_other_parent,
     weaker_later,
 )
+from lakegate.gate.registry.registry_rows import RETIRED, WITHDRAWN, Publication
 from lakegate.gate.registry.routes import leading, leading_its_routes
 from lakegate.inheritance import (
     Parents,
@@ -68,11 +56,12 @@ if TYPE_CHECKING:
 
     from lakegate.contract.contract_model import Contract, Dataset
     from lakegate.diff.change_kinds import VersionComparison
-    from lakegate.gate.datasets.lifecycle import Line
+    from lakegate.gate.datasets.dataset_lines import Line
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps
-    from lakegate.gate.registry.contract_versions import Act, RegistrySnapshot
+    from lakegate.gate.registry.contract_versions import Act
     from lakegate.gate.registry.parent_contracts import BrokenChild
+    from lakegate.gate.registry.registry_rows import RegistrySnapshot
     from lakegate.lints.linter import Examined
 
 # ---- A contract document compiled for publication, and what a person has to confirm before it is published ---------

@@ -13,8 +13,9 @@ from lakegate.admission.refusals import is_ignored
 from lakegate.contract.contract_model import line_of
 from lakegate.contract.semantic_versions import major, precedence
 from lakegate.errors import InputError
-from lakegate.gate.datasets.lifecycle import LineStatus, strictest
-from lakegate.gate.registry.contract_versions import RETIRED, WITHDRAWN, Route, write
+from lakegate.gate.datasets.dataset_lines import LineStatus, strictest
+from lakegate.gate.registry.contract_versions import write
+from lakegate.gate.registry.registry_rows import RETIRED, WITHDRAWN, Route
 from lakegate.text import shown
 from lakegate.timestamps import moment
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from lakegate.gate.dependencies import Dependencies, Places
     from lakegate.gate.effects import Steps
-    from lakegate.gate.registry.contract_versions import Publication, RegistrySnapshot
+    from lakegate.gate.registry.registry_rows import Publication, RegistrySnapshot
 
 # ---- The statuses by which deliveries to published versions are judged now -----------------------------------------
 

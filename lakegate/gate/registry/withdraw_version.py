@@ -17,7 +17,8 @@ from lakegate.contract.semantic_versions import major, precedence
 from lakegate.diff.diff_contracts import compare
 from lakegate.errors import InputError
 from lakegate.gate.ledger.blocks import Block, BlockKind
-from lakegate.gate.registry.contract_versions import WITHDRAWN, published_by, read_published, write
+from lakegate.gate.registry.contract_versions import published_by, read_published, write
+from lakegate.gate.registry.registry_rows import WITHDRAWN
 from lakegate.gate.registry.routes import leading, routed
 from lakegate.text import listed
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from lakegate.diff.change_kinds import Change
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps
-    from lakegate.gate.registry.contract_versions import Proposal, Publication, RegistrySnapshot
+    from lakegate.gate.registry.registry_rows import Proposal, Publication, RegistrySnapshot
 
 ADDED: Final = frozenset({"dataset-added", "optional-field-added", "required-field-added"})
 """Kinds of change that give consumers something to read, whether or not they allow more."""

@@ -21,7 +21,7 @@ from lakegate.errors import NotFound
 from lakegate.gate.delivery.delivery_row import workload_id
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.ports import Address
-from lakegate.gate.registry.contract_versions import Publication, Route
+from lakegate.gate.registry.registry_rows import Publication, Route
 from lakegate.json_codec import canonical
 from lakegate.plan.check import NONE, Check, Tier, Unit
 from lakegate.plan.metrics import Metric

@@ -26,7 +26,7 @@ from lakegate.gate.delivery.delivery_row import Decision, SourceObject, Workload
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.ledger.blocks import Block, BlockKind
 from lakegate.gate.ports import Address, Message, ObjectVersion, VersionPage
-from lakegate.gate.registry.contract_versions import Publication, Route
+from lakegate.gate.registry.registry_rows import Publication, Route
 from lakegate.gate.table import Expected
 from tests.fakes import Memory
 

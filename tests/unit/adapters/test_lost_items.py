@@ -14,8 +14,9 @@ from lakegate.errors import AccessDenied, InputError
 from lakegate.features.proposals.proposal import propose
 from lakegate.gate.datasets.dataset_names import published_lines
 from lakegate.gate.effects import run
-from lakegate.gate.registry.contract_versions import CompiledContract, Publication, Route
+from lakegate.gate.registry.contract_versions import CompiledContract
 from lakegate.gate.registry.publish_contract import IncompatibleVersion, planned, publish
+from lakegate.gate.registry.registry_rows import Publication, Route
 from lakegate.gate.registry.routes import add_route, remove_route
 from tests.fakes.moto_state import MotoState
 from tests.simulation.environment import LANDING, Environment

@@ -31,7 +31,7 @@ from lakegate.gate.delivery.delivery_row import Decision, Pin, SourceObject, Wor
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.ledger.blocks import GENESIS, Block, BlockKind, LedgerObject, digest
 from lakegate.gate.ports import Message
-from lakegate.gate.registry.contract_versions import Publication, RegistrySnapshot, Route
+from lakegate.gate.registry.registry_rows import Publication, RegistrySnapshot, Route
 from lakegate.gate.table import Expected
 from lakegate.verdict.verdict import Counts
 from tests.fakes.identity import ALICE

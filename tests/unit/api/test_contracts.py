@@ -12,7 +12,7 @@ import pytest
 from lakegate.errors import ContractError, InputError, Problem
 from lakegate.extension_points import ROOT
 from lakegate.features.proposals.proposal import approve
-from lakegate.gate.datasets.lifecycle import ParentNotice
+from lakegate.gate.datasets.dataset_lines import ParentNotice
 from lakegate.gate.effects import run
 from lakegate.gate.registry import publish_contract
 from lakegate.gate.registry.publish_contract import referred_of

@@ -13,8 +13,8 @@ from lakegate.gate.delivery.delivery_row import Referred
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.pin_contract import referred_lines
 from lakegate.gate.registry.contract_owners import are_named
-from lakegate.gate.registry.contract_versions import Publication
 from lakegate.gate.registry.publish_contract import compile_document, planned, publish, referred_of
+from lakegate.gate.registry.registry_rows import Publication
 from lakegate.gate.registry.routes import add_route
 from tests.fakes.identity import ALICE, BOB, MemoryIdentity
 from tests.simulation.environment import LANDING, Environment

@@ -9,7 +9,7 @@ import pytest
 
 from lakegate.aws.wiring import SystemClock
 from lakegate.errors import InputError
-from lakegate.gate.datasets.lifecycle import Ending
+from lakegate.gate.datasets.dataset_lines import Ending
 from lakegate.gate.effects import run
 from lakegate.gate.sweep import sweep
 from lakegate.timestamps import moment

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lakegate.extension_points import ROOT
-from lakegate.gate.registry.contract_versions import Publication, Route
+from lakegate.gate.registry.registry_rows import Publication, Route
 from lakegate.json_codec import validate
 from tests.unit.cli.stack import LANDING
 

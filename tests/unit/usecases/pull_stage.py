@@ -10,7 +10,7 @@ from lakegate.contract.delivery_policy import Policy, Pull
 from lakegate.features.pull.pull_task import tick
 from lakegate.gate.effects import run
 from lakegate.gate.ports import Address
-from lakegate.gate.registry.contract_versions import Publication, Route
+from lakegate.gate.registry.registry_rows import Publication, Route
 from lakegate.timestamps import instant_of
 from tests.deliveries.delivery import plan_of
 from tests.fakes.pulls import MemoryLandingParts, MemorySource

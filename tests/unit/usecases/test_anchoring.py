@@ -19,7 +19,7 @@ from lakegate.gate.decisions import append
 from lakegate.gate.effects import Alarm, Effect, run
 from lakegate.gate.ledger.blocks import Head, contract_chain, digest, event_id
 from lakegate.gate.ports import Address, SigningKeys
-from lakegate.gate.registry.contract_versions import Publication
+from lakegate.gate.registry.registry_rows import Publication
 from tests.fakes import Memory
 from tests.simulation.environment import LAKE, LANDING, Environment
 from tests.unit.anchor_days import found, verified

@@ -18,7 +18,7 @@ from tests.unit.usecases.test_publish_contract import COMPILED, NOTE, published,
 
 if TYPE_CHECKING:
     from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.registry.contract_versions import Proposal, Publication
+    from lakegate.gate.registry.registry_rows import Proposal, Publication
 
 NEXT = replace(COMPILED, version="1.1.0", document=text("1.1.0", NOTE))
 CHANGED = replace(NEXT, document=text("1.1.0", NOTE | {"name": "other"}))

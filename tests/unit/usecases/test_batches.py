@@ -30,7 +30,7 @@ from tests.unit.usecases.scenarios import drive
 
 if TYPE_CHECKING:
     from lakegate.gate.delivery.delivery_row import Workload
-    from lakegate.gate.delivery.small_file_batches import Batch, Member
+    from lakegate.gate.table import Batch, Member
 
 LIMITS = BatchLimits(3, 1_000, 60)
 COUNTED = [FailureCause.RUN_FAILED] * 3

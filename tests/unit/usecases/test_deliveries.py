@@ -18,7 +18,7 @@ from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import Alarm
 from lakegate.gate.ports import Address
-from lakegate.gate.registry.contract_versions import Publication, Route
+from lakegate.gate.registry.registry_rows import Publication, Route
 from tests.fakes.jobs import Ending
 from tests.simulation.contract import DIGESTS
 from tests.simulation.environment import LAKE, LANDING, LINE, PREFIX, Environment, Upload

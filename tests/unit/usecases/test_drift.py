@@ -18,7 +18,7 @@ from lakegate.gate.datasets.dataset_names import published_lines
 from lakegate.gate.effects import run
 from lakegate.gate.lake_layout import manifest_key
 from lakegate.gate.ports import Address
-from lakegate.gate.registry.contract_versions import Publication
+from lakegate.gate.registry.registry_rows import Publication
 from tests.deliveries.delivery import plan_of
 from tests.simulation.environment import LAKE, Environment
 from tests.unit.test_handlers import Context

@@ -13,12 +13,10 @@ import pytest
 from lakegate.aws.wiring import detail, detail_type
 from lakegate.contract.delivery_policy import Mode, Policy
 from lakegate.errors import ConditionFailed, InputError, Unanswered
+from lakegate.gate.datasets.dataset_lines import Ending, LineStatus, Notice
 from lakegate.gate.datasets.lifecycle import (
     TRIES,
-    Ending,
     IllegalTransition,
-    LineStatus,
-    Notice,
     acknowledge,
     change,
     deprecate,
@@ -46,7 +44,7 @@ from tests.simulation.stage import Fault, Stage, settle
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lakegate.gate.datasets.lifecycle import Line
+    from lakegate.gate.datasets.dataset_lines import Line
     from lakegate.gate.delivery.delivery_row import Workload
 
     Decide = Callable[[Line, str], Line]

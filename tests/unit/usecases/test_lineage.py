@@ -22,7 +22,8 @@ from lakegate.features.openlineage.openlineage_events import (
     engine_of,
     events,
 )
-from lakegate.gate.datasets.lifecycle import Line, change
+from lakegate.gate.datasets.dataset_lines import Line
+from lakegate.gate.datasets.lifecycle import change
 from lakegate.gate.datasets.subscriptions import subscribed
 from lakegate.gate.delivery.delivery_row import FailedAttempt, FailureCause
 from lakegate.gate.delivery.protocol import State

@@ -6,7 +6,7 @@ import pytest
 
 from lakegate.errors import InputError
 from lakegate.gate.datasets.dataset_names import line_named, lines_fitting
-from lakegate.gate.registry.contract_versions import Publication
+from lakegate.gate.registry.registry_rows import Publication
 from tests.simulation.contract import DIGESTS
 from tests.simulation.environment import Environment
 from tests.simulation.stage import Fault, Stage, settle

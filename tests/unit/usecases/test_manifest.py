@@ -15,7 +15,7 @@ from lakegate.gate.delivery.delivery_terms import terms_of
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.lake_layout import manifest_key, segment_key
 from lakegate.gate.ports import Address
-from lakegate.gate.registry.contract_versions import Publication
+from lakegate.gate.registry.registry_rows import Publication
 from lakegate.gate.sweep import sweep
 from lakegate.json_codec import canonical, encode, load
 from lakegate.plan.plan import Plan

@@ -12,7 +12,8 @@ import pytest
 from lakegate.contract.delivery_policy import Policy
 from lakegate.errors import ConditionFailed, NotFound, PortError, Throttled, Unanswered
 from lakegate.features.notifications.notices import DUE_PER_TURN, deliver, retry
-from lakegate.gate.datasets.lifecycle import Ending, change, deprecate
+from lakegate.gate.datasets.dataset_lines import Ending
+from lakegate.gate.datasets.lifecycle import change, deprecate
 from lakegate.gate.datasets.subscriptions import subscribed, unsubscribed
 from lakegate.gate.delivery.delivery_row import Decision, FailedAttempt, FailureCause
 from lakegate.gate.delivery.protocol import State

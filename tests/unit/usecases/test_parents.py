@@ -14,7 +14,8 @@ import pytest
 from lakegate.contract.contract_model import labels_of
 from lakegate.errors import AccessDenied, InputError
 from lakegate.features.notifications.notices import noted
-from lakegate.gate.datasets.lifecycle import Line, LineStatus, ParentNotice, StatusChange, change, parent_announced
+from lakegate.gate.datasets.dataset_lines import Line, LineStatus, ParentNotice, StatusChange
+from lakegate.gate.datasets.lifecycle import change, parent_announced
 from lakegate.gate.datasets.subscriptions import subscribed
 from lakegate.gate.ledger.blocks import document_of
 from lakegate.gate.registry import contract_versions
@@ -32,7 +33,7 @@ from tests.unit.inherit.families import parent_of
 from tests.unit.usecases.scenarios import drive, resumed
 
 if TYPE_CHECKING:
-    from lakegate.gate.registry.contract_versions import Publication
+    from lakegate.gate.registry.registry_rows import Publication
 
 LINE = "shop/orders_v1"
 SOME = {"id": "some", "metric": "rowCount"}

@@ -13,8 +13,9 @@ import pytest
 from lakegate.aws.wiring import detail
 from lakegate.contract.service_levels import Promise
 from lakegate.errors import AccessDenied, Throttled
-from lakegate.gate.datasets.freshness_deadlines import Pledge, PromisingLine, accepted, missed, not_accepted, reported
-from lakegate.gate.datasets.lifecycle import Line, LineStatus, StatusChange, change
+from lakegate.gate.datasets.dataset_lines import Line, LineStatus, Pledge, PromisingLine, StatusChange
+from lakegate.gate.datasets.freshness_deadlines import accepted, missed, not_accepted, reported
+from lakegate.gate.datasets.lifecycle import change
 from lakegate.gate.datasets.subscriptions import subscribed
 from lakegate.gate.delivery.delivery_row import FailedAttempt, FailureCause
 from lakegate.gate.effects import run

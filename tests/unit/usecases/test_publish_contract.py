@@ -20,8 +20,9 @@ from lakegate.gate.decisions import append
 from lakegate.gate.effects import Effect
 from lakegate.gate.ledger.blocks import Record, contract_chain
 from lakegate.gate.ports import Address
-from lakegate.gate.registry.contract_versions import CompiledContract, Publication, Route
+from lakegate.gate.registry.contract_versions import CompiledContract
 from lakegate.gate.registry.publish_contract import IncompatibleVersion, planned, publish, reactivate_line
+from lakegate.gate.registry.registry_rows import Publication, Route
 from lakegate.gate.registry.routes import add_route, remove_route
 from tests.fakes import Memory
 from tests.fakes.identity import ALICE

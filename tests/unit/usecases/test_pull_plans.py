@@ -12,10 +12,10 @@ from lakegate.errors import ConditionFailed, InputError
 from lakegate.features.pull import pull_task
 from lakegate.features.pull.pull_sources import SourceIdentity
 from lakegate.features.pull.pull_task import LEASE, leased, run_now
-from lakegate.gate.datasets.lifecycle import LineStatus, StatusChange
+from lakegate.gate.datasets.dataset_lines import LineStatus, StatusChange
 from lakegate.gate.datasets.pauses import pause, resume
 from lakegate.gate.effects import run
-from lakegate.gate.registry.contract_versions import RegistryPage
+from lakegate.gate.registry.registry_rows import RegistryPage
 from lakegate.gate.scheduled_tasks import PAGES
 from lakegate.timestamps import moment
 from tests.unit.usecases.pull_stage import LINE, PULL, PullStage, scheduled

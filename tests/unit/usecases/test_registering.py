@@ -32,7 +32,7 @@ from tests.unit.usecases.scenarios import drive
 if TYPE_CHECKING:
     from lakegate.features.external_validators.registered_validators import ValidatorService
     from lakegate.gate.effects import Call, Steps
-    from lakegate.gate.registry.contract_versions import Publication
+    from lakegate.gate.registry.registry_rows import Publication
 
 GX = service_of("gx", "https://gx.example.com", ["GreatExpectations"], "gx")
 RULE = {

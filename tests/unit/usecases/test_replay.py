@@ -17,7 +17,7 @@ from lakegate.gate.delivery.replay import replay
 from lakegate.gate.effects import run
 from lakegate.gate.ledger.blocks import Record
 from lakegate.gate.ports import Address
-from lakegate.gate.registry.contract_versions import Publication
+from lakegate.gate.registry.registry_rows import Publication
 from lakegate.gate.sweep import sweep
 from lakegate.timestamps import moment
 from tests.decisions import waive

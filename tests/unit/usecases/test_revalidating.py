@@ -13,7 +13,8 @@ from lakegate.aws.wiring import detail
 from lakegate.contract.file_formats import Csv
 from lakegate.errors import ConditionFailed, Throttled, TransactionConflict, Unanswered
 from lakegate.features.revalidation.revalidation import CURSOR, revalidate
-from lakegate.gate.datasets.lifecycle import LineStatus, StatusChange, change
+from lakegate.gate.datasets.dataset_lines import LineStatus, StatusChange
+from lakegate.gate.datasets.lifecycle import change
 from lakegate.gate.datasets.pauses import pause
 from lakegate.gate.datasets.subscriptions import subscribed
 from lakegate.gate.decisions import TRIES
@@ -46,7 +47,7 @@ from tests.unit.usecases.test_erasure import erased, erasing, settled
 if TYPE_CHECKING:
     from lakegate.gate.effects import Call, Steps
     from lakegate.gate.ledger.blocks import AnyBlock
-    from lakegate.gate.registry.contract_versions import RegistryPage
+    from lakegate.gate.registry.registry_rows import RegistryPage
 
 
 def test_everything_accepted_is_measured_by_the_schedule() -> None:

@@ -21,7 +21,7 @@ from tests.unit.compare.builder import document
 from tests.unit.usecases.scenarios import KEY, drive
 
 if TYPE_CHECKING:
-    from lakegate.gate.registry.contract_versions import Publication
+    from lakegate.gate.registry.registry_rows import Publication
 
 
 def strict(version: str = "1.0.0", attempts: int = 3, *rows: str) -> bytes:

@@ -1,0 +1,231 @@
+"""Lines of datasets: status, subscriptions, promised times; and the ports of their rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final, Protocol
+
+from lakegate.timestamps import instant_of, moment
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from lakegate.gate.ledger.blocks import Record
+    from lakegate.gate.ports import Message
+
+
+class LineStatus(StrEnum):
+    """The statuses of a line, from the least to the most restrictive, but for the draft."""
+
+    DRAFT = "draft"
+    ACTIVE = "active"
+    DEPRECATED = "deprecated"
+    SUNSET = "sunset"
+    RETIRED = "retired"
+
+
+_RESTRICTION: Final = (
+    LineStatus.ACTIVE,
+    LineStatus.DEPRECATED,
+    LineStatus.SUNSET,
+    LineStatus.DRAFT,
+    LineStatus.RETIRED,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StatusChange:
+    """A status, and from when it holds."""
+
+    status: LineStatus
+    at: str
+    """RFC 3339, UTC, six decimals (`moment`): such texts sort by time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What consumers and producers are told about the end of a line (ADR-0029, "datacontract.yaml Deprecation Fields")."""
+
+    reason: str = ""
+    replacement: str = ""
+    """The line or contract to use instead."""
+    guide: str = ""
+    """Address of a migration guide."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """Who is notified of what about a line, how and when. At most one of each team and audience."""
+
+    team: str
+    since: str
+    """As `StatusChange.at`."""
+    on: tuple[str, ...] = ("breaking", "deprecated")
+    """Kinds of causes, sorted (`lakegate.gate.datasets.subscriptions`)."""
+    audience: str = "consumer"
+    """`consumer`, `producer` or `operator`."""
+    to: tuple[str, ...] = ()
+    """Channels, sorted (`lakegate.gate.channel_kinds`); empty: the event bus alone."""
+    quiet: str = ""
+    """Hours, UTC, in which nothing is sent to the channels: `22:00-06:00`; empty: none."""
+    digest: int = 24
+    """Hours between messages about the same cause."""
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """A line of a new major version waits until the subscribers of the line before had time, or have acknowledged it."""
+
+    version: str
+    follows: str
+    """The line whose subscribers were asked."""
+    teams: tuple[str, ...]
+    """Its subscribers when the version was published, sorted."""
+    acknowledged: tuple[str, ...] = ()
+    """Sorted."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParentNotice:
+    """A version of the contract that the line's contract inherits from, which it will be weaker than."""
+
+    version: str
+    """e.g. `acme-policies@1.1.0`"""
+    inherited_from: str
+    """As `StatusChange.at`: from when new versions of the line's contract inherit from it."""
+    owner: str = ""
+    """Of the line's contract; empty if its document names none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Lifecycle and subscriptions of a dataset line; one without changes is active."""
+
+    name: str
+    """`<contract>/<dataset>_v<major>`."""
+    changes: tuple[StatusChange, ...] = ()
+    """By time."""
+    recorded: int = 0
+    """How many of the changes, from the first, are in the ledger."""
+    ending: Ending = Ending()
+    notice: Notice | None = None
+    parents: tuple[ParentNotice, ...] = ()
+    """By time; without those that have begun."""
+    subscriptions: tuple[Subscription, ...] = ()
+    listed: bool = True
+    """Whether the readers' manifest states all that is recorded."""
+    revision: int = 0
+    """How often it was written."""
+
+    @property
+    def consumers(self) -> tuple[str, ...]:
+        """The teams that read the line, sorted: those whom a breaking version waits for."""
+        return tuple(sorted(each.team for each in self.subscriptions if each.audience == "consumer"))
+
+    def status_at(self, at: str) -> LineStatus:
+        """The status at a time, written as `moment` writes it."""
+        begun = [each.status for each in self.changes if each.at <= at]
+        if begun:
+            return begun[-1]
+        return LineStatus.DRAFT if self.changes and self.changes[0].status is LineStatus.DRAFT else LineStatus.ACTIVE
+
+    def since(self, at: str) -> str:
+        """When the status at a time began; empty if the line was always active."""
+        return next((each.at for each in reversed(self.changes) if each.at <= at), "")
+
+    def planned(self, at: str) -> tuple[StatusChange, ...]:
+        """The changes after a time."""
+        return tuple(each for each in self.changes if each.at > at)
+
+    def expected(self, status: LineStatus) -> str:
+        """When the latest change to a status takes or took place; empty if there is none."""
+        return next((each.at for each in reversed(self.changes) if each.status is status), "")
+
+    @property
+    def due(self) -> str:
+        """When there is something to record, or to list: the time of the next change; empty if there is nothing."""
+        if not self.listed:
+            return self.changes[self.recorded - 1].at
+        return self.changes[self.recorded].at if self.recorded < len(self.changes) else ""
+
+
+def strictest(*statuses: str) -> LineStatus:
+    """The most restrictive of some statuses: of a version's document, and of its line."""
+    return max(map(LineStatus, statuses), key=_RESTRICTION.index)
+
+
+@dataclass(frozen=True, slots=True)
+class Pledge:
+    """A promise of the version by which the latest delivery was accepted."""
+
+    name: str
+    """`frequency`, `freshness` or `latency`."""
+    seconds: int
+    missed: bool = False
+    """Whether it was reported as missed."""
+    since: str = ""
+    """When it began; empty: with the latest accepted delivery."""
+
+
+@dataclass(frozen=True, slots=True)
+class PromisingLine:
+    """The promises of a line since its latest accepted delivery."""
+
+    line: str
+    last: str = ""
+    """When the latest delivery was accepted, as `moment` writes it."""
+    version: str = ""
+    """Of the contract."""
+    pledges: tuple[Pledge, ...] = ()
+    revision: int = 0
+
+    def end_of(self, pledge: Pledge) -> str:
+        """When a promise is missed unless a delivery is accepted before."""
+        return moment(instant_of(pledge.since or self.last) + timedelta(seconds=pledge.seconds))
+
+    @property
+    def due(self) -> str:
+        """When the next promise is missed; empty if there is none that was not reported."""
+        return min((self.end_of(each) for each in self.pledges if not each.missed), default="")
+
+
+class DatasetLines(Protocol):
+    """Lifecycle and subscriptions of dataset lines; `due` reads an index that lags, all else is strongly consistent."""
+
+    def get(self, name: str) -> Line:
+        """The line; one that nobody has written is active and has revision 0."""
+        ...
+
+    def write(self, line: Line, record: Record | None = None, message: Message | None = None) -> None:
+        """Replace the line if it is one revision older, together with a record of the ledger and an outbox row.
+
+        All or nothing. ConditionFailed.reasons: one entry each for line, head and event, `""` where it held, else `line`,
+        `head` or `event` (as `Ledger.append`). Raises TransactionConflict.
+        """
+        ...
+
+    def due(self, now: datetime, limit: int) -> tuple[str, ...]:
+        """Names of lines with a change to record, or to list in the manifest, the oldest first."""
+        ...
+
+    def knows(self, name: str, prefix: str) -> bool:
+        """Whether a delivery to the line was accepted before that landed below the route of this prefix."""
+        ...
+
+
+class Promises(Protocol):
+    """Promises by line. `get` is strongly consistent, `due` reads an index that lags."""
+
+    def get(self, line: str) -> PromisingLine:
+        """The promises of a line; one that nobody has written promises nothing and has revision 0."""
+        ...
+
+    def write(self, line: PromisingLine) -> None:
+        """Replace them if they are one revision older. Raises ConditionFailed."""
+        ...
+
+    def due(self, now: datetime, limit: int) -> tuple[str, ...]:
+        """Names of lines with a promise that is missed and not reported, the oldest first."""
+        ...
