@@ -16,22 +16,389 @@ A release never changes once it has its name, so that a deployment cannot change
 
 from __future__ import annotations
 
+import ast
+import gzip
+import hashlib
+import os
 import shutil
 import subprocess
 import sys
+import tarfile
+import time
+import zipfile
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from infra.packaging.archives import LEVEL, QUICK, digest, tarred, zipped
-from infra.packaging.bytecode import compile_all, compile_changed
-from infra.packaging.contents import FUNCTIONS, JOB, JUDGE, PULL, fill
-from infra.setup.atomic_dir import atomic_dir
+from infra.setup.atomic_dir import alone, atomic_dir
+from infra.setup.environments import LOCKS, MARK
+from lakegate import extension_points
+from lakegate.errors import SetUpError
+from lakegate.features import feature_table
 from lakegate.spark.local_spark import jars
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
-    from infra.packaging.contents import Bundle
+# ---- Archives whose bytes depend on names and contents of their files alone: no times, no owners, one order --------
+
+
+EPOCH = (1980, 1, 1, 0, 0, 0)
+"""The earliest time that a zip can hold."""
+
+
+READABLE, EXECUTABLE, FOLDER = 0o644, 0o755, 0o755
+
+
+LEVEL = 6
+
+
+QUICK = 1
+"""Of compression where nobody sends the archive anywhere: packing it small takes twice as long."""
+
+
+def zipped(folder: Path, archive: Path, level: int = LEVEL) -> None:
+    """Write the files of a folder into a zip; everyone may read them, as Lambda asks."""
+    with zipfile.ZipFile(archive, "w") as target:
+        for path in _files(folder):
+            entry = zipfile.ZipInfo(path.relative_to(folder).as_posix(), EPOCH)
+            entry.external_attr, entry.compress_type, entry.create_system = READABLE << 16, zipfile.ZIP_DEFLATED, 3
+            target.writestr(entry, path.read_bytes(), compresslevel=level)
+
+
+def tarred(folder: Path, archive: Path) -> None:
+    """Write the files of a folder, symbolic links as they are, into a gzipped tar."""
+    with (
+        archive.open("wb") as raw,
+        gzip.GzipFile("", "wb", LEVEL, raw, mtime=0) as packed,
+        tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as target,
+    ):
+        for path in _files(folder):
+            target.add(path, path.relative_to(folder).as_posix(), recursive=False, filter=_plain)
+
+
+def digest(*paths: Path) -> str:
+    """SHA-256 of files one after the other, in hexadecimal."""
+    whole = hashlib.sha256()
+    for path in paths:
+        with path.open("rb") as file:
+            whole.update(hashlib.file_digest(file, "sha256").digest())
+    return whole.hexdigest()
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_symlink() or path.is_file())
+
+
+def _plain(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+    entry.uid = entry.gid = entry.mtime = 0
+    entry.uname = entry.gname = ""
+    entry.mode = EXECUTABLE if entry.mode & 0o100 else READABLE
+    return entry
+
+
+# ---- Bytecode of a bundle's modules: without times, with the paths that they have in Lambda, the same in every
+# process
+#
+# Lambda's code folder is read-only: every cold start would compile four hundred modules again.
+
+
+OPTIONS = ("-q", "--invalidation-mode", "unchecked-hash", "-p", "/var/task")
+
+
+KEPT_SECONDS = 30 * 86_400
+
+
+def compile_all(packages: Path, interpreter: str) -> None:
+    """Compile every module of a folder."""
+    _compile(packages, interpreter, [str(packages)])
+
+
+def compile_changed(packages: Path, kept: Path) -> None:
+    """Likewise, by this Python, whose bytecode of earlier bundles is taken from a folder that keeps it for a month.
+
+    A bundle differs from the one before in few modules, and those of libraries are in every bundle.
+    """
+    kept.mkdir(parents=True, exist_ok=True)
+    places = {source: kept / f"{_key(packages, source)}.pyc" for source in packages.rglob("*.py")}
+    missing = [source for source, place in places.items() if not place.is_file()]
+    if missing:
+        _compile(packages, sys.executable, ["-i", "-"], missing)
+    for source, place in places.items():
+        made = source.parent / "__pycache__" / f"{source.stem}.{sys.implementation.cache_tag}.pyc"
+        if made.is_file():
+            aside = place.with_suffix(".aside")  # what is interrupted is no bytecode of a later bundle
+            shutil.copyfile(made, aside)
+            aside.rename(place)
+        else:
+            made.parent.mkdir(exist_ok=True)
+            shutil.copyfile(place, made)
+            os.utime(place)
+    for each in kept.iterdir():
+        if time.time() - each.stat().st_mtime > KEPT_SECONDS:
+            each.unlink()
+
+
+def _key(packages: Path, source: Path) -> str:
+    name = f"{sys.version}\0{source.relative_to(packages).as_posix()}\0"
+    return hashlib.sha256(name.encode() + source.read_bytes()).hexdigest()
+
+
+def _compile(packages: Path, interpreter: str, what: list[str], listed: Iterable[Path] = ()) -> None:
+    subprocess.run(  # noqa: S603 - a Python
+        [interpreter, "-m", "compileall", *OPTIONS, "-s", str(packages), *what],
+        check=True,
+        env={"PYTHONHASHSEED": "0"},
+        input="\n".join(map(str, listed)),
+        text=True,
+    )
+
+
+# ---- The locked packages that are deployed, as wheels for the machines of AWS, whatever this machine is ------------
+#
+# They are fetched once, into `.tools/wheels/<name>-<version of Python>`, with the hashes of the lock file. Later
+# packaging needs
+# no network. None of them has an install step: unpacking is installing.
+
+
+PATIENCE_SECONDS = 600
+
+
+PIP = ("-m", "pip", "--quiet", "--disable-pip-version-check", "download", "--no-deps", "--require-hashes")
+
+
+TARGET = ("--only-binary=:all:", "--implementation=cp")
+
+
+AL2023 = ("manylinux2014_x86_64", "manylinux_2_17_x86_64", "manylinux_2_27_x86_64", "manylinux_2_28_x86_64")
+
+
+MACHINES = {
+    "lambda": ("manylinux2014_x86_64", "manylinux_2_17_x86_64"),  # Amazon Linux 2, where Lambda's Python 3.11 runs
+    "job": AL2023,  # EMR 7
+    "judge": AL2023,  # where Lambda's Python 3.12 runs
+    "pull": AL2023,
+}
+"""By lock file: the C libraries that compiled packages may ask for."""
+
+
+def wheels(name: str, tools: Path, locks: Path = LOCKS, python: str = "3.11") -> tuple[Path, ...]:
+    """The wheels of a lock file for a version of Python, fetched if missing or changed; SetUpError if that fails."""
+    store, lock = tools / "wheels" / f"{name}-{python}", locks / f"{name}.lock"
+    mark = store / MARK
+    with alone(store):
+        if not mark.is_file() or mark.read_bytes() != lock.read_bytes():
+            _fetch(name, lock, store, python)
+    return tuple(sorted(store.glob("*.whl")))
+
+
+def unpack(wheel: Path, folder: Path, wanted: Callable[[str], bool]) -> None:
+    """Install those files of a wheel that are wanted, and none of its programs, into a folder of packages.
+
+    Raises SetUpError for a wheel that is not installed by unpacking it.
+    """
+    with zipfile.ZipFile(wheel) as archive:
+        names = [name for name in archive.namelist() if ".data/scripts/" not in name]
+        if any(name.partition("/")[0].endswith(".data") for name in names):
+            raise SetUpError(f"{wheel.name} has an install step: packaging only unpacks.")
+        archive.extractall(folder, [name for name in names if wanted(name)])
+
+
+def _fetch(name: str, lock: Path, store: Path, python: str) -> None:
+    shutil.rmtree(store, ignore_errors=True)
+    with atomic_dir(store.parent) as folder:
+        made = folder / name
+        platforms = [f"--platform={machine}" for machine in MACHINES[name]]
+        target = (*TARGET, f"--python-version={python}", *platforms)
+        command = [sys.executable, *PIP, *target, "--dest", str(made), "--requirement", str(lock)]
+        try:
+            subprocess.run(command, check=True, timeout=PATIENCE_SECONDS, capture_output=True)  # noqa: S603 - our own pip
+        except subprocess.SubprocessError as error:
+            advice = "fix the network and run `make package` again"
+            raise SetUpError(f"The packages of {lock.name} could not be fetched as locked: {advice}.") from error
+        shutil.copyfile(lock, made / MARK)
+        made.rename(store)
+
+
+# ---- What goes into the bundles: the modules that their entry modules reach by imports, and packages without what
+# nobody needs
+#
+# An import at the top of a module counts as one in a function does; one for types alone does not. A module that asks
+# an extension
+# point reaches what features register there (`lakegate/features/feature_table.py`). Data files go with the modules of
+# their folder.
+
+
+OURS = frozenset({"lakegate", "functions", "spark_jobs"})
+"""The packages of this repository that are deployed."""
+
+
+DATA = frozenset({".json", ".yaml", ".html"})
+"""Files that modules read; the other ones are for a clone."""
+
+
+UNUSED = (
+    "botocore/data/*/examples-1.json*",  # for people
+    "aws_lambda_powertools/event_handler/openapi/swagger_ui/*",  # a page that nobody is shown
+    "numpy/*/tests/*",  # a third of it
+    "pandas/tests/*",  # likewise
+    "*.dist-info/RECORD",  # lists files that are not here
+)
+
+
+SERVICES = "botocore/data/"
+
+
+UNUSED_BY_JOBS = ("lakegate/schemas/official/*",)
+"""Contracts are read when they are published, never when data is judged."""
+
+
+UNUSED_BY_THE_JUDGE = (
+    *UNUSED_BY_JOBS,
+    "pyarrow/include/*",
+    "pyarrow/includes/*",
+    "pyarrow/src/*",
+    "pyarrow/tests/*",
+    "pyarrow/*.p[xy][dxi]",  # sources of Cython
+    "pyarrow/*flight*",  # a client of remote tables
+    "pyarrow/libarrow_s3*",  # bytes are read by the SDK
+    "pyarrow/_s3fs*",
+    "pyarrow/_gcsfs*",
+    "pyarrow/_azurefs*",
+    "pyarrow/_hdfs*",
+    "pyarrow/*encryption*",
+    "pyarrow/_pyarrow_cpp_tests*",
+    "pyarrow/libarrow_python.so",  # the same file as libarrow_python.so.<version>, which the others load
+    "pyarrow/libarrow_python.so.*.*",  # likewise
+    "numpy/f2py/*",
+    "numpy/_core/include/*",
+    "numpy/*/lib/lib*.a",
+    "numpy/*.pyi",
+    "duckdb/experimental/*",  # Spark's interface on DuckDB
+    "adbc_driver_duckdb/*",
+    "_duckdb-stubs/*",
+)
+"""A zip for Lambda has 250 MB unpacked at the most; the engine needs pyarrow, DuckDB and numpy, which have 310 MB."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """The code of the functions, of those that read data (judge and drift), of the pull function, or of the job, as deployed."""
+
+    name: str
+    """Of its lock file."""
+    entries: tuple[str, ...]
+    """The modules that are started, by their dotted names."""
+    services: frozenset[str]
+    """The services that boto3 calls: it describes 400 services of AWS, in 25 MB."""
+    unused: tuple[str, ...] = ()
+    """Further patterns of files that are left out."""
+
+
+FUNCTIONS = Bundle(
+    "lambda",
+    tuple(f"functions.{name}_handler" for name in ("intake", "completion", "sweep", "notify", "api", "anchor")),
+    frozenset({"dynamodb", "emr-serverless", "events", "kms", "lambda", "s3", "secretsmanager", "sns", "sqs", "sts"}),
+)
+"""The services of lakegate/aws/wiring.py and of what features register for it."""
+
+
+PULL = Bundle("pull", ("functions.pull_handler",), FUNCTIONS.services)
+"""The pull function alone has a client of SSH."""
+
+
+JOB = Bundle(
+    "job",
+    ("spark_jobs.validate", "lakegate.spark.worker_daemon"),
+    frozenset({"s3", "sts"}),
+    (*UNUSED_BY_JOBS, "spark_jobs/*"),
+)
+"""`sts`: a run may have to turn a token into its role's credentials. The entry point lies beside the environment."""
+
+
+JUDGE = Bundle(
+    "judge", ("functions.judge_handler", "functions.drift_handler"), frozenset({"dynamodb", "s3"}), UNUSED_BY_THE_JUDGE
+)
+
+
+def fill(folder: Path, bundle: Bundle, root: Path, tools: Path, python: str = "3.11") -> None:
+    """Fill a folder with packages: ours from the repository at `root`, the others from their wheels for a Python."""
+    use = partial(wanted, services=bundle.services, unused=bundle.unused)
+    for wheel in wheels(bundle.name, tools, python=python):
+        unpack(wheel, folder, use)
+    for path in own_files(bundle.entries, root):
+        place = path.relative_to(root)
+        if use(place.as_posix()):
+            (folder / place).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, folder / place)
+
+
+def own_files(entries: tuple[str, ...], root: Path) -> set[Path]:
+    """What entry modules reach by imports in the repository at `root`: modules, the packages around them, and data files."""
+    found: set[Path] = set()
+    todo = list(entries)
+    while todo:
+        reached = _modules(todo.pop(), root) - found
+        found |= reached
+        todo += [name for path in reached for name in _reached_by(path)]
+    data = (path for folder in {path.parent for path in found} for path in _data_files(folder))
+    return found | set(data)
+
+
+def _modules(name: str, root: Path) -> set[Path]:
+    """The files of a dotted name: of a module, or of a name in one, and of all packages around it; none where it is not ours."""
+    first, *more = name.split(".")
+    if first not in OURS:
+        return set()
+    files, place = {root / first / "__init__.py"}, root / first
+    for part in more:
+        place /= part
+        files |= {each for each in (place / "__init__.py", place.with_suffix(".py")) if each.is_file()}
+    return files
+
+
+@cache
+def _reached_by(path: Path) -> frozenset[str]:
+    """The dotted names that a module imports at run time, and what is registered at the extension points that it asks."""
+    nodes = tuple(_nodes(ast.parse(path.read_bytes())))
+    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    names |= {
+        f"{node.module}.{alias.name}" for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names
+    }
+    if any(name.startswith(extension_points.__name__) for name in names):
+        texts = {node.value for node in nodes if isinstance(node, ast.Constant)}
+        names |= {place.partition(":")[0] for point, _, place in feature_table.TABLE if point in texts}
+        names.add(feature_table.__name__)
+    return frozenset(names)
+
+
+def _nodes(node: ast.AST) -> Iterator[ast.AST]:
+    """A node and all below it but what is for types alone."""
+    if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+        return
+    yield node
+    for each in ast.iter_child_nodes(node):
+        yield from _nodes(each)
+
+
+def _data_files(folder: Path) -> Iterator[Path]:
+    """The data files of a package, also those in folders that are none."""
+    for path in folder.iterdir():
+        if path.suffix in DATA:
+            yield path
+        elif path.is_dir() and not (path / "__init__.py").is_file():
+            yield from _data_files(path)
+
+
+def wanted(name: str, services: frozenset[str], unused: tuple[str, ...] = ()) -> bool:
+    """Whether a file of a package belongs into a bundle that calls these services."""
+    if any(fnmatchcase(name, pattern) for pattern in (*UNUSED, *unused)):
+        return False
+    service, inside, _ = name.removeprefix(SERVICES).partition("/")
+    return not (name.startswith(SERVICES) and inside) or service in services
+
 
 INTERPRETER = Path("/usr/bin/python3.11")
 """Where the images of EMR 7 have the Python that the job runs on."""

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING, Final
 
-from infra.samples.catalogue import SAMPLES
-from infra.samples.writer import write
+from infra.samples.sample_data import SAMPLES, write
 from lakegate.extension_points import ROOT
 
 if TYPE_CHECKING:

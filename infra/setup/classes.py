@@ -6,8 +6,7 @@ import shutil
 import sys
 from typing import TYPE_CHECKING
 
-from infra.samples.catalogue import SAMPLES
-from infra.samples.writer import write
+from infra.samples.sample_data import SAMPLES, write
 from infra.setup.atomic_dir import atomic_dir
 from lakegate.errors import SetUpError
 from lakegate.extension_points import ROOT, TOOLS

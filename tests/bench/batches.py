@@ -18,8 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from infra.samples.catalogue import SAMPLES
-from infra.samples.writer import write
+from infra.samples.sample_data import SAMPLES, write
 from lakegate.lints.linter import examine
 from lakegate.plan.request import BatchRequest, Request, StagedPart
 from lakegate.plan.result import Result
@@ -126,7 +125,7 @@ def _seconds(*arguments: str) -> float:
             "jars": [],
             "program": [str(ROOT / "spark_jobs/validate.py"), *arguments],
         }
-        program = [sys.executable, "-m", "infra.local.emr.submit", json.dumps(command)]
+        program = [sys.executable, "-m", "infra.local.emr.spark_processes", json.dumps(command)]
         aws = {
             "AWS_ENDPOINT_URL": "http://127.0.0.1:9",
             "AWS_REGION": "us-east-1",

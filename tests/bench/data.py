@@ -10,8 +10,7 @@ import pyarrow as pa
 import yaml
 from pyarrow import csv, parquet
 
-from infra.samples.catalogue import SAMPLES
-from infra.samples.writer import write
+from infra.samples.sample_data import SAMPLES, write
 from lakegate.extension_points import ROOT
 from tests.bench.weather import FIELDS, TEXTS, odcs, with_checks
 

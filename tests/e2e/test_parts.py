@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from infra.local.stack_deploy import RELEASE
-from infra.local.stack_warm import ENDS, ROLE
+from infra.local.local_stack import ENDS, RELEASE, ROLE
 from lakegate.api import check
 from lakegate.aws.clients import client
 from lakegate.extension_points import ROOT

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from infra.local.local_stack import Stack, StackOptions
-from infra.local.stack_deploy import bundle, client, deploy, outputs_of
+from infra.local.local_stack import Stack, StackOptions, bundle, client, deploy, outputs_of
 from lakegate.aws import clients
 from lakegate.aws.open_stack import VARIABLE, opened
 from lakegate.errors import SetUpError

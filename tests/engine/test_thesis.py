@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from infra.samples.thesis import CORRECTED
+from infra.samples.sample_data import CORRECTED
 from lakegate.verdict.check_status import Status
 from lakegate.verdict.verdict import Verdict
 from tests.reference import thesis

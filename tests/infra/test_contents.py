@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from infra.packaging.contents import FUNCTIONS, JOB, JUDGE, PULL, Bundle, own_files
+from infra.packaging.bundles import FUNCTIONS, JOB, JUDGE, PULL, Bundle, own_files
 from lakegate.extension_points import ROOT
 
 if TYPE_CHECKING:

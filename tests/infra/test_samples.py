@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from infra.samples import writer
+from infra.samples import sample_data
 from infra.samples.__main__ import main
-from infra.samples.catalogue import MEASUREMENTS, SAMPLES
+from infra.samples.sample_data import MEASUREMENTS, SAMPLES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -180,8 +180,8 @@ def test_one_seed_writes_the_same_bytes_and_another_writes_others(tmp_path: Path
 
 def test_rows_do_not_break_at_the_border_of_two_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file longer than a batch has one header, and its index goes on where the batch before ended."""
-    monkeypatch.setattr(writer, "BATCH", 100)
-    writer.write(SAMPLES["weather-clean.csv"], tmp_path / "weather-clean.csv", 250, 1)
+    monkeypatch.setattr(sample_data, "BATCH", 100)
+    sample_data.write(SAMPLES["weather-clean.csv"], tmp_path / "weather-clean.csv", 250, 1)
 
     assert [str(n) for n in range(250)] == [row["index"] for row in read_back(tmp_path / "weather-clean.csv")]
 

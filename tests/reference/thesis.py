@@ -8,8 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Protocol
 
-from infra.samples.thesis import CORRECTED, DELIVERED
-from infra.samples.writer import SampleFile, write
+from infra.samples.sample_data import CORRECTED, DELIVERED, SampleFile, write
 from lakegate.extension_points import ROOT
 from lakegate.lints.linter import read
 from lakegate.verdict.check_status import Status

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from typer.testing import CliRunner
 
-from infra.samples.catalogue import SAMPLES
-from infra.samples.writer import write
+from infra.samples.sample_data import SAMPLES, write
 from lakegate.cli.main import app
 from lakegate.errors import InputError
 from lakegate.extension_points import ROOT

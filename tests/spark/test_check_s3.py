@@ -12,8 +12,7 @@ import boto3
 import pytest
 from moto.server import ThreadedMotoServer
 
-from infra.samples.catalogue import SAMPLES
-from infra.samples.writer import write
+from infra.samples.sample_data import SAMPLES, write
 from lakegate.extension_points import ROOT
 
 if TYPE_CHECKING:

@@ -17,16 +17,11 @@ import botocore.session
 from botocore.config import Config
 
 from infra.local.aws.guard import VARIABLE
-from infra.local.emr.events import EventBridge, Reporter
-from infra.local.emr.executor import Executor, Processes, Surroundings
+from infra.local.emr.api_shapes import Home
 from infra.local.emr.faults import Orders
-from infra.local.emr.files import FileCache
-from infra.local.emr.life import Life
-from infra.local.emr.names import Home
-from infra.local.emr.resident import Resident
-from infra.local.emr.server import ServiceServer
-from infra.local.emr.service import Service
-from infra.local.emr.submit import Submitted
+from infra.local.emr.run_life import EventBridge, Life, Reporter
+from infra.local.emr.server import Service, ServiceServer
+from infra.local.emr.spark_processes import Executor, FileCache, Processes, Resident, Submitted, Surroundings
 from lakegate.errors import SetUpError
 
 if TYPE_CHECKING:

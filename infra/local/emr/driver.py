@@ -22,7 +22,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Final
 
-from infra.local.emr.spark_env import SHELL, SUBMIT, submit_arguments
+from infra.local.emr.spark_processes import SHELL, SUBMIT, submit_arguments
 from lakegate.spark.local_spark import LOG
 
 if TYPE_CHECKING:

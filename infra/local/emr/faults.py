@@ -6,10 +6,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
-from infra.local.emr import emr_errors
-from infra.local.emr.emr_errors import Invalid, ServiceError
-from infra.local.emr.shapes import model
-from infra.local.emr.states import RunState
+from infra.local.emr import api_shapes
+from infra.local.emr.api_shapes import Invalid, RunState, ServiceError, model
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -132,10 +130,10 @@ def read_order(document: Mapping[str, Any]) -> FaultOrder:
 _ERRORS: Final = {
     kind.code: kind
     for kind in (
-        emr_errors.ThrottlingError,
-        emr_errors.InternalServerError,
-        emr_errors.Conflict,
-        emr_errors.Absent,
+        api_shapes.ThrottlingError,
+        api_shapes.InternalServerError,
+        api_shapes.Conflict,
+        api_shapes.Absent,
         Invalid,
     )
 }

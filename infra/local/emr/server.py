@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import sys
 import traceback
@@ -11,15 +12,36 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
 from infra.local.aws.guard import is_local, is_trusted
-from infra.local.emr.emr_errors import AccessDeniedError, InternalServerError, Invalid, SerializationError, ServiceError
-from infra.local.emr.shapes import read_request
+from infra.local.emr import run_life
+from infra.local.emr.api_shapes import (
+    ENDS,
+    Absent,
+    AccessDeniedError,
+    ApplicationState,
+    Conflict,
+    Home,
+    InternalServerError,
+    Invalid,
+    Members,
+    RunState,
+    SerializationError,
+    ServiceError,
+    Unsupported,
+    new_id,
+    now,
+    read_request,
+    refuse_unsupported,
+)
+from infra.local.emr.job_runs import Application, Run, restored
 from lakegate.errors import SetUpError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
-    from infra.local.emr.executor import Executor
-    from infra.local.emr.service import Service
+    from infra.local.emr.faults import Orders
+    from infra.local.emr.run_life import Life
+    from infra.local.emr.spark_processes import Executor
 
 HOST: Final = "127.0.0.1"
 
@@ -157,3 +179,278 @@ def _written(value: object) -> float:
     if isinstance(value, datetime):
         return value.timestamp()
     raise TypeError(type(value).__name__)
+
+
+# ---- The operations, by AWS's names: a checked request in, the members of the answer out ---------------------------
+
+
+_IDLE: Final = frozenset({ApplicationState.CREATED, ApplicationState.STOPPED})
+
+
+class Service:
+    """Applications and runs of one account in one region, in memory.
+
+    Applications are also in a file, if one is given: a service that is started again has them, not started, and no runs.
+    """
+
+    def __init__(
+        self, home: Home, life: Life, reporter: run_life.Reporter, orders: Orders, kept: Path | None = None
+    ) -> None:
+        self._home = home
+        self._life = life
+        self._reporter = reporter
+        self._orders = orders
+        self._applications: dict[str, Application] = {}
+        self._runs: dict[str, Run] = {}
+        self._tokens: dict[tuple[str, ...], tuple[Members, Members]] = {}
+        self._kept = kept
+        if kept is not None and kept.exists():
+            self._applications = {each.id: each for each in map(restored, json.loads(kept.read_text()))}
+
+    def perform(self, operation: str, request: Members) -> Members:
+        """Perform an operation; ServiceError where it is refused."""
+        performed = OPERATIONS.get(operation)
+        if performed is None:
+            raise Unsupported(f"{operation} is not played by the local EMR Serverless")
+        with self._life.changed:
+            self._orders.refuse(operation)
+            return performed(self, request)
+
+    def order(self, document: Mapping[str, Any]) -> None:
+        """Take a fault or an error that the next runs or calls get; Invalid where it is none."""
+        with self._life.changed:
+            self._orders.add(document)
+
+    def forget_orders(self) -> None:
+        """No fault and no error is due any more."""
+        with self._life.changed:
+            self._orders.clear()
+
+    def waiting_orders(self) -> list[Members]:
+        """What is due, with the times that are left."""
+        with self._life.changed:
+            return self._orders.documents()
+
+    def create_application(self, request: Members) -> Members:
+        """CreateApplication."""
+        if request["type"].upper() != "SPARK":
+            raise Invalid("Value at 'type': only Spark applications are played by the local EMR Serverless")
+        return self._once(("CreateApplication",), request, self._new_application)
+
+    def get_application(self, request: Members) -> Members:
+        """GetApplication."""
+        return {"application": self._application(request).document()}
+
+    def list_applications(self, request: Members) -> Members:
+        """ListApplications, newest first."""
+        wanted = set(request.get("states", ApplicationState))
+        found = [each for each in reversed(self._applications.values()) if each.state in wanted]
+        return _page("applications", [each.summary() for each in found], request)
+
+    def update_application(self, request: Members) -> Members:
+        """UpdateApplication: of one that is not started."""
+        application = self._application(request)
+        if application.state not in _IDLE:
+            raise Invalid(
+                f"Application {application.id} must be in state CREATED or STOPPED, it is {application.state}"
+            )
+        application.request |= {name: request[name] for name in request.keys() - {"applicationId", "clientToken"}}
+        application.updated_at = now()
+        self._keep()
+        return {"application": application.document()}
+
+    def start_application(self, request: Members) -> Members:
+        """StartApplication; of a started one nothing is changed."""
+        application = self._application(request)
+        if application.state in _IDLE:
+            self._change(application, ApplicationState.STARTING, ApplicationState.STARTED)
+        return {}
+
+    def stop_application(self, request: Members) -> Members:
+        """StopApplication: once all its runs have ended."""
+        application = self._application(request)
+        if any(run.application is application and run.state not in ENDS for run in self._runs.values()):
+            raise Invalid(f"Application {application.id} cannot be stopped: it has job runs that have not ended")
+        if application.state is ApplicationState.STARTED:
+            self._change(application, ApplicationState.STOPPING, ApplicationState.STOPPED)
+        return {}
+
+    def delete_application(self, request: Members) -> Members:
+        """DeleteApplication: of one that is not started. It can still be looked at."""
+        application = self._application(request)
+        if application.state not in _IDLE:
+            raise Invalid(
+                f"Application {application.id} must be in state CREATED or STOPPED, it is {application.state}"
+            )
+        self._change(application, ApplicationState.TERMINATED)
+        return {}
+
+    def start_job_run(self, request: Members) -> Members:
+        """StartJobRun."""
+        application = self._application(request)
+        refuse_unsupported(request)
+        return self._once(("StartJobRun", application.id), request, self._new_run)
+
+    def get_job_run(self, request: Members) -> Members:
+        """GetJobRun, as of the latest attempt or the one asked for."""
+        run = self._run(request)
+        number = request.get("attempt", run.latest.number)
+        if number > run.latest.number:
+            raise Absent(f"Job run {run.id} has no attempt {number}")
+        return {"jobRun": run.document(run.attempts[number - 1])}
+
+    def list_job_runs(self, request: Members) -> Members:
+        """ListJobRuns, newest first."""
+        application = self._application(request)
+        found = [
+            run.summary()
+            for run in reversed(self._runs.values())
+            if run.application is application and _wanted(run, request)
+        ]
+        return _page("jobRuns", found, request)
+
+    def list_job_run_attempts(self, request: Members) -> Members:
+        """ListJobRunAttempts, first one first."""
+        run = self._run(request)
+        return _page("jobRunAttempts", [run.attempt_summary(each) for each in run.attempts], request)
+
+    def cancel_job_run(self, request: Members) -> Members:
+        """CancelJobRun; refused for a run that has ended."""
+        run = self._run(request)
+        if run.state in ENDS:
+            raise Invalid(f"Job run {run.id} is not in a cancellable state: it is {run.state}")
+        self._life.cancel(run, "Cancelled by CancelJobRun")
+        return {"applicationId": run.application.id, "jobRunId": run.id}
+
+    def list_tags(self, request: Members) -> Members:
+        """ListTagsForResource."""
+        return {"tags": self._tagged(request).get("tags", {})}
+
+    def tag(self, request: Members) -> Members:
+        """TagResource."""
+        self._tagged(request).setdefault("tags", {}).update(request["tags"])
+        return {}
+
+    def untag(self, request: Members) -> Members:
+        """UntagResource."""
+        tags = self._tagged(request).get("tags", {})
+        for key in request["tagKeys"]:
+            tags.pop(key, None)
+        return {}
+
+    def _once(self, scope: tuple[str, ...], request: Members, make: Callable[[Members], Members]) -> Members:
+        """What a client token made before, or makes now; Conflict if it made it for another request."""
+        key = (*scope, request["clientToken"])
+        if key not in self._tokens:
+            self._tokens[key] = request, make(request)
+        before, answer = self._tokens[key]
+        if before != request:
+            raise Conflict("The client token was used before, for another request")
+        return answer
+
+    def _new_application(self, request: Members) -> Members:
+        identity, moment = new_id(), now()
+        members = {name: value for name, value in request.items() if name != "clientToken"}
+        application = Application(identity, self._home.application(identity), members, moment, moment)
+        self._applications[identity] = application
+        self._reporter.plain(run_life.APPLICATION, application.detail(""), moment)
+        self._change(application, ApplicationState.CREATED)
+        named = {"name": members["name"]} if "name" in members else {}
+        return {"applicationId": identity, "arn": application.arn, **named}
+
+    def _new_run(self, request: Members) -> Members:
+        application = self._application(request)
+        if application.state in _IDLE:
+            if not application.starts_itself:
+                raise Conflict(f"Application {application.id} is {application.state} and does not start itself")
+            self._change(application, ApplicationState.STARTING, ApplicationState.STARTED)
+        fault = self._orders.fault_for(request)
+        identity = new_id()
+        arn = self._home.run(application.id, identity)
+        members = {**request, "tags": dict(request.get("tags", {}))}
+        run = Run(identity, arn, application, members, self._home.caller, now(), fault)
+        self._runs[identity] = run
+        self._life.submit(run)
+        return {"applicationId": application.id, "jobRunId": identity, "arn": arn}
+
+    def _change(self, application: Application, *states: ApplicationState) -> None:
+        for state in states:
+            previous, application.state, application.updated_at = application.state, state, now()
+            self._reporter.plain(run_life.APPLICATION, application.detail(previous), application.updated_at)
+        self._keep()
+
+    def _keep(self) -> None:
+        """Write the applications that are not deleted, whole or not at all."""
+        if self._kept is not None:
+            there = [each for each in self._applications.values() if each.state is not ApplicationState.TERMINATED]
+            aside = self._kept.with_suffix(".aside")
+            aside.write_text(json.dumps([each.kept() for each in there]))
+            aside.replace(self._kept)
+
+    def _application(self, request: Members) -> Application:
+        found = self._applications.get(request["applicationId"])
+        if found is None:
+            raise Absent(f"Application {request['applicationId']} does not exist")
+        return found
+
+    def _run(self, request: Members) -> Run:
+        application = self._application(request)
+        found = self._runs.get(request["jobRunId"])
+        if found is None or found.application is not application:
+            raise Absent(f"Job run {request['jobRunId']} does not exist")
+        return found
+
+    def _tagged(self, request: Members) -> Members:
+        """The request of an application or run: what holds its tags."""
+        applications = {each.arn: each.request for each in self._applications.values()}
+        found = applications | {each.arn: each.request for each in self._runs.values()}
+        if request["resourceArn"] not in found:
+            raise Absent(f"Resource {request['resourceArn']} does not exist")
+        return found[request["resourceArn"]]
+
+
+OPERATIONS: Final[Mapping[str, Callable[[Service, Members], Members]]] = {
+    "CreateApplication": Service.create_application,
+    "GetApplication": Service.get_application,
+    "ListApplications": Service.list_applications,
+    "UpdateApplication": Service.update_application,
+    "StartApplication": Service.start_application,
+    "StopApplication": Service.stop_application,
+    "DeleteApplication": Service.delete_application,
+    "StartJobRun": Service.start_job_run,
+    "GetJobRun": Service.get_job_run,
+    "ListJobRuns": Service.list_job_runs,
+    "ListJobRunAttempts": Service.list_job_run_attempts,
+    "CancelJobRun": Service.cancel_job_run,
+    "ListTagsForResource": Service.list_tags,
+    "TagResource": Service.tag,
+    "UntagResource": Service.untag,
+}
+
+
+_PAGE: Final = 50
+
+
+def _wanted(run: Run, request: Members) -> bool:
+    """Whether a ListJobRuns request means this run."""
+    return (
+        run.state in request.get("states", RunState)
+        and request.get("createdAtAfter", run.created_at) <= run.created_at
+        and run.created_at <= request.get("createdAtBefore", run.created_at)
+        and request.get("mode", "BATCH") == "BATCH"
+    )
+
+
+def _page(name: str, items: Sequence[Members], request: Members) -> Members:
+    """The page that a request asks for, and the token of the next one where there is one."""
+    start = _place(request["nextToken"]) if "nextToken" in request else 0
+    end = start + request.get("maxResults", _PAGE)
+    following = {"nextToken": base64.urlsafe_b64encode(str(end).encode()).decode()} if end < len(items) else {}
+    return {name: list(items[start:end]), **following}
+
+
+def _place(token: str) -> int:
+    try:
+        return int(base64.urlsafe_b64decode(token))
+    except ValueError:
+        raise Invalid("Value at 'nextToken' is none that was given out") from None

@@ -11,8 +11,8 @@ from botocore.exceptions import ClientError
 from botocore.validate import ParamValidator
 
 from infra.local.aws.guard import HEADER
-from infra.local.emr.service import OPERATIONS
-from infra.local.emr.shapes import model, routes
+from infra.local.emr.api_shapes import model, routes
+from infra.local.emr.server import OPERATIONS
 from tests.infra.emr.conftest import ROLE, send, until
 from tests.infra.emr.programs import FOREVER, NOTHING
 

@@ -7,17 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from infra.local.emr.__main__ import MODES, arguments
-from infra.local.emr.applications import Application
-from infra.local.emr.events import Reporter
-from infra.local.emr.executor import JobAttempt, added_jars
+from infra.local.emr.api_shapes import now, read_parameters
 from infra.local.emr.faults import WORDS, EventDelivery, RunEnd
-from infra.local.emr.files import FileCache
-from infra.local.emr.life import Life
-from infra.local.emr.names import now
-from infra.local.emr.parameters import read_parameters
-from infra.local.emr.resident import Needs
-from infra.local.emr.runs import Run
-from infra.local.emr.service import OPERATIONS
+from infra.local.emr.job_runs import Application, Run
+from infra.local.emr.run_life import Life, Reporter
+from infra.local.emr.server import OPERATIONS
+from infra.local.emr.spark_processes import FileCache, JobAttempt, Needs, added_jars
 from lakegate.spark.local_spark import pinned_jars
 from tests.infra.emr.conftest import ROLE, ROOT, until
 
@@ -26,8 +21,8 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from infra.local.emr.events import Event
-    from infra.local.emr.stop import Stop
+    from infra.local.emr.api_shapes import Stop
+    from infra.local.emr.run_life import Event
 
 GUIDE = (ROOT / "docs" / "local-emr.md").read_text()
 

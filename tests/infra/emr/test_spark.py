@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from infra.local.emr.executor import Surroundings
+from infra.local.emr.spark_processes import Surroundings
 from lakegate.plan.request import StagedPart
 from lakegate.plan.result import Result
 from lakegate.verdict.verdict import Verdict, judge

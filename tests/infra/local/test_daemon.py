@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from infra.local import stack_daemon
-from infra.local.stack_daemon import Daemon
+from infra.local import local_stack
+from infra.local.local_stack import Daemon
 from lakegate.errors import SetUpError
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def test_a_program_that_does_not_listen_is_killed_with_all_it_started(
     daemon: Daemon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What ignores SIGTERM gets SIGKILL, and so do the processes of its session."""
-    monkeypatch.setattr(stack_daemon, "GRACE_SECONDS", 0.3)
+    monkeypatch.setattr(local_stack, "GRACE_SECONDS", 0.3)
     started(daemon, WITH_CHILD + WAIT)
     child = int(daemon.answers.read_text())
     daemon.stop()
@@ -101,7 +101,7 @@ def _ends(process: int, seconds: float = 30.0) -> bool:
     """Whether it is soon gone: the kernel takes a killed process away in its own time."""
     limit = time.monotonic() + seconds
     while _runs(process) and time.monotonic() < limit:
-        time.sleep(stack_daemon.TICK_SECONDS)
+        time.sleep(local_stack.TICK_SECONDS)
     return not _runs(process)
 
 

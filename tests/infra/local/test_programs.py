@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from botocore.session import Session
 
-from infra.local import stack_programs
+from infra.local import local_stack
 from infra.local.aws.launcher import AT_ONCE, CODE, KEPT_SECONDS, LinkedBundle, bounded, copying, named, trusting
 from lakegate import extension_points
 from lakegate.errors import SetUpError
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def test_the_socket_is_bound_to_this_machine_alone() -> None:
     """Nothing beyond loopback reaches the embedded AWS, whatever the port."""
-    with stack_programs.listen(0) as listening:
+    with local_stack.listen(0) as listening:
         host, port = listening.getsockname()
 
         assert (host, port > 0) == ("127.0.0.1", True)
@@ -37,27 +37,27 @@ def test_a_port_in_use_is_one_sentence() -> None:
         with pytest.raises(
             SetUpError, match=rf"^port {port} is in use: choose another with --port, or leave it out\.$"
         ):
-            stack_programs.listen(port)
+            local_stack.listen(port)
 
 
 @pytest.mark.parametrize("lacking", ["PYTHON_OF_AWS", "PYTHON_OF_SAM"])
 def test_what_set_up_has_not_installed_is_named(lacking: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a clone that is not set up, the error names the missing part, and the command that installs it."""
     for name in ("PYTHON_OF_AWS", "PYTHON_OF_SAM"):
-        monkeypatch.setattr(stack_programs, name, extension_points.ROOT / "Makefile")
-    monkeypatch.setattr(stack_programs, lacking, extension_points.ROOT / ".tools/none/bin/thing")
+        monkeypatch.setattr(local_stack, name, extension_points.ROOT / "Makefile")
+    monkeypatch.setattr(local_stack, lacking, extension_points.ROOT / ".tools/none/bin/thing")
 
     with pytest.raises(SetUpError, match=r"^\.tools/none/bin/thing is missing: run `make stack-tools`\.$"):
-        stack_programs.examine()
+        local_stack.examine()
 
 
 def test_nothing_of_a_real_account_reaches_the_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Credentials, profiles and endpoints of the caller stay outside; scratch files go where `down` removes them."""
     for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "LAKEGATE_STACK", "SPARK_HOME"):
         monkeypatch.setenv(name, "the caller's")
-    found = stack_programs.aws_environment(
+    found = local_stack.aws_environment(
         tmp_path / "scratch", tmp_path / "emr.out", "s3cret"
-    ) | stack_programs.emr_environment(tmp_path / "scratch", "s3cret")
+    ) | local_stack.emr_environment(tmp_path / "scratch", "s3cret")
 
     assert "the caller's" not in found.values()
     assert (str(tmp_path / "scratch"), "127.0.0.1,localhost") == (found["TMPDIR"], found["NO_PROXY"])
@@ -115,9 +115,9 @@ def test_the_commands_hold_no_shell_text(tmp_path: Path) -> None:
     """Each program is started by its words, whatever the folders are called."""
     folder = tmp_path / "a folder; rm -rf"
 
-    assert str(folder) in stack_programs.emr_command("http://127.0.0.1:1", folder, "resident")
-    assert stack_programs.aws_command(7)[-1] == "7"
-    assert json.dumps(stack_programs.aws_command(7))
+    assert str(folder) in local_stack.emr_command("http://127.0.0.1:1", folder, "resident")
+    assert local_stack.aws_command(7)[-1] == "7"
+    assert json.dumps(local_stack.aws_command(7))
 
 
 def test_a_queue_runs_no_more_batches_than_the_machine_has_processors() -> None:

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from typer.testing import CliRunner
 
-from infra.local import local_stack as stack_module
-from infra.local import local_stack as stacks
-from infra.local import stack_programs
+from infra.local import local_stack
 from infra.local.local_stack import Stack, StackOptions
 from lakegate.cli.main import app
 from lakegate.errors import SetUpError
@@ -28,15 +26,15 @@ EMR = f'print(\'{{"endpoint": "http://127.0.0.1:9"}}\', flush=True); {WAIT}'
 @pytest.fixture
 def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stack]:
     """A stack whose two programs do nothing, and that is deployed in no time."""
-    programs = stack_programs
+    programs = local_stack
     monkeypatch.setenv("LAKEGATE_LOCAL_STATE", str(tmp_path / "local.json"))
     monkeypatch.setattr(programs, "examine", lambda: None)
     monkeypatch.setattr(programs, "emr_command", lambda *_: [sys.executable, "-c", EMR])
     monkeypatch.setattr(programs, "aws_command", lambda *_: [sys.executable, "-c", WAIT])
-    monkeypatch.setattr(stack_module, "deploy", lambda *_: {"ApiId": "1f2e3d4c"})
+    monkeypatch.setattr(local_stack, "deploy", lambda *_: {"ApiId": "1f2e3d4c"})
     for name in ("bundle", "make_bucket", "warm_functions", "warm_spark"):
-        monkeypatch.setattr(stacks, name, lambda *_: {})
-    monkeypatch.setattr(stack_module, "_answers", lambda _: True)
+        monkeypatch.setattr(local_stack, name, lambda *_: {})
+    monkeypatch.setattr(local_stack, "_answers", lambda _: True)
     one = Stack()
     yield one
     one.down()
@@ -129,7 +127,7 @@ def test_whatever_breaks_up_leaves_no_process(
     def broken(*_: object) -> None:
         raise failure
 
-    monkeypatch.setattr(stack_module, "deploy", broken)
+    monkeypatch.setattr(local_stack, "deploy", broken)
     with pytest.raises(type(failure)):
         stack.up(StackOptions())
 
@@ -168,7 +166,7 @@ def test_an_interrupted_command_stops_the_stack(stack: Stack, monkeypatch: pytes
     def interrupted(**_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("infra.local.demo_command.opened", interrupted)
+    monkeypatch.setattr("lakegate.aws.open_stack.opened", interrupted)
     CliRunner().invoke(app, ["demo"])
 
     assert pids(stack) == [None, None]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from infra.packaging import archives
+from infra.packaging import bundles
 from infra.packaging.bundles import bundle_job
 from lakegate.extension_points import ROOT, TOOLS
 from tests.sam.conftest import built, stack
@@ -35,5 +35,5 @@ def build(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def quick_job(folder: Path) -> Path:
     """The job's release, packed without compression, which takes three times as long."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(archives, "LEVEL", 0)
+        patch.setattr(bundles, "LEVEL", 0)
         return bundle_job(ROOT, TOOLS, folder, Path(sys.executable).resolve())

@@ -17,10 +17,21 @@ import pyspark
 import pytest
 
 from infra.packaging import __main__
-from infra.packaging.archives import tarred, zipped
-from infra.packaging.bundles import NEWER_PYTHON, RUNNING, bundle_functions, bundle_job
-from infra.packaging.contents import JUDGE, PULL, Bundle, fill, wanted
-from infra.packaging.wheels import unpack, wheels
+from infra.packaging.bundles import (
+    JUDGE,
+    NEWER_PYTHON,
+    PULL,
+    RUNNING,
+    Bundle,
+    bundle_functions,
+    bundle_job,
+    fill,
+    tarred,
+    unpack,
+    wanted,
+    wheels,
+    zipped,
+)
 from infra.setup.environments import LOCKS, MARK
 from lakegate.contract.file_formats import Format, Storage
 from lakegate.errors import SetUpError

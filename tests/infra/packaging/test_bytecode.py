@@ -7,7 +7,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from infra.packaging.bytecode import KEPT_SECONDS, compile_all, compile_changed
+from infra.packaging.bundles import KEPT_SECONDS, compile_all, compile_changed
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from infra.packaging.contents import FUNCTIONS, PULL, own_files
+from infra.packaging.bundles import FUNCTIONS, PULL, own_files
 from lakegate.extension_points import ROOT, TOOLS
 from lakegate.features.doctor.doctor_command import ENTRANCE, PROBES
 from lakegate.features.doctor.function_probes import JOB, RIGHTS, SIGNERS, SIGNS

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from infra.packaging.contents import FUNCTIONS, PULL, own_files
+from infra.packaging.bundles import FUNCTIONS, PULL, own_files
 from lakegate.aws import dynamodb_table
 from tests.infra.packaging.iam import Call, allowed
 from tests.sam.built import ROOT, Stack

@@ -1,0 +1,531 @@
+"""What runs a program: the port, and the simplest kind of it, a process of its own for each run."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Protocol
+from urllib.parse import urlsplit
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from infra.local.emr.api_shapes import StoppedError
+from lakegate.extension_points import ROOT
+from lakegate.spark.local_spark import jars, java_home, pinned_jars, use_local_spark
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from mypy_boto3_s3.client import S3Client
+
+    from infra.local.emr.api_shapes import Parameters, Stop
+    from infra.local.emr.job_runs import Run
+
+# ---- What runs a program: the port, and the simplest kind of it, a process of its own for each run -----------------
+
+
+KILLED: Final = -signal.SIGKILL
+
+
+@dataclass(frozen=True, slots=True)
+class JobAttempt:
+    """One attempt of a run, all its files on this machine."""
+
+    folder: Path
+    """Empty but for its `stdout` and `stderr`, once it ran."""
+    entry: Path
+    arguments: tuple[str, ...]
+    parameters: Parameters
+    py_files: tuple[Path, ...] = ()
+    jars: tuple[Path, ...] = ()
+
+
+def added_jars(job: JobAttempt) -> tuple[str, ...]:
+    """The job's jars but for those that every local Spark has, whatever they are called: `FileCache` keeps each by its digest."""
+    pinned = {jar.sha256 for jar in pinned_jars()}
+    return tuple(str(path) for path in job.jars if path.parent.name not in pinned)
+
+
+class Executor(Protocol):
+    """Runs jobs."""
+
+    seats: int
+    """How many at a time."""
+
+    def start(self) -> None:
+        """Make ready, without waiting for it."""
+        ...
+
+    def run(self, job: JobAttempt, stop: Stop) -> int:
+        """The program's exit code; StoppedError when the run was stopped, and then nothing of it is left running."""
+        ...
+
+    def ready(self) -> bool:
+        """Whether the next run begins at once."""
+        ...
+
+    def close(self) -> None:
+        """Leave nothing running."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """Where programs run: the local AWS and who they are there."""
+
+    endpoint: str
+    region: str
+    access_key: str
+    secret_key: str
+
+    def environment(self, job: JobAttempt | None = None) -> dict[str, str]:
+        """The environment of a program."""
+        path = os.pathsep.join([*map(_importable, job.py_files if job else ()), str(ROOT)])
+        aws = {
+            "AWS_ENDPOINT_URL": self.endpoint,
+            "AWS_DEFAULT_REGION": self.region,
+            "AWS_REGION": self.region,
+            "AWS_ACCESS_KEY_ID": self.access_key,
+            "AWS_SECRET_ACCESS_KEY": self.secret_key,
+        }
+        asked: Mapping[str, str] = job.parameters.environment if job else {}
+        return {**os.environ, "PYTHONPATH": path, "PYTHONUNBUFFERED": "1", **aws, **asked}
+
+
+def _importable(package: Path) -> str:
+    """What Python searches for a package: an archive itself, the folder of a module."""
+    return str(package.parent if package.suffix == ".py" else package)
+
+
+class Processes:
+    """Each run is a process (group) of its own: here plain Python, without Spark."""
+
+    def __init__(self, surroundings: Surroundings, seats: int) -> None:
+        self._surroundings = surroundings
+        self.seats = seats
+
+    def start(self) -> None:
+        """See `Executor`: there is nothing to make ready."""
+
+    def ready(self) -> bool:
+        """See `Executor`."""
+        return True
+
+    def close(self) -> None:
+        """See `Executor`: the caller stops the runs first, and no process outlives its run."""
+
+    def run(self, job: JobAttempt, stop: Stop) -> int:
+        """See `Executor`."""
+        job.folder.mkdir(parents=True, exist_ok=True)
+        with (job.folder / "stdout").open("wb") as out, (job.folder / "stderr").open("wb") as err:
+            process = subprocess.Popen(  # noqa: S603 - running what it is given is the trade of this service
+                self.command(job),
+                env=self._surroundings.environment(job),
+                cwd=job.folder,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                start_new_session=True,
+            )
+            try:
+                with stop.calls(lambda: kill_group(process)):
+                    code = process.wait()
+            finally:
+                kill_group(process)
+        if stop.requested:
+            raise StoppedError(stop.reason)
+        return code
+
+    def command(self, job: JobAttempt) -> list[str]:
+        """What is run."""
+        return [sys.executable, str(job.entry), *job.arguments]
+
+
+def kill_group(process: subprocess.Popen[bytes]) -> None:
+    """End a process that leads a group, with all that it started and left in the group."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+# ---- What runs need from S3 and leave there: programs and packages fetched by content, driver logs written ---------
+
+
+LOGS: Final = ("stdout", "stderr")
+
+
+class UnreachableError(Exception):
+    """A file that a run names cannot be read."""
+
+
+class FileCache:
+    """Fetches to a folder where every content has its own place, so that a name always means the same bytes."""
+
+    def __init__(self, client: S3Client, folder: Path) -> None:
+        self._client = client
+        self._folder = folder
+
+    def fetch(self, uri: str) -> Path:
+        """A local copy of the object or file at an address (`s3://`, `s3a://`, `file://` or a path); UnreachableError."""
+        scheme, _, place = uri.rpartition("://")
+        try:
+            content = self._read(place) if scheme in {"s3", "s3a"} else Path(place).read_bytes()
+        except (BotoCoreError, ClientError, OSError) as error:
+            raise UnreachableError(f"{uri} cannot be read: {type(error).__name__}") from error
+        return self._kept(content, Path(place).name)
+
+    def write_logs(self, run: Run, folder: Path) -> None:
+        """Write an attempt's logs to the place in the run's monitoring configuration, compressed as EMR Serverless does.
+
+        A log that cannot be written causes a line on standard error and never fails the run.
+        """
+        target = log_folder(run)
+        if target is None:
+            return
+        bucket, prefix = target
+        try:
+            for name in LOGS:
+                content = gzip.compress((folder / name).read_bytes(), mtime=0)
+                self._client.put_object(Bucket=bucket, Key=f"{prefix}/SPARK_DRIVER/{name}.gz", Body=content)
+        except (BotoCoreError, ClientError) as error:
+            print(f"emr: the logs of {run.id} were not written: {error}", file=sys.stderr)
+
+    def _read(self, place: str) -> bytes:
+        bucket, _, key = place.partition("/")
+        return self._client.get_object(Bucket=bucket, Key=key)["Body"].read()
+
+    def _kept(self, content: bytes, name: str) -> Path:
+        path = self._folder / sha256(content).hexdigest() / name
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            aside = path.with_name(f".{name}.{os.getpid()}.{id(content)}")
+            aside.write_bytes(content)
+            aside.replace(path)
+        return path
+
+
+def log_folder(run: Run) -> tuple[str, str] | None:
+    """Bucket and prefix of the latest attempt's logs; None where no `logUri` was given."""
+    uri = _log_uri(run.request.get("configurationOverrides", {})) or _log_uri(run.application.request)
+    if uri is None:
+        return None
+    parts = urlsplit(uri)
+    below = f"applications/{run.application.id}/jobs/{run.id}"
+    attempt = f"/attempts/{run.latest.number}" if run.most_attempts > 1 else ""
+    return parts.netloc, f"{parts.path.strip('/')}/{below}{attempt}".lstrip("/")
+
+
+def _log_uri(configuration: Mapping[str, Any]) -> str | None:
+    found: str | None = (
+        configuration.get("monitoringConfiguration", {}).get("s3MonitoringConfiguration", {}).get("logUri")
+    )
+    return found
+
+
+# ---- Warm Spark drivers that run program after program: what makes a small run a matter of a second ----------------
+#
+# A run that is stopped, or takes its driver down, costs that driver: it is killed with all it started, and the next
+# one is
+# started at once. A run that needs settings, jars or packages other than the driver was started with gets a new
+# driver too.
+
+
+CODE: Final = ("lakegate", "spark_jobs")
+"""Packages of this checkout that programs may import: when one changes, so must the driver."""
+
+
+LOST: Final = 1
+"""Exit code of a program whose driver died without one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What a driver must have been started with to run a job."""
+
+    settings: Mapping[str, str]
+    jars: tuple[str, ...]
+    py_files: tuple[Path, ...]
+    code: int
+
+    @classmethod
+    def of(cls, job: JobAttempt | None) -> Needs:
+        """Of a job; of none, what most jobs need."""
+        code = _newest()
+        if job is None:
+            return cls({}, (), (), code)
+        return cls(dict(job.parameters.fixed), added_jars(job), job.py_files, code)
+
+
+def _newest() -> int:
+    return max(path.stat().st_mtime_ns for name in CODE for path in (ROOT / name).rglob("*.py"))
+
+
+class Driver:
+    """A driver process, and the line to it."""
+
+    def __init__(
+        self, surroundings: Surroundings, folder: Path, memory: str, needs: Needs, job: JobAttempt | None
+    ) -> None:
+        self.needs = needs
+        self.ready = threading.Event()
+        ours, theirs = socket.socketpair()
+        startup = {"folder": str(folder), "memory": memory, "settings": dict(needs.settings), "jars": list(needs.jars)}
+        with theirs, (folder / "driver.log").open("ab") as log:
+            self._process = subprocess.Popen(  # noqa: S603 - our own module
+                [sys.executable, "-m", "infra.local.emr.driver", str(theirs.fileno()), json.dumps(startup)],
+                env=surroundings.environment(job),
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        self._line = ours
+        self._received = ours.makefile("r", encoding="utf-8")
+        self._awaited = threading.Thread(target=self._await_ready, daemon=True)
+        self._awaited.start()
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process runs."""
+        return self._process.poll() is None
+
+    def run(self, job: JobAttempt) -> int | None:
+        """The program's exit code; None if the driver died before it had one."""
+        self._awaited.join()
+        request = {
+            "entry": str(job.entry),
+            "arguments": job.arguments,
+            "settings": dict(job.parameters.live),
+            "environment": dict(job.parameters.environment),
+            "folder": str(job.folder),
+        }
+        try:
+            self._line.sendall(json.dumps(request).encode() + b"\n")
+        except OSError:
+            return None
+        answer = self._answer()
+        return None if answer is None else int(answer["code"])
+
+    def kill(self) -> None:
+        """End the driver and all that it started."""
+        kill_group(self._process)
+
+    def gone(self) -> int:
+        """Wait for the end of a killed driver, close its socket, and return its exit code."""
+        code = self._process.wait()
+        self.kill()
+        self._awaited.join()
+        self._received.close()
+        self._line.close()
+        return code
+
+    def _await_ready(self) -> None:
+        if self._answer() is not None:
+            self.ready.set()
+
+    def _answer(self) -> dict[str, Any] | None:
+        try:
+            line = self._received.readline()
+        except OSError:
+            return None
+        answer: dict[str, Any] | None = json.loads(line) if line.endswith("\n") else None
+        return answer
+
+
+class Seat:
+    """One driver after the other, one run at a time."""
+
+    def __init__(self, surroundings: Surroundings, folder: Path, memory: str) -> None:
+        self._surroundings = surroundings
+        folder.mkdir(parents=True, exist_ok=True)
+        self._folder = folder
+        self._memory = memory
+        self._lock = threading.Lock()
+        self._driver: Driver | None = None
+        self._open = True
+
+    def start(self) -> None:
+        """Start a driver for what most jobs need."""
+        self._replace(None)
+
+    def ready(self) -> bool:
+        """Whether the next run begins at once."""
+        driver = self._driver
+        return driver is not None and driver.alive and driver.ready.is_set()
+
+    def run(self, job: JobAttempt, stop: Stop) -> int:
+        """See `Executor`."""
+        driver = self._fitting(job)
+        with stop.calls(driver.kill):
+            code = driver.run(job)
+        if stop.requested or code is None:
+            driver.kill()
+            died = driver.gone()
+            self._replace(None)
+            if stop.requested:
+                raise StoppedError(stop.reason)
+            return died if died > 0 else LOST
+        return code
+
+    def fits(self, needs: Needs) -> bool:
+        """Whether there is a driver that was started with these needs."""
+        driver = self._driver
+        return driver is not None and driver.alive and driver.needs == needs
+
+    def close(self) -> None:
+        """Leave nothing running, for good."""
+        with self._lock:
+            self._open = False
+            if self._driver is not None:
+                self._driver.kill()
+                self._driver.gone()
+
+    def _fitting(self, job: JobAttempt) -> Driver:
+        driver = self._driver
+        return driver if driver is not None and self.fits(Needs.of(job)) else self._replace(job)
+
+    def _replace(self, job: JobAttempt | None) -> Driver:
+        """Start a driver for a job's needs (None: for most jobs), once the one before is gone."""
+        with self._lock:
+            if not self._open:
+                raise StoppedError("the service is going down")
+            if self._driver is not None:
+                self._driver.kill()
+                self._driver.gone()
+            needs = Needs.of(job)
+            self._driver = Driver(self._surroundings, self._folder, self._memory, needs, job)
+            return self._driver
+
+
+class Resident:
+    """Executor: a driver for each seat. The first one starts with the service, another one when runs have to wait for it."""
+
+    def __init__(self, surroundings: Surroundings, seats: int, folder: Path, memory: str) -> None:
+        self.seats = seats
+        self._seats = [Seat(surroundings, folder / str(number), memory) for number in range(seats)]
+        self._free = list(self._seats)
+        self._lock = threading.Lock()
+
+    def start(self) -> None:
+        """See `Executor`; SetUpError where Java or a jar is missing."""
+        java_home()
+        jars()
+        self._seats[0].start()
+
+    def ready(self) -> bool:
+        """See `Executor`."""
+        return any(seat.ready() for seat in self._seats)
+
+    def run(self, job: JobAttempt, stop: Stop) -> int:
+        """See `Executor`; the caller admits no more runs than there are seats."""
+        needs = Needs.of(job)
+        with self._lock:
+            seat = next((each for each in self._free if each.fits(needs)), self._free[0])
+            self._free.remove(seat)
+        try:
+            return seat.run(job, stop)
+        finally:
+            with self._lock:
+                self._free.insert(0, seat)
+
+    def close(self) -> None:
+        """See `Executor`."""
+        for seat in self._seats:
+            seat.close()
+
+
+# ---- How Spark starts on this machine, with the local AWS as its S3 ------------------------------------------------
+
+
+SUBMIT: Final = "PYSPARK_SUBMIT_ARGS"
+
+
+SHELL: Final = "pyspark-shell"
+
+
+def submit_arguments(folder: Path, memory: str, settings: Mapping[str, str], jars: Sequence[str]) -> list[str]:
+    """Make this process ready for a local Spark that writes below `folder`, and return spark-submit's arguments for it.
+
+    `s3://` addresses reach the S3 at `AWS_ENDPOINT_URL` with the credentials of the environment.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    use_local_spark(folder, size=0, memory=memory)
+    own = shlex.split(os.environ.pop(SUBMIT))
+    own.remove(SHELL)
+    added = {**_s3a(os.environ["AWS_ENDPOINT_URL"], folder), **settings}
+    if jars:
+        added["spark.jars"] = ",".join(jars)
+    return [*own, *_as_options(added)]
+
+
+def _s3a(endpoint: str, folder: Path) -> dict[str, str]:
+    settings = {
+        "endpoint": endpoint,
+        "endpoint.region": os.environ["AWS_REGION"],
+        "path.style.access": "true",
+        "buffer.dir": str(folder / "s3a"),
+        "aws.credentials.provider": "com.amazonaws.auth.EnvironmentVariableCredentialsProvider",
+    }
+    return {f"spark.hadoop.fs.s3a.{name}": value for name, value in settings.items()}
+
+
+def _as_options(settings: Mapping[str, str]) -> Iterator[str]:
+    for name, value in settings.items():
+        yield from ("--conf", f"{name}={value}")
+
+
+# ---- A `spark-submit` for each run: slower than the resident driver, and as separate as on AWS ---------------------
+#
+# Run as a program, this module makes Spark's environment and turns into spark-submit: same process, same group.
+
+
+class Submitted(Processes):
+    """Executor: `spark-submit` with the settings of the run."""
+
+    def __init__(self, surroundings: Surroundings, seats: int, memory: str) -> None:
+        super().__init__(surroundings, seats)
+        self._memory = memory
+
+    def start(self) -> None:
+        """See `Executor`; SetUpError where Java or a jar is missing."""
+        java_home()
+        jars()
+
+    def command(self, job: JobAttempt) -> list[str]:
+        """This module, with the command to become as its argument."""
+        command = {
+            "folder": str(job.folder / "spark"),
+            "memory": self._memory,
+            "settings": {**job.parameters.fixed, **job.parameters.live},
+            "jars": added_jars(job),
+            "program": [*job.parameters.options, *_files(job), str(job.entry), *job.arguments],
+        }
+        return [sys.executable, "-m", "infra.local.emr.spark_processes", json.dumps(command)]
+
+
+def _files(job: JobAttempt) -> list[str]:
+    return ["--py-files", ",".join(map(str, job.py_files))] if job.py_files else []
+
+
+def become(command: str) -> None:
+    """Replace this process by the spark-submit that `command` describes."""
+    document = json.loads(command)
+    arguments = submit_arguments(Path(document["folder"]), document["memory"], document["settings"], document["jars"])
+    program = str(Path(sys.executable).with_name("spark-submit"))
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    os.execv(program, [program, *arguments, *document["program"]])  # noqa: S606 - no shell is wanted
+
+
+if __name__ == "__main__":
+    become(sys.argv[1])
