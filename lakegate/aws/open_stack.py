@@ -248,7 +248,8 @@ class Redriven:
     """By the reason why they are no event of this stack."""
 
 
-def _redriven(there: DeployedStack, limit: int, *, dry_run: bool) -> Redriven:
+def send_again(there: DeployedStack, limit: int, *, dry_run: bool) -> Redriven:
+    """Dead letters back to the queues that they came from; what cannot be read stays, with its reason."""
     dead = there.output("DeadLetterQueueUrl")
     result, kept, queues = Redriven(), [], dict[str, str]()
     for message in _messages(dead, limit):
@@ -329,9 +330,9 @@ BUCKETS: Final = {"LandingBucket": "ExistingLandingBucket", "LakeBucket": "Exist
 """Buckets by output, and the parameter that names one which the stack did not make."""
 
 
-def _pause(there: DeployedStack, timeout: float) -> None:
+def pause_stack(there: DeployedStack, timeout: float) -> None:
     """Of what a deletion that failed has left, too: what is gone needs no pause."""
-    for mapping in _mappings(there):
+    for mapping in event_source_mappings(there):
         asked("lambda", "update_event_source_mapping", UUID=mapping["UUID"], Enabled=False)
     with suppress(NotFound):
         sweep = there.output("SweepFunction")
@@ -342,7 +343,7 @@ def _pause(there: DeployedStack, timeout: float) -> None:
 def _is_at_rest(there: DeployedStack) -> bool:
     """Whether nothing submits runs any more, none is open, and the application is stopped; stops it where it can be."""
     application = {"applicationId": there.output("ApplicationId")}
-    if any(mapping.get("State", "Disabled") != "Disabled" for mapping in _mappings(there)):
+    if any(mapping.get("State", "Disabled") != "Disabled" for mapping in event_source_mappings(there)):
         return False
     if asked("emr-serverless", "list_job_runs", **application, states=OPEN_RUNS)["jobRuns"]:
         return False
@@ -352,14 +353,15 @@ def _is_at_rest(there: DeployedStack) -> bool:
     return state in IDLE
 
 
-def _delete(there: DeployedStack, timeout: float) -> None:
+def delete_stack(there: DeployedStack, timeout: float) -> None:
+    """Delete the stack, and wait until it is gone."""
     identity = asked("cloudformation", "describe_stacks", StackName=there.name)["Stacks"][0]["StackId"]
     asked("cloudformation", "delete_stack", StackName=identity)
 
     def gone() -> bool:
         status = asked("cloudformation", "describe_stacks", StackName=identity)["Stacks"][0]["StackStatus"]
         if status == "DELETE_FAILED":
-            raise SetUpError(f"{_named(there)} could not be deleted: {'; '.join(_reasons(identity))}")
+            raise SetUpError(f"{title_of(there)} could not be deleted: {'; '.join(_reasons(identity))}")
         return bool(status == "DELETE_COMPLETE")
 
     _until(gone, timeout, "it is still being deleted")
@@ -371,7 +373,8 @@ def _reasons(identity: str) -> list[str]:
     return [f"{each['LogicalResourceId']}: {each['ResourceStatusReason']}" for each in failed]
 
 
-def _delete_bucket(bucket: str) -> None:
+def delete_bucket(bucket: str) -> None:
+    """Delete all versions in a bucket, then the bucket."""
     while found := asked("s3", "list_object_versions", Bucket=bucket):
         versions = [*found.get("Versions", ()), *found.get("DeleteMarkers", ())]
         if not versions:
@@ -381,14 +384,16 @@ def _delete_bucket(bucket: str) -> None:
     asked("s3", "delete_bucket", Bucket=bucket)
 
 
-def _mappings(there: DeployedStack) -> Iterator[dict[str, Any]]:
+def event_source_mappings(there: DeployedStack) -> Iterator[dict[str, Any]]:
+    """The mappings from queues to functions, as Lambda describes them."""
     for output in QUEUED:
         yield from asked("lambda", "list_event_source_mappings", FunctionName=there.output(output))[
             "EventSourceMappings"
         ]
 
 
-def _parameters(there: DeployedStack) -> dict[str, str]:
+def parameters_of(there: DeployedStack) -> dict[str, str]:
+    """The parameters of the deployed stack, by key."""
     found = asked("cloudformation", "describe_stacks", StackName=there.name)["Stacks"][0].get("Parameters", ())
     return {each["ParameterKey"]: each["ParameterValue"] for each in found}
 
@@ -401,7 +406,8 @@ def _until(holds: Callable[[], bool], timeout: float, otherwise: str) -> None:
         time.sleep(TICK_SECONDS)
 
 
-def _named(there: DeployedStack) -> str:
+def title_of(there: DeployedStack) -> str:
+    """The stack in a sentence: name and region."""
     return f"the stack {there.name} in {there.region}"
 
 

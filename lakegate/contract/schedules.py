@@ -34,7 +34,8 @@ PART = re.compile(r"(?P<low>\*|\?|[0-9]{1,4}|[a-z]{3})(?:-(?P<high>[0-9]{1,4}|[a
 QUARTZ_DAY = re.compile(r"l(?:-[0-9]{1,2})?|lw|[0-9]{1,2}w|[0-9a-z]{1,3}l|[0-9a-z]{1,3}#[1-5]")
 
 
-def _is_good(part: str, least: int, most: int, *, quartz: bool) -> bool:
+def is_cron_part(part: str, least: int, most: int, *, quartz: bool) -> bool:
+    """Whether a part of a cron expression is one of its dialect, within the bounds."""
     if quartz and QUARTZ_DAY.fullmatch(part):
         return True
     found = PART.fullmatch(part)

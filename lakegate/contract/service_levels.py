@@ -45,10 +45,10 @@ SHARES = ("availability", "errorRate")
 _SHARE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*%\s*")
 
 
-_DAY_TEXT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}.*", re.DOTALL)
+DAY_TEXT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}.*", re.DOTALL)
 
 
-def _share(value: object, unit: object) -> Decimal | None:
+def as_share(value: object, unit: object) -> Decimal | None:
     """A percentage or a share as a share from 0 to 1."""
     percent = _SHARE.fullmatch(str(value))
     number = Decimal(percent[1]) if percent else number_of(value)
@@ -78,12 +78,12 @@ class Promise:
 MOMENTS = (LogicalType.DATE, LogicalType.TIMESTAMP)
 
 
-_MINUTE, _HOUR, _DAY = 60, 3600, 86400
+MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
 
 _UNITS = {
     1: "s sec second seconds",
-    _MINUTE: "m min minute minutes",
+    MINUTE: "m min minute minutes",
     _HOUR: "h hr hour hours",
     _DAY: "d day days",
     7 * _DAY: "w wk week weeks",
@@ -105,7 +105,7 @@ _ISO = re.compile(
 )
 
 
-_ISO_UNITS = (366 * _DAY, 31 * _DAY, 7 * _DAY, _DAY, _HOUR, _MINUTE, 1)
+_ISO_UNITS = (366 * _DAY, 31 * _DAY, 7 * _DAY, _DAY, _HOUR, MINUTE, 1)
 
 
 def duration(value: object, unit: object) -> Decimal | None:
@@ -122,7 +122,7 @@ def duration(value: object, unit: object) -> Decimal | None:
     return sum((Decimal(part or 0) * size for part, size in zip(iso.groups(), _ISO_UNITS, strict=True)), Decimal(0))
 
 
-_PROMISES = {
+LEVELS_IN_TIME = {
     **dict.fromkeys(("frequency", "fy"), "frequency"),
     **dict.fromkeys(("freshness", "fr"), "freshness"),
     **dict.fromkeys(("latency", "ly"), "latency"),
@@ -132,7 +132,7 @@ _PROMISES = {
 _INTERVALS = {"hourly": _HOUR, "daily": _DAY, "weekly": 7 * _DAY, "monthly": 31 * _DAY, "yearly": 366 * _DAY}
 
 
-_SHORTEST, _LONGEST = _MINUTE, 10 * 366 * _DAY
+_SHORTEST, _LONGEST = MINUTE, 10 * 366 * _DAY
 
 
 def promises_of(rules: Iterable[Rule]) -> tuple[Promise, ...]:
@@ -143,7 +143,7 @@ def promises_of(rules: Iterable[Rule]) -> tuple[Promise, ...]:
     """
     found: dict[str, int] = {}
     for rule in rules:
-        name = _PROMISES.get(str(rule.arguments.get("property"))) if rule.kind == "serviceLevel" else None
+        name = LEVELS_IN_TIME.get(str(rule.arguments.get("property"))) if rule.kind == "serviceLevel" else None
         value = rule.arguments.get("value")
         seconds = _INTERVALS.get(str(value).casefold()) or duration(value, rule.arguments.get("unit"))
         if name and seconds is not None and _SHORTEST <= seconds <= _LONGEST:

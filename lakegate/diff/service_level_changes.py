@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from lakegate.contract.logical_types import number_of
 from lakegate.contract.service_levels import (
-    _DAY_TEXT,
+    DAY_TEXT,
     KIND,
     LESS_IS_STRICTER,
     MORE_IS_STRICTER,
     SHARES,
-    _share,
+    as_share,
     duration,
     level_name,
 )
@@ -56,11 +56,11 @@ class PromisedLevel:
         seconds = duration(value, unit)
         if seconds is not None:
             return seconds
-        share = _share(value, unit) if self.name in SHARES else None
+        share = as_share(value, unit) if self.name in SHARES else None
         number = number_of(value) if share is None and not unit else share
         if number is not None:
             return number
-        return value if isinstance(value, str) and _DAY_TEXT.fullmatch(value) and not unit else (meaning(value), unit)
+        return value if isinstance(value, str) and DAY_TEXT.fullmatch(value) and not unit else (meaning(value), unit)
 
     @property
     def origin(self) -> Origin:

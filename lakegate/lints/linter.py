@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from lakegate.contract.contract_model import NESTED_KIND, Contract
-from lakegate.contract.documents.document_formats import NO_VARIABLES, _read
+from lakegate.contract.documents.document_formats import NO_VARIABLES, contract_of
 from lakegate.contract.documents.document_tree import Document, Notes, steps_of
 from lakegate.contract.documents.read_document import parse
 from lakegate.contract.documents.ref_definitions import embedded
@@ -236,7 +236,7 @@ def examine(text: bytes, variables: Mapping[str, str] = NO_VARIABLES, complete: 
     with limited_hints():
         try:
             document = embedded(parse(text))
-            contract = _read(document, notes, variables)
+            contract = contract_of(document, notes, variables)
         except ContractError as error:
             return Examined(error.problems, ())
         if contract is not None:

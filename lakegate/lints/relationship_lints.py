@@ -24,7 +24,7 @@ MAX_KNOWN = 400
 
 def dangling(contract: Contract, document: Document) -> Iterator[Finding]:
     """A relationship refers to a field of this contract, or to another document."""
-    known = _named(contract)
+    known = fields_by_path(contract)
     for place in _targets(document):
         text = place.text or ""
         if _is_here(text) and _target(text, known, document) is None:
@@ -36,7 +36,7 @@ def dangling(contract: Contract, document: Document) -> Iterator[Finding]:
 
 def of_itself(contract: Contract, document: Document) -> Iterator[Finding]:
     """A field does not refer to itself: every row would satisfy that."""
-    known = _named(contract)
+    known = fields_by_path(contract)
     for dataset in contract.datasets:
         for rule in (each for each in dataset.rules if each.kind == "foreignKey"):
             own = [dataset.field(name) for name in rule.fields]
@@ -63,7 +63,7 @@ def unequal(contract: Contract, document: Document) -> Iterator[Finding]:
 
 def of_other_type(contract: Contract, document: Document) -> Iterator[Finding]:
     """Both ends of a relationship have the same type: else no values are equal."""
-    known = _named(contract)
+    known = fields_by_path(contract)
     for dataset in contract.datasets:
         for rule in (each for each in dataset.rules if each.kind == "foreignKey"):
             targets = str(rule.arguments.get("to", "")).split(",")
@@ -94,7 +94,7 @@ def _target(text: str, known: dict[str, Field], document: Document) -> Field | N
     return known.get(name)
 
 
-def _named(contract: Contract) -> dict[str, Field]:
+def fields_by_path(contract: Contract) -> dict[str, Field]:
     """Every field by its dataset and its path; the items of an array have no step of their own."""
     return {
         f"{dataset.name}.{part.name.replace('[]', '')}": part

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from lakegate.contract.documents.odcs_quality import QUARTZ as QUARTZ_KEY
 from lakegate.contract.documents.odcs_quality import problem_of
-from lakegate.contract.schedules import CRON, NICKNAMES, QUARTZ, QUARTZ_LENGTHS, _is_good
+from lakegate.contract.schedules import CRON, NICKNAMES, QUARTZ, QUARTZ_LENGTHS, is_cron_part
 from lakegate.text import shown
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def impossible(contract: Contract, document: Document) -> Iterator[Finding]:
                 yield place.path, f"{shown(text)} is not a schedule that cron knows."
         elif len(words) == len(CRON) or (fields is QUARTZ and len(words) in QUARTZ_LENGTHS):
             for (name, least, most), word in zip(fields, words, strict=False):
-                if not all(_is_good(part, least, most, quartz=fields is QUARTZ) for part in word.split(",")):
+                if not all(is_cron_part(part, least, most, quartz=fields is QUARTZ) for part in word.split(",")):
                     yield place.path, f"{shown(word)} is out of range for {name}: write {least} to {most}, or `*`."
 
 

@@ -18,7 +18,7 @@ from lakegate.contract.service_levels import (
     SHARES,
     duration,
 )
-from lakegate.lints.relationship_lints import MAX_KNOWN, _named
+from lakegate.lints.relationship_lints import MAX_KNOWN, fields_by_path
 from lakegate.text import closest, did_you_mean, shown
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 def unknown_element(contract: Contract, document: Document) -> Iterator[Finding]:
     """A service level refers to an existing dataset or field."""
-    known = {each.name: None for each in contract.datasets} | _named(contract)
+    known = {each.name: None for each in contract.datasets} | fields_by_path(contract)
     for place, written in _elements(document):
         name = qualified_element(written, [each.name for each in contract.datasets])
         if written not in known and name not in known:
@@ -41,7 +41,7 @@ def unknown_element(contract: Contract, document: Document) -> Iterator[Finding]
 
 def not_a_moment(contract: Contract, document: Document) -> Iterator[Finding]:
     """The timestamp field of a service level is a date or timestamp."""
-    known = _named(contract)
+    known = fields_by_path(contract)
     for place in document.named(*TIMESTAMPS):
         field = known.get(place.text or "")
         if field and field.type not in MOMENTS:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 from lakegate.patterns.matching_cost import parts_of
-from lakegate.patterns.regex_tree import _PLAIN_PARTS, ANY, EDGE, INNER, LAST, LONGEST, member, others, plain, spelled
+from lakegate.patterns.regex_tree import ANY, EDGE, INNER, LAST, LONGEST, PLAIN_PARTS, member, others, plain, spelled
 
 MAX_REPEATS = 1000
 
@@ -151,8 +151,8 @@ class _Reader:
     def _part(self) -> tuple[str, bool]:
         """The next part, and whether a quantifier may follow it."""
         char = self._take()
-        if char in _PLAIN_PARTS:
-            return _PLAIN_PARTS[char]
+        if char in PLAIN_PARTS:
+            return PLAIN_PARTS[char]
         match char:
             case "\\":
                 return self._escape()

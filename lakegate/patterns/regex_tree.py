@@ -309,7 +309,7 @@ LONGEST = 1024
 _ANY_BUT_LINE_ENDS = f"[^{spelled(((10, 10), (13, 13), (0x2028, 0x2029)))}]"
 
 
-_PLAIN_PARTS = {"|": ("|", False), "^": ("^", False), "$": (r"\z", False), ".": (_ANY_BUT_LINE_ENDS, True)}
+PLAIN_PARTS = {"|": ("|", False), "^": ("^", False), "$": (r"\z", False), ".": (_ANY_BUT_LINE_ENDS, True)}
 
 
 def plain(code: int) -> str:

@@ -155,10 +155,11 @@ def columns_in_set(rule: Rule, _: Fields, arguments: Arguments) -> Check:
 
 def column_count(rule: Rule, _: Fields, arguments: Arguments) -> Check:
     """The number of columns of the file is within bounds."""
-    return _counted(rule, interval(rule, arguments))
+    return column_count_check(rule, interval(rule, arguments))
 
 
-def _counted(rule: Rule, good: Interval) -> Check:
+def column_count_check(rule: Rule, good: Interval) -> Check:
+    """The check of the number of columns of a file."""
     return check(rule, (), Metric.COLUMN_COUNT, accept=Tier(good), wanted=limited(good, "column"), unit=Unit.VALUE)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from lakegate.admission.header import INDEX, differ_in, named, renamed, shown_pairs
 from lakegate.verdict.check_status import OF_TYPES, CheckOutcome, Status
-from lakegate.verdict.value_mistakes import _RECORDS, TOTAL, remedy
+from lakegate.verdict.value_mistakes import RECORD_MISTAKES, TOTAL, remedy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -161,7 +161,7 @@ def _causes(plan: Plan, result: Result, bad: dict[str, CheckOutcome]) -> Iterato
 
 def _of_records(answers: list[Measurement]) -> Iterator[Cause]:
     """Rows without data explain the outcomes that fail only in them."""
-    for record, (code, words) in _RECORDS.items():
+    for record, (code, words) in RECORD_MISTAKES.items():
         there = [each for each in answers if each.samples and all(it.record == record for it in each.samples)]
         if record == TOTAL:
             there = [each for each in there if each.accept and each.accept.failing == 1]

@@ -60,7 +60,7 @@ def values_in(line: str, csv: Csv) -> int | None:
         return None
 
 
-_RECORDS = {
+RECORD_MISTAKES = {
     HEADER: ("header-repeated", "repeats the header line: remove it (was the file put together of several?)"),
     BLANK: (
         "blank-records",

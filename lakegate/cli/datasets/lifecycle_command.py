@@ -15,7 +15,7 @@ from lakegate.cli.command_runner import AsJson, Line, Local, StackName, Yes, con
 from lakegate.errors import InputError
 from lakegate.gate.datasets import dataset_lines, lifecycle
 from lakegate.gate.datasets.dataset_names import line_named
-from lakegate.gate.datasets.lifecycle import _effects, change
+from lakegate.gate.datasets.lifecycle import change, side_effects
 from lakegate.gate.effects import run
 from lakegate.gate.registry.publish_contract import reactivate_line
 from lakegate.text import printable as escaped
@@ -189,7 +189,7 @@ def _confirmed(  # noqa: PLR0913 - what two commands share
         dependencies = there.dependencies()
         line = named_line(dependencies, name)
         before, now = dependencies.lines.get(line), _now(dependencies)
-        confirm(_effects(dependencies, before, decide(before, now), now), yes=yes)
+        confirm(side_effects(dependencies, before, decide(before, now), now), yes=yes)
         return run(change(dependencies, line, act, decide), dependencies.clock), now
 
 

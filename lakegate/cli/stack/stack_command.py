@@ -13,15 +13,15 @@ from lakegate.aws.open_stack import (
     OTHER_SENDER,
     TABLES,
     Redriven,
-    _delete,
-    _delete_bucket,
-    _mappings,
-    _named,
-    _parameters,
-    _pause,
-    _redriven,
     asked,
+    delete_bucket,
+    delete_stack,
+    event_source_mappings,
     opened,
+    parameters_of,
+    pause_stack,
+    send_again,
+    title_of,
 )
 from lakegate.cli import terminal
 from lakegate.cli.command_runner import AsJson, Local, StackName, Yes, confirm
@@ -49,7 +49,7 @@ def redrive(
     Exit code: 0 none is left, 3 some cannot be understood and were left.
     """
     with opened(stack, local=local) as there:
-        result = _redriven(there, limit, dry_run=dry_run)
+        result = send_again(there, limit, dry_run=dry_run)
     if as_json:
         document = {"dry_run": dry_run, "moved": dict(result.moved), "kept": dict(result.kept)}
         terminal.print_json(document)
@@ -94,9 +94,9 @@ def pause(
     Exit code: 0 it is at rest, 2 it is not, within the time; what was paused stays paused.
     """
     with opened(stack, local=local) as there:
-        _pause(there, timeout)
+        pause_stack(there, timeout)
     _answer(
-        {"stack": there.name, "region": there.region, "paused": True}, f"{_named(there)} is at rest.", as_json=as_json
+        {"stack": there.name, "region": there.region, "paused": True}, f"{title_of(there)} is at rest.", as_json=as_json
     )
 
 
@@ -107,15 +107,15 @@ def resume(*, stack: StackName = DEFAULT_STACK, local: Local = False, as_json: A
     Example: lakegate stack resume
     """
     with opened(stack, local=local) as there:
-        for mapping in _mappings(there):
+        for mapping in event_source_mappings(there):
             asked("lambda", "update_event_source_mapping", UUID=mapping["UUID"], Enabled=True)
         sweep = there.output("SweepFunction")
-        if _parameters(there).get("ReserveConcurrency") == "yes":
+        if parameters_of(there).get("ReserveConcurrency") == "yes":
             asked("lambda", "put_function_concurrency", FunctionName=sweep, ReservedConcurrentExecutions=1)
         else:
             asked("lambda", "delete_function_concurrency", FunctionName=sweep)
     _answer(
-        {"stack": there.name, "region": there.region, "paused": False}, f"{_named(there)} continues.", as_json=as_json
+        {"stack": there.name, "region": there.region, "paused": False}, f"{title_of(there)} continues.", as_json=as_json
     )
 
 
@@ -138,20 +138,20 @@ def delete(  # noqa: PLR0913 - a command has these options
     Exit code: 0 it is deleted, 2 it is not.
     """
     with opened(stack, local=local) as there:
-        made = {name: there.output(name) for name, given in BUCKETS.items() if not _parameters(there).get(given)}
+        made = {name: there.output(name) for name, given in BUCKETS.items() if not parameters_of(there).get(given)}
         tables = {name: there.output(name) for name in TABLES}
         names = [*made.values(), *tables.values()]
         effect = f"deletes {', '.join(names)} with all data" if data else f"keeps {', '.join(names)}"
-        confirm([f"{_named(there)} is deleted, which {effect}"], yes=yes)
-        _pause(there, timeout)
-        _delete(there, timeout)
+        confirm([f"{title_of(there)} is deleted, which {effect}"], yes=yes)
+        pause_stack(there, timeout)
+        delete_stack(there, timeout)
         if data:
             for bucket in made.values():
-                _delete_bucket(bucket)
+                delete_bucket(bucket)
             for table in tables.values():
                 asked("dynamodb", "delete_table", TableName=table)
     answer = {"stack": there.name, "region": there.region, "deleted": True, "kept": [] if data else names}
-    _answer(answer, f"{_named(there)} is deleted" + ("." if data else f"; kept: {', '.join(names)}"), as_json=as_json)
+    _answer(answer, f"{title_of(there)} is deleted" + ("." if data else f"; kept: {', '.join(names)}"), as_json=as_json)
 
 
 def _answer(document: dict[str, object], sentence: str, *, as_json: bool) -> None:

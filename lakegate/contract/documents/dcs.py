@@ -26,7 +26,7 @@ from lakegate.contract.documents.odcs_fields import RANGES, UNMEASURED_DATE
 from lakegate.contract.documents.odcs_quality import (
     CHECKS_FOR,
     Owner,
-    _element_fields,
+    element_fields,
     implementation_of,
     level_of,
     notice_of,
@@ -324,7 +324,7 @@ def named_rules(levels: Place, dataset: str, known: Collection[str]) -> Iterator
             main = next((place[key] for key in MAIN.get(name, ()) if place[key].present), place)
             main = place["unlimited"] if name == "retention" and place["unlimited"].flag else main
             arguments = {"property": name, "value": exact(main), "unit": None}
-            fields = _element_fields(timestamps.values(), dataset)
+            fields = element_fields(timestamps.values(), dataset)
             yield Rule(f"{name}:{KIND}:1", KIND, place.origin, fields, arguments | timestamps, name=name)
 
 

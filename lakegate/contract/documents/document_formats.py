@@ -66,7 +66,8 @@ def declares_format(text: bytes) -> bool:
     return bool(found - {SHARED_KEY}) or (SHARED_KEY in found and not is_other)
 
 
-def _read(document: Document, notes: Notes, variables: Mapping[str, str]) -> Contract | None:
+def contract_of(document: Document, notes: Notes, variables: Mapping[str, str]) -> Contract | None:
+    """The contract in a document of any known format; None where none reads it."""
     kind = document.top["kind"].text or KIND
     found = next((each for each in FORMATS if document.top[each.key].present), None)
     if found is None or KIND.casefold() not in kind.casefold().replace(" ", ""):

@@ -342,7 +342,7 @@ def element_rules(levels: Place, default: Place, dataset: str, known: Collection
         if dataset in tables or tables.isdisjoint(known):
             name = level_of(place["property"].text or "")
             arguments = {"property": name, "value": exact(place["value"]), "unit": place["unit"].text}
-            fields = _element_fields(elements, dataset)
+            fields = element_fields(elements, dataset)
             yield Rule(f"{name}:{KIND}:{ordinal}", KIND, place.origin, fields, arguments, name=name)
 
 
@@ -353,7 +353,7 @@ def qualified_element(element: str, datasets: Collection[str]) -> str:
     return f"{first}.{element}" if is_field else element
 
 
-def _element_fields(elements: Iterable[str], dataset: str) -> tuple[str, ...]:
+def element_fields(elements: Iterable[str], dataset: str) -> tuple[str, ...]:
     """The fields of a dataset among the elements, in order: `placed_at` for `orders.placed_at`."""
     parts = (each.partition(".") for each in elements)
     return tuple(dict.fromkeys(field for table, _, field in parts if table == dataset and field))

@@ -48,7 +48,7 @@ from lakegate.rules.check_builder import (
     whole,
     within,
 )
-from lakegate.rules.column_aggregates import SOME, _counted, interval, of_header
+from lakegate.rules.column_aggregates import SOME, column_count_check, interval, of_header
 from lakegate.rules.row_conditions import UnreadConditionError, condition_of
 from lakegate.text import limited
 
@@ -157,7 +157,7 @@ def columns_in_order(rule: Rule, _: Fields, arguments: check_builder.Arguments) 
 def exact_column_count(rule: Rule, _: Fields, arguments: check_builder.Arguments) -> Check:
     """The file has exactly `value` columns."""
     wanted = number(rule, argument_of(rule, arguments, "value"))
-    return _counted(rule, Interval(wanted, wanted))
+    return column_count_check(rule, Interval(wanted, wanted))
 
 
 # ---- Expectations of Great Expectations about aggregates of a column, and about the set of its values --------------

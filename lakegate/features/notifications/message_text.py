@@ -61,7 +61,8 @@ TITLES: Final = {
 }
 
 
-def _reasons(workload: Workload, kind: str, causes: list[str]) -> tuple[str, ...]:
+def reasons_text(workload: Workload, kind: str, causes: list[str]) -> tuple[str, ...]:
+    """The reasons of a delivery's end, one sentence each."""
     if kind == "failed":
         return tuple(causes)
     if kind != "awaiting":
@@ -75,7 +76,8 @@ def _reasons(workload: Workload, kind: str, causes: list[str]) -> tuple[str, ...
     )
 
 
-def _lifecycle(body: Mapping[str, Any]) -> tuple[str, str, list[str]]:
+def lifecycle_text(body: Mapping[str, Any]) -> tuple[str, str, list[str]]:
+    """Title, sentence and details of a change of the lifecycle."""
     planned = [f"{each['status']} from {each['at'][:16].replace('T', ' ')} UTC" for each in body["planned"]]
     texts = {"Reason": body["reason"], "Use instead": body["replacement"], "Guide": body["guide"]}
     given = [f"{name}: {text}" for name, text in texts.items() if text]
@@ -86,7 +88,7 @@ def _breaking(body: Mapping[str, Any]) -> tuple[str, str, list[str]]:
     day = body.get("inherited_from", "")[:10]
     owner = f", whose owner is {body['owner']}" if body.get("owner") else ""
     inherited = [f"{body['line']}{owner}, is weaker: new versions inherit from it from {day} on"] if day else []
-    return "breaking", f"{body['version']} breaks {body['follows']}", inherited + _lifecycle(body)[2]
+    return "breaking", f"{body['version']} breaks {body['follows']}", inherited + lifecycle_text(body)[2]
 
 
 def _drift(body: Mapping[str, Any]) -> tuple[str, str, list[str]]:
@@ -123,7 +125,7 @@ def _revalidation(body: Mapping[str, Any]) -> tuple[str, str, list[str]]:
     return "revalidation", f"Accepted data of {body['line']} does not keep its contract", found
 
 
-_DESCRIBED: Final[Mapping[str, Callable[[Mapping[str, Any]], tuple[str, str, list[str]]]]] = {
+DESCRIBED: Final[Mapping[str, Callable[[Mapping[str, Any]], tuple[str, str, list[str]]]]] = {
     "breaking": _breaking,
     "drift": _drift,
     "late": _late,

@@ -14,11 +14,11 @@ from lakegate.aws.dynamodb_table import decoded, instant, number, shard, text
 from lakegate.errors import AccessDenied, ConditionFailed, NotFound, PortError, TransactionConflict, UnreadableItem
 from lakegate.extension_points import loaded, registered
 from lakegate.features.notifications.message_text import (
-    _DESCRIBED,
+    DESCRIBED,
     TITLES,
-    _lifecycle,
-    _reasons,
     channels,
+    lifecycle_text,
+    reasons_text,
 )
 from lakegate.gate.channel_kinds import EndedDelivery, Notification, channel_of, gets_lineage
 from lakegate.gate.datasets.dataset_lines import Line
@@ -417,7 +417,7 @@ def _of_delivery(message: Message, workload: Workload, line: Line) -> Occurrence
         kind=kind,
         key=workload.id if kind == "awaiting" else "\0".join(causes),
         title=printable(f"{TITLES[kind]}: {line.name}, below {group}") if kind else "",
-        reasons=tuple(map(printable, _reasons(workload, kind, causes))),
+        reasons=tuple(map(printable, reasons_text(workload, kind, causes))),
         workload=workload.id,
         group=group,
         ends=ends,
@@ -447,7 +447,7 @@ def _agreed(dependencies: Dependencies, workload: Workload) -> bool:
 
 
 def _of_line(dependencies: Dependencies, message: Message, body: Mapping[str, Any]) -> Noted:
-    kind, title, reasons = _DESCRIBED.get(message.kind, _lifecycle)(body)
+    kind, title, reasons = DESCRIBED.get(message.kind, lifecycle_text)(body)
     line = dependencies.lines.get(body["follows"] if kind == "breaking" else message.line)
     at = moment(message.at)
     is_good = kind == "pull" and body["outcome"] != "FAILED"

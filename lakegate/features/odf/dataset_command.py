@@ -36,7 +36,16 @@ from lakegate.engine.read.data_source import path_of
 from lakegate.errors import InputError
 from lakegate.features.odf.odf_publisher import set_watermark
 from lakegate.features.odf.odf_settings import event_time_misfit, misfits
-from lakegate.features.odf.read_slices import LONGEST, Reading, RowsRead, _check, _files, _imported, _rows, dataset_in
+from lakegate.features.odf.read_slices import (
+    LONGEST,
+    Reading,
+    RowsRead,
+    check_places,
+    dataset_in,
+    files_of_dataset,
+    files_of_import,
+    rows_of_files,
+)
 from lakegate.gate.datasets.dataset_names import line_named
 from lakegate.gate.datasets.readers_manifest import whole
 from lakegate.gate.datasets.slice_projection import NOTHING, Projection, time_of
@@ -361,20 +370,20 @@ def read_rows(given: Reading, *, as_json: bool) -> None:
     folder = Path(given.source)
     known = Folder(folder).manifest()
     dataset = dataset_in(folder) if known is None and folder.is_dir() else None
-    _check(given, folder, is_folder=bool(known or dataset))
+    check_places(given, folder, is_folder=bool(known or dataset))
     with TemporaryDirectory(prefix="lakegate-read-") as name:
         if dataset is not None:
-            found = _imported(given, dataset, folder)
+            found = files_of_import(given, dataset, folder)
         elif known is not None:
-            found = _files(given, known, Path(name), folder)
+            found = files_of_dataset(given, known, Path(name), folder)
         else:
             with opened(given.stack, local=given.local) as there:
                 dependencies = there.dependencies()
                 manifest = whole(
                     dependencies, head_of(dependencies, given.source), given.wanted.since, given.wanted.as_at
                 )
-                found = _files(given, manifest, Path(name), dependencies)
-        answer = _rows(given, *found, Path(name))
+                found = files_of_dataset(given, manifest, Path(name), dependencies)
+        answer = rows_of_files(given, *found, Path(name))
     if as_json:
         terminal.print_json(_as_document(given, answer))
     else:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 # ---- The slices of an accepted delivery, by its result -------------------------------------------------------------
 
 
-def _offsets(plan: Plan, result: Result) -> tuple[int, int] | None:
+def offsets_of_slices(plan: Plan, result: Result) -> tuple[int, int] | None:
     """The offsets of the slices of an accepted delivery. Raises InputError where they are no slices of it."""
     slices, ordered, merge = result.slices, plan.policy.publish_as is PublishAs.PARQUET, result.merge
     if bool(plan.policy.merge_key) != (merge is not None):
@@ -64,7 +64,7 @@ def _merged_offsets(plan: Plan, merge: Merged, slices: tuple[WrittenSlice, ...])
     return merge.offset, end
 
 
-def _states(result: Result, workload: Workload) -> tuple[tuple[StateRun, ...], tuple[StateRun, ...]]:
+def merge_states(result: Result, workload: Workload) -> tuple[tuple[StateRun, ...], tuple[StateRun, ...]]:
     """The merge state of the line without and with the delivery, by keys of the lake; its own file where it will be."""
     merge, pin = result.merge, workload.pin
     if merge is None:
@@ -117,7 +117,7 @@ def set_watermark(dependencies: Dependencies, line: str, at: datetime) -> Steps[
     raise TransactionConflict
 
 
-def _slices(dependencies: Dependencies, workload: Workload, line: str, terms: Terms) -> SliceOrder:
+def slice_order(dependencies: Dependencies, workload: Workload, line: str, terms: Terms) -> SliceOrder:
     """What the slices begin with. ConcurrentUpdate while a part of the line's merge state is being committed."""
     following = turns(dependencies).next_slice(line)
     if terms.merge_key and following.writer:
@@ -157,14 +157,14 @@ class SlicePublisher:
     def order(self, dependencies: Dependencies, workload: Workload) -> SliceOrder:
         """Offset and watermark are those of now: what is decided are those in the result, if they still hold then."""
         assert workload.pin is not None
-        return _slices(dependencies, workload, workload.pin.chain, dependencies.terms(workload))
+        return slice_order(dependencies, workload, workload.pin.chain, dependencies.terms(workload))
 
     def decided(self, plan: Plan, result: Result, workload: Workload, decision: Decision) -> Decision:
         """With offsets, watermark and merge state, before and after."""
         assert workload.pin is not None
         marks = (result.watermark, watermark_after(plan, result, workload.pin.judging_time))
-        before, runs = _states(result, workload)
-        return replace(decision, offsets=_offsets(plan, result), watermarks=marks, before=before, runs=runs)
+        before, runs = merge_states(result, workload)
+        return replace(decision, offsets=offsets_of_slices(plan, result), watermarks=marks, before=before, runs=runs)
 
     def is_next(self, dependencies: Dependencies, workload: Workload) -> bool:
         """Whether the slices before are still those of the decision."""

@@ -293,7 +293,7 @@ class RowsRead:
     output: Path | None = None
 
 
-def _check(given: Reading, folder: Path, *, is_folder: bool) -> None:
+def check_places(given: Reading, folder: Path, *, is_folder: bool) -> None:
     """InputError for a folder of something else, and for an output that cannot be written, before anything is read."""
     if folder.is_dir() and not is_folder:
         text = f"`lakegate get LINE {folder}` or `lakegate dataset import SOURCE {folder}` fills one"
@@ -308,7 +308,7 @@ def _check(given: Reading, folder: Path, *, is_folder: bool) -> None:
         raise InputError(f"--output {given.output}: a view reads files that stay on this machine: {text}")
 
 
-def _files(
+def files_of_dataset(
     given: Reading, manifest: dict[str, Any], temporary: Path, source: Path | Dependencies
 ) -> tuple[RowsRead, list[Path]]:
     """The files to read, in the order of their offsets: those of a folder, or of the lake, which are fetched."""
@@ -335,7 +335,7 @@ def _files(
     return answer, [folder / files[key].place for key in selected.keys]
 
 
-def _imported(given: Reading, dataset: dict[str, Any], folder: Path) -> tuple[RowsRead, list[Path]]:
+def files_of_import(given: Reading, dataset: dict[str, Any], folder: Path) -> tuple[RowsRead, list[Path]]:
     """The files to read of a dataset of ODF, in the order of their offsets."""
     selected = select(dataset["deliveries"], given.wanted)
     sizes = {each["key"]: each["size"] for one in dataset["deliveries"] for each in one["objects"]}
@@ -358,7 +358,7 @@ def _check_files(folder: Path, line: str, files: Iterable[File]) -> None:
             raise InputError(f"{place} is missing, or is not as the manifest lists it: {text}")
 
 
-def _rows(given: Reading, answer: RowsRead, paths: list[Path], temporary: Path) -> RowsRead:
+def rows_of_files(given: Reading, answer: RowsRead, paths: list[Path], temporary: Path) -> RowsRead:
     """The answer with its rows, which are written where a file is named for them."""
     if not paths:
         return answer

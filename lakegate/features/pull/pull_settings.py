@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from lakegate.contract.delivery_policy import DeliveryUnit
 from lakegate.contract.schedules import MIN_MINUTES, ScheduleError, of_cron, schedule
-from lakegate.contract.service_levels import _MINUTE, _PROMISES, promises_of
+from lakegate.contract.service_levels import LEVELS_IN_TIME, MINUTE, promises_of
 from lakegate.lints.findings import Lint, LintLevel, extensions_of
 from lakegate.text import shown
 
@@ -35,7 +35,7 @@ def pull_schedule(rules: Iterable[Rule]) -> str:
     Empty if none does, or a shorter one than a schedule may be.
     """
     rules = tuple(rules)
-    minutes = {each.name: each.seconds for each in promises_of(rules)}.get("frequency", 0) // _MINUTE
+    minutes = {each.name: each.seconds for each in promises_of(rules)}.get("frequency", 0) // MINUTE
     if minutes >= MIN_MINUTES:
         return f"rate({minutes} minutes)"
     return next(filter(None, map(_times_of, rules)), "")
@@ -44,7 +44,7 @@ def pull_schedule(rules: Iterable[Rule]) -> str:
 def _times_of(rule: Rule) -> str:
     """The schedule that a frequency names in cron; empty if it names none that can be followed."""
     value = rule.arguments.get("value")
-    if rule.kind != "serviceLevel" or _PROMISES.get(str(rule.arguments.get("property"))) != "frequency":
+    if rule.kind != "serviceLevel" or LEVELS_IN_TIME.get(str(rule.arguments.get("property"))) != "frequency":
         return ""
     try:
         found = of_cron(str(value).strip())

@@ -101,7 +101,7 @@ def warned(verdict: str, reasons: tuple[str, ...], text: str) -> tuple[str, tupl
     return Verdict.ACCEPTED_WITH_WARNINGS if accepted else verdict, (*reasons, text)
 
 
-def _effects(dependencies: Dependencies, before: Line, after: Line, now: str) -> Iterator[str]:
+def side_effects(dependencies: Dependencies, before: Line, after: Line, now: str) -> Iterator[str]:
     """What the person who gives the command may not expect."""
     status = after.status_at(now)
     if status is before.status_at(now):

@@ -149,7 +149,8 @@ def _data(dependencies: Dependencies, workload: Workload, number: int, part: Sou
         return None
 
 
-def _pinned(dependencies: Dependencies, workload: Workload) -> Observation | None:
+def observe_pinned(dependencies: Dependencies, workload: Workload) -> Observation | None:
+    """PINNED: refused before a job, or ready to be staged."""
     try:
         reasons = _refused(dependencies, workload) if workload.parts is None else refused_parts(dependencies, workload)
     except NotFound:
@@ -193,7 +194,8 @@ def _refused(dependencies: Dependencies, workload: Workload) -> tuple[str, ...]:
     raise NotFound
 
 
-def _refuse(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:
+def refuse(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:
+    """Reject a delivery before any job, with its reasons."""
     if workload.parts is not None:
         yield from delivery_objects.join(dependencies, workload)
     due = dependencies.clock.now() + dependencies.timing.lease

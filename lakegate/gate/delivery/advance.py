@@ -6,25 +6,25 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from lakegate.errors import LakegateError, NotFound, Unfinished, UnreadableItem
-from lakegate.gate.delivery.admit_delivery import _pinned, _refuse
-from lakegate.gate.delivery.attempts import _fail, _revive, _vanish, keep, result_of, uncounted
+from lakegate.gate.delivery.admit_delivery import observe_pinned, refuse
+from lakegate.gate.delivery.attempts import fail, keep, result_of, revive, uncounted, vanish
 from lakegate.gate.delivery.clean_up import tidy
 from lakegate.gate.delivery.decide_verdict import (
-    _validating,
     answer,
     ask,
     decide,
     decision_of_answer,
     decision_of_silence,
+    observe_validating,
     schedule,
 )
 from lakegate.gate.delivery.delivery_objects import UnreadableSource
 from lakegate.gate.delivery.delivery_row import TERMINAL
-from lakegate.gate.delivery.pin_contract import _held, _hold, _pin, _received
+from lakegate.gate.delivery.pin_contract import hold, observe_held, observe_received, pin_version
 from lakegate.gate.delivery.protocol import PUSH, Bound, Operation, Outcome, State
-from lakegate.gate.delivery.publish_data import _decided, publish, settle
-from lakegate.gate.delivery.stage_data import _stage
-from lakegate.gate.delivery.submit_run import _prepare, _start, _submitting
+from lakegate.gate.delivery.publish_data import observe_decided, publish, settle
+from lakegate.gate.delivery.stage_data import stage
+from lakegate.gate.delivery.submit_run import observe_submitting, prepare_run, start_run
 from lakegate.gate.delivery.transition import Observation, Observer, Operate, OutcomeChanged
 from lakegate.gate.effects import ConcurrentUpdate, Defect, Effect, perform
 from lakegate.gate.ports import names_invocation
@@ -62,16 +62,16 @@ def _answered(_dependencies: Dependencies, workload: Workload) -> Observation | 
 
 
 OBSERVERS: dict[State, Observer] = {
-    State.RECEIVED: _received,
-    State.HELD: _held,
-    State.PINNED: _pinned,
+    State.RECEIVED: observe_received,
+    State.HELD: observe_held,
+    State.PINNED: observe_pinned,
     State.STAGED: lambda *_: Observation(Outcome.READY),
-    State.SUBMITTING: _submitting,
-    State.VALIDATING: _validating,
+    State.SUBMITTING: observe_submitting,
+    State.VALIDATING: observe_validating,
     State.AWAITING: _passive,
     State.ANSWERED: _answered,
     State.SCHEDULED: _passive,
-    State.DECIDED: _decided,
+    State.DECIDED: observe_decided,
 }
 
 
@@ -80,21 +80,21 @@ OBSERVERS: dict[State, Observer] = {
 
 
 OPERATIONS: dict[Operation, Operate] = {
-    Operation.PIN: _pin,
-    Operation.HOLD: _hold,
-    Operation.REFUSE: _refuse,
+    Operation.PIN: pin_version,
+    Operation.HOLD: hold,
+    Operation.REFUSE: refuse,
     Operation.WAIVE: decide,
-    Operation.STAGE: _stage,
-    Operation.PREPARE: _prepare,
-    Operation.START: _start,
+    Operation.STAGE: stage,
+    Operation.PREPARE: prepare_run,
+    Operation.START: start_run,
     Operation.ASK: ask,
     Operation.ANSWER: answer,
     Operation.SCHEDULE: schedule,
     Operation.DECIDE: decide,
     Operation.PUBLISH: publish,
-    Operation.FAIL: _fail,
-    Operation.VANISH: _vanish,
-    Operation.REVIVE: _revive,
+    Operation.FAIL: fail,
+    Operation.VANISH: vanish,
+    Operation.REVIVE: revive,
 }
 
 

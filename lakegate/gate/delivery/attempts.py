@@ -77,7 +77,7 @@ def result_of(dependencies: Dependencies, workload: Workload) -> bytes | None:
         return None
 
 
-def _over(dependencies: Dependencies, workload: Workload, found: Observation) -> Steps[None]:
+def end_attempt(dependencies: Dependencies, workload: Workload, found: Observation) -> Steps[None]:
     """Make sure that the attempt is over: cancel its run, then read its result once more.
 
     A result that came between the first look and the cancel is a good one; it must not cost an attempt, nor FAIL.
@@ -91,30 +91,35 @@ def _over(dependencies: Dependencies, workload: Workload, found: Observation) ->
         raise ConcurrentUpdate(workload.id)
 
 
-def _failures(dependencies: Dependencies, workload: Workload, cause: FailureCause | None) -> tuple[FailedAttempt, ...]:
+def failures_of(
+    dependencies: Dependencies, workload: Workload, cause: FailureCause | None
+) -> tuple[FailedAttempt, ...]:
     """The attempts that came to nothing, now with the current one, if it did."""
     if cause is None:
         return workload.failed
     return (*workload.failed, FailedAttempt(workload.attempt, workload.run, cause, dependencies.clock.now()))
 
 
-def _fail(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:
+def fail(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:
+    """End a delivery as FAILED, with the causes of its attempts."""
     if workload.parts is not None:
         yield from delivery_objects.join(dependencies, workload)
-    yield from _over(dependencies, workload, found)
+    yield from end_attempt(dependencies, workload, found)
     # What cannot be read took no job run, but counts as an attempt: state and attempt must not repeat after a replay.
     tried = workload._replace(attempt=workload.attempt + (found.on is Outcome.UNREADABLE))
-    failures = _failures(dependencies, tried, found.cause)
+    failures = failures_of(dependencies, tried, found.cause)
     after = tried._replace(state=to, failed=failures, cost=spent(workload, found), due_at=None)
     return (yield from move(dependencies, Effect.FAIL, workload, after, message=message(dependencies, after)))
 
 
-def _vanish(dependencies: Dependencies, workload: Workload, to: State, _found: Observation) -> Steps[Workload]:
+def vanish(dependencies: Dependencies, workload: Workload, to: State, _found: Observation) -> Steps[Workload]:
+    """End a delivery as GONE: its landed version is not there."""
     after = workload._replace(state=to, due_at=None)
     return (yield from move(dependencies, Effect.VANISH, workload, after, message=message(dependencies, after)))
 
 
-def _revive(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:
+def revive(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:
+    """Begin another round of attempts of a delivery that FAILED."""
     due = dependencies.clock.now() + dependencies.timing.lease
     after = workload._replace(
         state=to, pin=None, request="", run="", batch="", not_before=None, deadline=None, due_at=due

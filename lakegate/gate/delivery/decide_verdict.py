@@ -233,7 +233,8 @@ def is_of_attempt(result: Result, workload: Workload) -> bool:
     return asked == (result.workload, result.attempt, result.plan_digest, result.source_version)
 
 
-def _validating(dependencies: Dependencies, workload: Workload) -> Observation | None:
+def observe_validating(dependencies: Dependencies, workload: Workload) -> Observation | None:
+    """VALIDATING: the verdict on a result, a lost attempt, or nothing yet."""
     # The run's state is read before the result: a job that ends between the two reads is then seen with its result.
     run = described_run(dependencies, workload)
     cause = cause_of_run(dependencies, workload, run)

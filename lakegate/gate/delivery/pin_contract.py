@@ -105,7 +105,8 @@ def _is_open(dependencies: Dependencies, contract: str, own: tuple[str, ...], li
     return found is not None and found.is_open_to(contract, own)
 
 
-def _received(dependencies: Dependencies, workload: Workload) -> Observation | None:
+def observe_received(dependencies: Dependencies, workload: Workload) -> Observation | None:
+    """RECEIVED: the contract version that is valid now, or a pause."""
     route = route_of(dependencies, workload)
     if workload.completed_by:
         return _completed(dependencies, workload, route)
@@ -119,9 +120,10 @@ def _received(dependencies: Dependencies, workload: Workload) -> Observation | N
     return Observation(Outcome.ROUTED, source=source, pin=pin, arrived=arrived)
 
 
-def _held(dependencies: Dependencies, workload: Workload) -> Observation | None:
+def observe_held(dependencies: Dependencies, workload: Workload) -> Observation | None:
+    """HELD: nothing while the dataset is paused; then as RECEIVED."""
     pause = dependencies.pauses.pause_of(workload.held)
-    return None if pause is None or pause.resumed is None else _received(dependencies, workload)
+    return None if pause is None or pause.resumed is None else observe_received(dependencies, workload)
 
 
 def _completed(dependencies: Dependencies, workload: Workload, route: Route | None) -> Observation | None:
@@ -140,7 +142,8 @@ def _completed(dependencies: Dependencies, workload: Workload, route: Route | No
     return Observation(Outcome.ROUTED, source=workload.source, arrived=now, pin=pin, parts=listed)
 
 
-def _pin(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:
+def pin_version(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:
+    """Fix contract version, plan, times and heights of a delivery."""
     assert found.source is not None
     due = dependencies.clock.now() + dependencies.timing.lease
     listed = workload.parts
@@ -155,7 +158,7 @@ def _pin(dependencies: Dependencies, workload: Workload, to: State, found: Obser
         raise OutcomeChanged(Outcome.PAUSED) from None
 
 
-def _hold(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:
+def hold(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:
     """Keep the delivery of a paused line where it landed; look again where the pause has ended meanwhile."""
     assert found.pin is not None
     after = workload._replace(state=to, held=found.pin.chain, due_at=found.arrived)

@@ -73,7 +73,7 @@ def copies_of(
             (
                 (_written(dependencies, workload, f"rows/{share}", each),),
                 lake_layout.destination_key(
-                    DESTINATIONS[share], pin, workload.id, (beside if share == "accepted" else "") + _name(each)
+                    DESTINATIONS[share], pin, workload.id, (beside if share == "accepted" else "") + file_name(each)
                 ),
             )
             for share, each in split
@@ -101,7 +101,8 @@ def _sources(dependencies: Dependencies, workload: Workload) -> Iterator[tuple[i
             yield number, both[::-1] if workload.decision.staged else both
 
 
-def _name(written: WrittenObject) -> str:
+def file_name(written: WrittenObject) -> str:
+    """The last part of the key of an object."""
     return written.uri.rpartition("/")[2]
 
 
@@ -163,7 +164,8 @@ def _there(dependencies: Dependencies, workload: Workload, to: Address) -> Objec
         raise OutcomeChanged(Outcome.VANISHED) from None
 
 
-def _decided(_dependencies: Dependencies, workload: Workload) -> Observation | None:
+def observe_decided(_dependencies: Dependencies, workload: Workload) -> Observation | None:
+    """DECIDED: accepted or rejected."""
     assert workload.decision is not None
     return Observation(Outcome.ACCEPTED if workload.decision.verdict in ACCEPTING else Outcome.REJECTED)
 

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from lakegate.gate.dependencies import Dependencies
 
 
-def _stage(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:
+def stage(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:
+    """Copy the landed versions to staging, once."""
     terms = dependencies.terms(workload)
     staged = yield from _copies(dependencies, workload, terms.suffix)
     reasons = duplicate(dependencies, workload, staged)

@@ -14,10 +14,10 @@ from lakegate.gate import lake_layout
 from lakegate.gate.delivery.attempt_request import plan_uri, write_request
 from lakegate.gate.delivery.attempts import (
     Lost,
-    _failures,
-    _over,
     back_off,
     companion_of,
+    end_attempt,
+    failures_of,
     result_of,
     spent,
     uncounted,
@@ -275,7 +275,8 @@ def _start_request(dependencies: Dependencies, workload: Workload, batch: str) -
     return start_job_run(job, workload.pin.contract, workload.pin.chain, run)
 
 
-def _submitting(dependencies: Dependencies, workload: Workload) -> Observation | None:
+def observe_submitting(dependencies: Dependencies, workload: Workload) -> Observation | None:
+    """SUBMITTING: ready to start, or waiting in a batch."""
     if workload.batch:
         try:
             return Observation(Outcome.STORED) if is_to_start(dependencies, workload) else None
@@ -316,13 +317,13 @@ def mark_started(
     return (yield from move(dependencies, Effect.MARK_STARTED, workload, after))
 
 
-def _prepare(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:
+def prepare_run(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:
     """Fix the next attempt before anything of it happens: number, token and the whole request are stored first."""
-    yield from _over(dependencies, workload, found)
+    yield from end_attempt(dependencies, workload, found)
     attempt = workload.attempt + 1
     batch = yield from join(dependencies, workload, found.cause)
     start, now = "", dependencies.clock.now()
-    failed = _failures(dependencies, workload, found.cause)
+    failed = failures_of(dependencies, workload, found.cause)
     if batch is None:
         request = yield from write_request(dependencies, workload, attempt)
         start = json.dumps(start_request(dependencies, workload._replace(failed=failed), request), sort_keys=True)
@@ -345,7 +346,8 @@ def _prepare(dependencies: Dependencies, workload: Workload, to: State, found: O
     return (yield from move(dependencies, Effect.SUBMIT, workload, after))
 
 
-def _start(dependencies: Dependencies, workload: Workload, to: State, _found: Observation) -> Steps[Workload]:
+def start_run(dependencies: Dependencies, workload: Workload, to: State, _found: Observation) -> Steps[Workload]:
+    """Start the run of an attempt, or of its batch."""
     if workload.batch:
         return (yield from start_in_batch(dependencies, workload, to))
     try:
