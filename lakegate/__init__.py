@@ -14,8 +14,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 __all__ = ["CheckResult", "LakegateError", "LintResult", "Verdict", "check", "lint"]
-
-
 _MODULES = {"LakegateError": "lakegate.errors", "Verdict": "lakegate.verdict.verdict"}
 
 

@@ -35,15 +35,9 @@ if TYPE_CHECKING:
 
 Place = str | PathLike[str]
 """The path of a file."""
-
-
 WORST_FIRST: Final = (Status.FAIL, Status.ERROR, Status.WARN, Status.SKIP, Status.PASS)
 """The order of checks in a notebook."""
-
-
 CODECS: Final = {Compression.GZIP: "gzip", Compression.BZIP2: "bz2", Compression.ZSTD: "zstd"}
-
-
 WIDTH: Final = 100
 """Characters of a line of `print(result)`."""
 

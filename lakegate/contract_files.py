@@ -36,11 +36,7 @@ if TYPE_CHECKING:
 
 
 STANDARD_INPUT = "-"
-
-
 SUFFIXES = (".yaml", ".yml", ".json")
-
-
 MAX_BYTES = (1 << 20) + 1
 """One more than any contract may have: enough to refuse it."""
 
@@ -276,8 +272,6 @@ def _chosen(contract: Contract, name: str | None) -> Dataset:
 
 
 SUFFIX = ".odcs.yaml"
-
-
 STANDARD_OUTPUT = "-"
 
 
@@ -355,15 +349,9 @@ def chosen(snapshot: RegistrySnapshot, contract: str, version: str | None = None
 PUBLISHED = re.compile(
     r"(?P<contract>.+)@(?P<version>[0-9]+\.[0-9]+\.[0-9]+(?:[-+][0-9A-Za-z.+-]+)?|latest)", re.DOTALL
 )
-
-
 REVISION = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./~^@{}+-]*")
 """The names of commits that are looked up: never an option, a path, or a search (`:/text`)."""
-
-
 OBJECT = re.compile(r"[0-9a-f]{40,64}")
-
-
 SECONDS = 30
 """The longest time that git may take."""
 

@@ -82,6 +82,4 @@ def advice(error: ModuleNotFoundError) -> str | None:
 
 
 ROOT = Path(__file__).parents[1]
-
-
 TOOLS = ROOT / ".tools"

@@ -36,29 +36,15 @@ if TYPE_CHECKING:
 
 LARGEST_BODY: Final = 2 << 20
 """Bytes of a request's body; a contract document has at most one MiB, and escapes of JSON lengthen it."""
-
-
 JSON: Final = "application/json"
-
-
 PROBLEM: Final = "application/problem+json"
-
-
 CALLBACK_ROUTE: Final = "POST /api/v1/workload/{id}/callback"
 """The one route that API Gateway authorises nobody for: who has a token of a delivery may use it."""
-
-
 OF_CONTRACT: Final = "/data-contract/{id}"
 """Of routes whose address names a contract: by IAM a caller may use this one, and of others nothing is known."""
-
-
 CLAIM: Final = "lakegate_contracts"
-
-
 HOLDER: Final = "lakegate_arn"
 """The claim that names the AWS identity of the person who has the token."""
-
-
 ARN: Final = re.compile(r"arn:aws[a-z-]*:(iam::[0-9]{12}:user|sts::[0-9]{12}:assumed-role)/[!-~]{1,1000}", re.ASCII)
 """The claim of a token that limits its holder to contracts."""
 
@@ -256,8 +242,6 @@ def _claim_of(authorization: str) -> object:
 
 
 SCHEMA: Final = "api"
-
-
 MAX_ERRORS: Final = 20
 
 
@@ -292,8 +276,6 @@ def _refuse_constant(name: str) -> None:
 
 
 READ, PUBLISH, DELIVER, OPERATE = "lakegate/read", "lakegate/publish", "lakegate/deliver", "lakegate/operate"
-
-
 VALIDATE: Final = "lakegate/validate"
 
 
@@ -355,11 +337,7 @@ STATUSES: Final[Mapping[State, str]] = {
     State.JOINED: "Joined",
 }
 """DCM's names where it has one: Created, RuntimeValidationInProgress, Accepted, Rejected."""
-
-
 EXPIRED: Final = "announcement-expired"
-
-
 RUNNING: Final = frozenset(STATUSES) - {State.PUBLISHED, State.QUARANTINED, State.FAILED, State.GONE}
 
 

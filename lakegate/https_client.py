@@ -57,36 +57,18 @@ def read_whole(read: Callable[[int], bytes], length: int) -> bytes:
 
 SECONDS: Final = 5.0
 """From the beginning of the connection to the end of the answer's headers."""
-
-
 MAX_BODY: Final = 256 << 10
 """Bytes."""
-
-
 BUFFER: Final = 64 << 10
 """Bytes that are read at a time."""
-
-
 PORTS: Final = frozenset({443, 8443})
 """Ports for HTTPS; a request to any other port could speak to another protocol."""
-
-
 LONGEST_URL: Final = 2_048
-
-
 OK, MULTIPLE, TOO_MANY, SERVER_ERROR = 200, 300, 429, 500
-
-
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
-
-
 _TRANSLATED: Final = ipaddress.IPv6Network("64:ff9b::/96")
 """IPv4 addresses behind NAT64 (RFC 6052)."""
-
-
 _UNICAST: Final = ipaddress.IPv6Network("2000::/3")
-
-
 _EXAMPLES: Final = ipaddress.IPv6Network("3fff::/20")
 """For documentation (RFC 9637)."""
 

@@ -196,28 +196,18 @@ def _measure(each: Requirement) -> Hashable:
 
 
 WEAKER = "weaker-than-parent"
-
-
 UNJUDGED = ("contract-id", "dataset-renamed", "dataset-removed", "field-position")
 """Kinds that a child may differ in: it is another contract, and its file has other fields beside the inherited ones."""
-
-
 FOR_CHILDREN = (
     *("limit-raised", "personal-unmarked", "classification-lowered", "classification-changed"),
     *("warning-looser", "warning-changed", "warning-removed", "policy-changed", "quarantine-lengthened"),
 )
 """Kinds that affect no consumer of two versions, and are weaknesses of a child."""
-
-
 WEAKNESSES = frozenset({kind for kind, effect in KINDS.items() if effect.consumer and kind not in UNJUDGED}) | {
     *FOR_CHILDREN
 }
-
-
 STRICTER = {("additionalFields", "allow", "warn"), ("samples", "true", "false")}
 """Settings whose change rejects nothing, and is stricter nevertheless."""
-
-
 NEGATED = {"required": "required", "unique": "unique"}
 """Keys of fields that say `false` where the parent has a rule of this kind."""
 
@@ -341,11 +331,7 @@ def _negated(parent: Contract, template: Dataset, dataset: Dataset, document: Do
 
 
 CIRCULAR, BROKEN = "circular-inheritance", "broken-parent"
-
-
 OF_PARENTS = (UNKNOWN_PARENT, CIRCULAR, BROKEN)
-
-
 MAX_PARENTS = 8
 """How many contracts may inherit in a row; ADR-0029 has three tiers."""
 

@@ -33,22 +33,12 @@ if TYPE_CHECKING:
 
 
 Json = typing.Any
-
-
 Convert: typing.TypeAlias = Callable[[Json], Json]
-
-
 DOCUMENT_NAME = "document_name"
 """Metadata of a field that has another name in documents."""
-
-
 T = typing.TypeVar("T")
-
-
 _PLAIN: typing.Final = frozenset({str, int, float, bool, types.NoneType})
 """Types whose values are JSON."""
-
-
 _written: typing.Final = json.JSONEncoder(
     sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
 ).encode

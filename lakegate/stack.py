@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
 SHORT_ID = 12
 
-
 STANDING = {
     None: "landed, not yet taken in",
     State.RECEIVED: "taken in",
@@ -56,7 +55,6 @@ STANDING = {
     State.FAILED: "failed: no verdict, the data stays where it landed",
     State.GONE: "gone: deleted before it was staged",
 }
-
 
 LOST: Final = (
     "Its accepted object is not there any more: with this file the operator can put it back"

@@ -19,26 +19,14 @@ if TYPE_CHECKING:
 
 
 MAX_SHOWN = 12
-
-
 LONGEST_SHOWN = 60
-
-
 MAX_COMPARED = 1_000
 """The most known words that one word is compared with."""
-
-
 MAX_CANDIDATES = 3
-
-
 MOST_WORK = 200_000
 """The most comparisons of all hints about one document, or one delivery."""
-
-
 LETTERS_WORK = 200
 """How many comparisons of sets one comparison of letters counts as."""
-
-
 MAX_HINTS = 50
 """The most hints of `did_you_mean` about one document."""
 

@@ -44,17 +44,9 @@ if TYPE_CHECKING:
     from lakegate.stack import Account
 
 ROWS = 2_000
-
-
 PATIENCE_SECONDS = 120.0
-
-
 PAUSE_SECONDS = 0.05
-
-
 SURPRISED = 1
-
-
 REFUSED = "refused"
 
 

@@ -19,14 +19,10 @@ if TYPE_CHECKING:
     from lakegate.aws.open_stack import LocalState
 
 DOWN = 1
-
-
 DEAD = {
     "emr": "EMR Serverless has died, its log is {log}: `lakegate local up` starts it again, and keeps everything.",
     "aws": "The embedded AWS has died, its log is {log}: all that it held is lost; `lakegate local up --reset` starts another.",
 }
-
-
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,

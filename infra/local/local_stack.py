@@ -60,15 +60,9 @@ if TYPE_CHECKING:
 
 
 DAEMON_PATIENCE_SECONDS: Final = 60.0
-
-
 GRACE_SECONDS: Final = 10.0
 """Between SIGTERM and SIGKILL."""
-
-
 TICK_SECONDS: Final = 0.02
-
-
 _CHILDREN: Final[dict[int, subprocess.Popen[bytes]]] = {}
 """What this very process started, so that it can bury them."""
 
@@ -182,24 +176,12 @@ def _ticks(seconds: float) -> Iterator[None]:
 
 
 LAUNCHER: Final = Path(__file__).with_name("aws") / "launcher.py"
-
-
 PYTHON_OF_AWS: Final = TOOLS / "ministack/bin/python"
-
-
 SAM: Final = Path(__file__).with_name("aws") / "sam.py"
-
-
 PYTHON_OF_SAM: Final = TOOLS / "sam/bin/python"
-
-
 CODE: Final = ROOT / "build/local/code"
 """Contents of the functions' bundles."""
-
-
 LOOPBACK: Final = "127.0.0.1"
-
-
 QUIET: Final = {
     "SFTP_ENABLED": "0",
     "IOT_MTLS_ENABLED": "0",
@@ -278,38 +260,20 @@ def _environment(scratch: Path) -> dict[str, str]:
 
 
 RELEASE: Final = "emr-7.14.0"
-
-
 ARTIFACTS: Final = "lakegate-artifacts"
 """The bucket that SAM uploads to."""
-
-
 BUNDLED: Final = ("lakegate", "functions", "infra/packaging", "infra/setup")
 """What the bundles are made of."""
-
-
 LOCAL_BUILD: Final = ROOT / "build/local"
 """What is made for the Python of this machine: the embedded AWS has no other."""
-
-
 BYTECODE: Final = LOCAL_BUILD / "bytecode"
 """Of the modules of earlier bundles."""
-
-
 AT_ONCE: Final = 15
 """Job runs that the application takes at a time; how many run at once is a matter of this machine's processors."""
-
-
 DEPLOY_PATIENCE_SECONDS: Final = 180
-
-
 SAM_POLL_SECONDS: Final = 0.2
 """Between SAM's looks at a change: its five seconds spare the limits of AWS, and there are two or more in each deployment."""
-
-
 JOB: Final = ROOT / "spark_jobs/validate.py"
-
-
 JOB_SETTINGS: Final[Mapping[str, str]] = {
     "spark.sql.ui.explainMode": "simple",
     "spark.sql.maxPlanStringLength": "0",
@@ -458,29 +422,14 @@ DELIVERIES: Final = (
     ("orders-dirty.csv", "orders.odcs.yaml"),
 )
 
-
 ROWS: Final = 2_000
-
-
 ROLE: Final = "arn:aws:iam::000000000000:role/warm-up"
-
-
 WARM_PATIENCE_SECONDS: Final = 120.0
-
-
 PAUSE_SECONDS: Final = 0.05
-
-
 ENDS: Final = frozenset({"SUCCESS", "FAILED", "CANCELLED"})
-
-
 EMPTY_BATCH: Final = b'{"Records": []}'
-
-
 UNSIGNED: Final = b'{"routeKey": "GET /api/v1/workload/{id}", "requestContext": {"requestId": "warm-up"}}'
 """A request that the HTTP API refuses."""
-
-
 HARMLESS: Final = {
     "IntakeFunction": EMPTY_BATCH,
     "CompletionFunction": EMPTY_BATCH,

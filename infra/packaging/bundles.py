@@ -47,14 +47,8 @@ if TYPE_CHECKING:
 
 EPOCH = (1980, 1, 1, 0, 0, 0)
 """The earliest time that a zip can hold."""
-
-
 READABLE, EXECUTABLE, FOLDER = 0o644, 0o755, 0o755
-
-
 LEVEL = 6
-
-
 QUICK = 1
 """Of compression where nobody sends the archive anywhere: packing it small takes twice as long."""
 
@@ -106,8 +100,6 @@ def _plain(entry: tarfile.TarInfo) -> tarfile.TarInfo:
 
 
 OPTIONS = ("-q", "--invalidation-mode", "unchecked-hash", "-p", "/var/task")
-
-
 KEPT_SECONDS = 30 * 86_400
 
 
@@ -164,17 +156,9 @@ def _compile(packages: Path, interpreter: str, what: list[str], listed: Iterable
 
 
 PATIENCE_SECONDS = 600
-
-
 PIP = ("-m", "pip", "--quiet", "--disable-pip-version-check", "download", "--no-deps", "--require-hashes")
-
-
 TARGET = ("--only-binary=:all:", "--implementation=cp")
-
-
 AL2023 = ("manylinux2014_x86_64", "manylinux_2_17_x86_64", "manylinux_2_27_x86_64", "manylinux_2_28_x86_64")
-
-
 MACHINES = {
     "lambda": ("manylinux2014_x86_64", "manylinux_2_17_x86_64"),  # Amazon Linux 2, where Lambda's Python 3.11 runs
     "job": AL2023,  # EMR 7
@@ -233,12 +217,8 @@ def _fetch(name: str, lock: Path, store: Path, python: str) -> None:
 
 OURS = frozenset({"lakegate", "functions", "spark_jobs"})
 """The packages of this repository that are deployed."""
-
-
 DATA = frozenset({".json", ".yaml", ".html"})
 """Files that modules read; the other ones are for a clone."""
-
-
 UNUSED = (
     "botocore/data/*/examples-1.json*",  # for people
     "aws_lambda_powertools/event_handler/openapi/swagger_ui/*",  # a page that nobody is shown
@@ -247,13 +227,9 @@ UNUSED = (
     "*.dist-info/RECORD",  # lists files that are not here
 )
 
-
 SERVICES = "botocore/data/"
-
-
 UNUSED_BY_JOBS = ("lakegate/schemas/official/*",)
 """Contracts are read when they are published, never when data is judged."""
-
 
 UNUSED_BY_THE_JUDGE = (
     *UNUSED_BY_JOBS,
@@ -303,12 +279,8 @@ FUNCTIONS = Bundle(
     frozenset({"dynamodb", "emr-serverless", "events", "kms", "lambda", "s3", "secretsmanager", "sns", "sqs", "sts"}),
 )
 """The services of lakegate/aws/wiring.py and of what features register for it."""
-
-
 PULL = Bundle("pull", ("functions.pull_handler",), FUNCTIONS.services)
 """The pull function alone has a client of SSH."""
-
-
 JOB = Bundle(
     "job",
     ("spark_jobs.validate", "lakegate.spark.worker_daemon"),
@@ -316,8 +288,6 @@ JOB = Bundle(
     (*UNUSED_BY_JOBS, "spark_jobs/*"),
 )
 """`sts`: a run may have to turn a token into its role's credentials. The entry point lies beside the environment."""
-
-
 JUDGE = Bundle(
     "judge", ("functions.judge_handler", "functions.drift_handler"), frozenset({"dynamodb", "s3"}), UNUSED_BY_THE_JUDGE
 )
@@ -402,22 +372,12 @@ def wanted(name: str, services: frozenset[str], unused: tuple[str, ...] = ()) ->
 
 INTERPRETER = Path("/usr/bin/python3.11")
 """Where the images of EMR 7 have the Python that the job runs on."""
-
-
 NEWER_PYTHON = "3.12"
 """The first one on Amazon Linux 2023 (Lambda developer guide, Lambda runtimes): that of 3.11 is too old
 for pyarrow 26 and cryptography 50."""
-
-
 RUNNING = f"{sys.version_info.major}.{sys.version_info.minor}"
-
-
 SITE = Path("lib/python3.11/site-packages")
-
-
 NAME_LENGTH = 16
-
-
 JARS = ("deequ.jar", "avro.jar")
 """What the release carries of the pinned jars, in their order; the others stand for what EMR has."""
 

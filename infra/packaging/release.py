@@ -56,8 +56,6 @@ if TYPE_CHECKING:
 
 
 FORM = ("--output-reproducible", "--spec-version", "1.6", "--output-format", "JSON")
-
-
 BILL_PATIENCE_SECONDS = 300
 
 
@@ -135,19 +133,11 @@ def _jar(path: Path) -> dict[str, Any]:
 
 
 FOLDERS: Final = ("lakegate", "infra")
-
-
 NAMED: Final = ("pyproject.toml", "setup.py", "README.md", "LICENSE")
 """What the wheel is built from."""
-
-
 DEPLOYED: Final = ("template.yaml", "samconfig.toml")
-
-
 DATED: Final = {"SOURCE_DATE_EPOCH": "315532800"}
 """1980, the earliest time of a zip: files of the wheel have no time of their own (reproducible-builds.org)."""
-
-
 PATIENCE_SECONDS = 300
 
 

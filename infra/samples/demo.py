@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 EXAMPLES = ROOT / "contracts/examples"
-
-
 CONTRACTS = tuple(
     (EXAMPLES / name, prefix)
     for name, prefix in (
@@ -25,16 +23,10 @@ CONTRACTS = tuple(
     )
 )
 """The documents, and the prefixes that deliver to them."""
-
-
 PARTNER: Final = "partner-exports"
 """The bucket that `rates.odcs.yaml` is fetched from."""
-
-
 SOURCE: Final = "rates.csv"
 """The key of its source."""
-
-
 CURRENCIES: Final = ("BRL", "CHF", "GBP", "JPY", "USD")
 
 
@@ -93,14 +85,11 @@ UPLOADS = (
     Upload("orders/orders.csv", "orders-clean.csv", "corrected, under the same key", "accepted", corrected),
 )
 
-
 ANNOUNCED = (
     Upload("orders/", "orders-clean.csv", "announced without a required column", "refused", without_quantity),
     Upload("orders/", "orders-clean.csv", "announced, then sent by its upload URL", "accepted", shorter),
 )
 """The deliveries through the HTTP API: the stack makes their keys. What is `refused` is never sent."""
-
-
 PULLED = Upload("rates/", SOURCE, "fetched from the bucket of a partner", "accepted")
 """The delivery that nobody brings."""
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 Columns = dict[str, pa.StringArray]
 """Cells as they are written, by field; None is a missing value."""
-
-
 Flaw = Callable[[Generator, Columns], Columns]
 
 
@@ -75,26 +73,12 @@ def _chosen(random: Generator, size: int, share: float) -> NDArray[np.int64]:
 
 
 ORDERS_START = np.datetime64("2025-01-01T00:00:00")
-
-
 SECONDS_BETWEEN = 97
-
-
 STATUSES = ("delivered", "shipped", "paid", "placed", "cancelled", "returned")
-
-
 STATUS_SHARES = (0.62, 0.12, 0.1, 0.08, 0.05, 0.03)
-
-
 ARRIVED = ("delivered", "returned")
-
-
 COUNTRIES = ("BR", "PT", "DE", "FR", "US", "AR")
-
-
 CHANNELS = ("web", "app", "store")
-
-
 NOTES = ('Leave it at the "blue" door', "Ring twice; then wait", "Gift wrap, please", "Portão ao lado")
 
 
@@ -143,22 +127,13 @@ def _now_and_then(random: Generator, column: pa.StringArray, share: float) -> pa
 
 
 Values = NDArray[np.float64]
-
-
 Whole = NDArray[np.int64]
-
-
 SUNRISE, SUNSET = 9, 22
 """Hours, UTC, between which a station measures radiation."""
-
-
 RAIN = 0.07
 """Share of the hours that are wet."""
-
-
 WEATHER_START = np.datetime64("2019-01-01T09:00")
 """Sunrise: radiation is there from the first row on, however short the file."""
-
 
 STATIONS = (
     ("SP", "SAO PAULO - MIRANTE", "A701", "-23.49638888", "-46.61999999", 785.64),
@@ -334,14 +309,8 @@ MEASUREMENTS = (
     "wind_speed_m_s",
 )
 """What the weather contract wants 95 % complete, warning below 90 % and refusing below 85 %."""
-
-
 HARDLY_MISSING = overwritten(0.015, MEASUREMENTS, None)
-
-
 IN_BETWEEN = (overwritten(0.12, ("gust_max_m_s", "wind_speed_m_s", "wind_direct_grad"), None),)
-
-
 DIRTY_WEATHER = (
     overwritten(0.03, MEASUREMENTS, "-9999"),
     overwritten(0.06, ("wind_direct_grad",), "361", "540", "990"),
@@ -351,7 +320,6 @@ DIRTY_WEATHER = (
     overwritten(0.002, ("state",), "BA"),
     repeated(0, "index"),
 )
-
 
 DIRTY_ORDERS = (
     overwritten(0.01, ("customer_email",), "nobody", "a@b@example.com", None),
@@ -365,7 +333,6 @@ DIRTY_ORDERS = (
     repeated(0.001, "order_id"),
     repeated(0.002, "channel", "channel_reference"),
 )
-
 
 SAMPLES = {
     "weather-clean.csv": SampleFile(weather, (HARDLY_MISSING,), ",", "keeps every promise: accepted"),
@@ -399,11 +366,7 @@ SAMPLES = {
 
 
 SENTINEL = "-9999"
-
-
 INJECTED = 0.06
-
-
 FAULTS = (
     overwritten(0.015, MEASUREMENTS, None),
     overwritten(0.12, ("gust_max_m_s", "wind_speed_m_s"), None),
@@ -411,10 +374,7 @@ FAULTS = (
     overwritten(INJECTED, ("humidity_perc",), "101", "150", "255"),
 )
 
-
 DELIVERED = SampleFile(
     weather, (*FAULTS, missing_as(SENTINEL, (*MEASUREMENTS, "radiation_kj_m2"))), ",", "-9999 for missing: rejected"
 )
-
-
 CORRECTED = SampleFile(weather, FAULTS, ",", "missing values are empty, impossible ones are not corrected: rejected")

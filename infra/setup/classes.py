@@ -19,14 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CONTRACT = ROOT / "contracts" / "examples" / "weather.dcm.yaml"
-
-
 SAMPLE = "weather-clean.csv"
-
-
 ROWS = 1000
-
-
 PATIENCE_SECONDS = 300
 
 

@@ -15,15 +15,9 @@ from lakegate.errors import SetUpError
 from lakegate.extension_points import TOOLS
 
 LOCKS = Path(__file__).parent
-
-
 MARK = "lock"
-
-
 PIP = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check")
 """The project's own pip, which is pinned; environments have none."""
-
-
 EXACTLY = ("install", "--no-compile", "--no-deps", "--require-hashes", "--requirement")
 """A program compiles what it imports, once; compiling all of it takes longer than all the rest."""
 

@@ -23,10 +23,7 @@ from lakegate.errors import SetUpError
 from lakegate.spark.local_spark import FOLDER, Jar, pinned_jars
 
 PATIENCE_SECONDS = 300
-
-
 RESOLVER = "org.apache.spark.deploy.SparkSubmit"
-
 
 ALREADY_IN_SPARK = (
     "com.amazonaws:aws-java-sdk-bundle",

@@ -12,11 +12,7 @@ from lakegate.errors import SetUpError
 from lakegate.spark.local_spark import INSTALLED, VERSION, home_of
 
 LOCK = Path(__file__).with_name("jdk.lock")
-
-
 FOLDER = INSTALLED.parts[0]
-
-
 ADVICE = f"fix the network and run `make setup` again, or install Java {VERSION} and set JAVA_HOME to it"
 
 

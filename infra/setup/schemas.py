@@ -20,29 +20,13 @@ from pathlib import Path
 from lakegate.errors import SetUpError
 
 PINS = Path(__file__).with_name("schemas.json")
-
-
 OFFICIAL = Path(__file__).parents[2] / "lakegate/schemas/official"
-
-
 EXAMPLE_PINS = Path(__file__).with_name("examples.json")
-
-
 EXAMPLES = Path(__file__).parents[2] / ".tools/examples"
-
-
 PATIENCE_SECONDS = 600
-
-
 PIP = (sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check")
-
-
 EXACTLY = ("--no-deps", "--require-hashes")
-
-
 WHEEL = ("--only-binary", ":all:")
-
-
 SOURCE = ("--no-binary", ":all:", "--build-constraint", str(Path(__file__).with_name("examples-build.txt")))
 """pip asks a source package for its name by the package's own build tool, whose version is pinned too."""
 

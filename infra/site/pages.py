@@ -18,18 +18,10 @@ if TYPE_CHECKING:
     from mkdocs.structure.files import Files
 
 ROOT = Path(__file__).parents[2]
-
-
 DOCS = "docs/"
-
-
 OUTSIDE = {"README.md": "index.md", "CONTRIBUTING.md": "CONTRIBUTING.md", "CHANGELOG.md": "CHANGELOG.md"}
 """Pages at the root of the repository, and their places in the site."""
-
-
 ASSETS = Path(__file__).parent / "assets"
-
-
 _CODE_OR_LINK = re.compile(r"^ *```.*?^ *```|`[^`\n]*`|\]\((?P<target>[^)\s]+)\)", re.DOTALL | re.MULTILINE)
 
 

@@ -22,14 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 CONTRACT: Final = Path(__file__).parent / "contract.odcs.yaml"
-
-
 LINE: Final = "lakegate-smoke/readings_v1"
-
-
 PREFIX: Final = "lakegate-smoke/"
-
-
 SECONDS: Final = 600
 """All of it; a first run in an account starts the application, which takes two minutes."""
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 
 BOM = b"\xef\xbb\xbf"
-
-
 FOREIGN = {
     b"\xfd7zXZ": ("xz", "xz-compressed"),
     b"PK\x03\x04": ("zip", "a zip archive (an Excel workbook is one too)"),
@@ -36,18 +34,10 @@ FOREIGN = {
     b"\xd0\xcf\x11\xe0": ("office", "an old Office document"),
 }
 """Signatures of files that no contract can declare: code and description."""
-
-
 UTF_8 = "utf-8"
 """The encoding of texts that may begin with a byte order mark, which is then no part of them."""
-
-
 WIDE = "the file is UTF-16 or UTF-32: save it as UTF-8 (in Excel: CSV UTF-8)"
-
-
 _WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")
-
-
 _JSON_SPACE = b" \t\r\n"
 
 
@@ -253,8 +243,6 @@ def damaged(compression: Compression) -> UnreadableError:
 
 
 _ENCODINGS = ("utf-8", "windows-1252", "iso-8859-1")
-
-
 _CONTROLS = {chr(code) for code in (*range(0x20), *range(0x7F, 0xA0))} - set("\t\r\n")
 """Characters that no text contains: a decoding that yields one is wrong."""
 

@@ -41,21 +41,11 @@ if TYPE_CHECKING:
 
 
 MAX_NAMED = 5
-
-
 MAX_COMPARED = 200
-
-
 LONGEST_COMPARED = 100
-
-
 NO_NAMES: Mapping[str, str] = MappingProxyType({})
-
-
 INDEX = re.compile(r"|Unnamed: [0-9]+(?:_level_[0-9]+)?|__index_level_[0-9]+__|index|level_[0-9]+|X|\.\.\.1")
 """Names that pandas and R give to a column of row numbers."""
-
-
 _INVISIBLE = re.compile(r"[\s\u00a0\u200b\u200c\u200d\ufeff]+")
 
 
@@ -118,19 +108,11 @@ def shown_pairs(pairs: dict[str, str]) -> str:
 
 
 SEPARATORS = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a vertical bar"}
-
-
 MAX_LINES = 50
 """The number of lines that are searched for a header."""
-
-
 HEADER_BELOW = "the header stands in line {0}: remove what is above it, for the file needs a header line first"
-
-
 _VALUE = re.compile(r"[-+]?[0-9][0-9.,:/TZ -]*|(?i:true|false)")
 """Texts that are never column names: numbers, dates, times of day."""
-
-
 _KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,39}")
 
 

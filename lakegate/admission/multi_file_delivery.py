@@ -20,37 +20,19 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 SUCCESS: Final = "_SUCCESS"
-
-
 MANIFEST: Final = "_delivery.json"
-
-
 COMPLETED_BY: Final[Mapping[DeliveryUnit, str]] = {DeliveryUnit.SUCCESS: SUCCESS, DeliveryUnit.MANIFEST: MANIFEST}
 """Name of the object that completes a delivery."""
-
-
 FORMAT: Final = "lakegate-delivery/1"
-
-
 MAX_PARTS: Final = 500
 """Of one delivery: its block, which lists them, is one item of DynamoDB, of at most 400 KB."""
-
-
 MAX_BYTES: Final = 1 << 20
 """Of a manifest."""
-
-
 LARGEST: Final = 5 << 40
 """Bytes of an object of S3."""
-
-
 DEEPEST: Final = 4
 """Nested brackets of a manifest."""
-
-
 _CHECKSUM: Final = re.compile(r"(?:crc64nvme|sha256|sha1|crc32c|crc32):[A-Za-z0-9+/]{1,128}={0,2}", re.ASCII)
-
-
 _TEXT: Final = re.compile(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 """A text of JSON; possessive, so that a text without an end is looked at once."""
 
@@ -142,8 +124,6 @@ def completed_by_manifest(versions: Iterable[PartVersion], body: bytes, *, may_a
 ABSENT: Final = (
     f"names an object that is not in the folder: upload every part, then `{MANIFEST}`; deliver all of them again"
 )
-
-
 MAX_PROBLEMS: Final = 10
 
 

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
 ATTEMPTS: Final = 4
 """The first one included; after the last one the use case, SQS or sweep retries."""
-
-
 READ_TIMEOUTS: Final[Mapping[str, float]] = {"s3": 300.0}
 """Seconds. CopyObject answers when it has copied, up to 5 GB."""
 
@@ -162,7 +160,6 @@ BY_CODE: Final[Mapping[str, type[PortError]]] = {
     "InternalFailure": Unanswered,
     "RequestTimeout": Unanswered,
 }
-
 
 SERVER_ERROR: Final = 500
 """From this HTTP status on the server broke off: the effect may have happened."""

@@ -94,8 +94,6 @@ def promises(table: DynamoTable) -> DynamoLineRows[PromisingLine]:
 
 KIND: Final = "line"
 """Of keys, and of the shards of the index."""
-
-
 MAX_CONTENT: Final = 390_000
 """Bytes of a line: an item of DynamoDB has at most 400 KB."""
 

@@ -36,12 +36,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
 T = TypeVar("T")
-
-
 _BESIDE: Final = frozenset({"due_at", "tries", "unknown"})
 """Fields that are not in the JSON of a row under their names."""
-
-
 REMEMBERED: Final = timedelta(days=90)
 """How long a message stays after it was written; by then it was sent, or an alarm has rung for months."""
 

@@ -146,20 +146,10 @@ def _member(item: str) -> Member:
 
 MOST: Final = 1_000
 """Paused lines that are listed."""
-
-
 OFF = "attribute_not_exists(id)"
-
-
 ON = "attribute_exists(id)"
-
-
 RESUMED = "attribute_exists(resumed)"
-
-
 PAUSED = "attribute_exists(id) AND attribute_not_exists(resumed)"
-
-
 BEGIN = "SET #since = :since, #by = :by, #reason = :reason, #shard = :shard, #at = :since, #held = if_not_exists(#held, :zero)"
 
 

@@ -42,26 +42,15 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 T = TypeVar("T")
-
-
 SHARDS: Final = 8
 """One partition of the index takes 1,000 writes a second; a workload writes its row about a dozen times."""
-
-
 HEAD: Final = -1
 """The height of the item that holds the head of a chain."""
-
-
 INDEX: Final = "agenda"
-
-
 ALWAYS: Final = "9999"
 """Later than any time there will be."""
-
-
 FORMAT: Final = 1
 """The attribute `format` of items, 1 where they have none. What older releases must not act on has a higher one."""
-
 
 DEFINITIONS: Final[Mapping[str, Mapping[str, Any]]] = {
     "registry": {
@@ -169,12 +158,8 @@ def with_unknown(stored: Mapping[str, Any] | None, attribute: str, written: Mapp
 
 
 ResultT = TypeVar("ResultT")
-
-
 ROUNDS: Final = 3
 """How often the unprocessed part of a batch is requested before the batch counts as throttled."""
-
-
 BATCH: Final = 100
 """Keys of a BatchGetItem, at most."""
 

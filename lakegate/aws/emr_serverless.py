@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 ACCEPTING: Final = frozenset({"CREATED", "STARTED", "STOPPED"})
 """States of an application in which it takes runs: it starts by itself when one is submitted."""
-
-
 ENDS: Final = frozenset({JobState.SUCCESS, JobState.FAILED, JobState.CANCELLED})
 
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ALGORITHM: Final = "ED25519_SHA_512"
-
-
 MESSAGE_TYPE: Final = "RAW"
 """Ed25519 of RFC 8032. Its signatures are deterministic, so that a repeated commit is the same request."""
 

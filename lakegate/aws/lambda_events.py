@@ -95,15 +95,9 @@ class UnintelligibleError(Exception):
 
 
 MAX_KEY_BYTES: Final = 1024
-
-
 _BUCKET: Final = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
-
-
 _VERSION: Final = re.compile(r"[!-~]{1,1024}", re.ASCII)
 """S3's version ids: opaque, URL-ready, at most 1,024 bytes."""
-
-
 _ID: Final = re.compile(r"[0-9a-z]{1,64}")
 
 
@@ -171,11 +165,7 @@ def key_of(key: str, path: str) -> str:
 JOB_STATES: Final = frozenset(
     {"SUBMITTED", "QUEUED", "PENDING", "SCHEDULED", "RUNNING", "SUCCESS", "FAILED", "CANCELLING", "CANCELLED"}
 )
-
-
 _JOB_MOVED: Final = "EMR Serverless Job Run State Change"
-
-
 _EMR_OTHERS: Final = frozenset(
     {
         "EMR Serverless Application State Change",
@@ -227,7 +217,6 @@ def record_of(record: Mapping[str, object], path: str, _depth: int) -> Iterator[
 
 _S3_CREATED: Final = "Object Created"
 
-
 _S3_OTHERS: Final = frozenset(
     {
         "Object Deleted",
@@ -242,10 +231,7 @@ _S3_OTHERS: Final = frozenset(
     }
 )
 
-
 _NOTIFICATION_CREATED: Final = "ObjectCreated:"
-
-
 _NOTIFICATION_OTHERS: Final = (
     "ObjectRemoved:",
     "ObjectRestore:",
@@ -257,7 +243,6 @@ _NOTIFICATION_OTHERS: Final = (
     "Replication:",
     "ReducedRedundancyLostObject",
 )
-
 
 _NOT_AN_ESCAPE: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
@@ -330,8 +315,6 @@ def _form_decoded(encoded: str, path: str) -> str:
 
 MAX_CHARACTERS: Final = 1024 * 1024
 """SQS carries no larger message; a larger one is not from AWS."""
-
-
 MAX_ENVELOPES: Final = 4
 """EventBridge to SNS to SQS to Lambda nests three; one to spare."""
 
@@ -426,8 +409,5 @@ _BY_MARKER: Final = {
     "requestPayload": record_of,
 }
 
-
 _BY_RECORD_SOURCE: Final = {"aws:s3": notification, "aws:sqs": _inside("body"), "aws:sns": _inside("Sns.Message")}
-
-
 _BY_EVENT_SOURCE: Final = {"aws.s3": object_event_of, "aws.emr-serverless": run_event_of}

@@ -41,11 +41,7 @@ if TYPE_CHECKING:
 
 LONGEST: Final = 120
 """Characters of a shape; an object key has up to 1,024 bytes."""
-
-
 FINGERPRINT: Final = 16
-
-
 KEPT: Final = frozenset("/.-_=")
 
 
@@ -96,12 +92,8 @@ def _masked(character: str) -> str:
 
 
 NAMESPACE: Final = "Lakegate"
-
-
 STACK: Final = f"{PREFIX}STACK"
 """Read before the settings are, because a handler counts from its first line on."""
-
-
 INVOCATION: Final[ContextVar[LambdaContext | None]] = ContextVar("invocation", default=None)
 """The invocation under way: every handler sets it."""
 

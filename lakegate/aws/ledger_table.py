@@ -43,8 +43,6 @@ if TYPE_CHECKING:
 
 ENTRY: Final = "entry"
 """The attribute of the index in the item of a block: no part of what is digested."""
-
-
 LARGEST_PAGE: Final = 1_000
 """Items of one query; DynamoDB ends a page at 1 MB."""
 

@@ -39,7 +39,6 @@ DEFAULT_STACK = "lakegate"
 NOBODY_ASKS: Final = "none"
 """A placeholder for settings that only the start of a job needs: the CLI reads them from the functions when it starts one."""
 
-
 SENTENCES: Final[Mapping[str, str]] = {
     "NoCredentialsError": "no AWS credentials were found: set AWS_PROFILE, or sign in (`aws sso login`)",
     "PartialCredentialsError": "the AWS credentials are not whole: both key and secret are needed",
@@ -225,16 +224,10 @@ def _sentence(error: PortError) -> str:
 
 
 BATCH: Final = 10
-
-
 HIDDEN_SECONDS: Final = 120
 """How long a message that was received is hidden: it is moved within seconds, or is visible again after an interruption."""
-
-
 EMPTY_ANSWERS: Final = 3
 """A queue whose answer is empty so often is empty: SQS asks a part of its servers only."""
-
-
 OTHER_SENDER = 3
 
 
@@ -308,24 +301,12 @@ def settle_region(environment: MutableMapping[str, str] = os.environ) -> None:
 
 
 QUEUED: Final = ("IntakeFunction", "CompletionFunction")
-
-
 OPEN_RUNS: Final = ["SUBMITTED", "QUEUED", "PENDING", "SCHEDULED", "RUNNING", "CANCELLING"]
-
-
 IDLE: Final = frozenset({"CREATED", "STOPPED", "TERMINATED"})
-
-
 LONGEST_WAIT: Final = 3600
 """Seconds: the time limit of a job run."""
-
-
 TICK_SECONDS: Final = 1.0
-
-
 TABLES: Final = ("RegistryTable", "WorkloadsTable", "LedgerTable")
-
-
 BUCKETS: Final = {"LandingBucket": "ExistingLandingBucket", "LakeBucket": "ExistingLakeBucket"}
 """Buckets by output, and the parameter that names one which the stack did not make."""
 
@@ -415,17 +396,9 @@ def title_of(there: DeployedStack) -> str:
 
 
 VARIABLE: Final = "LAKEGATE_LOCAL_STATE"
-
-
 DEFAULT: Final = ROOT / ".lakegate" / "local.json"
-
-
 VERSION: Final = 1
-
-
 REGION: Final = "eu-west-1"
-
-
 ACCOUNT: Final = "000000000000"
 
 

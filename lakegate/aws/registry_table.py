@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
 
 OF_A_ROUTE: Final = ("bucket", "prefix", "dataset", "version", "status", "plan")
-
-
 MAX_CONTENT: Final = 390_000
 """Bytes of the versions and routes of one contract: an item of DynamoDB has at most 400 KB."""
 
@@ -163,11 +161,7 @@ def _if_unchanged(seen: Proposal | None) -> dict[str, Any]:
 
 PAGE_ITEMS: Final = 500
 """Items of a page; DynamoDB reads at most one MB of them."""
-
-
 _OF_A_VERSION: Final = ("contract", "version", "status", "document")
-
-
 _TEXTS: Final = ("contract", *OF_A_ROUTE)
 
 

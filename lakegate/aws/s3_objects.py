@@ -31,12 +31,8 @@ if TYPE_CHECKING:
 
 OF_COPIES: Final = "CRC64NVME"
 """Where the source's own algorithm is not kept. S3 computes it itself; 64 bits identify content."""
-
-
 KEPT: Final = (OF_COPIES, "SHA256", "SHA1")
 """By a copy in one piece, so that both checksums can be compared. A copy in parts can only keep the first one."""
-
-
 KNOWN: Final = (*KEPT, "CRC32", "CRC32C")
 
 
@@ -85,19 +81,11 @@ def _checksums(answer: Mapping[str, Any]) -> dict[str, str]:
 
 
 COPY_PART_BYTES: Final = 128 * 1024 * 1024
-
-
 MAX_PARTS: Final = 10_000
-
-
 WHOLE_COPY_LIMIT: Final = 512 * 1024 * 1024
 """CopyObject takes up to 5 GB, but cannot continue after a timeout: larger copies use parts."""
-
-
 HAND_OVER: Final = 60.0
 """Seconds: with less than this left no further part is begun."""
-
-
 BEHIND_THE_END: Final = frozenset({"InvalidRange", "416"})
 
 

@@ -20,17 +20,11 @@ if TYPE_CHECKING:
 
 CREDENTIAL_KEYS: Final = frozenset({"user", "password", "token", "header", "key"})
 """Of a secret: user and password (Basic), a token (Bearer), or the name of a header and its value."""
-
-
 OWN: Final = frozenset(
     {"host", "range", "if-range", "if-none-match", "if-modified-since", "connection", "content-length"}
 )
 """Headers that a secret cannot name."""
-
-
 _HEADER: Final = re.compile(r"[A-Za-z0-9-]{1,64}")
-
-
 _VALUE: Final = re.compile(r"[!-~]([ -~]{0,2000}[!-~])?")
 
 
@@ -55,8 +49,6 @@ def header_of(content: Mapping[str, str]) -> dict[str, str]:
 
 
 SECRET_KEYS = frozenset({"url", "key"})
-
-
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 

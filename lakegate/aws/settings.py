@@ -14,14 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 PREFIX: Final = "LAKEGATE_"
-
-
 _BUCKET: Final = r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]"
-
-
 _KEY: Final = r"(arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:key/[\w-]+)?"
-
-
 _TABLE: Final = r"[A-Za-z0-9_.-]{3,255}"
 
 
@@ -125,7 +119,6 @@ PATTERNS: Final[Mapping[str, str]] = {
     "ignored": r"[^,\s/]+(,[^,\s/]+)*",
 }
 
-
 NUMBERS: Final = (
     "job_minutes",
     "max_vcpu",
@@ -136,7 +129,6 @@ NUMBERS: Final = (
     "batch_seconds",
     "anchor_days",
 )
-
 
 DEFAULTS: Final[Mapping[str, str]] = {
     "job_parameters": "--conf spark.sql.runSQLOnFiles=false",

@@ -79,8 +79,6 @@ CORE: Final[Mapping[str, Mapping[str, str]]] = {
     },
 }
 """The core's commands in the groups of `lakegate --help`: by name the module and its function or `typer.Typer`."""
-
-
 POINT: Final = "commands"
 """Extension point: functions and `typer.Typer`s of features.
 
@@ -107,14 +105,8 @@ def _of_features(ending: str) -> dict[str, str]:
 
 GROUPS: Final[Mapping[str, Mapping[str, str]]] = _groups()
 """The groups of `lakegate --help`, in its order: by name of a command its place, or its row of the extension point."""
-
-
 COMMANDS: Final[Mapping[str, str]] = {name: place for group in GROUPS.values() for name, place in group.items()}
-
-
 UNUSABLE = 2
-
-
 CLOSED_PIPE = 141
 """128 and the number of SIGPIPE: what a shell reports of a program that writes to a closed pipe."""
 

@@ -23,16 +23,10 @@ if TYPE_CHECKING:
     from lakegate.local_check.check_data import TaskProgress
 
 STANDARD_ERROR = 2
-
-
 INTERRUPTED = 130
 """The exit code after Ctrl-C."""
-
-
 WIDE = 1_500
 """Columns of a file or a pipe: more than a table has with the longest key, so that nothing is folded there."""
-
-
 SECONDS_BETWEEN_LINES: Final = 10.0
 """Of progress, where there is no terminal."""
 

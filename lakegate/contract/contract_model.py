@@ -33,11 +33,7 @@ class Shape(Enum):
 
 NESTED_KIND = "nested"
 """The kind of rules that values are records, lists or maps; with an option that is not measured, the rule is skipped."""
-
-
 NO_SHAPE = "this file format, or the contract, leaves open what the values consist of"
-
-
 _SHAPES = {
     **dict.fromkeys(("object", "record", "struct"), Shape.RECORD),
     **dict.fromkeys(("array", "list", "vector"), Shape.LIST),
@@ -110,12 +106,8 @@ class FieldLineage:
 
 
 NOTHING: Mapping[str, object] = MappingProxyType({})
-
-
 COMMON = "*"
 """The name of the dataset whose requirements hold for every dataset of the contracts that inherit."""
-
-
 NOTICE_DAYS = 30
 """ADR-0029, "Consequences": consumers have 30 days to migrate, unless the contract says otherwise."""
 
@@ -345,12 +337,8 @@ def separated(datasets: Iterable[Dataset]) -> tuple[tuple[Dataset, ...], Dataset
 
 PULL = "pull"
 """The label with the name of a dataset that is pulled: the scheduler reads no plan to find it."""
-
-
 REVALIDATED = "revalidated"
 """The label with the name of a dataset that has rules with a schedule of their own."""
-
-
 NAMES = ("owner", "domain", "tag", "producer", "consumer")
 """The names of labels; a contract has several tags."""
 
@@ -387,8 +375,6 @@ def _text(value: object) -> str:
 PLACEHOLDERS = frozenset(
     ("model", "table", "object", "schema", "dataset", "project", "catalog", "database", "field", "column", "property")
 )
-
-
 VARIABLE = re.compile(r"\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}")
 
 

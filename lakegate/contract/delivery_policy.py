@@ -8,22 +8,12 @@ from enum import Enum
 
 MAX_BATCH_FILES = 250
 """Members of a batch: its item in DynamoDB stays below 30 KB, and is written with each of them."""
-
-
 MAX_BATCH_BYTES = 1 << 30
 """One process judges them, one after the other."""
-
-
 MAX_BATCH_SECONDS = 3_600
-
-
 MAX_WATERMARK_MINUTES = 366 * 24 * 60
-
-
 QUARANTINE_DAYS = (7, 30, 90, 365)
 """How long quarantined data may be kept: a lifecycle rule of the lake bucket for each."""
-
-
 WORKFLOW = r"push|(?!push@)[a-z][a-z0-9-]{0,62}@(0|[1-9][0-9]{0,8})"
 """The name of a workflow in a contract: that of every delivery, or name and major number of a published one."""
 

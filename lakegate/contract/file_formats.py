@@ -26,8 +26,6 @@ ENCODINGS = {
     "windows-1252": "windows-1252",
 }
 """The encodings of text files: by the name that a contract may use, the one of the plan. UTF-8 may have a byte order mark."""
-
-
 ENCODING_TITLES = {
     "utf-8": "UTF-8",
     "us-ascii": "US-ASCII",
@@ -35,11 +33,7 @@ ENCODING_TITLES = {
     "windows-1252": "Windows-1252",
 }
 """Their names in sentences."""
-
-
 DECIMAL_SEPARATORS = (".", ",")
-
-
 THOUSANDS_SEPARATORS = (",", ".", "'", "\u2019", " ", "\u00a0", "\u202f", "_")
 """Characters that may stand between groups of three digits: two apostrophes, and three blanks, are among them."""
 
@@ -152,8 +146,6 @@ class CompressionSpec:
 
 
 _GZIP_WINDOW = 31
-
-
 COMPRESSIONS: dict[Compression, CompressionSpec] = {
     Compression.NONE: CompressionSpec(""),
     Compression.GZIP: CompressionSpec(

@@ -70,13 +70,8 @@ class Grammar:
 
 
 _MINUTE = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]"
-
-
 _SECOND = r":[0-5][0-9](?:\.[0-9]{1,9})?"
-
-
 _OFFSET = r"(?:Z|[+-](?:0[0-9]|1[0-8]):[0-5][0-9])"
-
 
 GRAMMARS = {
     LogicalType.STRING: Grammar(None, Cast.TEXT, "any text"),
@@ -113,18 +108,10 @@ GRAMMARS = {
 
 
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?")
-
-
 _MIDNIGHT = "00:00:00.000000000"
-
-
 _MAX_OFFSET = "18:00"
-
-
 LONGEST_NUMBER = 400
 """The most characters of a number without exponent: more than any finite float needs before its point."""
-
-
 DIGITS_BEFORE, DIGITS_AFTER = 20, 18
 """The most digits before and after the point of a decimal: 38 together, as in the engines."""
 

@@ -10,20 +10,10 @@ WRITTEN: Final = (
     "text with `%Y`, `%m`, `%d` and, if the name has them, `%H`, `%M`, `%S`, each once, such as `day_%Y-%m-%d`"
 )
 """What is possible, in words."""
-
-
 LONGEST: Final = 200
-
-
 _DIGITS: Final = {"Y": 4, "m": 2, "d": 2, "H": 2, "M": 2, "S": 2}
-
-
 _FINER: Final = ("H", "M", "S")
-
-
 _PART: Final = re.compile(r"%(.?)", re.DOTALL)
-
-
 _HASHES: Final = re.compile(r"(?<![^/])[0-9a-f]{64}/|(?<=[0-9]{6}Z-)[0-9a-f]{12}-")
 """In keys that Lakegate made: the folder of an announced upload, and behind the time of a schedule what is pulled."""
 

@@ -22,7 +22,6 @@ _ENGINE_NAMES = {
     LogicalType.BINARY: "binary varbinary bytes bytea binarytype",
 }
 
-
 TYPE_NAMES = {name: logical for logical, names in _ENGINE_NAMES.items() for name in names.split()}
 """By the name in lower case."""
 
@@ -32,7 +31,6 @@ TYPE_NAMES = {name: logical for logical, names in _ENGINE_NAMES.items() for name
 
 
 EXACT = ("decimal", "numeric", "number", "dec", "bignumeric", "bigdecimal", "money", "smallmoney")
-
 
 _NAMES = {
     LogicalType.INTEGER: "int integer bigint smallint tinyint mediumint hugeint byteint long short byte uint serial bigserial "
@@ -48,7 +46,6 @@ _NAMES = {
     LogicalType.TIME: "time timetz",
     LogicalType.TIMESTAMP: "timestamp timestamptz timestampntz timestampltz datetime datetimeoffset smalldatetime",
 }
-
 
 PHYSICAL = {name: logical for logical, names in _NAMES.items() for name in names.split()}
 """By the name in lower case, with `_` for spaces."""

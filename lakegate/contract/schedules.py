@@ -13,24 +13,12 @@ if TYPE_CHECKING:
 
 
 CRON_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-
-
 CRON_DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
-
-
 CRON = (("minute", 0, 59), ("hour", 0, 23), ("day", 1, 31), ("month", 1, 12), ("weekday", 0, 7))
-
-
 QUARTZ = (("second", 0, 59), *CRON[:4], ("weekday", 1, 7), ("year", 1970, 2199))
 """The fields of each dialect with their smallest and largest value."""
-
-
 QUARTZ_LENGTHS = (6, 7)
-
-
 PART = re.compile(r"(?P<low>\*|\?|[0-9]{1,4}|[a-z]{3})(?:-(?P<high>[0-9]{1,4}|[a-z]{3}))?(?:/(?P<step>[0-9]{1,4}))?")
-
-
 QUARTZ_DAY = re.compile(r"l(?:-[0-9]{1,2})?|lw|[0-9]{1,2}w|[0-9a-z]{1,3}l|[0-9a-z]{1,3}#[1-5]")
 
 
@@ -63,35 +51,17 @@ def _cron_number(word: str) -> int:
 
 MIN_MINUTES: Final = 5
 """Minutes: the scheduler looks no more often."""
-
-
 MAX_DAYS: Final = 36_500
 """Of a rate."""
-
-
 UNITS: Final = {"minute": 1, "hour": 60, "day": 1_440}
 """Minutes."""
-
-
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-
-
 MAX_YEARS: Final = 100
 """A day that is not among those of so many years does not come."""
-
-
 LAST_YEAR: Final = 2199
-
-
 MONTHS: Final = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
-
-
 DAYS: Final = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
-
-
 WEEK: Final = 7
-
-
 FIELDS: Final[tuple[tuple[str, int, int, tuple[str, ...]], ...]] = (
     ("minutes", 0, 59, ()),
     ("hours", 0, 23, ()),
@@ -100,7 +70,6 @@ FIELDS: Final[tuple[tuple[str, int, int, tuple[str, ...]], ...]] = (
     ("day of week", 1, 7, DAYS),
     ("year", 1970, LAST_YEAR, ()),
 )
-
 
 NICKNAMES: Final = {
     "@yearly": "0 0 1 1 *",
@@ -112,11 +81,7 @@ NICKNAMES: Final = {
     "@hourly": "0 * * * *",
 }
 """Of cron."""
-
-
 _RATE: Final = re.compile(r"rate\(([1-9][0-9]{0,6}) (minute|hour|day)(s?)\)")
-
-
 _PART: Final = re.compile(
     r"(?P<low>\*|[0-9]{1,4}|[A-Z]{3})(?:-(?P<high>[0-9]{1,4}|[A-Z]{3}))?(?:/(?P<step>[0-9]{1,4}))?"
 )

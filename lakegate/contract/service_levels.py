@@ -31,20 +31,10 @@ NAMES = {
     "fr": "freshness",
 }
 """The abbreviations of ODCS and the names of DCM, with the names of ODCS (formats of documents agree on no other)."""
-
-
 LESS_IS_STRICTER = ("freshness", "latency", "frequency", "errorRate", "timeToDetect", "timeToNotify", "timeToRepair")
-
-
 MORE_IS_STRICTER = ("availability", "throughput", "retention", "endOfSupport", "endOfLife")
-
-
 SHARES = ("availability", "errorRate")
-
-
 _SHARE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*%\s*")
-
-
 DAY_TEXT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}.*", re.DOTALL)
 
 
@@ -76,11 +66,7 @@ class Promise:
 
 
 MOMENTS = (LogicalType.DATE, LogicalType.TIMESTAMP)
-
-
 MINUTE, _HOUR, _DAY = 60, 3600, 86400
-
-
 _UNITS = {
     1: "s sec second seconds",
     MINUTE: "m min minute minutes",
@@ -91,20 +77,13 @@ _UNITS = {
     366 * _DAY: "y yr year years",
 }
 
-
 SECONDS = {name: seconds for seconds, names in _UNITS.items() for name in names.split()}
 """Seconds per unit of time."""
-
-
 _SIMPLE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]+)\s*")
-
-
 _ISO = re.compile(
     r"P(?=[0-9T])(?:([0-9]+)Y)?(?:([0-9]+)M)?(?:([0-9]+)W)?(?:([0-9]+)D)?"
     r"(?:T(?=[0-9])(?:([0-9]+)H)?(?:([0-9]+)M)?(?:([0-9]+(?:\.[0-9]+)?)S)?)?"
 )
-
-
 _ISO_UNITS = (366 * _DAY, 31 * _DAY, 7 * _DAY, _DAY, _HOUR, MINUTE, 1)
 
 
@@ -128,10 +107,7 @@ LEVELS_IN_TIME = {
     **dict.fromkeys(("latency", "ly"), "latency"),
 }
 
-
 _INTERVALS = {"hourly": _HOUR, "daily": _DAY, "weekly": 7 * _DAY, "monthly": 31 * _DAY, "yearly": 366 * _DAY}
-
-
 _SHORTEST, _LONGEST = MINUTE, 10 * 366 * _DAY
 
 
@@ -152,18 +128,8 @@ def promises_of(rules: Iterable[Rule]) -> tuple[Promise, ...]:
 
 
 KIND = "serviceLevel"
-
-
 KNOWN_TO_DCS = ("availability", "retention", "latency", "freshness", "frequency", "support", "backup")
-
-
 LASTING = ("retention", "frequency", "latency", "freshness", "timeToDetect", "timeToNotify", "timeToRepair")
-
-
 HUNDRED = Decimal(100)
-
-
 DURATION_KEYS = ("threshold", "period", "recoveryTime", "recoveryPoint", "responseTime")
-
-
 PERCENTAGE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*%?\s*")

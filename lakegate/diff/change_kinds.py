@@ -66,11 +66,7 @@ class ChangeKind:
 
 
 MAY_REJECT = "It may reject data that was accepted before"
-
-
 NO_DATA = "No delivery is judged otherwise"
-
-
 SHOWN = f"{NO_DATA}; only values of public fields are shown in samples."
 
 
@@ -333,8 +329,6 @@ def raised(version: str, bump: Bump) -> str:
 
 
 Element = TypeVar("Element")
-
-
 Pairs = list[tuple[Element, Element]]
 
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 
 KINDS_OF_KEYS = {"physicalType": "physical-type", "description": "description", "deprecated": "deprecation"}
-
-
 ABOUT = {
     "description": "description",
     "owner": "owner",

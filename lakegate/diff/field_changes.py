@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 
 ITEMS = "[]"
-
-
 Typed = frozenset[str]
 """The paths of the fields whose values have a grammar."""
 
@@ -172,8 +170,6 @@ DESCRIBED = (
     ("physical", "physicalName", "physical-name"),
 )
 """The texts of a field: in the model, in documents, and their kinds of change."""
-
-
 LEVELS = {"public": 1, "internal": 2, "confidential": 3, "restricted": 4, "secret": 5}
 """The usual classifications, in order; no other has a place among them."""
 

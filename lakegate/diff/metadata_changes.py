@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 Element = str
 """`root`, `dataset`, `field`, `rule` or `level`."""
 
-
 QUALITY = {
     "id",
     "name",
@@ -55,12 +54,10 @@ QUALITY = {
     "unit",
 }
 
-
 RULE = {
     *("id", "name", "metric", "rule", "type", "arguments", "query", "engine", "implementation", "dimension", "unit"),
     *("dialect", "severity", "validValues", "missingValues", *SPELLINGS),
 }
-
 
 READ: dict[tuple[str, Element], set[str]] = {
     ("ODCS", "root"): {"apiVersion", "kind", "id", "version", "name", "status", "schema", "servers", DEPRECATION},
@@ -101,8 +98,6 @@ READ: dict[tuple[str, Element], set[str]] = {
     ("DCM", "level"): set(),
 }
 """The keys that are compared in the model, by format and element."""
-
-
 ALIASES = {"title": "businessName", "links": "authoritativeDefinitions"}
 """Keys of DCS with the keys of ODCS."""
 
@@ -244,12 +239,8 @@ STRICTNESS: dict[str, Callable[[Any], Decimal | int]] = {
     "multiLine": lambda is_allowed: not is_allowed,
 }
 """How strict the value of a key is; the larger, the less is accepted."""
-
-
 PUBLISHED = frozenset({"publishAs", "eventTime", "mergeStrategy"})
 """The keys of the policy that change what consumers read."""
-
-
 UNBOUNDED = float("inf")
 
 

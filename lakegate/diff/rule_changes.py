@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 
 PRIMARY_KEY, TEXT = "primaryKey", "text"
-
-
 FAMILIES = {PRIMARY_KEY: "key", "foreignKey": "relationship"}
 """The kinds of rules with kinds of change of their own."""
 

@@ -27,23 +27,11 @@ if TYPE_CHECKING:
 
 End = tuple[Decimal, int]
 """An end of a segment: its number, and 1 or -1 if it is open."""
-
-
 Segment = tuple[End, End]
-
-
 Moment = Decimal | datetime | str
-
-
 _HUNDRED, _ZERO = Decimal(100), Decimal(0)
-
-
 _NO_ROW = Interval(_ZERO, _ZERO)
-
-
 _INFINITY = Decimal("Infinity")
-
-
 _DAY_ALONE = len("2026-01-01")
 
 

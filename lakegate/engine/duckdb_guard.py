@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 MAX_NODES = 40_000
 
-
 NODES = frozenset(
     (
         *("ARRAY_EXTRACT", "ASCENDING", "BASE_TABLE", "CASE_EXPR", "COLUMN_REF", "COMPARE_BETWEEN", "COMPARE_EQUAL"),
@@ -56,7 +55,6 @@ NODES = frozenset(
     )
 )
 
-
 FUNCTIONS = frozenset(
     (
         *("%", "*", "+", "-", "/", "//", "||", "~~"),
@@ -80,17 +78,10 @@ FUNCTIONS = frozenset(
     )
 )
 
-
 KINDS = frozenset({"bigint", "date", "decimal", "double", "integer", "timestamp", "timestamptz", "varchar"})
-
-
 JOINS = frozenset({"REGULAR", "CROSS"})
-
-
 _NAME = re.compile("[rqck][0-9]+|p")
 """Names of relations, of their columns, and of values that are computed once (`lakegate.engine.duckdb_sql.once`)."""
-
-
 ABSENT = (
     "sample",
     "at_clause",
@@ -180,7 +171,6 @@ SETTINGS = {
     "integer_division": "false",
     "scalar_subquery_error_on_multiple_rows": "true",
 }
-
 
 SPILL, SPILLS = 1 << 30, 8
 """What queries may write to disk: 1 GiB, and eight times the data. Beyond, a query is an error of its rule."""

@@ -81,23 +81,11 @@ def refuse(what: str) -> UnreadError:
 
 
 _EDGE = r"[\x{0}-\x{20}]*"
-
-
 _DIGITS = r"[0-9]+\.?[0-9]*|\.[0-9]+"
-
-
 _SIGN = "[-+]?"
-
-
 _DATE = r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}"
-
-
 _TIME = r"[0-9]{1,2}:[0-9]{1,2}(?::[0-9]{1,2}(?:\.[0-9]{1,9})?)?"
-
-
 _ZONE = r"Z|UTC|GMT|[-+][0-9]{1,2}(?::[0-9]{2})?"
-
-
 _TEXTS = {
     Type.INTEGER: f"({_SIGN}[0-9]+)",
     Type.DOUBLE: f"({_SIGN}(?:{_DIGITS})(?:[eE]{_SIGN}[0-9]+)?|(?i:{_SIGN}inf(?:inity)?|nan))[fFdD]?",
@@ -106,12 +94,8 @@ _TEXTS = {
     Type.TIMESTAMP: f"({_DATE}(?:[ T]{_TIME} ?(?:{_ZONE})?)?)",
 }
 """The part of a text that is read, as the first group."""
-
-
 _SHORT_DATES = ((f"([0-9]{{4}}){_EDGE}", r"\1-01-01"), (f"([0-9]{{4}}-[0-9]{{1,2}}){_EDGE}", r"\1-01"))
 """A year alone is its first day, a month too."""
-
-
 _LAST_WHOLE = 10**18
 """From here on floats have no fractions."""
 
@@ -286,8 +270,6 @@ FUNCTIONS: dict[str, tuple[int, Translate]] = {
     "weekday": (1, lambda value: Value(f"(isodow({value.text}) - 1)", Type.INTEGER)),
 }
 """By the name that plans use: the number of arguments (-1: any number), and the form in DuckDB's SQL."""
-
-
 _OF_NULL = {
     **dict.fromkeys(("abs", "ceil", "floor", "power", "rint", "round", "sqrt"), Type.DOUBLE),
     **dict.fromkeys(("concat", "contains", "endswith", "left", "length", "lower", "replace", "right"), Type.TEXT),
@@ -355,14 +337,8 @@ AGGREGATES: dict[str, tuple[int, Callable[..., AggregateFunction]]] = {
 _LITERAL = re.compile(
     r"(?P<whole>[0-9]{1,18})L?|(?P<exact>[0-9]{0,20}\.?[0-9]{0,18})BD|(?P<float>[0-9.]+(?:[eE][-+]?[0-9]+)?)D"
 )
-
-
 _COMPARISONS = {"=": "=", "<>": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "<=>": "IS NOT DISTINCT FROM"}
-
-
 _NUMBERS = frozenset({Type.INTEGER, Type.SUM, Type.DECIMAL, Type.DOUBLE, Type.NULL})
-
-
 _LARGEST = f"CAST('{'9' * 20}.{'9' * 18}' AS DECIMAL(38,18))"
 
 
@@ -433,8 +409,6 @@ _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?(?:BD|L|D)?\b)|(?P<name>[A-Za-z_][A-Za-z0-9_]*)"
     r"|(?P<bound>:(?:now|t[0-9]{1,4})\b)|(?P<text>'[^'\\]*')|(?P<sign><=>|<>|<=|>=|[=<>+*/%(),.-]))"
 )
-
-
 _SETS = ("UNION", "INTERSECT", "EXCEPT")
 
 
@@ -526,33 +500,17 @@ def _closing(tokens: list[str]) -> dict[int, int]:
 
 
 Columns = dict[str, Type]
-
-
 COLUMN = re.compile("[ck][0-9]{1,4}")
-
-
 _CASTS = {"STRING": Type.TEXT, "INT": Type.INTEGER} | {
     each.value: each for each in (Type.INTEGER, Type.SUM, Type.DECIMAL, Type.DOUBLE, Type.DATE, Type.TIMESTAMP)
 }
-
-
 _CONSTANTS = {"NULL": Value("NULL", Type.NULL), "''": Value("''", Type.TEXT)} | {
     name: Value(name, Type.BOOLEAN) for name in ("True", "False")
 }
-
-
 _POINTS = {"DATE": Type.DATE, "TIMESTAMP": Type.TIMESTAMP}
-
-
 _POINT = re.compile(r"'[0-9]{4}-[0-9]{2}-[0-9]{2}(?: [0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6})?'")
-
-
 _UNIT = re.compile("'(?:second|minute|hour|day|week|month|quarter|year)'")
-
-
 _SENTENCE = re.compile("'[a-z ]{1,100}'")
-
-
 _WHOLE = re.compile("[0-9]{1,18}")
 
 
@@ -783,11 +741,7 @@ _FORMS: dict[str, Callable[[Expressions], Value]] = {
 
 
 _ALIAS = re.compile("q[0-9]{1,4}")
-
-
 _COUNT = re.compile("[0-9]{1,18}")
-
-
 _SIDES = ("LEFT", "RIGHT", "FULL", "CROSS")
 
 

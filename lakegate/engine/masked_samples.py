@@ -54,11 +54,7 @@ if TYPE_CHECKING:
 
 
 MAX_NAMED = 20
-
-
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}(?:(?:\[\])?\.[A-Za-z_][A-Za-z0-9_]{0,39}){0,8}")
-
-
 _LOOKED_AT = 20
 """Records whose form is looked at, where they have none of the declared keys."""
 
@@ -172,8 +168,6 @@ def malformed_records(
 
 Place = tuple[int, int, str]
 """A record or an element: the number of its share, its line there, and its place in the record."""
-
-
 Texts = dict[str, str | None]
 """The texts of a record's fields, by alias."""
 
@@ -251,11 +245,7 @@ def _by_share(places: Iterable[Any]) -> dict[int, list[Any]]:
 
 GOOD_VALUES = 40
 """Values that pass whose shapes are counted."""
-
-
 GOOD_SHAPES = 3
-
-
 _WRAPPED = re.compile(rb'\s*\{\s*"[^"\\]{1,100}"\s*:\s*\[\s*\{')
 """The beginning of an object with a list of objects in its first key."""
 

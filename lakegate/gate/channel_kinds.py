@@ -28,8 +28,6 @@ OF_SECRET: Final = ReferenceForm(
     r"[A-Za-z0-9/_+=.@-]{1,400}", "the name of a secret of Secrets Manager, never an address or a key"
 )
 """The characters that names of secrets have: Secrets Manager API Reference, CreateSecret, `Name`."""
-
-
 MOST_CHANNELS: Final = 10
 """Of one subscription."""
 

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 DECISIONS: Final = "decisions"
 """The extension point of transitions that features carry out: a `CarryOut` by the name of the transition."""
-
-
 CarryOut: TypeAlias = "Callable[..., Steps[Workload]]"
 """Called with dependencies, the id of a workload, and what the person gave, by name. Records who decides before anything is
 started, and returns the workload that is to be advanced. Idempotent; raises InputError where the transition is not possible."""

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 ALONE = BatchLimits(1, 64 << 20, 300)
 """The stack's setting that no delivery is batched, but by its contract."""
-
-
 MOST_KEPT_BYTES = 32 << 20
 """Of the plans that a function remembers."""
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 
 UNROUTED = "_unrouted"
-
-
 STAGING = "staging/"
 
 
@@ -69,8 +67,6 @@ def destination_key(share: str, pin: Pin, workload: str, name: str) -> str:
 
 ORIGINALS = "_original/"
 """In the folder of an accepted delivery, beside its slices: what arrived. The underscore hides it from readers of folders."""
-
-
 STATE = "_state/"
 """In the same folder: what the delivery adds to the merge state of its line."""
 

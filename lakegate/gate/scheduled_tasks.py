@@ -48,12 +48,8 @@ class ScheduledTask:
 
 PAGES: Final = 20
 """Of the registry, at once."""
-
-
 ENOUGH: Final = 60.0
 """Seconds: with less than this left no further page is read."""
-
-
 RETIRED: Final = "retired"
 
 

@@ -37,16 +37,10 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
-
-
 BATCH = 100
 """Workloads, or versions of a listing, of one turn."""
-
-
 DUE_PER_SWEEP = 10_000
 """Workloads of one sweep: more than its time is enough for. Further ones are left to the next."""
-
-
 HEADS = "heads"
 """The cursor of the lines whose manifest was looked for."""
 

@@ -33,12 +33,8 @@ if TYPE_CHECKING:
 
 WHOLE: Final = 1 << 30
 """Bytes of one request; S3 takes up to 5 GiB."""
-
-
 PART: Final = 64 << 20
 """Bytes of a part, which is in memory; more where there would be too many."""
-
-
 MAX_PARTS: Final = 10_000
 
 
@@ -68,18 +64,10 @@ def uploaded(client: S3Client, content: bytes | Path, at: dict[str, Any], kind: 
 
 
 ANSWERED = "this attempt was answered before: its result is kept as it is"
-
-
 _AHEAD = 8 << 20
 """Bytes of an object that a stream requests at a time."""
-
-
 JSON = "application/json"
-
-
 _ABSENT = {"404", "NoSuchKey", "NoSuchBucket"}
-
-
 _UNMET = {"PreconditionFailed", "ConditionalRequestConflict"}
 
 
@@ -343,8 +331,6 @@ def read(uri: str) -> bytes:
 
 
 PARQUET, BYTES = "application/vnd.apache.parquet", "application/octet-stream"
-
-
 _AT_ONCE: Final = 8 << 20
 """Bytes that are compared."""
 

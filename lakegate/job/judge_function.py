@@ -49,8 +49,6 @@ if TYPE_CHECKING:
 
 MAX_REFERRED = 256 << 20
 """Bytes of accepted data, or of the whole state of its line, that a delivery is compared with."""
-
-
 SPARE_SECONDS = 10.0
 """Before the function's time limit: what is left to write the answer that a delivery does not fit."""
 

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 LISTS = {"enum": "values", "allowedValues": "parameter", "invalidValues": "validValues"}
 """Kinds with a list of allowed values, and the argument with the list."""
 
-
 JUDGED = (
     "type",
     "enum",
@@ -44,12 +43,8 @@ JUDGED = (
     "max",
 )
 """Kinds that constrain single values."""
-
-
 MAX_JUDGED = 200
 """The most values of a list that are checked."""
-
-
 NEEDS_NULLS = {"mustBeGreaterThan": 0, "mustBeGreaterOrEqualTo": 1, "mustBe": 1}
 """Operators that require bad rows, each with the smallest operand that does."""
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 Finding = tuple[str, str]
 """Path and message. If the path does not exist in the document, its longest existing part is reported."""
-
-
 MAX_FINDINGS = 100
 """The most findings of one code: hints for thousands of findings would take minutes."""
 

@@ -19,14 +19,8 @@ STATUSES = {
     "ODCS": ("proposed", "draft", "active", "deprecated", "sunset", "retired"),
     "DCS": ("proposed", "in development", "active", "deprecated", "sunset", "retired"),
 }
-
-
 ENDING = ("deprecated", "sunset", "retired")
-
-
 MIN_NOTICE_DAYS = 30
-
-
 DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 

@@ -157,7 +157,6 @@ FAMILIES = {
     "measuring": "Measuring: every rule can be measured",
 }
 
-
 SYNTAX = {
     "document-too-large": "A document has at most 1 MiB.",
     "not-utf-8": "A document is written in UTF-8.",
@@ -175,7 +174,6 @@ SYNTAX = {
     "merge-of-no-mapping": "`<<` merges mappings.",
 }
 
-
 SCHEMA = {
     "missing-key": "Every key that the format requires is present.",
     "unknown-key": "Every key is one of the format, where the format refuses others.",
@@ -190,7 +188,6 @@ SCHEMA = {
     "several-forms": "Of keys that exclude each other one is there.",
     "does-not-fit": "A value meets every other rule of the format.",
 }
-
 
 READING = {
     "unknown-format": (ERROR, "A document declares its format by that format's own key."),
@@ -238,7 +235,6 @@ READING = {
         "With `publishAs: parquet`, the workflow asks nobody and waits for no time; only `publish` can tell.",
     ),
 }
-
 
 MEASURING = {
     "undeclared-column": "The arguments of a rule name fields that its dataset declares.",

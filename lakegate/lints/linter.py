@@ -30,11 +30,7 @@ if TYPE_CHECKING:
 
 Unreadable = Mapping[str, str]
 """Inputs that cannot be read, each with the reason."""
-
-
 NOTHING: Unreadable = MappingProxyType({})
-
-
 UNREADABLE = "unreadable"
 """The code of such an input in JSON; no document has it."""
 
@@ -68,24 +64,14 @@ def _entry(problem: Problem, name: str, *, several: bool) -> dict[str, Any]:
 
 NOT_MEASURED = "not-measured"
 """The code of a warning: a rule compiles to a skipped check."""
-
-
 QUIET = ("text", "serviceLevel")
 """Kinds that are never measured, or about which another check of this package warns."""
-
-
 DATE_FORMAT = "date-format"
 """The code with which the reader warns about dates that it does not compare."""
-
-
 OF_ONE_VALUE = ("unquoted-surprise",)
 """Warnings about a value that are redundant if the value is refused."""
-
-
 DESCRIBING = (None, "distanceMetric", "embeddingModel")
 """Options of nested values that describe them; None is the kind itself, of values that the contract leaves open."""
-
-
 OF_ALL_FIELDS = ("custom", "sql", "requiredMember")
 """Kinds that may read other fields than those they are attached to."""
 
@@ -211,11 +197,7 @@ class Examined:
 
 Complete = Callable[[Contract, Document, Notes], Contract]
 """Adds to a contract what it inherits, and to the notes what is weaker than that."""
-
-
 UNKNOWN_PARENT = "unknown-parent"
-
-
 WHERE_PARENTS_ARE = "parents are read from `--parents` and from the registry"
 
 

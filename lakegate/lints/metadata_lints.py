@@ -19,15 +19,9 @@ if TYPE_CHECKING:
 
 
 LINK = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:\S+|\$\{.*)")
-
-
 LINK_KEYS = ("url", "migration_guide", "invitationUrl", "endpointUrl")
-
-
 LOCATIONS = {"s3": ("s3://",), "sftp": ("sftp://",), "azure": ("az://", "abfss://", "https://"), "gcs": ("gs://",)}
 """The URL schemes of server types."""
-
-
 CURRENCY = re.compile(r"[A-Z]{3}")
 
 
@@ -97,8 +91,6 @@ def not_a_currency(_contract: Contract, document: Document) -> Iterator[Finding]
 
 
 PUBLIC = "public"
-
-
 PERSONAL = re.compile(
     r"e_?mail|(?:first|last|full|sur|maiden)_?name|phone|mobile|ssn|cpf|passport|birth|iban|credit_?card|ip_?address",
     re.IGNORECASE,
@@ -129,8 +121,6 @@ def personal_but_public(contract: Contract, document: Document) -> Iterator[Find
 
 
 OWNER, CLASSIFIED = "owner", "classified-personal-data"
-
-
 OWNER_KEYS = {"ODCS": "$.team.name", "DCS": "$.info.owner", "DCM": "$.ownerGroup"}
 
 

@@ -46,8 +46,6 @@ if TYPE_CHECKING:
 
 
 LONGEST = 256
-
-
 MANY = 10
 """A bounded repeat with at least this maximum counts as unbounded."""
 
@@ -165,8 +163,6 @@ FOREIGN = (
     (re.compile(r"\(\?P[<=]"), "Python's named groups", "write `(?:…)`"),
 )
 """Constructs of other dialects, with their names and their portable equivalents."""
-
-
 ESCAPED = re.compile(r"\\.")
 
 

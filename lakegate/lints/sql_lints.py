@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from lakegate.lints.findings import Finding
 
 TOKEN = re.compile(r"--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`|(?P<named>\$?\{[^{}]*\})", re.DOTALL)
-
-
 OF_FIELD = ("field", "column", "property")
 
 

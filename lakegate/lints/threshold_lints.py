@@ -16,19 +16,11 @@ if TYPE_CHECKING:
     from lakegate.lints.findings import Finding
 
 HUNDRED = Decimal(100)
-
-
 RELATIVE = ("size", "mean", "stdev", "min", "max")
 """Kinds whose tolerance is a share of their parameter."""
-
-
 SHARES = ("complete", "distinct")
 """Kinds whose tolerance is subtracted from a share of rows."""
-
-
 TOLERANT = RELATIVE + SHARES
-
-
 NEVER_NEGATIVE = ("size", "stdev")
 
 

@@ -42,11 +42,7 @@ def row_count_of_field(contract: Contract, _document: Document) -> Iterator[Find
 
 COLUMN_KINDS = ("complete", "distinct", "min", "max", "mean", "stdev", "allowedValues")
 """Rules of DCM that need a column."""
-
-
 OF_TEXTS = ("minLength", "maxLength", "pattern")
-
-
 TEXTS = (LogicalType.STRING, LogicalType.BINARY)
 
 

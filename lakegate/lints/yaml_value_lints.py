@@ -33,8 +33,6 @@ def unread_variable(contract: Contract, document: Document) -> Iterator[Finding]
 
 
 LISTS = ("parameter", "values", "validValues", "missingValues")
-
-
 SURPRISES = re.compile(r"(?i:yes|no|on|off)|0[0-9]+|0[xo][0-9a-fA-F]+|[0-9][0-9_]*_[0-9_]*|[0-9]+(?::[0-5]?[0-9])+")
 """Unquoted texts that YAML 1.1 reads as booleans, octal or sexagesimal numbers."""
 

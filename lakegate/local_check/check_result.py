@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 SHOWN = 20
 """Checks of a group on the terminal."""
-
-
 WORDS = {
     "fixed": "fixed",
     "still_broken": "still broken",
@@ -144,11 +142,7 @@ def _finding(finding: CheckFinding | None) -> dict[str, object] | None:
 
 
 VERSION = "lakegate/check/1"
-
-
 TABLES_VERSION = "lakegate/check-tables/1"
-
-
 SAMPLES = 20
 """Failing rows of a check in the document."""
 

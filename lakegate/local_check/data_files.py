@@ -139,8 +139,6 @@ def _paths(name: Path) -> list[Path]:
 
 BLOCK: Final = 1 << 20
 """Bytes that are read at once."""
-
-
 DIGESTS: Final[dict[str, Callable[[], Any]]] = {"sha256": hashlib.sha256, "sha1": hashlib.sha1}
 
 

@@ -24,14 +24,8 @@ if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
 
 ARCHIVED: Final = {"GLACIER", "DEEP_ARCHIVE"}
-
-
 RESTORED: Final = 'ongoing-request="false"'
-
-
 _ABSENT: Final = {"404", "NoSuchKey"}
-
-
 _DENIED: Final = {"403", "AccessDenied", "AllAccessDisabled"}
 
 

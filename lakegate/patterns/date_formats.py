@@ -26,26 +26,12 @@ if TYPE_CHECKING:
 
 
 LONGEST = 100
-
-
 _SPACE_CODES = ((9, 13), (28, 32), (0x85, 0x85), (0xA0, 0xA0), (0x1680, 0x1680), (0x2000, 0x200A), (0x2028, 0x2029))
-
-
 _SPACE = f"[{spelled((*_SPACE_CODES, (0x202F, 0x202F), (0x205F, 0x205F), (0x3000, 0x3000)))}]+"
-
-
 LEAPS = "(?:[02468][048]|[13579][26])"
-
-
 _LEAPS_OF_CENTURY = "(?:0[48]|[2468][048]|[13579][26])"
-
-
 _SHORT = "apr|jun|sep|nov"
-
-
 _LONG = "jan|mar|may|jul|aug|oct|dec"
-
-
 YEARS = f"0000{{zero}}|(?:[0-9]{{2}}{_LEAPS_OF_CENTURY}|{LEAPS}00){{leap}}|[0-9]{{4}}"
 """Years of four digits."""
 
@@ -68,13 +54,8 @@ _DIRECTIVES = {
     "%": "%",
 }
 
-
 _FLAG = re.compile(r"\{([0-9]*[a-z][a-z ]*)\}")
-
-
 _REFUSED = (("zero",), ("leap second",), ("31st", "short"), ("31st", "february"), ("30th", "february"))
-
-
 _SAME_PART = ("Yy", "mbB", "HI", "d", "M", "S", "f", "p")
 
 
@@ -147,28 +128,13 @@ def refusals(flags: list[str]) -> str:
 
 
 MAX_FRACTION = 9
-
-
 _SHORT_MONTHS = "Jan|Mar|May|Jul|Aug|Oct|Dec|(?:Apr|Jun|Sep|Nov){short}|Feb{february}"
-
-
 _NAMES = "January|March|May|July|August|October|December|(?:April|June|September|November){short}|February{february}"
-
-
 _MONTH = "11{short}|1[02]|02{february}|0[469]{short}|0[13578]"
-
-
 _DAY = "31{31st}|30{30th}|29{29th}|1[0-9]|2[0-8]|0[1-9]"
-
-
 _HOUR = "2[0-3]|[01][0-9]"
-
-
 _MINUTE = "[0-5][0-9]"
-
-
 _OFFSET = "[-+](?:0[0-9]|1[0-8])"
-
 
 PARTS = {
     **dict.fromkeys(("yyyy", "uuuu"), YEARS),
@@ -193,14 +159,8 @@ PARTS = {
     **{"S" * digits: f"[0-9]{{{digits}}}" for digits in range(1, MAX_FRACTION + 1)},
 }
 """The pattern of each run of letters; a name in braces is a calendar flag."""
-
-
 _SAME_JAVA_PART = ("yu", "M", "d", "Hh", "m", "s", "S", "a", "XZ")
-
-
 _RESERVED = "[]{}#"
-
-
 _QUOTED = re.compile(r"'((?:[^']|'')*)'")
 
 

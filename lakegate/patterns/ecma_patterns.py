@@ -14,40 +14,20 @@ from lakegate.patterns.matching_cost import parts_of
 from lakegate.patterns.regex_tree import ANY, EDGE, INNER, LAST, LONGEST, PLAIN_PARTS, member, others, plain, spelled
 
 MAX_REPEATS = 1000
-
-
 MAX_NESTED = 50
-
-
 _SPACES = (
     *((9, 13), (32, 32), (0xA0, 0xA0), (0x1680, 0x1680), (0x2000, 0x200A)),
     *((0x2028, 0x2029), (0x202F, 0x202F), (0x205F, 0x205F), (0x3000, 0x3000), (0xFEFF, 0xFEFF)),
 )
-
-
 _WORD = "A-Za-z0-9_"
-
-
 _CONTROLS = {"t": 9, "n": 10, "v": 11, "f": 12, "r": 13, "0": 0}
-
-
 _QUANTIFIER = re.compile(r"[*+?]|\{([0-9]{1,9})(,([0-9]{0,9}))?\}")
-
-
 _MEANT = re.compile(r" *([0-9]{1,9}) *(,?) *([0-9]{0,9})")
 """The text after the brace of a malformed quantifier, which would match literally: `{4`, `{1, 5}`."""
-
-
 _AT_MOST = re.compile(r" *, *([0-9]{1,9}) *\}")
 """The same of `{,3}`, which other dialects read as at most three."""
-
-
 _HEX = re.compile(r"x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|u\{([0-9A-Fa-f]{1,6})\}")
-
-
 _GROUP = re.compile(r"\?(?:[:=!]|<(?P<name>[A-Za-z_$][A-Za-z0-9_$]*)>)|(?!\?)")
-
-
 _SYNTAX = frozenset("^$\\.*+?()[]{}|/")
 """The characters that a backslash may stand before, so that they stand for themselves; in a class also `-`."""
 

@@ -59,11 +59,7 @@ class Cost:
 
 
 ENDLESS = Cost(BEYOND, BEYOND)
-
-
 ONE = Cost(1)
-
-
 LENGTH = Cost(1, 1)
 
 
@@ -201,16 +197,10 @@ def _groups(body: Items, low: int, high: int | None, then: _Tail) -> _Tail:
 
 MAX_STEPS = 200
 """The most steps of a backtracking engine per character: a value of 1 MiB takes less than a second."""
-
-
 MAX_STEPS_OF_ALL = 50_000
 """The most steps that do not depend on the text's length."""
-
-
 MAX_GROUPS = 100
 """The most open repeats of groups in a backtracking engine, which recurses for each; its stack allows many more."""
-
-
 MAX_WEIGHT = 150
 """The most simultaneous states of RE2 for a pattern: a value of 1 MiB takes less than a second."""
 

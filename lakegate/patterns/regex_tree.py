@@ -14,12 +14,8 @@ from typing import Any
 
 
 LAST = 0x10FFFF
-
-
 Ranges = tuple[tuple[int, int], ...]
 """Inclusive ranges of code points."""
-
-
 ANY: Ranges = ((0, LAST),)
 
 
@@ -121,24 +117,12 @@ class Edge:
 
 
 Node = Chars | Repeat | Choice | Lookahead | Start | End | Edge
-
-
 Items = tuple[Node, ...]
 """A sequence of nodes."""
-
-
 NEVER = Chars(())
-
-
 _LINE_ENDS: Ranges = ((10, 10), (13, 13), (0x85, 0x85), (0x2028, 0x2029))
-
-
 _WORD = "A-Za-z0-9_"
-
-
 EDGE = f"(?:(?<=[{_WORD}])(?![{_WORD}])|(?<![{_WORD}])(?=[{_WORD}]))"
-
-
 INNER = f"(?:(?<=[{_WORD}])(?=[{_WORD}])|(?<![{_WORD}])(?![{_WORD}]))"
 r"""`\b` and `\B` in the dialect of plans."""
 
@@ -218,8 +202,6 @@ def _members(arguments: Any) -> Ranges:  # noqa: ANN401 -- as above
 
 
 _PLACES: dict[Any, Node] = {op.AT_BEGINNING: Start(), op.AT_BEGINNING_STRING: Start(), op.AT_END_STRING: End()}
-
-
 _NODES: dict[Any, Callable[[Any], Node]] = {
     op.LITERAL: lambda code: Chars(((code, code),)),
     op.NOT_LITERAL: lambda code: Chars(others(((code, code),))),
@@ -298,17 +280,9 @@ def _re2_char(code: int) -> str:
 
 
 PYTHON = RegexDialect(_python_chars, {Edge(inner=False): EDGE, Edge(inner=True): INNER}, r"\Z")
-
-
 RE2 = RegexDialect(_re2_chars, {Edge(inner=False): r"\b", Edge(inner=True): r"\B"}, r"\z")
-
-
 LONGEST = 1024
-
-
 _ANY_BUT_LINE_ENDS = f"[^{spelled(((10, 10), (13, 13), (0x2028, 0x2029)))}]"
-
-
 PLAIN_PARTS = {"|": ("|", False), "^": ("^", False), "$": (r"\z", False), ".": (_ANY_BUT_LINE_ENDS, True)}
 
 

@@ -14,11 +14,7 @@ from lakegate.errors import InputError
 
 FORM: Final = r"\d{4}-\d{2}-\d{2} [A-Z]{3}( \d{1,9}(\.\d{1,12})?){4}"
 """A table of prices as one text: its date, the currency, and the four prices in the order of `Prices`."""
-
-
 HOUR: Final = 3_600
-
-
 MEGABYTES_OF_A_VCPU: Final = 1_769
 """Lambda developer guide, Configure Lambda function memory: a function of 1,769 MB has the equivalent of one vCPU."""
 

@@ -93,12 +93,8 @@ def _is_one(condition: str) -> bool:
 
 
 EPSILON = Fraction(1, 10**9)
-
-
 BY_SCHEDULE = "measured by schedule: "
 """Begin of the reason for which the check of a rule with a schedule is skipped with a delivery."""
-
-
 OF_NO_DELIVERY = "cannot be measured on a delivery"
 """End of the reason for which a service level, such as the availability of a system, is skipped."""
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 Truths = frozenset[bool | None]
 """What a predicate may be for the rows of a file; None is unknown, which breaks no rule."""
-
-
 _ANY: Truths = frozenset({True, False, None})
 
 

@@ -6,14 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 
 LONGEST_DESCRIPTION: Final = 2_000
-
-
 LONGEST_NAME: Final = 500
-
-
 LONGEST_ADDRESS: Final = 2_000
-
-
 MOST_KEYWORDS: Final = 100
 
 

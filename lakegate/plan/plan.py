@@ -28,14 +28,8 @@ if TYPE_CHECKING:
     from lakegate.plan.predicates import Predicate
 
 VERSION = "lakegate/plan/1"
-
-
 OF_MAPS = ("{key}", "{value}")
-
-
 ENTRIES = "{}"
-
-
 _ELEMENTS = ("[]", ENTRIES)
 
 

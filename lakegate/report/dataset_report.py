@@ -21,15 +21,9 @@ if TYPE_CHECKING:
 
 MAX_BARS: Final = 90
 """Columns of a diagram."""
-
-
 MAX_REASONS_OF_LINE: Final = 10
-
-
 MAX_RULES: Final = 1_000
 """Rules in the table."""
-
-
 SHOWN: Final = (Verdict.REJECTED, Verdict.ACCEPTED_WITH_WARNINGS, Verdict.ACCEPTED)
 """In a column, from its top."""
 

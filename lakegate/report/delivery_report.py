@@ -64,12 +64,8 @@ def _percent(share: Fraction) -> float:
 
 
 UNREADABLE = "file/readable"
-
-
 NULL = "null"
 """What a sample has for a value that is absent."""
-
-
 RECORDS = {"header": "the header line once more", "blank": "a line without values", "total": "a row of totals"}
 """What a record is that holds no data."""
 
@@ -144,7 +140,6 @@ TITLES: Final = {
     Verdict.UNDECIDED: "Undecided",
 }
 
-
 STATUSES: Final = {
     Status.FAIL: "failed",
     Status.ERROR: "not measured: error",
@@ -153,21 +148,12 @@ STATUSES: Final = {
     Status.PASS: "passed",
 }
 
-
 MAX_ROWS: Final = 20
 """Failing rows of a reason."""
-
-
 MAX_FILES: Final = 20
-
-
 MAX_REASONS_OF_PAGE: Final = 50
-
-
 MAX_LINES: Final = 1_000
 """Checks in the table: a page of them has less than a megabyte."""
-
-
 MAX_DELIVERIES: Final = 30
 """Deliveries of the history."""
 
@@ -393,8 +379,6 @@ def _lines(report: Report) -> Iterator[RuleLine]:
 
 
 BROKEN: Final = frozenset({Status.FAIL, Status.WARN, Status.ERROR})
-
-
 OF_FILE: Final = "file/"
 """How the ids of properties of the file begin, which are listed only where they are broken."""
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 
 GITHUB_MESSAGE = {"%": "%25", "\r": "%0D", "\n": "%0A"}
-
-
 GITHUB_PROPERTY = {**GITHUB_MESSAGE, ":": "%3A", ",": "%2C"}
 
 

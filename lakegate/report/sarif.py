@@ -24,11 +24,7 @@ if TYPE_CHECKING:
 
 
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-
-
 STANDARD_INPUT = "-"
-
-
 PROBLEM_LEVELS = {LintLevel.ERROR: "error", LintLevel.WARNING: "warning"}
 
 
@@ -104,8 +100,6 @@ def uri_of(name: str) -> str:
 
 
 LEVELS: Final = {Status.FAIL: "error", Status.ERROR: "error", Status.WARN: "warning"}
-
-
 SHOWN: Final = 20
 """Failing rows of a check."""
 

@@ -44,21 +44,11 @@ class CheckAnswer:
 
 NARROW = 120
 """Below so many columns no table is printed."""
-
-
 GAP = "  "
-
-
 INDENT = 6
-
-
 READABLE = (60, 40)
 """Columns that a table gives to the finding and to the failing rows at least, unless they are shorter."""
-
-
 HEADINGS = ("status", "rule", "field", "finding", "failing rows")
-
-
 UNBROKEN = str.maketrans({"\xa0": " "})
 
 
@@ -148,7 +138,6 @@ WORDS = {
     Verdict.UNDECIDED: ("magenta", "Undecided"),
 }
 
-
 COLOURS = {
     Status.PASS: "green",
     Status.WARN: "yellow",
@@ -157,14 +146,9 @@ COLOURS = {
     Status.SKIP: "bright_black",
 }
 
-
 SHAPE = "shape "
-
-
 NAMED = 4
 """Files that the summary names, and rules that were not measured."""
-
-
 SHOWN = 2
 """Failing rows of a check on the terminal."""
 

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 _END = 2**63
 
-
 NEVER_MEASURED = frozenset(
     {
         "not-measured",
@@ -56,8 +55,6 @@ NEVER_MEASURED = frozenset(
     }
 )
 """Codes of problems that leave the document usable: the rule is reported as skipped and never measured."""
-
-
 LONGEST_WORDS = 80
 """The most characters of contract text that the description of a check contains."""
 

@@ -40,11 +40,7 @@ if TYPE_CHECKING:
 
 OF_WHOLE = ("minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties", "requiredMember")
 """Kinds of rules about a whole list, map or object."""
-
-
 NO_PARTS = "a CSV file has no parts of values to measure"
-
-
 SEVERAL_LEVELS = "fields of several levels of a value are not measured together"
 
 
@@ -125,8 +121,6 @@ def _of_parent(tier: Tier, plan: dict[str, PlanField], by_place: ByPlace) -> Tie
 
 
 BY_ARGUMENTS = ("nullValues", "missingValues", "invalidValues", "duplicateValues", "sql", "serviceLevel", "foreignKey")
-
-
 MAX_HINTS = 3
 
 

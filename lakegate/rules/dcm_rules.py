@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 _EXACT = Context(prec=1000)
 """Computes bounds without rounding, independent of the caller's context."""
-
-
 _ONE = Decimal(1)
 
 

@@ -54,20 +54,10 @@ class TextForm:
 
 
 _OCTET = r"(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
-
-
 _IPV4 = rf"{_OCTET}(?:\.{_OCTET}){{3}}"
-
-
 _LABEL = r"(?>[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)"
-
-
 _HOST = rf"(?=.{{1,253}}\z){_LABEL}(?:\.{_LABEL})*+"
-
-
 _GROUP = r"(?>[0-9A-Fa-f]{1,4})"
-
-
 _IPV6 = "|".join(
     [
         rf"(?:{_GROUP}:){{7}}{_GROUP}",
@@ -81,47 +71,20 @@ _IPV6 = "|".join(
     ]
 )
 
-
 _ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]"
-
-
 _QUOTED = r"(?:[ !#-\[\]-~]|\\[ -~])"
-
-
 _SNUM = r"(?:25[0-5]|2[0-4][0-9]|[01]?[0-9]{1,2})"
-
-
 _LOCAL = rf'(?:{_ATOM}+(?:\.{_ATOM}+)*|"{_QUOTED}*")'
-
-
 _SHORT_LOCAL = rf"""(?:[A-Za-z0-9.!#$%&'*+/=?^_`{{|}}~-]{{1,64}}|"{_QUOTED}{{0,62}}")"""
-
-
 _MAIL_HOST = rf"(?:{_LABEL}(?:\.{_LABEL})*+|\[(?:{_SNUM}(?:\.{_SNUM}){{3}}|[Ii][Pp][Vv]6:(?:{_IPV6}))\])"
-
-
 _UNRESERVED = r"A-Za-z0-9.\-_~!$&'()*+,;="
 """The characters of URIs that are reserved nowhere, and the sub-delimiters."""
-
-
 _ESCAPED = "%[0-9A-Fa-f]{2}"
-
-
 _PATH = rf"(?:[{_UNRESERVED}:@/]|{_ESCAPED})*"
-
-
 _IP_LITERAL = rf"\[(?:{_IPV6}|[Vv][0-9A-Fa-f]+\.[{_UNRESERVED}:]+)\]"
-
-
 _AUTHORITY = rf"(?:(?:[{_UNRESERVED}:]|{_ESCAPED})*@)?(?:{_IP_LITERAL}|(?:[{_UNRESERVED}]|{_ESCAPED})*)(?::[0-9]*)?"
-
-
 _AFTER_SCHEME = rf"(?://{_AUTHORITY}(?:/{_PATH})?|/?(?:(?:[{_UNRESERVED}:@]|{_ESCAPED}){_PATH})?)"
-
-
 _REST = rf"(?:[{_UNRESERVED}:@/?]|{_ESCAPED})*"
-
-
 TEXT_FORMS = {
     "email": TextForm(rf"\A(?={_SHORT_LOCAL}@.{{1,255}}\z){_LOCAL}@{_MAIL_HOST}\z", "an email address"),
     "uuid": TextForm(r"\A[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}\z", "a UUID"),
@@ -131,7 +94,6 @@ TEXT_FORMS = {
     "ipv6": TextForm(rf"\A(?:{_IPV6})\z", "an IPv6 address"),
 }
 
-
 NAME_AT_DOMAIN = rf"\A[A-Za-z0-9.!#$%&'*+/=?^_`{{|}}~-]{{1,64}}@{_LABEL}(?:\.{_LABEL})++\z"
 """The email address of Soda: a name at a domain with an extension."""
 
@@ -140,8 +102,6 @@ NAME_AT_DOMAIN = rf"\A[A-Za-z0-9.!#$%&'*+/=?^_`{{|}}~-]{{1,64}}@{_LABEL}(?:\.{_L
 
 
 TEXTS = (LogicalType.STRING, LogicalType.BINARY)
-
-
 OFFSET = r":[0-9]{2}(?:\.[0-9]+)?(?:[Zz]|[+-][0-9]{2}(?::?[0-9]{2})?)\z"
 """The end of a moment or a time of day with an offset."""
 

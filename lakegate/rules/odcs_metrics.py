@@ -157,6 +157,4 @@ _PARTS: dict[str, tuple[str, Callable[[Rule, Field, object], Predicate]]] = {
     "exclusiveMaximum": ("less than {}", lambda rule, field, value: within(rule, field, high=value, high_open=True)),
 }
 """Each argument of `invalidValues` with its description and its predicate of a valid value."""
-
-
 METRICS = ("nullValues", "missingValues", "invalidValues", "duplicateValues", "rowCount")

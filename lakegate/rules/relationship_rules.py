@@ -31,8 +31,6 @@ ELSEWHERE = (
 )
 """A field of another contract: `lakegate://<contract>/<dataset>_v<major>/<field>`, or in the syntax of ODCS
 `<contract>_v<major>.yaml#/schema/<dataset>/properties/<field>`."""
-
-
 FULLY_QUALIFIED = "contract_v1.yaml#/schema/dataset/properties/field"
 
 

@@ -33,12 +33,8 @@ if TYPE_CHECKING:
 
 LONGEST = 1000
 """The most characters of a condition."""
-
-
 DEEPEST = 50
 """The most brackets and negations around a part."""
-
-
 _TOKEN = re.compile(
     r"""\s*(?:(?P<number>[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?)(?![A-Za-z0-9_])
     |(?P<single>'(?:[^'\\]|'')*')|(?P<double>"[^"\\]*")|`(?P<ticked>[^`]+)`
@@ -48,27 +44,16 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 
-
 _WORDS = {"and", "or", "not", "is", "null", "in", "between", "true", "false"}
-
-
 _AND, _OR, _NOT = {"and", "&", "&&"}, {"or", "|", "||"}, {"not", "~"}
-
-
 _TRUTH = {"true": True, "false": False}
-
-
 _NULLS = {
     ".isnull()": "null",
     ".is_null()": "null",
     **dict.fromkeys((".notnull()", ".notNull()", ".is_not_null()"), "there"),
 }
 """Calls on a column, with their predicates."""
-
-
 _CLOSING = {"(": ")", "[": "]"}
-
-
 _AFTER_PART = {*_AND, *_OR, ")"}
 
 
@@ -271,7 +256,6 @@ _COMPARISONS: dict[str, Callable[[Rule, Field, list[object]], Predicate]] = {
     ">": lambda rule, field, values: within(rule, field, low=values[0], low_open=True),
     ">=": lambda rule, field, values: within(rule, field, low=values[0]),
 }
-
 
 _LEAVES: dict[str, Callable[[Rule, Field, list[object]], Predicate]] = {
     **_COMPARISONS,

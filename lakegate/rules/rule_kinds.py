@@ -227,7 +227,6 @@ RULES: dict[str, Compile | InContract] = {
     "dateFormat": ByField(field_constraints.date_format),
 }
 
-
 SUITS: dict[str, tuple[Callable[[LogicalType], bool], str]] = {
     **dict.fromkeys(("mean", "stdev", "min", "max", "multipleOf"), (lambda each: each.numeric, "numbers")),
     **dict.fromkeys(("minimum", "maximum"), (lambda each: each.ordered, "numbers, dates and times")),

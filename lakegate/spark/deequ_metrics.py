@@ -241,11 +241,7 @@ def local_frame(spark: SparkSession, table: pa.Table) -> DataFrame:
 
 Scan = tuple[str, "Keys | None"]
 """The frame that is measured: `shares`, `rows` of records, `keys` or the `most_common` of them."""
-
-
 SHARES: Scan = "shares", None
-
-
 UNMEASURED = "Deequ could not measure this check"
 
 

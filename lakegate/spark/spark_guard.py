@@ -15,10 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 VIEW = "View"
-
-
 LEAVES = frozenset({"OneRowRelation", "CTERelationRef"})
-
 
 NODES = frozenset(
     (
@@ -36,7 +33,6 @@ NODES = frozenset(
         *("LocalLimit", "OneRowRelation", "Project", "Sort", "SubqueryAlias", "Union", "Window", "WithCTE"),
     )
 )
-
 
 EXPRESSIONS = frozenset(
     (
@@ -113,7 +109,6 @@ EXPRESSIONS = frozenset(
     )
 )
 
-
 PARSED = frozenset(
     (
         *(
@@ -131,11 +126,7 @@ PARSED = frozenset(
     )
 )
 """The nodes of a query that is only parsed: Spark would run a command while it analyses it."""
-
-
 SUBQUERIES = frozenset({"Exists", "ListQuery", "ScalarSubquery"})
-
-
 MAX_NODES = 20_000
 
 

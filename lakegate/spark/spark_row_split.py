@@ -77,11 +77,7 @@ _TYPES: dict[Kind, type[types.DataType]] = {
 
 
 REASONS = "_reasons"
-
-
 RECORD = "_record"
-
-
 POSITION_BITS = 33
 """Spark's own: `monotonically_increasing_id` holds the task above these bits and the position in it below."""
 
@@ -164,8 +160,6 @@ WRITERS: dict[Format, Write] = {Format.CSV: _csv, Format.JSONL: _jsonl}
 
 
 SEPARATOR = "; "
-
-
 ORC_GAP = -141437, -141428
 """Days (since 1970) from 1582-10-05 to 1582-10-14: Spark writes each of them to ORC as 1582-10-15."""
 

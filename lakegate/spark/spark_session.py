@@ -88,11 +88,8 @@ SETTINGS = {
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",  # INT96, the default, is deprecated
 }
 
-
 INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 """For frames of few rows: compiling generated Java takes longer than evaluating the expressions."""
-
-
 FEW_ROWS = INTERPRETED | {"spark.sql.adaptive.enabled": "false", "spark.sql.shuffle.partitions": "1"}
 """For small deliveries: also no second job that decides about the plan of the next, and no shuffle into several tasks."""
 

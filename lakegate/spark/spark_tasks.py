@@ -42,12 +42,8 @@ if TYPE_CHECKING:
 
 MEMORY = "512MB"
 """The memory of DuckDB in a worker before it spills."""
-
-
 TASK = 64 << 20
 """Bytes (of a table, rows) that one task evaluates, about."""
-
-
 _ARROW = {
     "VARCHAR": pa.string(),
     "BIGINT": pa.int64(),
@@ -57,7 +53,6 @@ _ARROW = {
     "DATE": pa.date32(),
     "TIMESTAMP": pa.timestamp("us", "UTC"),
 }
-
 
 _SPARK = {"VARCHAR": "STRING", "TIMESTAMP": "TIMESTAMP"}
 

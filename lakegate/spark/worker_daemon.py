@@ -12,8 +12,6 @@ from zipimport import zipimporter
 from lakegate.extension_points import registered
 
 MODULE = "lakegate.spark.worker_daemon"
-
-
 USED = (
     "lakegate.engine.measure.share_evaluation",
     "lakegate.spark.spark_tasks",

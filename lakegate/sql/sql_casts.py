@@ -30,11 +30,7 @@ if TYPE_CHECKING:
     from lakegate.sql.sql_names import Scope
 
 MAX_DIGITS = 18
-
-
 CAST_ERROR = "a text of the data is not of the type the query casts it to"
-
-
 TYPES = {
     **dict.fromkeys(("INT", "BIGINT", "SMALLINT", "TINYINT", "MEDIUMINT"), SqlKind.INTEGER),
     **dict.fromkeys(("DOUBLE", "FLOAT"), SqlKind.DOUBLE),
@@ -46,7 +42,6 @@ TYPES = {
         ("TIMESTAMP", "TIMESTAMPNTZ", "TIMESTAMPTZ", "TIMESTAMPLTZ", "DATETIME", "DATETIME2"), SqlKind.TIMESTAMP
     ),
 }
-
 
 SPARK = {
     SqlKind.INTEGER: "BIGINT",
@@ -152,7 +147,6 @@ _CASTS: dict[SqlKind, Callable[[Translator, TypedSql, exp.Cast], TypedSql]] = {
     SqlKind.DATE: _to_date,
     SqlKind.TIMESTAMP: _to_timestamp,
 }
-
 
 FORMS: dict[type, NodeForm] = {
     **dict.fromkeys((exp.Cast, exp.TryCast), form(_cast, "this", "to")),

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from lakegate.sql.sql_names import Scope
 
 SECOND = 1_000_000
-
-
 MICROS = {
     "microsecond": 1,
     "millisecond": 1_000,
@@ -44,16 +42,9 @@ MICROS = {
     "week": 7 * 86_400 * SECOND,
 }
 
-
 MONTHS = {"month": 1, "quarter": 3, "year": 12}
-
-
 LONGEST_DURATION = 10_000 * 366 * MICROS["day"]
-
-
 TRUNCATED = ("second", "minute", "hour", "day", "week", "month", "quarter", "year")
-
-
 PARTS: dict[str, str] = {
     **{
         name: f"CAST({name}({{}}) AS BIGINT)"
@@ -64,19 +55,13 @@ PARTS: dict[str, str] = {
     **dict.fromkeys(("isodow", "dayofweekiso"), "CAST((weekday({}) + 1) AS BIGINT)"),
 }
 """The parts of a timestamp that are integers, as SQL templates."""
-
-
 WEEKDAYS = {
     **dict.fromkeys(SUNDAY_IS_ZERO, "CAST((dayofweek({}) - 1) AS BIGINT)"),
     **dict.fromkeys(SUNDAY_IS_ONE, "CAST(dayofweek({}) AS BIGINT)"),
     **dict.fromkeys(MONDAY_IS_ONE, PARTS["isodow"]),
 }
 """The day of the week, by dialect."""
-
-
 NOW = TypedSql("CAST(:now AS TIMESTAMP)", SqlKind.TIMESTAMP)
-
-
 TODAY = TypedSql("CAST(CAST(:now AS TIMESTAMP) AS DATE)", SqlKind.DATE)
 
 
@@ -285,7 +270,6 @@ def _by_name(t: Translator, node: exp.Anonymous, scope: Scope) -> TypedSql:
 
 
 SHIFTING = ("this", "expression", "unit")
-
 
 FORMS: dict[type, NodeForm] = {
     exp.Anonymous: form(_by_name, "this", "expressions"),

@@ -163,7 +163,6 @@ ORDERED = (
     SqlKind.DURATION,
 )
 
-
 MAX_ROW_OFFSET = 1_000
 
 
@@ -335,8 +334,6 @@ def _numbered(t: Translator, node: exp.Expr, scope: Scope) -> _Windowed:
 
 
 RANKING: dict[type, str] = {exp.RowNumber: "row_number", exp.Rank: "rank", exp.DenseRank: "dense_rank"}
-
-
 OVER_WINDOWS = (exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max)
 
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
-
-
 OF_DATASET = ("model", "table", "object")
 
 
@@ -147,11 +145,7 @@ class OutputColumn(NamedTuple):
 
 Columns = tuple[OutputColumn, ...]
 """The columns `k0`, `k1`, … of a query."""
-
-
 NESTED = ("array", "map", "object", "record", "struct", "variant", "json", "vector")
-
-
 OF_FIELD = ("field", "column", "property")
 
 

@@ -95,8 +95,6 @@ def _divisor(right: TypedSql, dialect: str) -> str:
 
 
 BINARY = ("this", "expression")
-
-
 ARITHMETIC: dict[type, NodeForm] = {
     exp.Add: form(_added, *BINARY),
     exp.Sub: form(_subtracted, *BINARY),
@@ -113,11 +111,7 @@ ARITHMETIC: dict[type, NodeForm] = {
 
 
 DECIMAL = re.compile(r"[0-9]{0,19}\.[0-9]{0,18}")
-
-
 FLOAT = re.compile(r"[0-9]{1,19}(?:\.[0-9]{0,18})?[eE][-+]?[0-9]{1,2}")
-
-
 WILD = 2
 """The most `%` before the last part of a pattern, unless `contains` can match it: matching time grows with their number."""
 

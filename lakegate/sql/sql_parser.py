@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 FILES = "duckdb"
 """The dialect of contracts whose servers store files, or that have no server."""
-
-
 DIALECTS = {
     **{name: name for name in ("athena", "bigquery", "databricks", "duckdb", "mysql", "postgres", "redshift")},
     **{name: name for name in ("snowflake", "spark", "trino")},
@@ -41,65 +39,33 @@ DIALECTS = {
     **dict.fromkeys(("s3", "local", "azure", "gcs", "sftp", "file", "kafka", "motherduck", "dataframe"), FILES),
 }
 """Dialect of sqlglot by server type or by the `dialect` of a rule."""
-
-
 DAYS_BETWEEN_DATES = frozenset({"duckdb", "postgres", "redshift", "snowflake"})
 """Date minus date is a number of days; date plus number is a date."""
-
-
 MOMENTS_APART = frozenset({"databricks", "duckdb", "postgres", "redshift", "spark"})
 """Timestamp minus timestamp is a duration."""
-
-
 COUNTS_BOUNDARIES = frozenset({"bigquery", "duckdb", "redshift", "snowflake", "tsql"})
 """DATEDIFF counts the boundaries of the unit between two timestamps, not the complete units."""
-
-
 COUNTS_COMPLETE_UNITS = frozenset({"athena", "trino"})
 """DATE_DIFF counts complete units."""
-
-
 COUNTS_DAYS = frozenset({"databricks", "spark"})
 """DATEDIFF counts complete units, but days between dates if it names no unit: the parser writes both alike."""
-
-
 SUNDAY_IS_ZERO = frozenset({"duckdb", "postgres", "redshift", "snowflake"})
-
-
 SUNDAY_IS_ONE = frozenset({"bigquery", "databricks", "mysql", "spark"})
-
-
 MONDAY_IS_ONE = frozenset({"athena", "trino"})
 """The number of the first day of a week. In the others it depends on a setting."""
-
-
 WEEKS_ARE_OTHERS = frozenset({"bigquery", "mysql", "tsql"})
 """A week is not that of ISO 8601, which begins on Monday."""
-
-
 CASTS_TRUNCATE = frozenset({"databricks", "spark", "tsql"})
-
-
 CASTS_ROUND_HALF_EVEN = frozenset({"duckdb", "postgres", "redshift"})
 """For floats; decimals are rounded half away from zero."""
-
-
 ZERO_DIVIDES = frozenset({"mysql"})
 """Division by zero is null. In all other dialects it is an error (in DuckDB since version 2), and here too."""
-
-
 SECONDS_HAVE_FRACTIONS = frozenset({"databricks", "postgres", "spark"})
 """EXTRACT(SECOND …) includes the fraction."""
-
-
 MEANS_ARE_WHOLE = frozenset({"redshift", "tsql"})
 """The mean of whole numbers is a whole number, without its fraction."""
-
-
 BITS_ARE_TRUTHS = frozenset({"mysql", "tsql"})
 """Truth values are written 0 and 1."""
-
-
 TEXTS_IGNORE_CASE = {"mysql": "utf8mb4_0900_bin", "tsql": "Latin1_General_BIN2"}
 """Dialects whose comparisons of texts ignore case by default; in Lakegate they never do. Each has a collation that does not."""
 
@@ -129,7 +95,6 @@ def word_of(node: exp.Expr) -> str:
 
 STATEMENTS = (exp.DML, exp.Create, exp.Drop, exp.Alter, exp.TruncateTable, exp.Command, exp.Set, exp.Merge, exp.Copy)
 
-
 ENVIRONMENT = (
     *(
         exp.Hint,
@@ -145,13 +110,10 @@ ENVIRONMENT = (
     *(exp.Rand, exp.Randn, exp.Uuid),
 )
 """Nodes that read or change anything but the data, or whose result differs between runs."""
-
-
 GENERATORS = (
     *(exp.Explode, exp.GenerateDateArray, exp.GenerateSeries, exp.Lateral, exp.Pad, exp.Repeat, exp.Space, exp.Unnest),
 )
 """Nodes that generate rows or long values from small input."""
-
 
 KNOWN = frozenset(
     (
@@ -203,47 +165,23 @@ TABLE = (
 
 
 MAX_LENGTH = 10_000
-
-
 MAX_TOKENS = 2_000
-
-
 MAX_DEPTH = 16
 """Nested parentheses. The parser's own stack allows slightly more."""
-
-
 HELD = re.compile(
     r"(?P<held>--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`)|\$?\{(?P<name>[^{}]*)\}", re.DOTALL
 )
 """A comment or quoted text (placeholders in it are ignored), or a placeholder."""
-
-
 HINT_COMMENTS = ("/*+", "/*!", "--+")
 """Starts of comments that some engine executes or reads as hints."""
-
-
 PLACEHOLDER_PREFIX = "lakegate_placeholder_"
-
-
 OPENING = {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1, TokenType.CASE: 1, TokenType.END: -1}
-
-
 NESTING = (TokenType.NOT, TokenType.DASH, TokenType.TILDE)
-
-
 MAX_PREFIX_OPERATORS = 8
-
-
 ONE_SELECT = "a rule asks and changes nothing, so write one SELECT."
-
-
 WHITESPACE = "\t\n\r "
-
-
 DEVIATIONS = {"stdevp": exp.StddevPop, "var": exp.Variance, "varp": exp.VariancePop}
 """Functions of T-SQL for which the parser has no class."""
-
-
 QUANTILES = {"quantile_cont": exp.PercentileCont, "quantile_disc": exp.PercentileDisc}
 
 

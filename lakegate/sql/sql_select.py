@@ -43,14 +43,8 @@ if TYPE_CHECKING:
 
 
 Equalities = list[tuple[frozenset[str], frozenset[str]]]
-
-
 MAX_TABLES = 6
-
-
 JOINS = {"": "JOIN", "INNER": "JOIN", "LEFT": "LEFT JOIN", "RIGHT": "RIGHT JOIN", "FULL": "FULL JOIN"}
-
-
 CROSS = "CROSS JOIN"
 
 
@@ -479,8 +473,6 @@ FORMS = {
     for form, sql in each.items()
 }
 """All expressions that can be translated: the allow-list."""
-
-
 FUNCTIONS = sorted({name.lower() for form in FORMS if issubclass(form, exp.Func) for name in form.sql_names()})
 """The names of the functions among them."""
 

@@ -47,22 +47,12 @@ def place_of(node: Expr) -> tuple[int, int] | None:
 
 MAX_GROWTH = 64
 """The longest text that an expression may build from one of the data, and the most rows that a query may build from one row."""
-
-
 LONG_CONSTANT = 64
 """Characters of a constant text that count as a text of the data."""
-
-
 MAX_TEXT_LENGTH = 32_768
-
-
 MAX_COLUMNS = 2_000
-
-
 WHOLE = re.compile("[0-9]{1,18}")
 """A constant whole number, in ASCII: other digits, such as `²`, are none."""
-
-
 GROWS = "The query builds values that grow: keep them as long as they are."
 
 
@@ -94,8 +84,6 @@ class SqlKind(Enum):
 
 
 NUMBERS = (SqlKind.INTEGER, SqlKind.SUM, SqlKind.DECIMAL, SqlKind.DOUBLE)
-
-
 KINDS = {
     LogicalType.STRING: SqlKind.TEXT,
     LogicalType.INTEGER: SqlKind.INTEGER,

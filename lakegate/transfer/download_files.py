@@ -46,11 +46,7 @@ if TYPE_CHECKING:
 
 
 MANIFEST: Final = "_manifest.json"
-
-
 PIECE: Final = 8 * 1024 * 1024
-
-
 PLACE: Final = re.compile(
     r"ingest_date=\d{4}-\d\d-\d\d/workload=[0-9a-f]{64}/[A-Za-z0-9][A-Za-z0-9._-]{0,199}", re.ASCII
 )

@@ -29,11 +29,7 @@ if TYPE_CHECKING:
 
 
 LONGEST_KEY = 1024
-
-
 UNSPEAKABLE = re.compile(r"[\x00-\x1f\x7f\ufffe\uffff]")
-
-
 S3 = re.compile(r"s3://([^/]*)/?(.*)", re.DOTALL)
 
 
@@ -115,17 +111,9 @@ def _key(prefix: str, name: str) -> str:
 
 
 WHOLE: Final = 16 * 1024 * 1024
-
-
 MAX_PARTS: Final = 10_000
-
-
 AT_ONCE: Final = 4
-
-
 BLOCK: Final = 1024 * 1024
-
-
 CHANGED: Final = "changed while it was on its way: upload it again"
 
 

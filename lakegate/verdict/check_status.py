@@ -86,11 +86,7 @@ class CheckOutcome:
 
 OF_TYPES = ("type", "nested")
 """Kinds of rules that constrain the type of a field, if it is present."""
-
-
 _WORST = {Severity.FAIL: Status.FAIL, Severity.WARN: Status.WARN}
-
-
 HIDDEN = "not shown"
 """Instead of a number that shows a value of a classified field."""
 

@@ -22,20 +22,11 @@ if TYPE_CHECKING:
 
 NOTES = frozenset({"file/byte-order-mark"})
 """Outcomes that pass and are shown all the same."""
-
-
 RECORDS = "file/records"
 """The outcome of malformed records; each is a row that can be rejected alone."""
-
-
 _ADDITIONAL = {Additional.ALLOW: Status.PASS, Additional.WARN: Status.WARN, Additional.FORBID: Status.FAIL}
-
-
 _TREATMENTS = {Treatment.ACCEPT: Status.PASS, Treatment.WARN: Status.WARN, Treatment.REJECT: Status.FAIL}
-
-
 _CUT_OFF = ("fields", "quotes", "cut")
-
 
 MALFORMED = {
     "fields": ("has", "have", "another number of values than the header"),

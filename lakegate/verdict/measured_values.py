@@ -29,30 +29,14 @@ if TYPE_CHECKING:
 
 TIME_LIMIT = 600.0
 """Timeout of one query in seconds, as the Data Contract Specification allows."""
-
-
 ALL_QUERIES = 1_800.0
 """Timeout of all queries of a plan in seconds; each query has an equal share, so that a slow one does not affect the others."""
-
-
 REFUSED = "the guard of the engine refused what became of this query"
-
-
 TOO_SLOW = "the query took longer than the time it is given"
-
-
 TOO_LARGE = "the query builds more rows than the engine has memory and disk for"
-
-
 FAILED = "the engine could not answer this query: a number too large, a division by zero, or a text that cannot be cast"
-
-
 UNREAD = "the accepted data that this check refers to could not be read"
-
-
 SEVERAL_ROWS = "the query answers with several rows: let it answer with one number"
-
-
 FLOAT_DIGITS = 12
 
 
@@ -119,8 +103,6 @@ def lists_rows(check: Check, found: Measured | None, limit: int) -> bool:
 
 OF_VALUES = frozenset({Number.ANSWER, Number.FLOATING, Number.SECONDS})
 """Numbers that are computed from values, and do not count rows."""
-
-
 COUNT = re.compile(r"SELECT count\((?:1|(?:DISTINCT )?q[0-9]+\.c[0-9]+)\) AS k0 FROM [^()]*(?: WHERE .*)?", re.DOTALL)
 """A query of a plan that counts rows, or the values of a column."""
 

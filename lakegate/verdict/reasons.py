@@ -84,8 +84,6 @@ def _foreign(plan: Plan, columns: Columns) -> Iterator[Found]:
 
 
 READABLE = "file/readable"
-
-
 IN_MESSAGE = ("column-names", "missing-columns")
 """Causes that the message of a single outcome already contains."""
 
@@ -199,14 +197,8 @@ def _of_forms(plan: Plan, answers: list[Measurement]) -> Iterator[Cause]:
 
 
 DUPLICATE: Final = "duplicate-content"
-
-
 WAIVER_EXPIRED: Final = "waiver-expired"
-
-
 APPROVAL_EXPIRED: Final = "approval-expired"
-
-
 CODES: Final = {
     "unrouted": "no route covers this key: ask for one, or upload below a prefix that `lakegate route list` shows",
     "contract-retired": "the contract version or its line is retired: deliver under a newer line",
@@ -217,8 +209,6 @@ CODES: Final = {
     APPROVAL_EXPIRED: "it was judged and waited for approval, and nobody answered in time: replay it to ask again",
 }
 """By code."""
-
-
 MARKS: Final = ("line-", "waived:", "declined:")
 """How reasons with texts of their own begin: warnings about the status of a line, a waiver, and that a person declined."""
 

@@ -26,11 +26,7 @@ if TYPE_CHECKING:
 
 SEEN_OF_A_LINE = 2000
 """The most characters of a line that are examined."""
-
-
 HEADER, BLANK, TOTAL, WRAPPED = "header", "blank", "total", "wrapped"
-
-
 _TOTALS = frozenset(
     "total totals subtotal subtotals grand total sum summe gesamt gesamtsumme zwischensumme somme totale totali suma razem "
     "totaal som".replace("grand total", "grand\u00a0total").split(" ")
@@ -76,59 +72,25 @@ RECORD_MISTAKES = {
 
 
 NULL_WORD, BLANKS, NARROW, QUOTED = "null-word", "blanks", "non-breaking", "quoted"
-
-
 EMPTY, TOO_LARGE, SEPARATORS = "empty", "too-large", "separators"
-
-
 UNQUOTED, NESTED = "unquoted", "nested"
-
-
 ZEROS, CASE, LOST_WORD = "leading-zeros", "case", "lost-word"
-
-
 _WORDS = "NULL null Null N/A n/a NA na N.A. n.a. NaN nan NAN None none NONE nil NIL <NA> <null> (null) #N/A #NULL! \\N - -- ."
-
-
 NULL_WORDS = frozenset(_WORDS.split(" "))
 """Words that programs write for a missing value."""
-
-
 PANDAS_WORDS = frozenset(["NULL", "null", "N/A", "n/a", "NA", "NaN", "nan", "None", "<NA>", "#N/A"])
 """Those that pandas reads as a missing value."""
-
-
 _NUMBERS = frozenset({LogicalType.INTEGER, LogicalType.NUMBER, LogicalType.DECIMAL})
-
-
 _DAYS = frozenset({LogicalType.DATE, LogicalType.TIMESTAMP})
-
-
 _CLOCK = r"(?:[T ,]+[0-9]{1,2}:[0-9]{2}.*)?"
-
-
 _CURRENCY = r"(?:[$€£¥₹]|[A-Z]{3})"
-
-
 _NUMBER = r"[-+]?[0-9][0-9.,' ]*"
-
-
 _SEPARATED = re.compile(r"[-+]?[0-9]*(?:[.,'\u2019_ \u00a0\u202f][0-9]{3})*(?:[.,][0-9]*)?")
-
-
 _GROUP = 3
 """Digits between separators of thousands."""
-
-
 _TOKEN = re.compile(r"-?[0-9][0-9.eE+-]*|true|false")
-
-
 _OBJECTS = frozenset({"{...}", "[...]"})
-
-
 _BLANKS = "\u00a0\u202f"
-
-
 _SPEAKING = frozenset({LogicalType.STRING, LogicalType.BINARY})
 
 
@@ -224,7 +186,6 @@ MISTAKES: dict[str, Mistake] = {
         "times in another form: write HH:MM:SS of 24 hours, with two digits each",
     ),
 }
-
 
 _SHARED = {
     BLANKS: "values with blanks around them: write them without",

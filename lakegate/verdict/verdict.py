@@ -32,12 +32,8 @@ if TYPE_CHECKING:
 
 
 _CHECKS = {"pass": "passed", "warn": "warned", "fail": "failed", "error": "in error", "skip": "not measured"}
-
-
 MAX_RULES: Final = 20
 """Broken rules of one delivery: each is an item of the transaction that commits it, which holds 100."""
-
-
 LONGEST_RULE: Final = 200
 """Characters."""
 
@@ -118,11 +114,7 @@ def worst(verdicts: Iterable[Verdict]) -> Verdict:
 
 
 MAX_REASONS_OF_DELIVERY: Final = 50
-
-
 WHOLE: Final = "file/whole"
-
-
 LONGEST_REASON: Final = 500
 """Characters: reasons are stored in a row of DynamoDB, which holds 400 KB."""
 

@@ -19,11 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TYPE = "AWS::EMRServerless::Application"
-
-
 CREATE_ONLY = ("Name", "Type")
-
-
 NOT_UPDATED = {"name", "type", "tags"}
 
 

@@ -18,18 +18,10 @@ if TYPE_CHECKING:
 
 VARIABLE: Final = "LAKEGATE_LOCAL_SECRET"
 """Environment variable with the secret; never a word of a command, which everybody on the machine can list."""
-
-
 HEADER: Final = "x-lakegate-secret"
 """With the secret itself, for requests that cannot be signed."""
-
-
 NAMES: Final = frozenset({"127.0.0.1", "localhost"})
-
-
 ALGORITHM: Final = "AWS4-HMAC-SHA256"
-
-
 UNSIGNED: Final = "UNSIGNED-PAYLOAD"
 
 

@@ -28,11 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 UNUSABLE: Final = 2
-
-
 SEATS: Final = 2 if (os.cpu_count() or 1) >= 4 else 1  # noqa: PLR2004 - a driver keeps two processors busy
-
-
 MODES: Final[Mapping[str, Callable[[Surroundings, argparse.Namespace], Executor]]] = {
     "resident": lambda around, options: Resident(around, options.seats, options.state_dir / "driver", options.memory),
     "submit": lambda around, options: Submitted(around, options.seats, options.memory),

@@ -151,11 +151,7 @@ def now() -> datetime:
 
 Members = dict[str, Any]
 """Of a request or a response, as boto3 has them."""
-
-
 _DRIVER: Final = "spark.emr-serverless.driverEnv."
-
-
 _OF_AWS: Final = (
     "spark.emr-serverless.",
     "spark.executor",
@@ -168,19 +164,11 @@ _OF_AWS: Final = (
     "spark.app.name",
 )
 """Settings of a size or place that one machine does not have: passed over."""
-
-
 _INTERPRETER: Final = frozenset({"PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"})
 """These name an interpreter inside an archive; here it is the service's own."""
-
-
 _STATIC: Final = ("spark.sql.extensions", "spark.sql.warehouse.dir", "spark.sql.catalogImplementation")
 """Settings of Spark SQL that a running session cannot change."""
-
-
 _FLAGS: Final = frozenset({"--verbose", "-v", "--supervise"})
-
-
 _LISTS: Final[Mapping[str, str]] = {
     "--py-files": "spark.submit.pyFiles",
     "--jars": "spark.jars",
@@ -262,8 +250,6 @@ def _split(text: str) -> tuple[str, ...]:
 
 
 MIN_MINUTES: Final = 5
-
-
 MAX_ATTEMPTS: Final = 10
 
 
@@ -297,8 +283,6 @@ def _refuse_policy(text: str | None) -> None:
 
 
 SERVICE: Final = "emr-serverless"
-
-
 _LABEL: Final = re.compile(r"\\{(\w+)\\}")
 
 
@@ -496,8 +480,6 @@ class RunState(StrEnum):
 
 
 ENDS: Final = frozenset({RunState.SUCCESS, RunState.FAILED, RunState.CANCELLED})
-
-
 WAITING: Final = frozenset({RunState.SUBMITTED, RunState.QUEUED})
 
 

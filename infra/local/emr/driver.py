@@ -31,11 +31,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ORPHANED: Final = 70
-
-
 WITHOUT_JVM: Final = 71
-
-
 CRASHED: Final = 1
 
 

@@ -18,17 +18,12 @@ if TYPE_CHECKING:
 
 MAXIMUM: Final = 15
 """Runs of one application at a time, where its scheduler configuration does not say."""
-
-
 QUEUE_MINUTES: Final = 360
-
-
 _DEFAULTS: Final[Mapping[str, Any]] = {
     "architecture": "X86_64",
     "autoStartConfiguration": {"enabled": True},
     "autoStopConfiguration": {"enabled": True, "idleTimeoutMinutes": 15},
 }
-
 
 SUMMARY: Final = (
     "name",
@@ -123,15 +118,10 @@ def restored(kept: Mapping[str, Any]) -> Application:
 
 MINUTES: Final = 720
 """A run's time limit where its request names none."""
-
-
 MINUTE: Final = 60.0
 """Seconds that a worker is billed at least (EMR Serverless API, ResourceUtilization)."""
-
-
 DETAILS: Final = 256
 """Characters that stateDetails may have."""
-
 
 _SUMMARY: Final = (
     "applicationId",
@@ -149,7 +139,6 @@ _SUMMARY: Final = (
     "attemptCreatedAt",
     "attemptUpdatedAt",
 )
-
 
 _COPIED: Final = ("name", "configurationOverrides", "executionIamPolicy", "retryPolicy", "tags")
 """Members of the request that the run repeats."""

@@ -38,14 +38,8 @@ if TYPE_CHECKING:
 
 
 SOURCE: Final = "aws.emr-serverless"
-
-
 APPLICATION: Final = "EMR Serverless Application State Change"
-
-
 RUN: Final = "EMR Serverless Job Run State Change"
-
-
 RETRY: Final = "EMR Serverless Job Run Retry"
 
 
@@ -179,8 +173,6 @@ def _written(value: object) -> str:
 
 PATIENCE_SECONDS: Final = 20.0
 """A closing service waits so long for its runs to end."""
-
-
 _ADMITTED: Final = frozenset(RunState) - ENDS - {RunState.SUBMITTED, RunState.QUEUED}
 
 

@@ -44,11 +44,7 @@ if TYPE_CHECKING:
     from infra.local.emr.spark_processes import Executor
 
 HOST: Final = "127.0.0.1"
-
-
 HEALTH: Final = ("GET", "/_health")
-
-
 MAX_BYTES: Final = 4 << 20
 """Of a request: far above what the model's limits add up to."""
 
@@ -426,7 +422,6 @@ OPERATIONS: Final[Mapping[str, Callable[[Service, Members], Members]]] = {
     "TagResource": Service.tag,
     "UntagResource": Service.untag,
 }
-
 
 _PAGE: Final = 50
 

@@ -242,8 +242,6 @@ def _log_uri(configuration: Mapping[str, Any]) -> str | None:
 
 CODE: Final = ("lakegate", "spark_jobs")
 """Packages of this checkout that programs may import: when one changes, so must the driver."""
-
-
 LOST: Final = 1
 """Exit code of a program whose driver died without one."""
 
@@ -449,8 +447,6 @@ class Resident:
 
 
 SUBMIT: Final = "PYSPARK_SUBMIT_ARGS"
-
-
 SHELL: Final = "pyspark-shell"
 
 

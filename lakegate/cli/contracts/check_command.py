@@ -63,32 +63,18 @@ def write(form: CheckFormat, answers: Sequence[CheckAnswer]) -> None:
 REFERENCE = (
     "What was accepted of a dataset that rules refer to: DATASET=FILE or CONTRACT/DATASET=FILE, once for each file."
 )
-
-
 DATA = "The files of one delivery: files, folders and patterns such as 'part-*.csv', also as s3://BUCKET/KEY."
-
-
 ENGINE = "native runs in this process; spark runs the gate's own job, with Spark and Deequ. The results are the same."
-
-
 REPORT = "Write an HTML report into a file, to pass on: the verdict, what to change first, every check, failing rows."
-
-
 FORMATS = "text for people; json; junit, sarif, github and markdown for continuous integration."
-
-
 AGAINST = (
     "What the files improve on an earlier result: a workload of the stack (its id or landing key), or a .json file that"
     " `check --json` or `reasons --json` wrote."
 )
-
-
 VALUES = (
     "Show failing values, or their shapes. On a terminal values of local files are shown, unless a report or failing rows are"
     " written; everywhere else shapes."
 )
-
-
 FAILURES = "Write failing rows into a file, .csv or .json; their values are shapes unless --show-values is given."
 
 

@@ -37,11 +37,7 @@ if TYPE_CHECKING:
     from lakegate.stack import RemoteStack
 
 Prefixes: TypeAlias = defaultdict[tuple[str, str, str], list[str]]
-
-
 REMOTE_COLUMNS: Final = ("contract", "version", "status", "tags", "producer", "consumer")
-
-
 Filter: TypeAlias = Annotated[list[str] | None, typer.Option(help="Only contracts with this label.", metavar="NAME")]
 
 

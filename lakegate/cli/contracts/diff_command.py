@@ -21,11 +21,7 @@ if TYPE_CHECKING:
     from lakegate.diff.change_kinds import Change, VersionComparison
 
 REFUSED = 1
-
-
 COLOURS = {"major": "red", "minor": "yellow", "patch": "green"}
-
-
 LONGEST_CELL = 200
 """The most characters of a value in a table."""
 

@@ -19,8 +19,6 @@ from lakegate.text import printable as escaped
 from lakegate.verdict.value_mistakes import MISTAKES
 
 FOLDER = "lakegate.cli.contracts.explanations"
-
-
 RANGES: Final = {
     "boolean": "`true`, `false`",
     "number": "0 to 1",
@@ -29,12 +27,8 @@ RANGES: Final = {
     "object": "a mapping",
 }
 """The values of a setting, by its type in the schema."""
-
-
 BLANKS = {" ": "a blank", "\u00a0": "a non-breaking blank (U+00A0)", "\u202f": "a narrow one (U+202F)"}
 """Values that nobody would see."""
-
-
 SAMPLES: Final = {"integer": "100", "array": '["n/a"]', "object": "{source: https://example.com/orders.csv}"}
 """Examples of values of settings that have no default, by type."""
 

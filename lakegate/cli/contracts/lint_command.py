@@ -33,11 +33,7 @@ class LintFormat(Enum):
 
 
 VALID, REFUSED, UNUSABLE = 0, 1, 2
-
-
 LONGEST_LINE = 160
-
-
 STYLES = {"error": "bold red", "warning": "yellow"}
 
 

@@ -32,14 +32,11 @@ if TYPE_CHECKING:
     from lakegate.gate.registry.routes import RouteFinding
 
 FOUND = 1
-
-
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     help="Define which landing keys belong to which contract, dataset and line.",
 )
-
 
 Prefix = Annotated[str, typer.Argument(help="Folders of the landing bucket, e.g. weather/se/", show_default=False)]
 

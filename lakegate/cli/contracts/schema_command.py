@@ -19,8 +19,6 @@ from lakegate.json_codec import EDITOR, for_editors
 from lakegate.text import listed
 
 FORMAT = "The format of the documents, by default that of drafts: odcs-3.1.0."
-
-
 OUTPUT = "The file to write, which ends in .json; one that exists is replaced. By default standard output."
 
 

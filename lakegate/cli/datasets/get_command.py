@@ -24,8 +24,6 @@ from lakegate.timestamps import moment
 from lakegate.transfer.download_files import Fetch, Folder, bring, deliveries, head_of
 
 DIFFERS = 1
-
-
 HEIGHT: Final = re.compile(r"-1|[0-9]{1,15}")
 
 

@@ -29,21 +29,11 @@ if TYPE_CHECKING:
 
 HISTORY_SECTIONS: Final = "history sections"
 """Extension point: see `LineSections`."""
-
-
 COLUMNS: Final = ("height", "at (UTC)", "verdict", "version", "rows", "rejected", "broken rules", "workload", "file")
-
-
 NUMBERS: Final = ("height", "rows", "rejected")
-
-
 FOLDED: Final = ("broken rules", "file")
-
-
 NAMED: Final = 3
 """Rules that one row of the table names."""
-
-
 NOT_INDEXED: Final = (
     "An earlier release wrote the first deliveries without an index: --rule and --verdict do not find them."
 )

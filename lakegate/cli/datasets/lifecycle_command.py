@@ -26,17 +26,9 @@ if TYPE_CHECKING:
     from lakegate.gate.dependencies import Dependencies
 
 DEPRECATED, SUNSET = lifecycle.MIN_DEPRECATED.days, lifecycle.MIN_SUNSET.days
-
-
 ON = "From this day on (UTC, YYYY-MM-DD); by default from now on."
-
-
 On = Annotated[str | None, typer.Option("--on", help=ON)]
-
-
 SunsetOn = Annotated[str | None, typer.Option("--on", help=f"{ON} At least {DEPRECATED} days after the deprecation.")]
-
-
 RetireOn = Annotated[str | None, typer.Option("--on", help=f"{ON} At least {SUNSET} days after the sunset.")]
 
 

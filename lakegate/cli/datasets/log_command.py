@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from lakegate.gate.ledger.blocks import AnyBlock, Block
 
 BLOCKS = 20
-
-
 NUMBERS = ("height", "rows", "rejected")
 
 

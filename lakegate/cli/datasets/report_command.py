@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 HTML = (
     "Write an HTML page into a file, to pass on: deliveries over time, freshness, reasons, the pass share of each rule."
 )
-
-
 SHOWN = 10
 """Rules on the terminal."""
 

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from lakegate.gate.datasets import dataset_lines
 
 Team = Annotated[str, typer.Option("--as", help="The team that is notified.", show_default=False)]
-
-
 Audience = Annotated[str, typer.Option(help="consumer, producer or operator.")]
 
 

@@ -91,7 +91,6 @@ def print_data(words: Iterator[str], head: Head, faults: tuple[ChainFault, ...],
 
 MAX_SHOWN = 20
 
-
 REMEDIES = {
     "replaced": "Another version lies on top: find out who wrote it, delete it, and the judged one is current again:\n"
     "  aws s3api delete-object --bucket {bucket} --key {key} --version-id {current}",
@@ -170,11 +169,7 @@ def files_in_words(compared: Compared | None) -> Iterator[str]:
 
 KMS = "kms"
 """In the place of a file: the key of the stack, from KMS."""
-
-
 FETCHED = "It was fetched from KMS just now: a copy of your own, kept elsewhere, is stronger evidence (docs/ledger.md)."
-
-
 BY_ITSELF = (
     "The chain itself names these keys: only --key FILE, or an anchor above their records, proves whose they are."
 )
@@ -280,8 +275,6 @@ def _proof(signatures: Signatures, anchors: Iterable[int]) -> str | None:
 
 
 AS_RECORDED, BROKEN = 0, 1
-
-
 FILE_ONLY = "Only an anchor (--anchor) proves that no block was cut off above, or all of them rewritten."
 
 

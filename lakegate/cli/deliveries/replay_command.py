@@ -49,8 +49,6 @@ if TYPE_CHECKING:
 
 MOST: Final = 5_000
 """As many blocks of a line are searched for quarantined deliveries."""
-
-
 TIMES: Final = ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"]
 
 

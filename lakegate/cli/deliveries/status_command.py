@@ -65,12 +65,8 @@ if TYPE_CHECKING:
 
 ANNOUNCEMENT = re.compile(r"(?<![^/])([0-9a-f]{12})[0-9a-f]{52}/")
 """The folder that an announced delivery has in landing: 64 digits, of which the table shows 12."""
-
-
 STATUS_SECTIONS = "status sections"
 """Extension point: see `LineSections`."""
-
-
 COLUMNS = (
     "workload",
     "file",
@@ -84,13 +80,8 @@ COLUMNS = (
     "where the data is now",
 )
 
-
 NUMBERS = ("rows", "rejected", "seconds")
-
-
 SHORT = ("workload", *NUMBERS)
-
-
 COLOURS = {verdict.value: style for verdict, style in WORDS.items()}
 
 
@@ -299,13 +290,9 @@ def _attempts(row: Workload | None) -> Iterable[tuple[str, str]]:
 
 MAX_ROWS = 20
 """What a result holds of each check."""
-
-
 EXPORT = (
     "Write the failing rows that the result holds (20 of each check) into a file, .csv or .json; values are masked."
 )
-
-
 REPORT = "Write an HTML report into a file, to pass on; with the latest deliveries of the line."
 
 

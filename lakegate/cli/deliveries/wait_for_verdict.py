@@ -23,18 +23,10 @@ if TYPE_CHECKING:
     from lakegate.stack import Account
 
 Wait: TypeAlias = Annotated[bool, typer.Option("--wait", help="Wait until every delivery is finished.")]
-
-
 Timeout: TypeAlias = Annotated[int, typer.Option("--timeout", min=1, help="Seconds to wait at most.")]
-
-
 LONGEST_WAIT = 900
-
-
 FIRST_LOOK, LONGEST_PAUSE, SLOWER = 0.1, 2.0, 1.3
 """Seconds between two looks, and the factor by which they grow: a refusal is quick, a job may take minutes."""
-
-
 DECIDED = frozenset({State.DECIDED, State.PUBLISHED, State.QUARANTINED})
 
 

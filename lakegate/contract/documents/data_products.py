@@ -26,11 +26,7 @@ if TYPE_CHECKING:
 
 
 CONTRACT = re.compile(r"(?:.*[-.])?datacontract\.ya?ml|datacontract-.*\.ya?ml")
-
-
 CONTRACT_FOLDERS = ("datacontract", "datacontracts")
-
-
 PRODUCT = re.compile(r"floe\.ya?ml")
 
 
@@ -87,20 +83,10 @@ def _is_document(path: PurePosixPath) -> bool:
 
 
 PORTS = ("output_ports", "outputPorts")
-
-
 COLUMNS = ("columns", "schema", "fields")
-
-
 KEYS = ("primary_key", "primaryKey")
-
-
 FIRST_VERSION = "0.1.0"
-
-
 LOGICAL = {**PHYSICAL, **TYPES}
-
-
 _WRITTEN = {LogicalType.DECIMAL: LogicalType.NUMBER, LogicalType.BINARY: LogicalType.STRING}
 """Types for which ODCS has no logical type; the physical type distinguishes them."""
 

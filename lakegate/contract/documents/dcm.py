@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 VERSIONS = ("0.1.3",)
 
-
 TYPES = {
     **dict.fromkeys(("tinyint", "smallint", "int", "integer", "bigint", "byteint"), LogicalType.INTEGER),
     **dict.fromkeys(("number", "float", "double"), LogicalType.NUMBER),
@@ -42,28 +41,14 @@ TYPES = {
     **dict.fromkeys(("bytes", "binary", "varbinary"), LogicalType.BINARY),
 }
 """The types of Appendix B, and two names of YAML for them; case does not matter."""
-
-
 SIZED = ("char", "varchar")
-
-
 KINDS = {"unique": "distinct"}
 """Rule types that have another meaning in other formats."""
-
-
 CONSTRAINTS = {"NOT_NULL": "required", "UNIQUE": "unique", "FOREIGN_KEY": "foreignKey"}
-
-
 PRIMARY_KEY = "PRIMARY_KEY"
-
-
 INNER_CONSTRAINTS = {**CONSTRAINTS, PRIMARY_KEY: "primaryKey"}
-
-
 NESTED = ("array", "map", "struct", "union")
 """Types with nested fields: `children`, or items of the `arrayDataType`."""
-
-
 READ_KEYS = ("specVersion", "id", "name", "kind", "version", "dataset", "quality", "serviceLevelAgreements")
 
 

@@ -64,26 +64,15 @@ TYPES = {
     "bytes": LogicalType.BINARY,
 }
 
-
 NESTED = ("array", "map", "object", "record", "struct", "variant", "json")
 """Types with nested fields."""
-
-
 WIDTHS = {"int": "i32", "integer": "i32", "float": "f32"}
 """The types that the specification defines with 32 bits."""
-
-
 NULL = "null"
-
-
 MAX_WHOLE, MAX_SCALE = 19, 18
 """The most digits before and after the point that bounds are made of; a wider precision has no effect."""
-
-
 MAX_DIGITS = 20
 """The most digits before the point of a decimal (docs/types.md)."""
-
-
 FORMATTED = (LogicalType.DATE, LogicalType.TIME, LogicalType.TIMESTAMP)
 
 
@@ -253,8 +242,6 @@ def _warn(layers: Layers, logical: LogicalType | None, notes: Notes) -> None:
 
 
 ENGINES = {"sodacl": "soda", "soda": "soda", "great-expectations": "great-expectations"}
-
-
 EVERY_MODEL = ""
 
 
@@ -309,8 +296,6 @@ MAIN = {
     "backup": ("interval", "cron"),
 }
 """The keys of DCS with the value of a service level; the first that is present is used."""
-
-
 TIMESTAMPS = ("timestampField", "sourceTimestampField", "processedTimestampField")
 
 
@@ -339,21 +324,12 @@ SCHEMAS = {
     "1.2.1": "official/dcs-1.2.1",
 }
 
-
 VERSIONS = tuple(SCHEMAS)
-
-
 AS_PUBLISHED = {"1.2.0": "official/dcs-1.2.0"}
 """Versions whose published schema has keys that the next version renamed: a document that matches it is valid too."""
-
-
 READ_KEYS = ("dataContractSpecification", "id", "models", "definitions", "servicelevels", "quality")
-
-
 KEYS = ("primaryKey", "primary")
 """The primary key flag of a field, and its name before 1.1.0."""
-
-
 UNTYPED = "The key `type` is missing: write text, library, sql or custom."
 
 

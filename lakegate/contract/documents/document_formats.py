@@ -32,22 +32,12 @@ class DocumentFormat:
 
 
 KIND = "DataContract"
-
-
 DECLARED = re.compile(
     rb"""(?:^|[{,])[ \t]*["']?(apiVersion|dataContractSpecification|specVersion)["']?[ \t]*:""", re.MULTILINE
 )
-
-
 KINDS = re.compile(rb"""(?:^|[{,])[ \t]*["']?kind["']?[ \t]*:[ \t]*["']?([^"'\r\n#,}]+)""", re.MULTILINE)
-
-
 SHARED_KEY = "apiVersion"
-
-
 NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
-
-
 FORMATS = (
     DocumentFormat("ODCS", "apiVersion", odcs.VERSIONS, odcs.read),
     DocumentFormat("DCS", "dataContractSpecification", dcs.VERSIONS, dcs.read),

@@ -28,14 +28,8 @@ Scalar = str | bool | int | Decimal | None
 
 
 Step = str | int
-
-
 Plain = Scalar | list["Plain"] | dict[str, "Plain"]
-
-
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
-
-
 _STEP = re.compile(r'\.(?P<word>[A-Za-z_][A-Za-z0-9_-]*)|\[(?P<index>[0-9]{1,9})\]|\[(?P<name>"(?:[^"\\]|\\.)*")\]')
 
 

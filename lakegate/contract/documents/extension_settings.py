@@ -52,14 +52,11 @@ if TYPE_CHECKING:
 
 REQUIREMENTS = ("owner", "classified-personal-data")
 """What a contract may require of itself and of those that inherit from it (`lakegate.lints.metadata_lints`)."""
-
-
 _ADDRESS = (
     r"https://[A-Za-z0-9.-]{1,253}(:[0-9]{1,5})?/[!$-~]{0,2000}|"
     r"sftp://[A-Za-z0-9.-]{1,253}(:[0-9]{1,5})?/[!$->@-~]{1,1024}|"
     r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]/[!-~]{1,1024}"
 )
-
 
 PULL = {
     "source": (
@@ -273,7 +270,6 @@ def pull(place: Place) -> Pull | None:
 EXTENSION = "lakegate"
 """The key of the extension in documents."""
 
-
 POLICY: dict[str, tuple[str, Parser]] = {
     "mode": ("mode", one_of(Mode)),
     "onReject": ("on_reject", one_of(OnReject)),
@@ -303,31 +299,22 @@ POLICY: dict[str, tuple[str, Parser]] = {
     "pull": ("pull", pull),
 }
 
-
 STORAGE: dict[str, tuple[str, Parser]] = {
     "format": ("format", one_of(Format, Format.UNKNOWN)),
     "compression": ("compression", one_of(Compression)),
 }
-
-
 OTHER: dict[str, tuple[str, Parser]] = {
     "critical": ("critical", flag),
     "noticePeriod": ("notice_days", count),
 }
-
-
 OF_CONTRACTS: dict[str, tuple[str, Parser]] = {
     "inherits": ("inherits", parent),
     "require": ("require", requirements),
     "sharedWith": ("shared_with", shared_with),
 }
 """The keys of a whole contract."""
-
-
 OF_DATASETS = ("schema", "models")
 """The keys of the root below which the extension belongs to one dataset."""
-
-
 CSV: dict[str, tuple[str, Parser]] = {
     "delimiter": ("delimiter", character),
     "quote": ("quote", character),

@@ -24,12 +24,8 @@ if TYPE_CHECKING:
 
 
 FIRST_VERSION, DRAFT = "1.0.0", "draft"
-
-
 MAX_FIELDS = 5_000
 """Fields of one schema, nested ones included."""
-
-
 DEEPEST = 24
 """Levels of nested fields: a document has 32 levels in all, of mappings and lists."""
 
@@ -130,8 +126,6 @@ def _paths(each: Field) -> Iterable[str]:
 
 PLAIN = re.compile(r"[\w .-]+")
 """A name that stands between quotes of any language as it is."""
-
-
 BY_TYPES = ("type", "nested")
 """Kinds of rules that every target expresses by its own types."""
 

@@ -128,8 +128,6 @@ def _target_by_names(top: Place, to: str) -> str:
 
 _CHARACTERS = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "pipe": "|"}
 """Delimiters by their names."""
-
-
 _JSON = {"new_line": Format.JSONL, "newline": Format.JSONL, "array": Format.JSON}
 """The JSON format by the `delimiter` of a server; without one the first character of a file decides."""
 
@@ -237,21 +235,12 @@ SCHEMAS = {
     "v3.2.0": "official/odcs-3.2.0",
 }
 
-
 WITHOUT_MOMENTS = ("v3.0.0", "v3.0.1", "v3.0.2")
 """The versions without logical types for moments and times of day."""
-
-
 WITH_VARIABLES = ("v3.2.0",)
 """The versions whose documents have variables: in all others the linter warns of them."""
-
-
 VERSIONS = tuple(SCHEMAS)
-
-
 UNTYPED = "The key `logicalType` is missing: options have no meaning without it, so add it."
-
-
 READ_KEYS = ("apiVersion", "kind", "id", "version", "name", "status", "schema", "slaProperties")
 
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 KindAndArguments = tuple[str, dict[str, object]]
 """The kind of a rule and its arguments."""
-
-
 DATE_FORMATS = {
     **dict.fromkeys(("yyyy-MM-dd", "uuuu-MM-dd"), LogicalType.DATE),
     **dict.fromkeys(("HH:mm", "HH:mm:ss", "HH:mm:ss.SSS", "HH:mm:ss.SSSSSS"), LogicalType.TIME),
@@ -40,18 +38,10 @@ DATE_FORMATS = {
     },
 }
 """Patterns of Java's DateTimeFormatter whose texts are values of a logical type."""
-
-
 UNMEASURED_DATE = "dateFormat"
 """The kind of rules about dates in any other format: their checks are skipped."""
-
-
 WIDTHS = (8, 16, 32, 64)
-
-
 LARGEST_FLOAT = Decimal("3.4028235e38")
-
-
 RANGES = {
     **{f"i{width}": (Decimal(-(2 ** (width - 1))), Decimal(2 ** (width - 1) - 1)) for width in WIDTHS},
     **{f"u{width}": (Decimal(0), Decimal(2**width - 1)) for width in WIDTHS},
@@ -164,39 +154,17 @@ NESTED_OPTIONS: dict[str, Callable[[Place, Place], Iterator[KindAndArguments]]] 
 
 
 TYPES = {each.value: each for each in LogicalType if each not in {LogicalType.DECIMAL, LogicalType.BINARY}}
-
-
 NESTED = ("object", "array", "map", "vector")
-
-
 BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
-
-
 TEXTS = (LogicalType.STRING, LogicalType.BINARY)
-
-
 FORMATTED = (LogicalType.DATE, LogicalType.TIME, LogicalType.TIMESTAMP)
-
-
 Dates = frozenset[LogicalType]
-
-
 _AS_DECLARED: Dates = frozenset()
-
-
 DATES: Dates = frozenset({LogicalType.TIMESTAMP, LogicalType.TIME})
 """The types that a `date` is by its physical type in ODCS 3.0, which has no logical type for moments and times of day."""
-
-
 COLUMN = "column"
-
-
 PERSONAL = "pii"
-
-
 LAST = 1 << 30
-
-
 UTC = ("UTC", "Etc/UTC", "Z", "GMT", "Etc/GMT")
 
 

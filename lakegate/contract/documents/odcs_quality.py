@@ -34,7 +34,6 @@ OPERATORS: dict[str, Callable[..., Interval]] = {
     "mustNotBeBetween": lambda low, high: Interval(low, high, outside=True),
 }
 
-
 BETWEEN = {"mustBeBetween", "mustNotBeBetween"}
 
 
@@ -44,8 +43,6 @@ BETWEEN = {"mustBeBetween", "mustNotBeBetween"}
 
 QUARTZ: Final = "scheduleCronExpression"
 """The key of DCM."""
-
-
 LONGEST: Final = 200
 """Characters of a schedule: the row of a line holds those of all its rules."""
 
@@ -96,18 +93,10 @@ SPELLINGS = {
     "mustBeLessThanOrEqualTo": "mustBeLessOrEqualTo",
 }
 """The operators by spelling; DCS before 1.2.1 spells two of them differently."""
-
-
 UNITS = {"rows": False, "row": False, "percent": True, "%": True}
 """Units; the value is whether the unit is a share of the rows."""
-
-
 WARNING = ("info", "warning", "low", "minor")
-
-
 FAILING = ("error", "critical", "high", "major", "medium", "blocker", "fatal", "severe")
-
-
 OLDER = {
     **dict.fromkeys(("duplicateCount", "duplicatePercent", "uniqueCheck"), "duplicateValues"),
     **dict.fromkeys(("nullCheck", "nullCount", "nullPercent"), "nullValues"),
@@ -115,26 +104,14 @@ OLDER = {
     "validValues": "invalidValues",
 }
 """Metric names of ODCS 3.0 and DCS 1.1, with the current metric."""
-
-
 NONE_ALLOWED = ("uniqueCheck", "nullCheck", "validValues")
 """The metrics of `OLDER` that allow no bad row if they have no operator."""
-
-
 LISTS = ("validValues", "missingValues")
-
-
 UNMEASURED = ("sql", "custom", "text")
 """Kinds without a metric of the library."""
-
-
 NO_ROW = Comparison("mustBe", (Decimal(0),))
-
-
 CHECKS_FOR = "checks for "
 """The prefix of a key with a list of checks."""
-
-
 NOT_ARGUMENTS = ("type", "expectation_type", "expectation", "meta", "notes", "name")
 """Keys of an implementation that are not arguments of its check."""
 
@@ -313,14 +290,8 @@ KNOWN = {
     "timeToRepair": "tr",
 }
 """The service levels of ODCS with their abbreviations; and `freshness`, which is common."""
-
-
 _STANDARD = {each.casefold(): each for names in KNOWN.items() for each in names}
-
-
 DAY = 86400
-
-
 MOST_DAYS = 3660
 """The longest period of notice."""
 

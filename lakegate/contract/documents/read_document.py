@@ -17,11 +17,7 @@ from lakegate.contract.documents.yaml_parser import Composer, mark_of
 from lakegate.errors import ContractError, Problem
 
 LARGEST_BYTES = 1 << 20
-
-
 _UNSEEN = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
-
-
 _PAIR = re.compile(r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 
 

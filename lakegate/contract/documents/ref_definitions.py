@@ -34,25 +34,13 @@ if TYPE_CHECKING:
 
 FileReader: TypeAlias = Callable[[str], bytes]
 """The bytes of a file by its path below the folder of the document. Raises InputError with the reason."""
-
-
 FILES, DEFINITIONS, REFERENCE = "definitionFiles", "definitions", "$ref"
-
-
 POINTER = f"#/{DEFINITIONS}/"
-
-
 MAX_FILES = 16
-
-
 _FOLDERS = r"(?:\w[\w.-]{0,99}/){0,8}"
-
-
 _OUTSIDE = re.compile(
     rf"(?P<file>{_FOLDERS}\w[\w.-]{{0,99}}\.(?:ya?ml|json)){POINTER}(?P<name>[A-Za-z0-9/_-]{{1,256}})"
 )
-
-
 _ESCAPED = re.compile("[\x7f-\uffff]")
 
 
@@ -272,14 +260,8 @@ def _renamed(node: Node, names: Mapping[str, str], mark: Mark | None = None) -> 
 
 
 REFERENCE = "$ref"
-
-
 INSIDE_DOCUMENT = "#/"
-
-
 DCS_DEFINITIONS = "#/definitions/"
-
-
 MAX_FIELDS = 5_000
 
 
@@ -397,8 +379,6 @@ def _followed(top: Place, pointer: str) -> Place:
 
 
 REFERENCE, DEFINITIONS = "$ref", "definitions"
-
-
 INSIDE = f"#/{DEFINITIONS}/"
 
 

@@ -53,11 +53,7 @@ class SchemaError(Protocol):
 
 Message = tuple[str, tuple[Step, ...], str]
 """Code, steps to the place, message."""
-
-
 NAMES = {"string": "text", "object": "mapping", "array": "list", "boolean": "true or false", "integer": "whole number"}
-
-
 PYTHON_NAMES = {str: "text", list: "list", dict: "mapping", bool: "true or false"}
 
 
@@ -187,8 +183,6 @@ def _other(error: SchemaError, _root: Mapping[str, Any]) -> Iterator[Message]:
 
 
 EXACT = ("decimal", "numeric")
-
-
 TYPE_WORDS = {
     **dict.fromkeys(("datetime", "timestamptz", "timestamp_tz", "timestamp_ntz", "datetime64"), ("timestamp", "date")),
     **dict.fromkeys(("int", "bigint", "smallint", "tinyint", "long", "short", "int32", "int64"), ("integer",)),
@@ -199,26 +193,14 @@ TYPE_WORDS = {
     **dict.fromkeys(("list", "repeated"), ("array",)),
 }
 """Common type names, each with the names that formats use for it."""
-
-
 TRUTHS = {
     **dict.fromkeys(("yes", "on", "true", "y"), "true"),
     **dict.fromkeys(("no", "off", "false", "n"), "false"),
 }
-
-
 ALWAYS = ("$ref", "allOf")
-
-
 DEEP = (*ALWAYS, "anyOf", "oneOf", "then", "else")
-
-
 NOT_FITTING = "key-does-not-fit"
-
-
 BOUNDS = {"minimum": "at least", "maximum": "at most", "exclusiveMinimum": "more than", "exclusiveMaximum": "less than"}
-
-
 COUNTS = {
     "minItems": "at least this many items:",
     "maxItems": "at most this many items:",
@@ -226,7 +208,6 @@ COUNTS = {
     "minLength": "at least this many characters:",
     "maxLength": "at most this many characters:",
 }
-
 
 KEYWORDS: dict[str, Callable[[SchemaError, Mapping[str, Any]], Iterator[Message]]] = {
     "required": _required,

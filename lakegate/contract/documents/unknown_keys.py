@@ -19,11 +19,7 @@ if TYPE_CHECKING:
 
 
 DEPRECATION = "deprecation"
-
-
 DEPRECATION_KEYS = ("announced", "sunset_date", "replacement", "migration_guide", "reason")
-
-
 COMMON_KEYS = ("tags", "servers", DEPRECATION)
 
 
@@ -37,14 +33,8 @@ OPTIONS = (
     *("multipleOf", "minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties", "timezone"),
 )
 """Options of a logical type in ODCS. Other formats write them directly at the field."""
-
-
 LISTED = "quality: [{metric: invalidValues, arguments: {validValues: [...]}, mustBe: 0}]"
-
-
 WITH_ENUM = "v3.2.0"
-
-
 WITHOUT_METRICS = ("v3.0.0", "v3.0.1", "v3.0.2")
 
 
@@ -126,11 +116,7 @@ def _of_percent(rule: Place, number: str) -> str:
 
 
 ALTERNATIVES = ("allOf", "anyOf", "oneOf")
-
-
 CONDITIONS = ("then", "else")
-
-
 FREE = (
     "config",
     "customProperties",
@@ -142,12 +128,8 @@ FREE = (
     "security",
 )
 """Keys with free content."""
-
-
 OWN_ROOT_KEYS = (DEPRECATION, "config")
 """Keys of the root that Lakegate reads although no schema defines them."""
-
-
 READ_KEYS = {
     "policies": ("name",),
     "definitions": ("enum", "$ref"),
@@ -156,24 +138,14 @@ READ_KEYS = {
     "servers": ("driver",),
 }
 """Keys that are read although a schema does not define them, by the key of their owner."""
-
-
 OLDER_ROOT_KEYS = {
     "quality": "write it at the model or at the field.",
     "examples": "write them at the model or at the field.",
 }
 """Keys of the root in DCS before 1.1.0."""
-
-
 KEPT = "unknown-key-kept"
-
-
 ADVICE = {"rule": "write `metric`."}
-
-
 DEFAULT_ADVICE = "see the format's documentation."
-
-
 DEPRECATED_KEYS = ("deprecated", "deprecationMessage")
 
 

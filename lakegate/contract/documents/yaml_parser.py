@@ -25,12 +25,8 @@ if TYPE_CHECKING:
 
 LONGEST_NUMBER = 100
 """Characters; longer numbers are refused, because exact arithmetic with them is too slow."""
-
-
 LARGEST_EXPONENT = 400
 """Larger than the range of 64-bit floats; without a limit, exact arithmetic could exhaust the memory."""
-
-
 WORDS: dict[str, bool | None] = {
     "": None,
     "~": None,
@@ -38,7 +34,6 @@ WORDS: dict[str, bool | None] = {
     **dict.fromkeys(("true", "True", "TRUE"), True),
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
-
 
 NUMBER = re.compile(r"[-+]?(?:(?P<whole>0|[1-9][0-9]*)(?P<part>\.[0-9]*)?|\.[0-9]+)(?:[eE](?P<exponent>[-+]?[0-9]+))?")
 
@@ -67,21 +62,11 @@ def meaning(text: str) -> Scalar:
 
 
 DEEPEST_LEVEL = 32
-
-
 MAX_NODES = 50_000
-
-
 MOST_CHARACTERS = 4 << 20
 """Of a document with its aliases, references and variables expanded: four times the longest document."""
-
-
 LONGEST_KEY = 256
-
-
 MAX_PROBLEMS = 100
-
-
 MERGE = "<<"
 
 

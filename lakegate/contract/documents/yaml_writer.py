@@ -17,20 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 Scalar = str | int | Decimal | None
-
-
 LONGEST_NOTE = 160
-
-
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*(?: [A-Za-z0-9_(-][A-Za-z0-9_().-]*)*")
-
-
 _WORDS = frozenset(["y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf"])
-
-
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
-
-
 _LONGEST_ESCAPE_OF_TWO, _LONGEST_ESCAPE_OF_FOUR = 0xFF, 0xFFFF
 
 

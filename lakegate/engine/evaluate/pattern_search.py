@@ -54,14 +54,8 @@ if TYPE_CHECKING:
 
 OUR_OWN = "(?>"
 """An atomic group: no pattern of a contract can write one."""
-
-
 _LOWER: Ranges = ((97, 122),)
-
-
 _UPPER: Ranges = ((65, 90),)
-
-
 _CASE = 32
 """The distance from an upper-case letter to its lower-case one."""
 
@@ -203,8 +197,6 @@ def _term(kind: Any, argument: Any) -> str:  # noqa: ANN401 -- as above
 
 FUNCTION = "lakegate_found"
 """The function of `register`."""
-
-
 _ANY_CHARS = Repeat((Chars(ANY),), 0, None)
 
 

@@ -109,7 +109,6 @@ NUMBER_METRICS: dict[Metric, NumberMetric] = {
     Metric.DELAY: NumberMetric("delay", "greatest", _seconds),
 }
 
-
 KEY_METRICS: dict[Metric, KeyMetric] = {
     Metric.DUPLICATE_ROWS: KeyMetric("shared", of_all_rows=True),
     Metric.DUPLICATE_KEYS: KeyMetric("repeated", of_all_rows=True),
@@ -239,7 +238,6 @@ def _compare(it: Compare, plan: Plan) -> str:
 
 _RELATIONS = {Relation.EQUAL: "=", Relation.GREATER: ">", Relation.AT_LEAST: ">="}
 
-
 _CONDITIONS: dict[type, Callable[[Any, Plan], str]] = {
     Present: _present,
     Typed: _typed,
@@ -270,8 +268,6 @@ _CONDITIONS: dict[type, Callable[[Any, Plan], str]] = {
 
 
 UNUSABLE = "the rule's own values cannot be used by the engine (a pattern, a bound or a list entry)"
-
-
 SOURCE = "chunk"
 """The name under which a program reads the raw columns."""
 

@@ -30,18 +30,11 @@ SQL_TYPES = {
     Cast.TIMESTAMP: "TIMESTAMP",
 }
 
-
 PLAIN = {Cast.LONG: b"+-0123456789", Cast.DOUBLE: b"+-.0123456789"}
 """Characters of which the cast of a type accepts just what the type's grammar does, up to `LONGEST_PLAIN` of them."""
-
-
 LONGEST_PLAIN = 200
-
-
 _WHOLE_CLOCK = "00:00:00.000000000"
 """Completes a shorter time of day, so that times compare as their texts do."""
-
-
 _LONG_END = 2**63
 
 

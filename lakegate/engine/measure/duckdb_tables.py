@@ -31,16 +31,10 @@ if TYPE_CHECKING:
     first ones."""
 
 POSITION_BITS = 33
-
-
 RECORDS = "records"
 """The table of the records themselves."""
-
-
 BITS = "bits"
 """The name of the result of a program in queries."""
-
-
 MEMORY = "1GB"
 """The limit in `lakegate check`, the judge function and the job's driver; tasks have their own (`lakegate.spark.spark_tasks`)."""
 

@@ -71,8 +71,6 @@ def micros(moment: str) -> int:
 
 _FIRST_SHOWN = (datetime.min.replace(tzinfo=UTC) - START) // timedelta(microseconds=1)
 """The first moment that Python knows: it has no year 0."""
-
-
 _LAST_SHOWN = (datetime.max.replace(tzinfo=UTC) - START) // timedelta(microseconds=1)
 """The last one: with an offset, an evening of the year 9999 lies in the year 10000."""
 

@@ -133,8 +133,6 @@ class Partial:
 
 LOOKED_AT = 4096
 """Rows at the beginning of a chunk that decide whether values repeat; smaller chunks are searched directly."""
-
-
 MAX_DISTINCT = LOOKED_AT // 8
 """Distinct values among them at the most."""
 
@@ -171,12 +169,8 @@ def _repeats(table: pa.Table, raw: str) -> bool:
 
 PASSING = 40
 """Passing records of each predicate whose values are shown."""
-
-
 PASSING_SHARES = 2
 """Shares at the beginning of the delivery in which such records are noted."""
-
-
 PASSING_RECORDS = 4096
 """Records at the beginning of a chunk among which they are noted."""
 

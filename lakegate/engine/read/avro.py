@@ -44,12 +44,8 @@ if TYPE_CHECKING:
 
 
 DEEPEST = 64
-
-
 MAX_TYPES = 100_000
 """Types of one schema: named types that use each other twice would multiply without an end."""
-
-
 SIMPLE = {
     "null": Kind.NOTHING,
     "boolean": Kind.BOOLEAN,
@@ -63,7 +59,6 @@ SIMPLE = {
     "fixed": Kind.BYTES,
 }
 
-
 LOGICAL = {
     ("int", "date"): Kind.DATE,
     ("int", "time-millis"): Kind.TIME,
@@ -74,7 +69,6 @@ LOGICAL = {
         for unit in ("millis", "micros", "nanos")
     },
 }
-
 
 WIDER = {frozenset({"int", "long"}): "long", frozenset({"float", "double"}): "double"}
 """Unions that Spark reads as the wider of two types."""
@@ -163,22 +157,12 @@ def names_of(schema: dict[str, Any]) -> list[str]:
 
 
 MAGIC = b"Obj\x01"
-
-
 SYNC = 16
-
-
 SHARE_BYTES = 16 << 20
 """Bytes of blocks in one share, at least."""
-
-
 MAX_EMPTY_RECORDS = 1 << 20
 """Records without any bytes that one block may have."""
-
-
 _CHECKSUM = 4
-
-
 _LONGEST_NUMBER = 10
 
 
@@ -383,11 +367,7 @@ _UNPACK: dict[str, Callable[[bytes], bytes]] = {
 
 MAX_EMPTY_ELEMENTS = 1 << 20
 """The most elements without bytes that are accepted."""
-
-
 _MAX_BITS = 63
-
-
 _MORE = 0x80
 
 
@@ -707,12 +687,8 @@ class Maps(Lists):
 
 
 ROWS = 1 << 16
-
-
 SIZE = 4 << 20
 """Rows, and bytes of blocks, of one batch."""
-
-
 _DAY = 86_400_000_000
 
 
@@ -868,14 +844,12 @@ _ONES: dict[str, One] = {
     "double": partial(_unpacked, form=struct.Struct("<d")),
 }
 
-
 _WIDTHS = {
     "int": ("q", pa.int64()),
     "long": ("q", pa.int64()),
     "float": ("f", pa.float32()),
     "double": ("d", pa.float64()),
 }
-
 
 _MOMENTS: dict[str, tuple[str, pa.DataType, One]] = {
     "date": ("i", pa.date32(), number),

@@ -32,15 +32,9 @@ if TYPE_CHECKING:
 
 _FRAME = struct.Struct("<cQ")
 """Kind and length of a message."""
-
-
 _BYTES = struct.Struct("<QQ")
 """Where wanted bytes begin, and how many."""
-
-
 _CHILD = "from lakegate.engine.read.child_reader import serve; serve()"
-
-
 _KILLED = -9
 """The exit code of a process that the machine ended for want of memory."""
 

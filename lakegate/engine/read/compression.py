@@ -35,47 +35,26 @@ if TYPE_CHECKING:
 
 LONGEST_RECORD = 1 << 20
 """Bytes of one record; a longer one is malformed, because it would be one value in memory."""
-
-
 MAX_INSIDE = LONGEST_RECORD // 2
 """Values in lists and maps of one record, as many as one of JSON has at most; and of all records that are measured at a time."""
-
-
 LONGEST_LINE = 16 << 20
 """Bytes of one line of plain text; a longer one makes the file unreadable."""
-
-
 PIECE = 1 << 20
 """Bytes of a stream that are in memory at a time."""
-
-
 RATIO = 200
 """Times its packed size that a file may unpack to."""
-
-
 GRACE = 64 << 20
 """Bytes that any file may unpack to, whatever the ratio."""
-
-
 MAX_UNPACKED = 64 << 30
 """Bytes that no file may unpack to, whatever the ratio."""
-
-
 MAX_COLUMNS = 10_000
 """Columns of a file, the parts of nested ones counted."""
-
-
 LONGEST_FOOTER = 32 << 20
 """Bytes of the schema and the statistics in a file."""
-
-
 MAX_CHUNKS = 500_000
 """Row groups of a Parquet file times its columns, nested ones counted."""
-
-
 GRACE_VALUES = 1 << 30
 """Bytes that the values of a column store may take in memory, whatever the ratio."""
-
 
 BROKEN = {
     "damaged": "the file is damaged: it cannot be unpacked to its end; pack it again",
@@ -145,12 +124,8 @@ def _bounded_ends(lines: NDArray[np.int64], marks: NDArray[np.int64]) -> NDArray
 
 Piece = tuple[bytes, int]
 """Unpacked bytes, and the packed bytes that they took."""
-
-
 Batch = tuple[list[bytes], int]
 """Records, and the packed bytes that were read for them."""
-
-
 _SPACE = " \t\r\n"
 
 
@@ -236,11 +211,7 @@ class _Array:
 
 _SCAN = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str, strict=False).raw_decode
 """Finds where an element ends; what it is made of is judged with its row."""
-
-
 _PAST_SPACE = re.compile(f"[{_SPACE}]*").match
-
-
 _MARKS = {("before", "["): "first", ("first", "]"): "after", ("next", "]"): "after", ("next", ","): "wanted"}
 
 

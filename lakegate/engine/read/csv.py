@@ -45,8 +45,6 @@ if TYPE_CHECKING:
 
 
 CRLF = "\r\n"
-
-
 REPLACEMENT = "\ufffd"
 """The character that a decoder writes for bytes outside of its encoding."""
 
@@ -335,8 +333,6 @@ def _stand_ins(content: bytes, dialect: Dialect) -> tuple[str, str, bytes]:
 
 SHARE_BYTES = 8 << 20
 """Bytes of an object that one share, and one block of a share, holds."""
-
-
 BLOCK_LINES = 1 << 18
 """Lines of a block: each costs memory, however short it is."""
 

@@ -77,12 +77,8 @@ class AddressedFile(io.RawIOBase):
 
 Level = tuple[str, ...]
 """The steps to a list or a map whose elements are counted; empty for the records themselves (`PlanField.level`)."""
-
-
 LINE = "line"
 """The column of the bytes of a record of text (`Source.originals`)."""
-
-
 ROW, AT = "row", "place"
 """Columns of every table of a chunk: the line of the record in its share, from 0; of an element also its place (`items[2]`)."""
 

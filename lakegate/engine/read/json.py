@@ -43,15 +43,9 @@ if TYPE_CHECKING:
 
 
 _PYTHON = re.compile(r"(?:True|False|None)\b")
-
-
 _OPENINGS = frozenset({"{", "[", "[{"})
-
-
 _PIECES = frozenset('"}]')
 """What lines begin with that are pieces of a text of several lines."""
-
-
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -161,15 +155,9 @@ _LOADS = json.JSONDecoder(
 
 MAX_EXTRA = MAX_COMPARED
 """Names of undeclared keys that are kept of one record: as many as are compared with the declared ones."""
-
-
 _MAX_EXTRA_OF_ROWS = 20 * MAX_EXTRA
-
-
 OBJECT = ""
 """The last step of a place at which an object occurs (`RowReader.keys`)."""
-
-
 RECORD, LIST = "{...}", "[...]"
 """The texts of nested values."""
 
@@ -305,8 +293,6 @@ def levels(fields: tuple[PlanField, ...]) -> tuple[tuple[str, ...], ...]:
 
 Place = tuple[str, ...]
 """Steps to a key, as those of `PlanField.place`."""
-
-
 Fill = Callable[[Any, str], None]
 """Puts a value, and what is below it, into its columns; the text is its place, for those that have one."""
 
@@ -494,14 +480,11 @@ def bounded_keys(keys: set[str], fields: tuple[PlanField, ...]) -> set[str]:
 
 
 _PLAIN = frozenset({str, NumberText, type(None)})
-
-
 _SHOWN: dict[type, Callable[[Any], str]] = {
     bool: lambda value: "true" if value else "false",
     dict: lambda _: RECORD,
     list: lambda _: LIST,
 }
-
 
 _OF_SHAPES: dict[Shape, frozenset[type]] = {
     Shape.RECORD: frozenset({dict}),
@@ -521,21 +504,11 @@ _OF_SHAPES: dict[Shape, frozenset[type]] = {
 
 LEARNED = 20
 """Records that the order of keys is learned from."""
-
-
 MAX_KEYS = 1000
 """Keys of a record that one expression finds: it grows with them."""
-
-
 _WRITTEN = r'("[^"\\\x00-\x1f]*+"|-?+(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][-+]?+[0-9]++)?+|true|false|null)'
-
-
 _PLAIN_KEY = re.compile(r"[^\"\\\x00-\x1f\x7f]*")
-
-
 _END = r"\}[ \t\r]*+$"
-
-
 _NOTHING, _TRUTHS = ("", "null"), ("true", "false")
 
 
@@ -655,15 +628,9 @@ def _judged(tokens: pa.Array, field: PlanField) -> tuple[pa.Array, pa.Array]:
 
 SHARE_BYTES = 4 << 20
 """Bytes of an object that one share, and one block of a share, holds."""
-
-
 MAX_CELLS = 1 << 20
 """Records of a chunk times declared fields: what is absent costs memory too."""
-
-
 _SPACE = b" \t\r\n"
-
-
 _PLACE = re.compile(r"\[[0-9]+\]")
 
 

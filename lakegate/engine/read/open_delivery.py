@@ -112,8 +112,6 @@ READERS: dict[Format, Callable[[Store], Reader]] = {
     Format.AVRO: AvroReader,
 }
 """Of formats that contain their own schema."""
-
-
 OPENERS: dict[Format, Open] = {
     Format.CSV: open_csv,
     Format.JSONL: open_json,

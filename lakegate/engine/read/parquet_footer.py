@@ -21,46 +21,24 @@ if TYPE_CHECKING:
     """Types of Thrift, and what reads a value of them; of a list, each element."""
 
 MAGIC = b"PAR1"
-
-
 END = 8
 """Bytes at the end of a file: the length of the footer, and the signature."""
-
-
 BYTES = 6
 """The physical type BYTE_ARRAY."""
-
-
 INT96 = 3
-
-
 DELTA_LENGTHS, DELTA_TEXTS = 6, 7
 """Encodings of texts that Arrow cannot return as dictionaries; with the second one, a few bytes may be a long text."""
-
-
 CODEC_NAMES = ("none", "snappy", "gzip", "lzo", "brotli", "lz4", "zstd", "lz4")
 """By their numbers, as Arrow names them for writing."""
-
-
 MAX_DEPTH = 100
 """Groups within groups that Arrow reads."""
-
-
 _REPEATED = 2
-
-
 _CRYPTO = 8
 """The field of a chunk that only an encrypted one has."""
-
-
 MAX_PAGES = 20_000
 """Pages of a chunk whose heads are looked at."""
-
-
 LONGEST_HEAD = 64 << 10
 """Bytes of the head of a page, which has the least and the greatest value."""
-
-
 _DEEPEST = 32
 """Structures within structures of Thrift; Parquet has 6."""
 
@@ -339,23 +317,11 @@ class _Compact:
 
 _TRUTHS = (1, 2)
 """Types of a field that are its value; as an element, a byte."""
-
-
 NUMBERS, TEXTS, LISTS, STRUCTURES = (4, 5, 6), (8,), (9, 10), (12,)
-
-
 _MAPS = (11,)
-
-
 _FIXED = {3: 1, 7: 8, 13: 16}
 """Bytes of other values, by type."""
-
-
 _LONG = 15
 """A list whose length follows."""
-
-
 NUMBER: Wanted = (NUMBERS, _Compact.signed)
-
-
 TEXT: Wanted = (TEXTS, _Compact.text)

@@ -28,35 +28,19 @@ if TYPE_CHECKING:
 
 BATCH = 4096
 """Rows of a Parquet file that are in memory at a time, where their texts may be long; else `MAX_ROWS`."""
-
-
 MAX_ROWS = 1 << 16
-
-
 _FIXED = 8
 """Bytes of a value of fixed size, about."""
-
-
 _LONG = 1 << 10
 """Bytes of a text from which on a dictionary costs more than it saves."""
-
-
 SHARE_ROWS = 1 << 17
 """Rows of one share."""
-
-
 MAX_AT_ONCE = 16 << 20
 """The most bytes of a batch, unless a single row has more."""
-
-
 _SHARED = 16 << 20
 """Bytes of texts that share their beginnings with others, and are in memory at a time."""
-
-
 FIXED_LISTS = 26
 """The version of Arrow that reads lists of a fixed size with nulls."""
-
-
 _KEPT = 4
 """Footers of a delivery that are kept for its next shares."""
 

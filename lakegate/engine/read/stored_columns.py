@@ -46,8 +46,6 @@ if TYPE_CHECKING:
 
 
 Part = tuple[pa.Array, Physical]
-
-
 _OPENED = {"[]": (Kind.LIST, "[]"), ENTRIES: (Kind.MAP, "{value}")}
 """The kind that a step opens, and the part of its elements that contains deeper levels."""
 
@@ -306,25 +304,13 @@ def refuse_values(table: Table, unpacked: int, size: int) -> None:
 
 _EXACT_DIGITS, _EXACT_SCALE = 15, 22
 """Of a decimal whose digits and whose power of ten are both 64-bit floats: their quotient is rounded once."""
-
-
 _VALUE_SCALE = 18
-
-
 _PLAIN_SCALE = 6
 """Decimals of more digits after the point are written with an exponent where they are small."""
-
-
 _DAYS = "BETWEEN DATE '0000-01-01' AND DATE '9999-12-31'"
-
-
 _MOMENTS = "BETWEEN TIMESTAMP '0000-01-01 00:00:00' AND TIMESTAMP '9999-12-31 23:59:59.999999'"
-
-
 _KNOWN_MOMENTS = "BETWEEN TIMESTAMP '-290000-01-01 00:00:00' AND TIMESTAMP '294000-01-01 00:00:00'"
 """Moments that DuckDB can write; it fails at the very first ones that 64 bits hold."""
-
-
 _BEYOND = "'beyond all calendars'"
 
 

@@ -101,8 +101,6 @@ _HELD = {
     LogicalType.BINARY: {Kind.BYTES, Kind.TEXT},
 }
 """The kinds whose values can be of a declared type (docs/data.md)."""
-
-
 _SHAPES = {Shape.RECORD: Kind.RECORD, Shape.LIST: Kind.LIST, Shape.MAP: Kind.MAP}
 
 
@@ -117,8 +115,6 @@ def holds(physical: Physical, planned: PlanField) -> bool:
 
 
 LONG_DIGITS = 18
-
-
 TYPES = {
     Kind.TEXT: LogicalType.STRING,
     Kind.BYTES: LogicalType.BINARY,
@@ -137,11 +133,7 @@ TYPES = {
 
 
 MAX_DIGITS = 38
-
-
 _UNSIGNED_DIGITS = (20, 0)
-
-
 MOMENT = pa.timestamp("us", "UTC")
 
 
@@ -216,7 +208,6 @@ _WITH_PARTS: dict[Callable[[pa.DataType], bool], tuple[Kind, str, Callable[[pa.D
     },
 }
 
-
 _CANONICAL: dict[Kind, Callable[[pa.Array, Physical], pa.Array]] = {
     Kind.RECORD: _record,
     Kind.LIST: _list,
@@ -226,7 +217,6 @@ _CANONICAL: dict[Kind, Callable[[pa.Array, Physical], pa.Array]] = {
     Kind.MOMENT: _moment,
     Kind.EXACT: lambda array, kind: array.cast(pa.decimal128(*kind.digits)),
 }
-
 
 _KINDS: dict[Callable[[pa.DataType], bool], Kind] = {
     pa.types.is_string: Kind.TEXT,
@@ -244,7 +234,6 @@ _KINDS: dict[Callable[[pa.DataType], bool], Kind] = {
     pa.types.is_timestamp: Kind.MOMENT,
     pa.types.is_null: Kind.NOTHING,
 }
-
 
 _TYPES = {
     Kind.TEXT: pa.string(),

@@ -39,23 +39,13 @@ if TYPE_CHECKING:
 
 
 FORMAT: Final = "lakegate-anchor/1"
-
-
 FOLDER: Final = "_daily/"
 """Of the keys of anchors; no chain has a name that begins so."""
-
-
 PREFIX: Final = b"lakegate-anchor-signature/1\n"
 """What a signed text begins with, so that the signature of an anchor is one of nothing else."""
-
-
 MAX_HEADS: Final = 10_000
 """Of a part: some 1.5 MB."""
-
-
 _KEY: Final = re.compile(rf"{FOLDER}([0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}})/([0-9]{{5}})\.json")
-
-
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 
 
@@ -450,16 +440,10 @@ def contradictions(
 
 ENOUGH: Final = 30.0
 """Seconds: with less than this left no further document is begun."""
-
-
 DAYS: Final = 31
 """How many chains of unrouted deliveries, one a day, are looked for; those of earlier anchors stay in all later ones."""
-
-
 NEAR: Final = 3
 """Days that are looked at one by one for the newest document; then the bucket is listed."""
-
-
 BATCH: Final = 1_000
 """Heads that are read at once."""
 

@@ -36,11 +36,7 @@ if TYPE_CHECKING:
 
 
 OUTPUT = "AnchorBucket"
-
-
 HIDDEN = "a delete marker hides it; the locked version is there and was read"
-
-
 OVER = "another version was put over it; the first one, which is locked, was read"
 
 
@@ -114,15 +110,9 @@ def documents_of(bucket: str, prefix: str = "") -> StoredAnchors:
 
 STACK = "stack"
 """In the place of an address: the bucket of the stack."""
-
-
 LATE = timedelta(days=2)
 """Without an anchor of the stack: one is due each day, within an hour."""
-
-
 MAX_SHOWN = 50
-
-
 BY_ITSELF = "The anchors themselves name these keys: only --key proves whose they are."
 
 

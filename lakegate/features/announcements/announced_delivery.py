@@ -207,12 +207,8 @@ def headers(size: int, sha256: str) -> dict[str, str]:
 
 VALID: Final = timedelta(minutes=15)
 """How long an upload URL can be used."""
-
-
 LARGEST_PUT: Final = 5 << 30
 """Bytes of one PutObject (https://docs.aws.amazon.com/AmazonS3/latest/userguide/upload-objects.html)."""
-
-
 LONGEST_KEY: Final = 1_024
 """Bytes."""
 

@@ -36,8 +36,6 @@ FITS: Final[Mapping[LogicalType, frozenset[LogicalType]]] = {
     LogicalType.DECIMAL: frozenset({LogicalType.NUMBER}),
 }
 """The other types that values of a type may be declared as; every value may be declared as a text or as bytes."""
-
-
 ANYTHING: Final = frozenset({LogicalType.STRING, LogicalType.BINARY})
 
 

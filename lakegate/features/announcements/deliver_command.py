@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 
 ENDS: Final = {"Accepted": WaitExit.ACCEPTED, "Rejected": WaitExit.REJECTED}
-
-
 OVER: Final = frozenset({*ENDS, "Failed", "Gone", "Expired"})
 
 

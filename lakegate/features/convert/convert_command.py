@@ -116,22 +116,12 @@ WRITERS = {
     Target.ODF: "lakegate.features.odf.exchange.odf_schema:odf",
 }
 """Module and function of each format."""
-
-
 SOURCE = "The contract document (ODCS, DCS or DCM), or a schema in the format of --from."
-
-
 DATASET = "Which dataset, where there are several; of a schema, also with --to odcs."
-
-
 NAME = "The name of a contract that is made of a schema; by default that of the file."
-
-
 DIALECT = (
     "The SQL dialect of --from sql or dbt, such as spark or postgres; by default what most of them have in common."
 )
-
-
 OUTPUT = "The file to write; by default standard output. No file is overwritten."
 
 

@@ -92,23 +92,11 @@ def _test(name: str, *arguments: YamlEntry) -> yaml_writer.Mapping:
 
 VERSIONS: Final = ("v10", "v11", "v12", "v20")
 """Schemas of manifests that are read; v20, of dbt Fusion, is v12 under another name."""
-
-
 MAX_BYTES: Final = 256 << 20
-
-
 MAX_ROUTES: Final = 10_000
-
-
 KEY: Final = "lakegate"
-
-
 _SCHEMA: Final = re.compile(r"https://schemas\.getdbt\.com/dbt/manifest/(v[0-9]{1,3})(\.json|/index\.html)?")
-
-
 _KEYS: Final = frozenset({"contract", "dataset", "major", "prefix"})
-
-
 _GROUPS: Final = ("nodes", "sources")
 
 
@@ -238,22 +226,12 @@ def _once(routes: list[DeclaredRoute]) -> Iterator[DeclaredRoute]:
 
 
 RESOURCES = ("model", "seed", "snapshot", "source")
-
-
 CONSTRAINTS = {"not_null": "required", "unique": "unique", "primary_key": "primaryKey"}
 """Constraints of dbt with their kinds of rules."""
-
-
 TESTS = {"not_null": "required", "unique": "unique", "accepted_values": "enum", "relationships": "foreignKey"}
 """Generic tests of dbt with their kinds of rules."""
-
-
 _NAME = re.compile(r"[^\s()'\".,`]+")
-
-
 _WARNING = "warn"
-
-
 _METRICS = {"required": "nullValues", "unique": "duplicateValues", "enum": "invalidValues"}
 """What a test of the severity `warn` becomes: constraints of ODCS have no severity."""
 

@@ -44,11 +44,8 @@ TYPES = {
     "boolean": LogicalType.BOOLEAN,
 }
 
-
 MOMENTS = {"date": LogicalType.DATE, "date-time": LogicalType.TIMESTAMP}
 """Formats of strings that are types; a `time` of JSON Schema has an offset, which no type of Lakegate has."""
-
-
 OPTIONS = {
     LogicalType.STRING: ("minLength", "maxLength", "pattern"),
     **dict.fromkeys(
@@ -57,31 +54,17 @@ OPTIONS = {
     ),
 }
 """The keywords of each type that are rules."""
-
-
 _OF_RECORDS = ("properties", "required", "additionalProperties")
-
-
 WHOLE = {"object": ("minProperties", "maxProperties"), "array": ("minItems", "maxItems", "uniqueItems")}
 """The keywords of a list or an object as a whole that are rules."""
-
-
 NESTED = {
     "object": (*_OF_RECORDS, *WHOLE["object"]),
     "array": ("items", *WHOLE["array"]),
 }
-
-
 CHOICES, TOGETHER = ("anyOf", "oneOf"), "allOf"
-
-
 READ = ("type", "format", "enum", "const", "description", "title", "$ref")
-
-
 SILENT = ("$schema", "$id", "$comment", "$defs", "definitions", "$anchor")
 """Keywords that describe no values; a default of null is another."""
-
-
 REFERENCE, NULL = "$ref", "null"
 
 
@@ -309,8 +292,6 @@ def _is_of(value: Any, kinds: tuple[type, ...]) -> bool:  # noqa: ANN401 - a sca
 
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-
-
 _TYPES = {
     LogicalType.INTEGER: {"type": "integer"},
     LogicalType.NUMBER: {"type": "number"},
@@ -321,8 +302,6 @@ _TYPES = {
     LogicalType.TIMESTAMP: {"type": "string"},
 }
 """`format: date-time` and `time` of JSON Schema need an offset, which Lakegate's types do not: they are left out."""
-
-
 _TEXT = {"type": "string"}
 
 

@@ -59,25 +59,13 @@ if TYPE_CHECKING:
 
 DATASET = ""
 """The owner of what belongs to the object itself; all other owners are paths of fields."""
-
-
 STABLE_ID = re.compile(r"[A-Za-z0-9_-]+")
 """What ODCS 3.2 accepts as an id (`StableId` of its schema)."""
-
-
 NO_ROW = {"mustBe": 0}
-
-
 _WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
-
-
 _LONGEST = Decimal(10) ** 30
-
-
 Plain = dict[str, Any]
 """A mapping of a document, in the plain types of JSON; numbers with a point are `Decimal`."""
-
-
 Quality = Iterator[tuple[str, Plain]]
 """Quality rules with their owners."""
 
@@ -143,19 +131,13 @@ def own_properties(passed: Mapping[str, Any], name: str, value: object) -> Plain
 
 
 _TEXT = frozenset({"minLength", "maxLength", "pattern", "format"})
-
-
 _BOUNDS = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"})
-
-
 OPTIONS = {
     **dict.fromkeys((LogicalType.STRING, LogicalType.BINARY), _TEXT),
     **dict.fromkeys((LogicalType.INTEGER, LogicalType.NUMBER, LogicalType.DECIMAL), _BOUNDS | {"multipleOf"}),
     **dict.fromkeys((LogicalType.DATE, LogicalType.TIME, LogicalType.TIMESTAMP), _BOUNDS),
 }
 """The options of each logical type that are rules."""
-
-
 _BINARY = "binary"
 
 
@@ -244,8 +226,6 @@ CONSTRAINTS: dict[str, Write] = {
 
 WITHOUT_LOGICAL = {LogicalType.DECIMAL: ("number", "decimal"), LogicalType.BINARY: ("string", "binary")}
 """Types for which ODCS has no logical type: the one that it has, and the physical type that distinguishes it."""
-
-
 _NESTED = {Shape.RECORD: "object", Shape.LIST: "array", Shape.MAP: "map"}
 
 
@@ -313,11 +293,7 @@ def _parts(
 
 
 _LISTS = ("validValues", "missingValues")
-
-
 _NOT_OPERATORS = ("query", "dialect", "percent")
-
-
 _PAIR = 2
 
 
@@ -401,8 +377,6 @@ QUALITY: dict[str, Write] = {
 
 
 _HUNDRED = Decimal(100)
-
-
 _EXACT = Context(prec=1000)
 """Computes without rounding, as the compiler of these rules does."""
 
@@ -512,15 +486,9 @@ THRESHOLDS: dict[str, Write] = {
 
 
 VERSION = "v3.2.0"
-
-
 WRITERS = {**CONSTRAINTS, **QUALITY, **THRESHOLDS}
 """The writer of each kind of rule; of `type` and `nested` the types of properties, of service levels the contract."""
-
-
 DIMENSIONS = ("accuracy", "completeness", "conformity", "consistency", "coverage", "timeliness", "uniqueness")
-
-
 ABOUT = ("purpose", "usage", "limitations")
 
 
@@ -663,26 +631,14 @@ PASSED = {
     "level": ("description",),
 }
 """The keys of each element that are written as they are."""
-
-
 HAS_LISTS = ("root", "dataset", "field")
 """Elements that have definitions elsewhere and properties of their own in ODCS."""
-
-
 NAMES = {**ALIASES, "pricing": "price"}
 """Other names of keys of ODCS."""
-
-
 LINKS, CONFIG = "links", "config"
 """Keys of DCS with an equivalent of another form: `authoritativeDefinitions` and `customProperties`."""
-
-
 _URL = re.compile(r"[a-z][a-z0-9+.-]*:\S+", re.IGNORECASE)
-
-
 OF_DATASETS = {"type": "physicalType"}
-
-
 CARRIED = {
     ("DCS", "root"): {"definitions", "tags"},
     ("DCS", "field"): {"precision", "scale"},
@@ -691,8 +647,6 @@ CARRIED = {
     ("ODCS", "root"): {"tags"},
 }
 """Keys that are rules or texts of the model, which is compared."""
-
-
 PRICE = {"priceAmount", "priceCurrency", "priceUnit"}
 
 
@@ -872,8 +826,6 @@ def is_same(one: Check, other: Check) -> bool:
 
 MAX_ROUNDS = 5
 """How often refused parts are left out; parts that are refused for others are found in the next round."""
-
-
 LEAVABLE = ("quality", "servers", "relationships", "slaProperties", "examples", "tags")
 """Lists whose items are left out, and listed, where ODCS refuses them."""
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 1 << 20
 """Bytes of a schema of Avro as text."""
-
-
 UNREAD = ("symbols", "doc", "default", "aliases")
 """Keys of Avro that describe more than types."""
 

@@ -38,12 +38,8 @@ if TYPE_CHECKING:
 
 
 EXACT = "DECIMAL(38,18)"
-
-
 BUCKET = "LAKE-BUCKET"
 """Stands for the lake bucket in the location of an Athena table."""
-
-
 _SERDES = {
     Format.CSV: "ROW FORMAT SERDE 'org.apache.hadoop.hive.serde2.OpenCSVSerde'",
     Format.PARQUET: "STORED AS PARQUET",
@@ -52,12 +48,8 @@ _SERDES = {
     Format.AVRO: "STORED AS AVRO",
 }
 """How the columns of each format are read: by their names, but for CSV. Of ORC, Athena otherwise reads them by position."""
-
-
 _SLICES = {"offset": "bigint", "op": "int", "system_time": "timestamp", "event_time": "timestamp"}
 """The columns that every slice has before its own (`publishAs: parquet`)."""
-
-
 _JSON = "ROW FORMAT SERDE 'org.openx.data.jsonserde.JsonSerDe'"
 
 
@@ -114,7 +106,6 @@ DUCKDB = DdlDialect(
     "STRUCT({})",
     "{} {}",
 )
-
 
 ATHENA = DdlDialect(
     "`",
@@ -207,32 +198,16 @@ def _literal(text: str) -> str:
 
 
 MAX_CHARACTERS = 1 << 20
-
-
 MAX_TOKENS = 100_000
-
-
 Type = exp.DataType.Type
-
-
 _BATCH = re.compile(r"^[ \t]*GO(?:[ \t]+[0-9]+)?[ \t]*;?[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
 """The end of a batch in scripts for SQL Server."""
-
-
 SERIALS = frozenset({Type.SMALLSERIAL, Type.SERIAL, Type.BIGSERIAL})
 """Whole numbers that the database counts, and that are never null."""
-
-
 SIGNED = {Type.UDECIMAL: Type.DECIMAL, Type.UDOUBLE: Type.DOUBLE}
 """The types of ODCS of numbers that sqlglot has a type of its own for."""
-
-
 UNSIGNED = exp.DataType.UNSIGNED_INTEGER_TYPES | frozenset(SIGNED)
-
-
 _FLOATS = frozenset({Type.FLOAT, Type.DOUBLE, Type.UDOUBLE})
-
-
 _FAMILIES = {
     LogicalType.INTEGER: (exp.DataType.INTEGER_TYPES | SERIALS) - {Type.BIT},
     LogicalType.NUMBER: _FLOATS,
@@ -244,7 +219,6 @@ _FAMILIES = {
     LogicalType.TIMESTAMP: exp.DataType.TEMPORAL_TYPES - {Type.DATE, Type.DATE32, Type.TIME, Type.TIMETZ},
     LogicalType.BINARY: {Type.BINARY, Type.VARBINARY, Type.BLOB, Type.LONGBLOB, Type.MEDIUMBLOB, Type.TINYBLOB},
 }
-
 
 TYPES = {each: logical for logical, family in _FAMILIES.items() for each in family}
 """The logical type of each type of SQL; all others are left out, and listed."""
@@ -563,7 +537,6 @@ BOUNDS = {
     exp.LTE: ("maximum", False),
     exp.LT: ("maximum", True),
 }
-
 
 _MIRRORED: dict[type[exp.Expr], type[exp.Expr]] = {exp.GTE: exp.LTE, exp.GT: exp.LT, exp.LTE: exp.GTE, exp.LT: exp.GT}
 

@@ -24,10 +24,7 @@ if TYPE_CHECKING:
 
 LARGEST_SKEW: Final = 240.0
 """Seconds. AWS refuses requests whose time differs by more than five minutes (Signature Version 4), S3 after fifteen."""
-
-
 OTHER_REGIONS_SECONDS: Final = 3.0
-
 
 BY_CODE: Final = {
     "NoCredentialsError": "credentials-missing",
@@ -44,7 +41,6 @@ BY_CODE: Final = {
     "InvalidAccessKeyId": "credentials-unknown",
     "NoRegionError": "region-missing",
 }
-
 
 GOOD: Final = frozenset(
     {"CREATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_COMPLETE_CLEANUP_IN_PROGRESS", "IMPORT_COMPLETE"}
@@ -132,23 +128,11 @@ def _elsewhere(ask: StackReader, name: str, region: str) -> list[str]:
 
 
 RELEASE: Final = "emr-7.14.0"
-
-
 STARTED: Final = frozenset({"STARTED", "STARTING", "CREATING"})
-
-
 CORES: Final = re.compile(r"--conf spark\.(driver|executor)\.cores=(\d+)")
-
-
 QUOTA: Final = "Max concurrent vCPUs per account"
-
-
 ADDRESS: Final = re.compile(r"s3://([^/\s,#]+)/([^\s,#]+)")
-
-
 FUNCTIONS_CALL: Final = ("dynamodb", "emr-serverless", "events", "s3")
-
-
 JOB_CALLS: Final = ("s3",)
 
 
@@ -255,11 +239,7 @@ def _needed(examined: ExaminedStack) -> int:
 
 
 BUCKETS: Final = ("LandingBucket", "LakeBucket")
-
-
 TABLES: Final = ("RegistryTable", "WorkloadsTable", "LedgerTable")
-
-
 USABLE: Final = frozenset({"ACTIVE", "UPDATING"})
 
 

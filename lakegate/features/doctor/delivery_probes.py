@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 
 NEAR_THE_END: Final = timedelta(days=1)
 """Of the time for an answer."""
-
-
 DUE: Final = 200
 """Workloads with a next step within a day, among which those that wait for an answer are looked for."""
 
@@ -106,24 +104,12 @@ def route_of(examined: ExaminedStack, key: str) -> Route | None:
 
 LATE: Final = timedelta(minutes=11)
 """Two sweeps and a minute: by then a stack in order has done what was due."""
-
-
 WAITING: Final = timedelta(minutes=10)
-
-
 ROWS: Final = 50
 """Open workloads, and landed versions, that one examination looks at."""
-
-
 SHORT: Final = 12
-
-
 QUEUING: Final = frozenset({"SUBMITTED", "PENDING", "SCHEDULED", "QUEUED"})
-
-
 ENDED: Final = frozenset({"SUCCESS", "FAILED", "CANCELLED"})
-
-
 BY_FAILURE: Final = {
     FailureCause.UNDECIDED: "rule-unmeasured",
     FailureCause.ACCESS_DENIED: "object-denied",
@@ -131,11 +117,8 @@ BY_FAILURE: Final = {
     **dict.fromkeys(OF_VALIDATORS, "validator-failed"),
 }
 """Causes that need no look at a job run."""
-
-
 BY_STATUS: Final = ("contract-draft", "contract-sunset", "contract-retired")
 """Reasons of the door by the status of version or line, each a cause of its own."""
-
 
 DETAILS: Final = (
     (
@@ -340,12 +323,8 @@ def _minutes(span: timedelta) -> int:
 
 STORED_ROWS: Final = 50
 """Of each kind."""
-
-
 LINES: Final = 100
 """Lines whose own items are read; those of others are seen where they are due."""
-
-
 AT_ONCE: Final = 8
 
 

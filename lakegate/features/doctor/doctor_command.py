@@ -44,17 +44,10 @@ if TYPE_CHECKING:
 
 
 TABLES: Final = ("dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query", "dynamodb:Scan")
-
-
 OBJECTS: Final = ("s3:GetObject", "s3:GetObjectVersion", "s3:ListBucket", "s3:ListBucketVersions")
-
-
 FUNCTION: Final = "lambda:GetFunctionConfiguration"
-
-
 ENTRANCE: Final = ("cloudformation:DescribeStacks", "cloudformation:ListStackResources")
 """What every examination begins with."""
-
 
 PROBES: Final = (
     Probe("stack", ("cloudformation:DescribeStacks",), aws_probes.stack_state),
@@ -99,8 +92,6 @@ PROBES: Final = (
 
 
 COLOURS = {Level.FAULT: "red", Level.WARNING: "yellow"}
-
-
 LISTED = 10
 """Workloads of one cause that people see; `--json` has all."""
 

@@ -83,16 +83,10 @@ CAUSES: Final = _read()
 
 SECONDS: Final = 5.0
 """The usual time for all probes together."""
-
-
 CONNECT_SHARE, READ_SHARE = 0.3, 0.7
 """The shares of that time after which a connection, and an answer, count as missing."""
-
-
 READ_SHARES: Final = {"emr-serverless": 0.25}
 """Of a service whose silence is a cause: both attempts end well within the time."""
-
-
 DENIED: Final = frozenset(
     {
         "AccessDenied",

@@ -20,22 +20,12 @@ if TYPE_CHECKING:
     from lakegate.features.doctor.examination import CauseFinding, ExaminedStack
 
 FUNCTIONS: Final = ("IntakeFunction", "CompletionFunction", "SweepFunction", "NotifyFunction", "ApiFunction")
-
-
 OPTIONAL: Final = ("AnchorFunction", "PullFunction")
 """Functions that a stack has by a parameter."""
-
-
 PATTERN: Final = '?failed ?unintelligible ?StepFailures ?Unsent ?errorType ?"Task timed out"'
 """Log lines of failures: an unstructured filter pattern of CloudWatch Logs, any of these words."""
-
-
 FAILURES: Final = frozenset({"failed", "StepFailures", "Unsent"})
-
-
 PAGES: Final = 3
-
-
 BY_CODE: Final = (
     ("kms-refused", re.compile(r"KMS.*|DisabledException")),
     ("right-missing", re.compile("|".join(map(re.escape, DENIED)))),
@@ -46,7 +36,6 @@ BY_CODE: Final = (
     ),
 )
 """Causes by the error code that a function logs."""
-
 
 ENGINE: Final = (
     ("s3:GetObjectVersion", "arn:{partition}:s3:::{landing}/a"),
@@ -61,7 +50,6 @@ ENGINE: Final = (
     ("dynamodb:PutItem", "arn:{partition}:dynamodb:{region}:{account}:table/{ledger_table}"),
     ("emr-serverless:StartJobRun", "arn:{partition}:emr-serverless:{region}:{account}:/applications/{application}"),
 )
-
 
 RIGHTS: Final = {
     "IntakeFunction": ENGINE,
@@ -94,25 +82,15 @@ RIGHTS: Final = {
     ),
 }
 """What the role of each function must be allowed, on a resource of each kind; the job's is below."""
-
-
 CALLS: Final = (
     ("secretsmanager:GetSecretValue", "arn:{partition}:secretsmanager:{region}:{account}:secret:{validator_secrets}a"),
 )
 """Likewise, where validators may be called."""
-
-
 SIGNS: Final = (("kms:Sign", "{signing_key}"), ("kms:GetPublicKey", "{signing_key}"))
 """What the functions that commit must be allowed besides, where the ledger is signed."""
-
-
 SIGNED_AS: Final = {"kms:SigningAlgorithm": ALGORITHM, "kms:MessageType": MESSAGE_TYPE}
 """How they sign: the policy names it, and the simulator takes what a request would have from its caller."""
-
-
 SIGNERS: Final = ("IntakeFunction", "CompletionFunction", "SweepFunction")
-
-
 JOB: Final = (
     ("s3:GetObject", "arn:{partition}:s3:::{lake}/code/a"),
     ("s3:GetObject", "arn:{partition}:s3:::{lake}/staging/a"),

@@ -15,28 +15,14 @@ if TYPE_CHECKING:
     from lakegate.features.doctor.examination import CauseFinding, ExaminedStack
 
 RULES: Final = {"LandedRule": "LandedQueue", "MovedRule": "MovedQueue"}
-
-
 SCHEDULES: Final = {"SweepEvery": "SweepFunction", "NotifyEvery": "NotifyFunction"}
-
-
 OPTIONAL: Final = {"AnchorEvery": "AnchorFunction", "PullEvery": "PullFunction", "DriftEvery": "DriftFunction"}
 """Schedules that a stack has by a parameter."""
-
-
 READERS: Final = {"IntakeFunction": "LandedQueue", "CompletionFunction": "MovedQueue"}
-
-
 OLD_MINUTES: Final = 15
 """Longer than a message waits while its function works: a burst is read within minutes."""
-
-
 UNSENT_MINUTES: Final = 10
-
-
 GONE: Final = frozenset({"AWS.SimpleQueueService.NonExistentQueue", "QueueDoesNotExist"})
-
-
 ACTIVE: Final = frozenset({"Enabled", "Enabling", "Updating", "Creating"})
 
 

@@ -55,21 +55,11 @@ if TYPE_CHECKING:
 
 SAMPLE = 500
 """Rows that decide which types are measured over all rows."""
-
-
 LIKELY = 0.5
-
-
 ALMOST = 0.95
 """The share of texts that are values of a type, from which on the others seem to be mistakes."""
-
-
 MAX_SHAPES = 100
-
-
 LONGEST_WITH_SHAPE = 64
-
-
 CANDIDATES = (
     LogicalType.BOOLEAN,
     LogicalType.INTEGER,
@@ -79,23 +69,11 @@ CANDIDATES = (
     LogicalType.TIME,
 )
 """Types of texts, the narrowest first."""
-
-
 OF_JSON_TEXTS = (LogicalType.DATE, LogicalType.TIMESTAMP, LogicalType.TIME)
-
-
 ORDERED = frozenset(CANDIDATES) - {LogicalType.BOOLEAN} | {LogicalType.DECIMAL}
-
-
 _PATTERNS = {each: re.compile(GRAMMARS[each].pattern or "") for each in CANDIDATES}
-
-
 _NULLS = "|".join(map(re.escape, sorted(NULL_WORDS)))
-
-
 _LEADING_ZEROS = "-?0[0-9].*"
-
-
 _SHAPE = "regexp_replace(regexp_replace(regexp_replace({0}, '[0-9]', '9', 'g'), '[A-Z]', 'A', 'g'), '[a-z]', 'a', 'g')"
 
 
@@ -327,8 +305,6 @@ def _type(
 
 
 INCOMING = "incoming"
-
-
 TOGETHER = 50
 """Columns of one table."""
 
@@ -472,14 +448,8 @@ def _other_dialects(plan: Plan, reasons: frozenset[str]) -> Iterator[tuple[str, 
 
 NEAR = 0.9
 """Estimated numbers of distinct values are exact to a few percent: only columns near the number of rows are counted."""
-
-
 MAX_COLUMNS, MAX_PAIRS = 16, 30
-
-
 UNIQUE_SAMPLE = 20_000
-
-
 MAX_GAPS = 5
 """Different distances between the moments of a regular series: of months 28 to 31 days, and an hour of summer time."""
 

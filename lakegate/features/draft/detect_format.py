@@ -27,40 +27,20 @@ if TYPE_CHECKING:
 
 DELIMITERS = (",", ";", "\t", "|", "^", "~", ":")
 """Characters that are tried, in order."""
-
-
 SPACE = " "
 """Tried last, for numbers alone."""
-
-
 QUOTES = ('"', "'")
-
-
 LONGEST_CHARACTER = 4
-
-
 MAX_RECORDS = 500
-
-
 PAIR = 2
 """Values of a record; of two names in a header, one may be empty."""
-
-
 REGULAR = 0.9
 """The share of records with one number of values that a delimiter must reach."""
-
-
 NUMBERED = "column_"
 """How the columns of a file without a header are named, from 1."""
-
-
 _VALUE = re.compile(r"[-+]?[0-9][0-9.,:/TZ+ -]*|(?i:true|false)")
 """TextTables that are never names of columns: numbers, dates, times of day."""
-
-
 _NUMBER = re.compile(r"[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?")
-
-
 _UNUSED = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")
 """Bytes that windows-1252 does not have."""
 
@@ -172,8 +152,6 @@ def _are_names(record: list[str]) -> bool:
 
 
 _SPACE = b" \t\r\n"
-
-
 _JSON = {b"{": Format.JSONL, b"[": Format.JSON}
 
 

@@ -155,15 +155,9 @@ def _named(column: ProfiledColumn, property_: Mapping) -> Mapping:
 
 VERSION, WITH_MAPS = "v3.1.0", "v3.2.0"
 """The version of ODCS; 3.1 has no maps."""
-
-
 ROOM = 0.95
 """The share of the limits of a document that a draft fills."""
-
-
 HALF = 2
-
-
 MAX_FAULTS, MAX_LINES, LONGEST_LINE = 10, 4, 116
 """Faults of the data that a draft names, lines of each, and characters of a line."""
 

@@ -115,14 +115,8 @@ class Profile:
 
 MAX_MEMBERS = 200
 """Keys of an object in JSON beyond which it is a map, if most of its records lack most of them."""
-
-
 SPARSE = 0.2
-
-
 SHAPES = {Kind.RECORD: Shape.RECORD, Kind.LIST: Shape.LIST, Kind.MAP: Shape.MAP}
-
-
 _WHOLE = re.compile(GRAMMARS[LogicalType.INTEGER].pattern or "")
 
 

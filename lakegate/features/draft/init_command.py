@@ -30,17 +30,9 @@ if TYPE_CHECKING:
 
 
 DATA = "The files of one delivery: files, folders and patterns such as 'part-*.csv', also as s3://BUCKET/KEY."
-
-
 NAME = "The name of the contract and its dataset; by default that of the first file."
-
-
 OWNER = "The team that answers for the data."
-
-
 OUTPUT = "The file to write, by default NAME.odcs.yaml in this folder; - for standard output. No file is overwritten."
-
-
 MAX_SHOWN = 10
 
 

@@ -23,22 +23,13 @@ if TYPE_CHECKING:
 
 COVERED = 0.95
 """The share of the first texts that have to be values of the type, or have its mistake."""
-
-
 KINDS = (LogicalType.DATE, LogicalType.TIMESTAMP, LogicalType.TIME, LogicalType.NUMBER, LogicalType.BOOLEAN)
-
-
 _NUMERALS = ("decimal-comma", "thousands", "percent", "currency", BLANKS)
-
-
 _MONEY = re.compile(
     r"[$€£¥₹]|(?:^|[^A-Z])(?:EUR|USD|GBP|CHF|JPY|CNY|INR|BRL|SEK|NOK|DKK|PLN|CZK|HUF|TRY|CAD|AUD)(?:[^A-Z]|$)"
 )
 """A currency by its sign or by a code that is common; other letters before digits are those of a code."""
-
-
 _CODE = re.compile(r"[-+]?0[0-9]")
-
 
 _PAIRS = (
     "yes no",
@@ -56,9 +47,7 @@ _PAIRS = (
     "wahr falsch",
 )
 
-
 _WORDS = frozenset(frozenset(each.split()) for each in (*_PAIRS, "vrai faux"))
-
 
 _DAYS = {
     "dotted-date": ("dd.MM.yyyy", "d.M.yyyy", "dd.MM.yy"),
@@ -81,18 +70,12 @@ _DAYS = {
     "compact-date": ("yyyyMMdd",),
 }
 """Formats of days by the code of a mistake. Of years with two digits, day and month have two, too: others are versions."""
-
-
 _CLOCKS = (
     *(" HH:mm", " HH:mm:ss", "'T'HH:mm:ss", " H:mm", " H:mm:ss", ", HH:mm", ", HH:mm:ss", " h:mm a", " h:mm:ss a"),
     *(" hh:mm a", " hh:mm:ss a"),
 )
-
-
 _ZONED = tuple(f"{between}HH:mm:ss{zone}" for between in (" ", "'T'") for zone in ("XX", " XX", " XXX", " X"))
 """Offsets of a form that the written grammar does not have; a contract reads `X` after the seconds by the grammar."""
-
-
 _TIMES = ("H:mm", "H:mm:ss", "h:mm a", "hh:mm a", "h:mm:ss a", "hh:mm:ss a")
 
 

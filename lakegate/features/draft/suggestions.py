@@ -25,10 +25,7 @@ if TYPE_CHECKING:
 
 CURRENT = timedelta(days=31)
 """Data that is older is a sample: a limit would reject the next delivery of the same age."""
-
-
 MAX_ABSENT = 0.1
-
 
 _NAMES = (
     "updated",
@@ -45,7 +42,6 @@ _NAMES = (
     "_at",
     "_on",
 )
-
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -112,12 +108,8 @@ FORMS = {
     "a payment card number": r"[0-9]{4}(?:[ -][0-9]{4}){3}",
 }
 """Forms of whole values, as patterns of RE2."""
-
-
 ENOUGH = 0.8
 """The share of a column's values with a form that makes the column personal."""
-
-
 _PERSONAL_NAMES = re.compile(
     r"(?:^|[_ .-])(?:surname|nickname|forename|given_?name|family_?name|user_?name|customer_?name|contact|street|address|"
     r"postal_?code|zip_?code|dob|gender|sex|salary|tax_?id|national_?id|social_?security|driver_?licen[cs]e|license_?plate|"
@@ -126,10 +118,7 @@ _PERSONAL_NAMES = re.compile(
     re.IGNORECASE,
 )
 
-
 _WORD_BORDER = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-
-
 _SEPARATOR = re.compile(r"[ .-]+")
 
 
@@ -156,18 +145,10 @@ def why_personal(column: ProfiledColumn) -> str | None:
 
 MARGIN = Decimal("0.5")
 """The share of the spread that is added at each end."""
-
-
 DIGITS = 2
 """Digits of a bound that are written; it is rounded outwards."""
-
-
 YEARS_AHEAD = 10
-
-
 LAST_YEAR = 9999
-
-
 SMALLEST_WHOLE, LARGEST_WHOLE = -(2**63), 2**63 - 1
 
 
@@ -210,40 +191,20 @@ def _rounded(number: Decimal, spread: Decimal, rounding: str) -> Decimal:
 
 
 UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
-
-
 SETS = ("[A-Z0-9]", "[0-9a-f]")
 """Sets of characters of codes."""
-
-
 DIGIT = ".*[0-9].*"
-
-
 CODES = (UUID, *(f"{each}+" for each in SETS), DIGIT)
 """Forms of whole values, as patterns of RE2, that recognise codes of too many shapes."""
-
-
 MAX_FORMS = 3
 """Alternatives of a pattern; values of more forms have none."""
-
-
 MAX_RUNS = 12
 """Runs of one kind of character in a form."""
-
-
 LONGEST_CODE = 5
 """Letters of a code without a digit, such as a currency."""
-
-
 _CLASSES = {"A": "[A-Z]", "a": "[a-z]", "9": "[0-9]"}
-
-
 _LITERAL = re.compile(r"[ #%&,/:;=@_-]|[.+()*|]")
-
-
 _ESCAPED = frozenset(".+()*|/")
-
-
 Run = tuple[str, int]
 
 
@@ -325,29 +286,15 @@ def _times(low: int, high: int) -> str:
 
 ENOUGH_VALUES = 20
 """Values below which nothing is suggested of their range, words, form or length."""
-
-
 LONGEST_WORD = 40
-
-
 MIN_WORDS = 2
-
-
 MAX_WORDS = 50
 """Distinct values of a list of allowed values; a profile keeps no more of a column."""
-
-
 MAX_CODES = 10
 """Codes with digits beyond which they seem to be numbered, so that the next one is to be expected."""
-
-
 REPEATS = 5
 """How often each word of a list occurs on average, at least."""
-
-
 PERCENT = 100
-
-
 STEP_OF_LENGTHS = 10
 
 
@@ -502,21 +449,13 @@ def _rule(metric: str, argument: YamlEntry | None, percent: int | None, note: st
 _EXACT = frozenset(
     {LogicalType.STRING, LogicalType.INTEGER, LogicalType.DECIMAL, LogicalType.DATE, LogicalType.TIMESTAMP}
 )
-
-
 _OF_ANY_NAME = frozenset({LogicalType.STRING, LogicalType.DATE, LogicalType.TIMESTAMP})
 """Types of keys that need not be named as one: numbers that differ in one file are measures more often."""
-
-
 _PERIOD = re.compile(
     r"(?:^|[_ .-])(?:years?|yr|quarter|qtr|month|week|day|hour|jahr|quartal|monat|woche|tag|ano|mes|annee|année|mois)$",
     re.IGNORECASE,
 )
-
-
 _NAME = re.compile(r"(?:^|[_ .-])(?:id|key|code|uuid|guid|no|nr|num|number|ref|reference|sku|isbn)$", re.IGNORECASE)
-
-
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 

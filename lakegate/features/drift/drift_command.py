@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from lakegate.features.drift.schema_drift import DriftReport
 
 DRIFTED = 1
-
-
 SHOWN: Final = 20
 """Objects that the table lists."""
 

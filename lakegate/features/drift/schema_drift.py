@@ -105,8 +105,6 @@ def differences(plan: Plan, accepted_by: Plan, columns: Columns) -> tuple[Schema
 
 OTHER_KIND = "JSON values of another kind"
 """The type of a field whose values are all of another kind than the declared one."""
-
-
 _JSON = {Format.JSON, Format.JSONL, Format.ANY_JSON}
 
 
@@ -237,16 +235,10 @@ class SchemaReader(Protocol):
 
 OBJECTS: Final = 20
 """Objects of a line that are looked at, the newest first."""
-
-
 CURSOR: Final = "drift"
 """The name of the place where the schedule is."""
-
-
 ENOUGH: Final = 30.0
 """Seconds: with less than this left no further line is begun."""
-
-
 MAX_FIELDS: Final = 50
 """Fields that an event names."""
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 REMAINS: Final = 3
-
-
 LONGEST_REASON: Final = 500
 
 

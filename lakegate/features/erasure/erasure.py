@@ -43,8 +43,6 @@ COPIES: Final = re.compile(
     r"(?:runs/(?:[^/]+/)?(?P<run>[^/]+)/attempt=[0-9]+/(?:rows|slices)|staging/(?:[^/]+/)?(?P<staged>[^/]+))/"
 )
 """Keys of other copies of a delivery's data, by its workload."""
-
-
 CHANGED: Final = "another erasure changed this delivery meanwhile: repeat the command"
 
 

@@ -131,11 +131,7 @@ def write_parquet(source: Source, store: Store, numbers: list[NDArray[np.int64]]
 
 REASONS: Final = "_reasons"
 """The first column of rejected rows (`onReject: rows`)."""
-
-
 CHUNK: Final = "chunk"
-
-
 REWRITTEN: Final = (Format.CSV, Format.JSONL, Format.JSON, Format.PARQUET)
 
 

@@ -49,8 +49,6 @@ if TYPE_CHECKING:
 
 LONGEST_RULE: Final = 32 << 10
 """Characters of a rule in DCM's form; a longer one stays skipped."""
-
-
 LARGEST: Final = 2**63
 """Below it, whole numbers are written as such."""
 
@@ -145,15 +143,9 @@ def _plain(value: object) -> object:
 
 
 RAISED: Final = "the validator could not measure this rule"
-
-
 VERSION: Final = re.compile(r"[!-~]{1,64}", re.ASCII)
-
-
 UNKNOWN: Final = "unknown"
 """The version of a technology, where no result names it."""
-
-
 SEVERITIES: Final = ("fail", "warn")
 
 
@@ -388,6 +380,4 @@ def _answer(dependencies: Dependencies, workload: Workload, group: RuleGroup) ->
 
 
 IN_PLANS: Final = PublishedPlans(validators_of, with_validators, bound_rules)
-
-
 COMPANION: Final = Companion(start_validations, answered)

@@ -30,21 +30,11 @@ if TYPE_CHECKING:
 
 
 NAME: Final = re.compile(r"[a-z][a-z0-9-]{0,39}", re.ASCII)
-
-
 TECHNOLOGY: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9 _.-]{0,38}[A-Za-z0-9])?", re.ASCII)
-
-
 SECRET: Final = re.compile(r"[\w-]{1,64}", re.ASCII)
-
-
 MAX_TECHNOLOGIES: Final = 10
 """Of a stack. Each is a validation of its own for a delivery, and a name in its result."""
-
-
 LONGEST_URL: Final = 500
-
-
 ADDRESS: Final = re.compile(
     r"https://[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?(:[1-9][0-9]{0,4})?(/[A-Za-z0-9._~!$&'()*+,;=:@%/-]*)?",
     re.ASCII,

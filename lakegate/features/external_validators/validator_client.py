@@ -32,19 +32,11 @@ if TYPE_CHECKING:
 
 MAX_ANSWER: Final = 1 << 20
 """Bytes."""
-
-
 PAUSE: Final = 60.0
 """Seconds for which a service is not polled that has used up its time, from the end of its first request."""
-
-
 REQUESTS: Final = 2
 """How many requests of the full length are the time that a service may take within a pause."""
-
-
 NOT_FOUND, CONFLICT = 404, 409
-
-
 SCOPE: Final = frozenset({"host"})
 """Of every secret: the only host that it is sent to, so that an address cannot be registered with the secret of another one."""
 

@@ -30,7 +30,6 @@ app = typer.Typer(
     help="Let other services measure rules of their technologies, by DCM's Validator API.",
 )
 
-
 Name = Annotated[str, typer.Argument(help="The name of the validator.", show_default=False)]
 
 

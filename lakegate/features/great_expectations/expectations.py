@@ -359,24 +359,12 @@ def _typed(rule: Rule, field: Field, named: object) -> Check:
 
 
 Arguments = Mapping[str, object]
-
-
 Compiled = Check | tuple[Check, ...]
-
-
 _SILENT = {"column", "column_A", "column_B", "column_list", "mostly", "meta", "notes", "severity", "description"}
 """Arguments that do not affect the data, or that every expectation has."""
-
-
 _CONDITION = {"row_condition", "condition_parser"}
-
-
 _RANGE = frozenset({"min_value", "max_value", "strict_min", "strict_max"})
-
-
 _VALUES = frozenset({"value_set"})
-
-
 _IGNORING = frozenset({"ignore_row_if"})
 
 
@@ -492,13 +480,8 @@ def _of_patterns(name: str, read: Callable[[Rule, str], str]) -> dict[str, Expec
 
 
 _DATASET = range(1)
-
-
 _PAIR = range(2, 3)
-
-
 _SEVERAL = range(2, 100)
-
 
 EXPECTATIONS = {
     "expect_column_values_to_not_be_null": Expectation(present, of_present=False),
@@ -556,7 +539,6 @@ EXPECTATIONS = {
     ),
     "expect_multicolumn_sum_to_equal": _only_named("sums across the columns of a row are not measured by this version"),
 }
-
 
 ENGINE = Technology(
     frozenset({"greatexpectations", "gx"}),

@@ -31,23 +31,11 @@ if TYPE_CHECKING:
 
 
 TOKEN, TOKEN_FILE = "LAKEGATE_TOKEN", "LAKEGATE_TOKEN_FILE"
-
-
 LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
-
-
 REGION: Final = re.compile(r"\.execute-api\.([a-z0-9-]+)\.")
-
-
 CONTRACTS: Final = "/api/v1/data-contract"
-
-
 LARGEST_ANSWER: Final = 8 << 20
-
-
 DONE: Final = frozenset({200, 202})
-
-
 NO_QUERY: Final[Mapping[str, str]] = MappingProxyType({})
 
 

@@ -28,27 +28,13 @@ if TYPE_CHECKING:
     from lakegate.http_routes import HttpRequest
 
 PATH: Final = "/api/v1/data-contract"
-
-
 YAML: Final = frozenset({"application/yaml", "application/x-yaml", "text/yaml"})
-
-
 LABELS: Final = ("tag", "producer", "consumer")
-
-
 LONGEST_CURSOR: Final = 2_000
-
-
 ACTORS: Final = ("producer", "consumer")
-
-
 WARNINGS: Final = "lakegate-warnings"
 """The header of what lint warns of in a document that was published."""
-
-
 MOST_OF_HEADER: Final = 4_000
-
-
 KEPT_DOCUMENTS: Final = 16
 """Whose actors a function remembers: reading one takes as long as everything else of the request."""
 

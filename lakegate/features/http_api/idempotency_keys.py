@@ -72,11 +72,7 @@ class DynamoRequestKeys:
 
 
 HEADER: Final = "idempotency-key"
-
-
 FORM: Final = re.compile(r"[!-~]{1,255}", re.ASCII)
-
-
 KEPT: Final = timedelta(days=1)
 
 

@@ -62,29 +62,15 @@ if TYPE_CHECKING:
 
 MAX_CAUSES: Final = 50
 """Open causes of one notice; further ones are counted together, so that the item stays below 100 KB."""
-
-
 MAX_REASONS_OF_CAUSE: Final = 5
-
-
 LONGEST_REASON: Final = 300
 """Characters."""
-
-
 REMEMBERED: Final = 300
 """Events: more than one turn of notify takes, so that a turn that was interrupted counts none of them twice."""
-
-
 TRIES: Final = 8
 """Then a notice is a dead letter: with the pauses between them, after about four hours."""
-
-
 FIRST_PAUSE: Final = timedelta(minutes=1)
-
-
 LONGEST_PAUSE: Final = timedelta(hours=2)
-
-
 ONCE: Final = frozenset({"accepted", "awaiting", "breaking", "deprecated", "drift", "lineage"})
 """Kinds that nothing resolves: each occurrence is a cause of its own, which ends when it was sent."""
 
@@ -276,8 +262,6 @@ def _digest(*parts: str) -> str:
 
 
 KIND: Final = "notice"
-
-
 DEAD: Final = "dead-notice"
 """Kinds of shards of the index; the first one also of keys."""
 
@@ -470,16 +454,10 @@ def _of_line(dependencies: Dependencies, message: Message, body: Mapping[str, An
 
 AWAITING: Final = "awaiting"
 """The kind of cause for which a receiver may answer."""
-
-
 SEND_TRIES: Final = 5
 """How often a notice is written again because another turn has written it."""
-
-
 DUE_PER_TURN: Final = 1_000
 """Notices of one turn; further ones are left to the next."""
-
-
 ENOUGH: Final = 12.0
 """Seconds: with less than this left nothing more is sent. As long as one message to a receiver that hangs takes, twice."""
 

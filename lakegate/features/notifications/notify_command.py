@@ -22,11 +22,7 @@ if TYPE_CHECKING:
 
 MOST = 1_000
 """Notices that are listed or sent again at once."""
-
-
 NOT_DELIVERED = 1
-
-
 app = typer.Typer(
     no_args_is_help=True, help="Channels that subscribers are notified by.", pretty_exceptions_enable=False
 )

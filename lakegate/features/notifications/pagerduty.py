@@ -22,11 +22,7 @@ if TYPE_CHECKING:
 
 ADDRESS: Final = "https://events.pagerduty.com/v2/enqueue"
 """Of accounts in the United States; others have their own address in the secret, as `url`."""
-
-
 LONGEST_SUMMARY: Final = 1_024
-
-
 SEVERITIES: Final[Mapping[str, str]] = {
     "failed": "critical",
     "rejected": "error",

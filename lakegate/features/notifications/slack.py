@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from lakegate.https_client import Web
 
 LONGEST_HEADER: Final = 150
-
-
 LONGEST_TEXT: Final = 3_000
 """Characters: the limits of the blocks `header` and `section`."""
 

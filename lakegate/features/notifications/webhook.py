@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from lakegate.https_client import Web
 
 PREFIX: Final = "whsec_"
-
-
 SHORTEST_KEY, LONGEST_KEY = 24, 64
 """Bytes: Standard Webhooks 1.0.0, "Signature scheme"."""
 

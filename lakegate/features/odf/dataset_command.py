@@ -72,8 +72,6 @@ if TYPE_CHECKING:
 
 
 Read = TypeVar("Read")
-
-
 app: Final = typer.Typer(
     no_args_is_help=True,
     help="Files of published data: their rows, hashes and, of slices, offsets and times.",
@@ -180,14 +178,10 @@ KeyFile: TypeAlias = Annotated[
     Path | None,
     typer.Option(help="The public key that must have signed: a PEM file, known from elsewhere.", show_default=False),
 ]
-
-
 Anchor: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(help="HEIGHT=DIGEST of the ledger, known from elsewhere; may be given several times."),
 ]
-
-
 MustBe: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
@@ -196,7 +190,6 @@ MustBe: TypeAlias = Annotated[
         show_default=False,
     ),
 ]
-
 
 Unsigned: TypeAlias = Annotated[
     bool, typer.Option("--unsigned", help="With --key: also the blocks above the highest signed one.")

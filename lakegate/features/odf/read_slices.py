@@ -43,15 +43,9 @@ FORMS: Final = {
     ".csv": "FORMAT csv, HEADER true, TIMESTAMPFORMAT '%Y-%m-%dT%H:%M:%S.%fZ'",
 }
 """Options of DuckDB's COPY by the suffix of a file."""
-
-
 _MEMORY: Final = "4GB"
-
-
 _BATCH: Final = 1 << 16
 """Rows that are in memory at a time."""
-
-
 _BY_STATISTICS: Final = (
     "cte_filter_pusher",
     "filter_pushdown",
@@ -257,8 +251,6 @@ def _quoted(text: str) -> str:
 
 
 VIEW: Final = ".duckdb"
-
-
 LONGEST: Final = 40
 """Characters of a value that are shown to people."""
 

@@ -46,15 +46,9 @@ if TYPE_CHECKING:
 
 
 PRODUCER: Final = "urn:lakegate:openlineage:1"
-
-
 SCHEMA: Final = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent"
-
-
 CONTRACT_SCHEMA: Final = "urn:lakegate:openlineage-contract:1"
 """Of `lakegate/schemas/openlineage-contract.json`."""
-
-
 FACETS: Final = {
     "schema": "1-2-0/SchemaDatasetFacet",
     "dataSource": "1-0-1/DatasourceDatasetFacet",
@@ -68,8 +62,6 @@ FACETS: Final = {
     "jobType": "2-0-4/JobTypeJobFacet",
 }
 """By key: version and name of the official schema."""
-
-
 MAX_EVENT: Final = 4 << 20
 """Bytes. An event that is larger is sent without columns and assertions."""
 
@@ -309,12 +301,8 @@ class JudgedDelivery:
 
 
 MEASURED: Final = frozenset({Status.PASS, Status.WARN, Status.FAIL})
-
-
 ENGINES: Final = ("spark", "duckdb")
 """Names of engines in results: a job has both, and is one of Spark."""
-
-
 ELEMENT: Final = "_element"
 """The name of the elements of a list in OpenLineage's facet `schema`."""
 

@@ -34,12 +34,8 @@ if TYPE_CHECKING:
 
 IDENTITY_CENTER: Final = "AWSReservedSSO_"
 """Beginning of the roles whose sessions IAM Identity Center names after its users; nobody else can make such a role."""
-
-
 OF_PERSON: Final = "="
 """Between a token, which contains none, and the ARN of the person who has it."""
-
-
 PROPOSAL_LIFETIME: Final = timedelta(days=14)
 """How long a proposal can be approved."""
 

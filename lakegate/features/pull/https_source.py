@@ -26,20 +26,10 @@ if TYPE_CHECKING:
     from lakegate.https_client import Web
 
 MAX_REDIRECTS: Final = 5
-
-
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
-
-
 OK, PARTIAL, NOT_MODIFIED, FAILED, UNSATISFIABLE, TOO_MANY, SERVER_ERROR = 200, 206, 304, 412, 416, 429, 500
-
-
 _ETAG: Final = re.compile(r'(W/)?"[!#-~]{0,200}"')
-
-
 _DATE: Final = re.compile(r"[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9:]{8} GMT")
-
-
 _RANGE: Final = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18})")
 
 

@@ -48,8 +48,6 @@ class SourceIdentity:
 
 SCOPE: Final = frozenset({"contract", "host"})
 """Of every secret: the contract that may use it, and the host that it is sent to."""
-
-
 MAX_ANSWER, MAX_IDLE, RESERVE = 600.0, 30.0, 20.0
 """Seconds: of one answer with its body, without a byte of it, and that are left after it to write how it ended."""
 
@@ -123,8 +121,6 @@ class Transfer(Protocol):
 
 
 NOT_MODIFIED = frozenset({"304", "NotModified"})
-
-
 GONE = frozenset({"NoSuchVersion", "InvalidRange", "416"})
 """Answers to a resumed read: the version, or the byte to go on from, is not there any more."""
 

@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 
 MAX_ENDS: Final = 20
 """Ends that a line remembers."""
-
-
 MAX_NAME: Final = 100
 """Characters of a source's name in the key of its object."""
 
@@ -316,16 +314,10 @@ class S3LandingParts:
 
 PART: Final = 32 << 20
 """Bytes that are in memory at a time, and that a tick may have to fetch again."""
-
-
 MAX_BYTES: Final = 64 << 30
 """Bytes of a source."""
-
-
 TURN_SECONDS: Final = 240
 """After so long a source that can be resumed is left to the next tick, so that others have their turn."""
-
-
 ENOUGH: Final = 60.0
 """Seconds: with less than this left, nothing more is begun."""
 
@@ -440,8 +432,6 @@ def moment_of(work: Work) -> str:
 
 CURSOR: Final = "pulls"
 """The name of the place in the registry where the next tick goes on."""
-
-
 MAX_LISTED: Final = 10_000
 """Lines."""
 
@@ -573,24 +563,14 @@ def _now(dependencies: Dependencies) -> str:
 
 DUE_PER_TICK: Final = 10_000
 """Lines of one tick: more than its time is enough for. Further ones are left to the next."""
-
-
 LEASE: Final = timedelta(minutes=20)
 """Longer than a function can run, so that a lease outlives its tick."""
-
-
 MAX_SECONDS: Final = 6 * 3600
 """From the beginning of a fetch to its end, over all ticks."""
-
-
 MAX_FAILURES: Final = 3
 """Attempts that failed; then the pull ends as FAILED."""
-
-
 AGAIN: Final = timedelta(minutes=5)
 """Until the next attempt."""
-
-
 RETRIED: Final = (Unanswered, Throttled, SourceChanged)
 """Failures that are followed by another attempt."""
 

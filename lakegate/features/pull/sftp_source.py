@@ -31,23 +31,13 @@ if TYPE_CHECKING:
     from lakegate.https_client import Web
 
 PORT: Final = 22
-
-
 PORTS: Final = frozenset({PORT, 2222})
 """Ports for SSH; a request to any other port could speak to another protocol."""
-
-
 KEYS: Final = frozenset({"user", "password", "privateKey", "hostKey"})
 """Of a secret: the user, a password or a private key in OpenSSH's or PEM form, and the server's public key."""
-
-
 LOGIN_SECONDS: Final = 15.0
-
-
 AGAIN: Final = frozenset({"SFTPConnectionLost", "SFTPFailure", "SFTPNoConnection"})
 """Errors of SFTP that another attempt may not meet."""
-
-
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
 
 

@@ -34,12 +34,8 @@ if TYPE_CHECKING:
 
 METADATA: Final = re.compile(r"(?:lib/python3\.\d+/site-packages/)?[^/]+\.dist-info/METADATA")
 """A package's metadata in a bundle, a wheel or a virtual environment (Core metadata specifications, packaging.python.org)."""
-
-
 MAX_BYTES: Final = 2**20
 """Of one file that is read; the longest metadata of a locked package has a tenth of it."""
-
-
 Packages = frozenset[tuple[str, str]]
 """Names, normalised as PEP 503 describes, and versions."""
 
@@ -98,27 +94,13 @@ def _in_tar(archive: Path) -> Iterator[bytes]:
 
 SUMS: Final = "SHA256SUMS"
 """The digests of all other files, in the form of `sha256sum`."""
-
-
 _LINE: Final = re.compile(r"([0-9a-f]{64})  ([^\\\r\n]+)")
-
-
 _REQUIREMENT: Final = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)(?:\[[^]]*\])?\s*(?:==\s*([^;,*\s]+)\s*(?:;|$))?")
 """A name, and a version where a single one is allowed (PEP 508)."""
-
-
 FUNCTIONS: Final = "build/lambda/functions.zip"
-
-
 JUDGE: Final = "build/judge/judge.zip"
-
-
 PULL: Final = "build/pull/pull.zip"
-
-
 JAR: Final = "jar"
-
-
 Materials = set[tuple[str, str]]
 """What an artifact or its bill has: packages by name and version, jars by name and digest."""
 

@@ -131,12 +131,8 @@ def as_document(row: RevalidatedLine) -> dict[str, object]:
 
 KIND: Final = "revalidation"
 """Of the record, of the message, and of what subscribers ask for."""
-
-
 EVERY: Final = timedelta(days=1)
 """Between two looks at a line whose rules do not hold."""
-
-
 MAX_ENDS: Final = 20
 """Ends that a line remembers."""
 
@@ -605,16 +601,10 @@ def write_plan(dependencies: Dependencies, plan: Plan) -> Steps[str]:
 
 CURSOR: Final = "revalidations"
 """The name of the place in the registry where the next sweep goes on."""
-
-
 ATTEMPTS: Final = 3
 """Of one run."""
-
-
 AGAIN: Final = timedelta(minutes=1)
 """Until a run is looked at again, and between attempts: less than the time between two sweeps, so that the next one looks."""
-
-
 OVER: Final = frozenset({JobState.SUCCESS, JobState.FAILED, JobState.CANCELLED})
 
 

@@ -98,7 +98,6 @@ MISSING: dict[str, Callable[[Rule, Field, object], Predicate]] = {
     "missing regex": _regex,
 }
 
-
 VALIDITY: dict[str, tuple[str, Callable[[Rule, Field, object], Predicate]]] = {
     "valid values": ("one of {}", _values),
     "valid regex": ("matching {}", _regex),
@@ -124,8 +123,6 @@ VALIDITY: dict[str, tuple[str, Callable[[Rule, Field, object], Predicate]]] = {
 
 
 NO_BAD = Interval(Decimal(0), Decimal(0))
-
-
 _HUNDRED = Decimal(100)
 
 
@@ -306,7 +303,6 @@ def _freshness(unit: int) -> Callable[[Site], Check]:
 
 _OF_VALUES = frozenset({*MISSING, *VALIDITY})
 
-
 METRICS = {
     "row_count": SodaMetric(_row_count),
     "missing_count": SodaMetric(_missing(Unit.ROWS), frozenset(MISSING)),
@@ -403,37 +399,19 @@ def _of_type(rule: Rule, known: Mapping[str, Field], column: str, declared: str)
 
 LONGEST = 1000
 """The most characters of a check."""
-
-
 _NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)|(?:[0-9]+[dhm])+[0-9]*"
-
-
 _NAME = r"""[^\s<>=()\[\],"'`]+|"[^"]+"|`[^`]+`"""
-
-
 _CHECK = re.compile(
     rf"(?P<metric>[a-z_]+)(?:\((?P<columns>\s*(?:{_NAME})\s*(?:,\s*(?:{_NAME})\s*)*)\))?(?:\s*(?P<threshold>\S.*))?",
     re.DOTALL,
 )
-
-
 _COMPARED = re.compile(rf"(?P<sign><=|>=|<>|!=|=|<|>)\s*(?P<number>{_NUMBER})\s*%?")
-
-
 _BETWEEN = re.compile(
     rf"(?P<turned>not\s+)?between\s*(?P<open>[\[(])?\s*(?P<low>{_NUMBER})\s*%?\s+and\s+(?P<high>{_NUMBER})\s*%?\s*(?P<close>[\])])?"
 )
-
-
 _PART_OF_TIME = re.compile(r"([0-9]+)([dhm])")
-
-
 _SECONDS = {"d": 86400, "h": 3600, "m": 60}
-
-
 _SIGNS = {"<": ("high", True), "<=": ("high", False), ">": ("low", True), ">=": ("low", False)}
-
-
 _KEYS = {
     "must_be": "=",
     "must_not_be": "!=",
@@ -445,10 +423,7 @@ _KEYS = {
     "must_be_less_or_equal_to": "<=",
 }
 
-
 _BETWEEN_KEYS = {"must_be_between": False, "must_be_not_between": True, "must_not_be_between": True}
-
-
 ZONES = ("fail", "warn")
 
 
@@ -565,12 +540,8 @@ def _reserved() -> set[str]:
 
 
 Arguments = Mapping[str, object]
-
-
 Wanted = tuple[str, "Interval", Severity | None]
 """The suffix of a check's id, the interval of good numbers, and the severity of the check (None: that of the rule)."""
-
-
 SILENT = {
     "name",
     "title",
@@ -583,8 +554,6 @@ SILENT = {
     "filter",
 }
 """Settings that do not affect the data, or that every check has."""
-
-
 ELSEWHERE = {
     "change ": "changes over time need earlier deliveries, which no rule sees",
     "anomaly": "anomalies need earlier deliveries, which no rule sees",

@@ -162,8 +162,6 @@ TYPES: Final[Mapping[LogicalType, str]] = {
     LogicalType.BINARY: "binary",
 }
 """Of DCM."""
-
-
 FRAME: Final = {
     "specVersion": "0.1.3",
     "id": "validation",
@@ -174,8 +172,6 @@ FRAME: Final = {
     "access": {"eventType": "push", "protocol": "HTTP", "location": "-", "accessConfiguration": {}},
 }
 """What a document of DCM must have beside columns and rules."""
-
-
 OF_RULE: Final = re.compile(r"\$\.quality\[(\d+)\](.*)", re.DOTALL)
 
 
@@ -232,8 +228,6 @@ def _steps(path: str) -> Iterator[str]:
 
 
 SHARES: Final = {State.PUBLISHED: "accepted", State.QUARANTINED: "quarantine"}
-
-
 READABLE: Final = re.compile(r"[^\x00-\x20\x7f#?]+")
 """Keys that are part of an address."""
 
@@ -326,15 +320,9 @@ def _listed(dependencies: Dependencies, bucket: str, prefix: str) -> tuple[Sourc
 
 
 KEPT: Final = timedelta(days=7)
-
-
 STARTING: Final = timedelta(minutes=1)
 """Longer than the function of the API runs."""
-
-
 ATTEMPT: Final = 1
-
-
 SWITCHED_OFF: Final = "this stack has no judge function, which runs validations (parameter SmallFileBytes)"
 
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 LARGEST: Final = 256 << 10
 """Bytes of a body."""
-
-
 NAME: Final = re.compile(r"[!-~]{1,200}", re.ASCII)
 """Of a validation, by its caller; DCM's are UUIDs."""
 

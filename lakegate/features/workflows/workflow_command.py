@@ -30,21 +30,14 @@ if TYPE_CHECKING:
     from lakegate.plan.planned_workflow import PlannedTransition, PlannedWorkflow
 
 REFUSED = 1
-
-
 UNTIL = {Bound.ATTEMPTS: " (until the attempts are used)", Bound.PERSON: " (by a person)", Bound.DATE: " (at its time)"}
 """What ends a loop, or a wait."""
-
-
 WIDTH = max(map(len, Outcome))
-
-
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     help="Define how often deliveries are judged again, what follows when that is of no use, and whether a person is asked.",
 )
-
 
 File = Annotated[str, typer.Argument(help="The workflow document, or - for standard input.", show_default=False)]
 

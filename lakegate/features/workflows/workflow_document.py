@@ -51,14 +51,8 @@ if TYPE_CHECKING:
 
 
 UNKNOWN: Final = "workflow-transition"
-
-
 REPEATED: Final = "workflow-repeated"
-
-
 DATE: Final = "workflow-date"
-
-
 WAIT: Final = "workflow-wait"
 
 

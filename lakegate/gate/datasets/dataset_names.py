@@ -18,12 +18,8 @@ if TYPE_CHECKING:
 
 DAYS: Final = 7
 """How many chains of unrouted deliveries, one a day, are searched."""
-
-
 SHORTEST: Final = 6
 """Characters of an abbreviated id, as of workloads."""
-
-
 LONGEST_NAME: Final = 1_024
 """Bytes; longer names are no key of the ledger's table."""
 

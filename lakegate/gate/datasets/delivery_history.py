@@ -75,8 +75,6 @@ def entry_of_block(block: Block) -> HistoryEntry:
 
 PAGE: Final = 500
 """Entries of one query; fewer where a page has fewer."""
-
-
 SKEW: Final = timedelta(minutes=15)
 """By how much the clocks of two workers may differ: heights grow with time only as exactly as that."""
 

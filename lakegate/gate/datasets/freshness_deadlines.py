@@ -78,8 +78,6 @@ def reported(line: PromisingLine, pledges: tuple[Pledge, ...]) -> PromisingLine:
 
 ENDS: Final = {"published": accepted, "quarantined": not_accepted, "failed": not_accepted}
 """What the end of a delivery does to the promises of its line, by the kind of the message."""
-
-
 DUE_PER_TURN: Final = 1_000
 """Lines of one turn; further ones are left to the next."""
 

@@ -46,12 +46,8 @@ if TYPE_CHECKING:
 
 MIN_DEPRECATED: Final = timedelta(days=30)
 """ADR-0029, "Deprecation States": consumers have at least this time between deprecation and sunset."""
-
-
 MIN_SUNSET: Final = timedelta(days=7)
 """ADR-0029, as above: between sunset and retirement."""
-
-
 LONGEST_TEXT: Final = 500
 """Characters of a reason or an address: they are part of events and of the reasons of every delivery."""
 
@@ -126,8 +122,6 @@ def side_effects(dependencies: Dependencies, before: Line, after: Line, now: str
 
 
 S = LineStatus
-
-
 WAY = (
     "an active line is deprecated first (lakegate deprecate), "
     f"is sunset at least {MIN_DEPRECATED.days} days later (lakegate sunset), "
@@ -321,12 +315,8 @@ def _subscriber(subscription: Subscription) -> dict[str, object]:
 
 TRIES = 20
 """How often a decision is taken again because somebody else has written the line."""
-
-
 BY_DATE = "date"
 """The act of a change that began by its date."""
-
-
 PARENT = "parent"
 """The act of announcing a stricter parent."""
 

@@ -54,27 +54,15 @@ if TYPE_CHECKING:
 
 FORMAT: Final = "lakegate-manifest/3"
 """Part of every head; one of another format is rebuilt from the whole ledger."""
-
-
 SEGMENT_FORMAT: Final = "lakegate-manifest-segment/3"
 """Part of every segment. Another format, or another number of heights, needs another folder of segments."""
-
-
 TAG: Final = "manifest"
 """Of heads: what a newer one replaced expires."""
-
-
 BEGINS: Final = b'{"deliveries": ['
 """Every head, also of older releases: its keys are sorted."""
-
-
 TRIES: Final = 5
-
-
 ALWAYS_LISTED: Final = frozenset({"height", "workload", "contract_version", "verdict", "objects"})
 """Of a delivery, by every release."""
-
-
 LIFECYCLE: Final = ("status", "since", "planned", "reason", "replacement", "guide")
 """What a head states of the line's lifecycle."""
 
@@ -324,8 +312,6 @@ def _delivery(dependencies: Dependencies, block: Block, erasures: Erasures) -> d
 
 CLOCKS: Final = timedelta(hours=1)
 """The most by which the clocks of two Lambdas differ: a delivery of a greater height may state a time that is earlier by this."""
-
-
 MAX_SEGMENTS: Final = 20
 """Segments that are read for the newest deliveries: one may list few, where many deliveries were rejected."""
 

@@ -16,37 +16,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 AUDIENCES: Final = ("consumer", "producer", "operator")
-
-
 ALWAYS: Final = frozenset({"breaking", "deprecated"})
 """What every subscriber is notified of."""
-
-
 LINEAGE: Final = "lineage"
 """Not a cause: every delivery, for channels of this kind alone."""
-
-
 ACCEPTED: Final = "accepted"
 """Not a cause, but news: each accepted delivery."""
-
-
 ON_REQUEST: Final = frozenset(
     {ACCEPTED, "rejected", "warned", "failed", "awaiting", "late", "drift", "pull", "revalidation", LINEAGE}
 )
 """What a subscriber is notified of if the team asks for it."""
-
-
 QUIET: Final = r"([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d"
-
-
 LONGEST_DIGEST: Final = 24 * 7
 """Hours."""
-
-
 MOST: Final = 500
 """Subscriptions of a line: its item, and an event that names them, stay far below the limits of DynamoDB and EventBridge."""
-
-
 LONGEST_TEAM: Final = 64
 """Characters."""
 

@@ -37,14 +37,8 @@ if TYPE_CHECKING:
 
 
 AGAIN = "deliver all parts again"
-
-
 MAX_REASONS_OF_REFUSAL = 10
-
-
 DELETED = f"was deleted before it could be read: {AGAIN}"
-
-
 TAKEN = f"file/parts: a part belongs to another delivery already: write each delivery under new names, and {AGAIN}"
 
 

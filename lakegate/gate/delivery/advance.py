@@ -107,12 +107,8 @@ OPERATIONS: dict[Operation, Operate] = {
 
 POLLS: Final = 6
 """Of validators, by who has seen the end of a run."""
-
-
 BETWEEN_POLLS: Final = 5.0
 """Seconds."""
-
-
 TIME_TO_POLL: Final = 90.0
 """Seconds that an invocation must have left: what follows an answer, such as a copy, takes most of them."""
 

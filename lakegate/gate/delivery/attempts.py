@@ -39,8 +39,6 @@ def spent(workload: Workload, found: Observation) -> BilledCost | None:
 
 SHORTEST_QUEUE_TIMEOUT = timedelta(minutes=15)
 """Of EMR Serverless. Its documentation leaves open whether a run ends FAILED or CANCELLED when its time in the queue is over."""
-
-
 ENDLESS = frozenset({JobState.RUNNING, JobState.INVOKED})
 """States in which a run may still answer, until its deadline."""
 

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
 
 HTML: Final = "text/html; charset=utf-8"
-
-
 TRIED_FOR: Final = timedelta(days=1)
 """After intake, a report that could not be written is given up."""
 

@@ -56,8 +56,6 @@ if TYPE_CHECKING:
 
 STAGED_FOR: Final = timedelta(days=45)
 """How long S3 keeps a staged copy (template.yaml, rule `staging`)."""
-
-
 BEFORE_IT_EXPIRES: Final = timedelta(days=2)
 """Rules of a lifecycle act at midnight, and what is decided has to be copied yet."""
 

@@ -105,8 +105,6 @@ CAUSE_TEXTS = {
     FailureCause.NO_VALIDATOR: "its validator is not registered any more: lakegate validator add, or publish the contract again",
 }
 """Why an attempt came to nothing."""
-
-
 CAUSES = {
     JobState.FAILED: FailureCause.RUN_FAILED,
     JobState.CANCELLED: FailureCause.RUN_CANCELLED,
@@ -115,11 +113,7 @@ CAUSES = {
     JobState.INVOKED: FailureCause.NO_ANSWER,
 }
 """Why a run that may not answer any more has no result, by its state."""
-
-
 UNANSWERED = frozenset({*CAUSES.values(), FailureCause.NOT_STARTED, FailureCause.BATCH_FAILED})
-
-
 IDENTIFYING = frozenset({"crc64nvme", "sha256", "sha1"})
 """Checksums long enough that two contents of one size do not share one; every staged copy has one of them."""
 

@@ -31,8 +31,6 @@ class BatchLimits(NamedTuple):
 
 
 UNLIMITED: Final = BatchLimits()
-
-
 REMEMBERED_BYTES: Final = 256 << 10
 """Of a plan whose terms are remembered, with its bytes: 16 MiB of all."""
 

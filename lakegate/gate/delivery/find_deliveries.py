@@ -130,26 +130,14 @@ def _latest(row: Workload, block: Block | None) -> datetime | None:
 
 LOOKED_BACK: Final = 500
 """Blocks of a chain that are searched for one workload."""
-
-
 PAGES: Final = 20
 """Pages of the landing bucket that are listed: 20,000 versions. What is open longer raises an alarm of its own."""
-
-
 SEARCHED_BLOCKS: Final = 5_000
 """Of each line, where only some deliveries are wanted."""
-
-
 SEARCHED_ROWS: Final = 1_000
 """The same for unfinished deliveries."""
-
-
 NO_VERDICT: Final = "none"
-
-
 WHOLE_ID: Final = 64
-
-
 ALWAYS: Final = datetime(9999, 1, 1, tzinfo=UTC)
 
 

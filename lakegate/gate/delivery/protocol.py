@@ -93,15 +93,10 @@ class Bound(StrEnum):
 
 
 S, O = State, Outcome  # noqa: E741 - two letters keep the table below readable
-
-
 END_STATES = frozenset({S.PUBLISHED, S.QUARANTINED, S.FAILED, S.GONE})
 """No workload leaves them by itself: FAILED ones wait for a replay."""
-
-
 PASSIVE_STATES = frozenset({S.AWAITING, S.SCHEDULED})
 """What was judged waits for a person or for a time: days may pass."""
-
 
 OUTCOMES: Mapping[State, frozenset[Outcome]] = {
     S.RECEIVED: frozenset({O.ROUTED, O.PAUSED, O.VANISHED, O.UNREADABLE}),
@@ -191,16 +186,9 @@ class Workflow:
 
 
 DEFAULT_ATTEMPTS: Final = 3
-
-
 DEFAULT_WAIT_DAYS: Final = 7
-
-
 CALLBACK: Final = "callback"
-
-
 S, O, P = State, Outcome, Operation  # noqa: E741 - three letters keep the table below readable
-
 
 PUSH = Workflow(
     "push",
@@ -245,8 +233,6 @@ PUSH = Workflow(
 
 Nothing leads to AWAITING or SCHEDULED in it: its transitions from there are those of the workflows that ask a person, or wait.
 """
-
-
 ALTERNATIVES: Final = (
     Transition(S.SUBMITTING, O.CONFLICT, S.FAILED, P.FAIL),
     Transition(S.VALIDATING, O.UNDECIDED, S.FAILED, P.FAIL),

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
 
 SECOND = timedelta(seconds=1)
-
-
 SUCCEEDED = frozenset({FailureCause.BATCH_FAILED, FailureCause.NOT_STARTED})
 """Causes after which members of a batch are judged in another one."""
 

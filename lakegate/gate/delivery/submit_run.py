@@ -48,15 +48,9 @@ if TYPE_CHECKING:
 
 LONGEST: Final = 2048
 """Characters, of Latin-1 (https://docs.aws.amazon.com/emr-serverless/latest/APIReference/API_JobRunExecutionIamPolicy.html)."""
-
-
 VERSIONS: Final = ["s3:GetObject", "s3:GetObjectVersion"]
-
-
 _ADDRESS: Final = re.compile(r"s3://([^\s,#]+)/[^\s,#/]+")
 """Of a file, in the entry point and in the parameters of spark-submit: its folder is what is read."""
-
-
 _NOT_PLAIN: Final = re.compile(r"[^A-Za-z0-9._/=@+-]")
 
 
@@ -156,8 +150,6 @@ def _plain(text: str) -> str:
 
 EXECUTORS = "{executors}"
 """In the parameters of spark-submit: the number of executors of the run."""
-
-
 BYTES_OF_AN_EXECUTOR = 1 << 30
 """Two cores evaluate so much in less than half a minute (docs/performance.md); another executor is billed for a whole one."""
 

@@ -112,9 +112,5 @@ class Observation(NamedTuple):
 
 Observer: TypeAlias = "Callable[[Dependencies, Workload], Observation | None]"
 """None: nothing to do but wait."""
-
-
 VANISHED = Observation(Outcome.VANISHED)
-
-
 Operate: TypeAlias = "Callable[[Dependencies, Workload, State, Observation], Steps[Workload]]"

@@ -20,8 +20,6 @@ from lakegate.verdict.verdict import ACCEPTING, Verdict
 
 
 Holds: TypeAlias = Callable[[object], bool]
-
-
 MAX_INTEGER: Final = 2**53 - 1
 """The largest integer that all JSON libraries represent exactly."""
 
@@ -112,7 +110,6 @@ _OBJECT_FIELDS: Final[Mapping[str, Holds]] = {
     "checksum": is_text,
 }
 
-
 _SLICE_FIELDS: Final[Mapping[str, Holds]] = {
     "key": is_name,
     "offset": is_count,
@@ -132,11 +129,8 @@ _SLICE_FIELDS: Final[Mapping[str, Holds]] = {
 
 RECORD_FORMAT: Final = "lakegate-block/2"
 """The format version of every record; that of deliveries is `lakegate-block/1`."""
-
-
 CONTRACTS: Final = "_contracts"
 """Chains of contracts begin with this name, which no contract can have."""
-
 
 KINDS: Final[Mapping[str, tuple[str, ...]]] = {
     "publication": ("version", "status"),
@@ -224,20 +218,12 @@ def record_from(document: Mapping[str, Any]) -> Record:
 
 FORMAT: Final = "lakegate-block/1"
 """The format version in the block of a delivery; part of the digested bytes."""
-
-
 WAIVED: Final = "lakegate-block/3"
 """That of a delivery which was accepted by waiver: its block has the member `waiver` besides."""
-
-
 SLICED: Final = "lakegate-block/4"
 """That of a delivery whose accepted rows are slices: its block has the member `slices` besides."""
-
-
 MARKED: Final = "lakegate-block/5"
 """That of a delivery with slices, of a line that has a watermark: its block has the member `watermark` besides."""
-
-
 GENESIS: Final = "0" * 64
 """The previous digest of the first block of a chain."""
 
@@ -288,17 +274,9 @@ class Block:
 
 
 AnyBlock: TypeAlias = Block | Record
-
-
 _TIME: Final = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}Z", re.ASCII)
-
-
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
-
-
 _VERDICTS: Final = ACCEPTING | {Verdict.REJECTED}
-
-
 _written: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
 
 

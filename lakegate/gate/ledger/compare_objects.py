@@ -46,16 +46,10 @@ if TYPE_CHECKING:
 
 
 BATCH: Final = 256
-
-
 AT_ONCE: Final = 8
 """Requests to the store at the same time."""
-
-
 GRACE: Final = timedelta(days=7)
 """S3 expires objects in the days after their time."""
-
-
 DELIVERY_FOLDER: Final = re.compile(r"/workload=([0-9a-f]{64})/")
 
 

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
 
 LONGEST_LINE = 1 << 20
-
-
 RESTORE = "docs/restore.md, The head of a chain"
 
 

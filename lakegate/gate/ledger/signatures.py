@@ -24,32 +24,18 @@ if TYPE_CHECKING:
 
 KEY: Final = "key"
 """The kind of the record that names a key."""
-
-
 PREFIX: Final = b"lakegate-signature/1\n"
 """What a signed text begins with, so that no signature of a block is one of anything else."""
-
-
 SPKI: Final = bytes.fromhex("302a300506032b6570032100")
 """What the SubjectPublicKeyInfo of an Ed25519 key (RFC 8410) begins with; the 32 bytes of the key follow."""
-
-
 _P: Final = 2**255 - 19
-
-
 _EIGHTH: Final = int.from_bytes(
     bytes.fromhex("26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05"), "little"
 )
-
-
 LOW_ORDER: Final = frozenset({0, 1, _EIGHTH, _P - _EIGHTH, _P - 1, _P, _P + 1})
 """The y coordinates, also as no encoder writes them, of the eight points of Ed25519 whose order divides 8."""
-
-
 LENGTHS: Final = (len(SPKI) + 32, 64)
 """Bytes of a public key and of a signature."""
-
-
 SHORT: Final = 12
 """Characters of a fingerprint in a sentence."""
 

@@ -27,16 +27,10 @@ if TYPE_CHECKING:
 
 BEGUN: Final = "erasure"
 """The kind of the record before."""
-
-
 DONE: Final = "erased"
 """The kind of the record after."""
-
-
 RESTORED: Final = "restoration"
 """The kind of the record of a lost object that was put back."""
-
-
 _KINDS: Final = tuple(f'"kind":"{kind}"'.encode() for kind in (BEGUN, DONE, RESTORED))
 
 

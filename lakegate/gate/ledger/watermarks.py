@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
 NONE: Final = ""
 """Of a line that has no watermark yet: earlier than every text of a time."""
-
-
 _FIRST: Final = datetime.min.replace(tzinfo=UTC)
 
 

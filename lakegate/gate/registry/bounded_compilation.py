@@ -27,12 +27,8 @@ if TYPE_CHECKING:
 
 SECONDS: Final = 20
 """Below the 29 seconds of a request to the API."""
-
-
 MEMORY: Final = 768 << 20
 """Bytes beside what the function has already."""
-
-
 ASKED, COMPILED, REFUSED, UNUSABLE, ENDED = "asked", "compiled", "refused", "unusable", "ended"
 """What the process sends: a question, and one of four ends."""
 

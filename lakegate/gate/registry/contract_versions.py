@@ -96,16 +96,10 @@ def _once(effect: Effect, put: Callable[[], object]) -> Steps[None]:
 
 MAX_ROUTES = 93
 """A transaction holds 100 items: version, list of the contract, parent, proposal, three of the record, and the routes."""
-
-
 MAX_CHILDREN = 1_000
 """The item of a parent lists them beside its own versions, for which room has to stay."""
-
-
 MAX_TRIES = 20
 """How often a decision is taken again because somebody else has written the contract."""
-
-
 ANOTHER_CONTENT = "this version is published with another content: give the changed one a new number"
 
 

@@ -69,15 +69,9 @@ if TYPE_CHECKING:
 
 MOST_PLAN_BYTES = 16 << 20
 """Of one dataset: each delivery of it is judged by the plan, in functions with bounded memory."""
-
-
 ACTIVE = "active"
-
-
 KEPT = ("deprecated", "sunset", RETIRED)
 """Statuses of a document that publishing keeps; any other, and none, becomes active by being published."""
-
-
 DRAFTS = ("proposed", "draft", "in development")
 """Statuses of a document whose line begins as a draft; in a line that has versions it becomes active by being published."""
 
@@ -497,8 +491,6 @@ def _refuse_lost(dependencies: Dependencies, seen: RegistrySnapshot, compiled: C
 
 PUBLISHED_PLANS: Final = "published plans"
 """The extension point of features that add to a plan what the registry has."""
-
-
 Lookup: TypeAlias = Callable[..., Any]
 """Finds what the feature needs, such as a published workflow by its name. In another process its arguments are pickled."""
 

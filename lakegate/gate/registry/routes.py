@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 Statuses: TypeAlias = dict[str, LineStatus]
 """Of lines, by their names."""
-
-
 READERS: Final = 10
 """Lines that are read at once: boto3 keeps as many connections."""
 

@@ -60,12 +60,8 @@ if TYPE_CHECKING:
 
 SOURCE: Final = "default"
 """The name of a line's source: a line has one."""
-
-
 NO_LICENSE: Final = {"short_name": "NOASSERTION", "name": "No licence is stated", "spdx_id": "NOASSERTION"}
 """Of a contract that stated a licence before (SPDX's word for it)."""
-
-
 _STEPS: Final = {
     Format.CSV: "ReadStepCsv",
     Format.JSON: "ReadStepJson",
@@ -74,23 +70,17 @@ _STEPS: Final = {
     Format.PARQUET: "ReadStepParquet",
 }
 """ODF has no step for ORC and Avro."""
-
-
 MERGES: Final = {
     "append": "MergeStrategyAppend",
     "ledger": "MergeStrategyLedger",
     "snapshot": "MergeStrategySnapshot",
 }
 """By the name of the strategy in contracts."""
-
-
 UNSTATED: Final = {
     "SetInfo": OtherEvent("SetInfo", {}),
     "SetLicense": OtherEvent("SetLicense", {**NO_LICENSE, "website_url": ""}),
 }
 """What holds before the first event of a kind."""
-
-
 LONGEST_PLAN: Final = 8 << 20
 """Bytes; a block has 16 MiB at the most."""
 
@@ -170,25 +160,13 @@ def _csv(plan: Plan) -> dict[str, Any]:
 
 IDENTITY: Final = b"lakegate-dataset/1\n"
 """What the text begins with whose hash is the identity of a dataset."""
-
-
 _PATH: Final = "lakegate/ledger/{:012}{}.json"
-
-
 PLAN: Final = "lakegate/plan.json"
 """The plan of the slices from here on, by whose digest blocks of the ledger name it."""
-
-
 SIGNATURE: Final = ".signature"
-
-
 _ATTACHED: Final = re.compile(r"lakegate/ledger/([0-9]{12})(\.signature)?\.json")
-
-
 LONGEST: Final = 1 << 19
 """Characters of a block of the ledger: it is an item of DynamoDB, of at most 400 KB."""
-
-
 Fields = tuple[dict[str, Any], ...]
 
 

@@ -52,17 +52,9 @@ if TYPE_CHECKING:
 
 
 HEAD: Final = "refs/head"
-
-
 PIECE: Final = 1 << 20
-
-
 LONGEST_HEAD: Final = 1024
-
-
 LOCK: Final = "refs/.lock"
-
-
 FOLDERS: Final = ("refs", "blocks", "data")
 
 
@@ -238,15 +230,9 @@ def _opened(place: Path) -> FileIO:
 
 
 Found = TypeVar("Found")
-
-
 LARGEST_BLOCK: Final = 16 << 20
 """Bytes."""
-
-
 MOST_BLOCKS: Final = 1_000_000
-
-
 MOST_BYTES: Final = 16 << 30
 """Of all blocks that are read from a place, on the disk: in memory there is one at a time."""
 
@@ -400,12 +386,8 @@ def names(links: Sequence[Link]) -> frozenset[str]:
 
 PATIENCE: Final = API_SECONDS
 """Seconds until a server answers, and sends its first bytes."""
-
-
 SLOWEST: Final = 10_000
 """Bytes that a server sends in a second, at the least."""
-
-
 ABSENT: Final = frozenset({404, 410})
 
 

@@ -51,8 +51,6 @@ def _kind(name: str, **more: Scalar | Mapping | Items) -> Mapping:
 
 
 _MILLISECONDS = _kind("Timestamp", unit="Millisecond", timezone="UTC")
-
-
 COMMON = {
     "offset": _kind("UInt64"),
     "op": _kind("UInt8"),
@@ -60,14 +58,8 @@ COMMON = {
     "event_time": _MILLISECONDS,
 }
 """The columns that every slice has before its own, with the names of ODF's default vocabulary."""
-
-
 DESCRIPTION = "opendatafabric.org/description"
-
-
 _TEXT = _kind("String")
-
-
 _TYPES = {
     LogicalType.INTEGER: _kind("Int64"),
     LogicalType.NUMBER: _kind("Float64"),
@@ -138,11 +130,7 @@ _SHAPES: dict[Shape, Callable[[ExpressedPromises, Field], Mapping]] = {
 
 
 EVENT = "SetDataSchema"
-
-
 WHOLE = [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
-
-
 TYPES = {
     **dict.fromkeys(WHOLE, LogicalType.INTEGER),
     **dict.fromkeys(("float16", "float32", "float64"), LogicalType.NUMBER),
@@ -155,19 +143,11 @@ TYPES = {
     "binary": LogicalType.BINARY,
 }
 """By kind, in lower case: RFC-013 leaves the case of kinds to who writes them."""
-
-
 PARTS = {"struct": ("fields",), "list": ("itemType",), "map": ("keyType", "valueType"), "option": ("inner",)}
 """The keys of each kind that has parts."""
-
-
 OPTIONS = {"decimal": ("precision", "scale"), "time": ("unit",), "timestamp": ("unit", "timezone")}
 """The keys of each other kind."""
-
-
 UTC, FINE = "utc", "nanosecond"
-
-
 MAX_DIGITS = 38
 
 

@@ -32,11 +32,7 @@ if TYPE_CHECKING:
 
 
 _UNITS = {"s": 0, "ms": 1, "us": 2, "ns": 3}
-
-
 _INT, _FLOAT, _BINARY, _TEXT, _BOOL, _DECIMAL, _DATE, _TIME, _TIMESTAMP, _LIST = 1, 2, 3, 4, 5, 6, 7, 8, 9, 11
-
-
 _BITS = (1 << 64) - 1
 
 
@@ -132,8 +128,6 @@ _PREFIXES: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.DataType], by
 
 NULL = b"\0"
 """What is hashed of a null."""
-
-
 _BYTES = pa.large_binary()
 
 
@@ -260,8 +254,6 @@ def _offsets(array: pa.Array) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
 
 OPERATIONS = ("append", "retract", "correctFrom", "correctTo")
 """By their number in the column `op`."""
-
-
 _CORRECT_FROM, _CORRECT_TO = 2, 3
 
 

@@ -26,12 +26,8 @@ if TYPE_CHECKING:
 
 KIND: Final = 0x400000
 """The multicodec of a block."""
-
-
 VERSIONS: Final = (2, 3)
 """Of blocks that are read; the last one is written."""
-
-
 DAY: Final = 86_400
 
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 MOST = 1024
 """The longest text that is read: base58 takes a time that grows with the square of the length."""
-
-
 _BITCOIN = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
 
@@ -108,8 +106,6 @@ _BASES = {
 
 SIZE = 32
 """Bytes of a digest of either function."""
-
-
 _MORE = 0x80
 """The bit of a byte of a varint that says that another byte follows."""
 

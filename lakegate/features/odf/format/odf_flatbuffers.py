@@ -101,34 +101,15 @@ class UnionField:
 Kind: TypeAlias = (
     NumberField | TextField | BytesField | StructField | TableField | TablesField | TextsField | UnionField
 )
-
-
 U64, I64, U32, I32 = NumberField("Q"), NumberField("q"), NumberField("I"), NumberField("i")
-
-
 ANY_U64: Final = NumberField("Q", optional=True)
-
-
 TEXT: Final = TextField()
-
-
 TEXTS: Final = TextsField()
-
-
 ANY_BOOL: Final = NumberField("?", optional=True)
-
-
 BYTES: Final = BytesField()
-
-
 TIMESTAMP: Final = StructField({"year": "i", "ordinal": "H", "seconds_from_midnight": "I", "nanoseconds": "I"})
-
-
 _UNIT: Final = NumberField("h", ("Second", "Millisecond", "Microsecond", "Nanosecond"), optional=True)
-
-
 _EXTRA: Final = TableField("ExtraAttributes")
-
 
 EVENTS: Final = (
     "AddData",
@@ -146,10 +127,7 @@ EVENTS: Final = (
     "DisablePollingSource",
 )
 
-
 _WHOLE: Final = tuple(f"DataType{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64))
-
-
 _TYPES: Final = UnionField(
     (
         *(f"DataType{each}" for each in ("Binary", "Bool", "Date", "Decimal", "Duration")),
@@ -159,25 +137,15 @@ _TYPES: Final = UnionField(
     )
 )
 
-
 _READ: Final = UnionField(
     tuple(f"ReadStep{each}" for each in ("Csv", "GeoJson", "EsriShapefile", "Parquet", "Json", "NdJson", "NdGeoJson"))
 )
-
-
 _MERGE: Final = UnionField(
     tuple(f"MergeStrategy{each}" for each in ("Append", "Ledger", "Snapshot", "ChangelogStream", "UpsertStream"))
 )
-
-
 _TEXT_FORMATS: Final[Table] = {"date_format": TEXT, "encoding": TEXT, "timestamp_format": TEXT}
-
-
 _SCHEMA: Final = TableField("DataSchema")
-
-
 _PLAIN: Final = ("Bool", "Date", "Float16", "Float32", "Float64", "Null", "String")
-
 
 TABLES: Final[Mapping[str, Table]] = {
     "Manifest": {"kind": I64, "version": I32, "content": BYTES},
@@ -266,20 +234,12 @@ TABLES: Final[Mapping[str, Table]] = {
 
 MAX_DEPTH = 64
 """Tables in tables."""
-
-
 MOST_MEMORY = 128 << 20
 """Bytes of memory that all values of a block may take, however large it is."""
-
-
 REPEATED = 64
 """Times the bytes of a buffer that its values may take of memory: a column has 25 times those of its tables."""
-
-
 _TABLE, _NUMBER, _TEXT, _ENTRY, _WIDEST = 256, 32, 80, 9, 4
 """Bytes of memory of a dictionary, a number, an empty text or list, an item of a list, and a character that is not of ASCII."""
-
-
 _OFFSET, _SHORT = 4, 2
 """Bytes of a reference, and of an entry of a table's index."""
 
@@ -436,7 +396,6 @@ _FLAGS = {
     "q": number_types.Int64Flags,
     "Q": number_types.Uint64Flags,
 }
-
 
 _OFFSET_BYTES = 4
 """Bytes of a reference."""

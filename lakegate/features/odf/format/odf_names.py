@@ -23,30 +23,14 @@ COMMON: Final = ("offset", "op", "system_time", "event_time")
 
 
 DID: Final = "did:odf:"
-
-
 ED25519 = varint(0xED)
 """The multicodec of a public key of Ed25519."""
-
-
 KEY_SIZE = 32
-
-
 _SUBDOMAIN = r"[a-zA-Z0-9]+(?:-[a-zA-Z0-9]+)*"
-
-
 _HOSTNAME = rf"{_SUBDOMAIN}(?:\.{_SUBDOMAIN})*"
-
-
 _ALIAS = re.compile(rf"(?:({_HOSTNAME})/)?({_HOSTNAME})")
-
-
 _REMOTE_ALIAS = re.compile(rf"({_HOSTNAME})/(?:({_HOSTNAME})/)?({_HOSTNAME})")
-
-
 _REMOTE_ID = re.compile(rf"(?:({_HOSTNAME})/)?({DID}.*)", re.DOTALL)
-
-
 _URL = re.compile(r"[a-zA-Z0-9]+(?:\+[a-zA-Z0-9]+)*://[^\n]+")
 
 
@@ -190,8 +174,6 @@ def _joined(*parts: str | None) -> str:
 
 
 _P: Final = 2**255 - 19
-
-
 _D: Final = -121665 * pow(121666, -1, _P) % _P
 
 

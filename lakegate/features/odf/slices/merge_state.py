@@ -36,11 +36,7 @@ if TYPE_CHECKING:
 
 Hashes: TypeAlias = NDArray[np.bytes_]
 """One text of `HASH_BYTES` bytes for each row."""
-
-
 HASH_BYTES: Final = 16
-
-
 _BYTES: Final = pa.large_binary()
 
 
@@ -114,30 +110,16 @@ def _text(value: bytes | None) -> pa.Scalar:
 
 BUCKET: Final = 2048
 """Records of a bucket."""
-
-
 AT_ONCE: Final = 1 << 19
 """Records of a run that are in memory: 16 MB, with offsets 20."""
-
-
 RECORD: Final = np.dtype([("key", f"S{HASH_BYTES}"), ("content", f"S{HASH_BYTES}")])
-
-
 PLACED: Final = np.dtype([*RECORD.descr, ("offset", "<u8")])
 """With the offset of the row, of lines whose rows may be retracted or corrected."""
-
-
 _ENTRY: Final = np.dtype([("first", f"S{HASH_BYTES}"), ("digest", f"V{HASH_BYTES}")])
 """Of the index, for each bucket."""
-
-
 _OLD_ENTRY: Final = np.dtype([("first", f"S{HASH_BYTES}")])
 """In files of releases without digests."""
-
-
 _of_bucket = partial(hashlib.blake2b, digest_size=HASH_BYTES)
-
-
 _of_index = partial(hashlib.blake2b, digest_size=32)
 
 

@@ -57,12 +57,8 @@ if TYPE_CHECKING:
 
 
 APPEND, RETRACT, CORRECT_FROM, CORRECT_TO = range(4)
-
-
 TAKEN_BACK: Final = (RETRACT, CORRECT_FROM)
 """Operations whose rows are no state."""
-
-
 NEW: Final = -1
 
 

@@ -72,8 +72,6 @@ _TYPES: Final = {
     LogicalType.BINARY: (pa.binary(), "CAST({} AS VARCHAR)"),
 }
 """Of each logical type that of the column, and the value in SQL."""
-
-
 _LAST_INDEX = r"\[[0-9]+\]$"
 
 
@@ -194,18 +192,10 @@ def _whole(column: pa.ChunkedArray) -> pa.Array:
 
 
 GROUP_ROWS: Final = 1 << 17
-
-
 GROUP_BYTES: Final = 64 << 20
 """A row group ends with the chunk that reaches one of the two."""
-
-
 _MOMENT = pa.timestamp("ms", "UTC")
-
-
 _KINDS = (pa.uint64(), pa.uint8(), _MOMENT, _MOMENT)
-
-
 _FIRST, _LAST = -62135596800000, 253402300799999
 """Milliseconds from 1970 to the years 1 and 9999: event times beyond are none (`lakegate.features.odf.format.logical_hash`)."""
 
@@ -368,8 +358,6 @@ def _whole_column(column: pa.ChunkedArray) -> pa.Array:
 
 
 SLICE_ROWS: Final = 1 << 20
-
-
 SLICE_SHARES: Final = 32
 """A slice ends with the share that reaches one of the two."""
 
