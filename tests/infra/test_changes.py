@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,7 +11,7 @@ from lakegate.extension_points import ROOT
 from tests import conftest
 from tests.changes import is_changed
 from tests.conftest import OF_FILES, SELF_CONTAINED
-from tests.unit.layers import covers, own_files, product
+from tests.unit.layers import own_files, product
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -106,11 +105,11 @@ def test_where_git_cannot_tell_all_is_changed(repository: Path, monkeypatch: pyt
 def test_all_that_a_self_contained_package_imports_counts_as_its_own(folder: Path) -> None:
     """A change of what the service uses runs its tests as well."""
     watched = SELF_CONTAINED[folder]
-    own = {file for file in product() if covers(watched[0], file)}
-    used = {str(other) for file in own for other in own_files(file)} - IMPORTED_BY_ALL
+    own = {file for file in product() if file.is_relative_to(watched[0])}
+    used = {other for file in own for other in own_files(file) if str(other) not in IMPORTED_BY_ALL}
 
     assert own
-    assert {name for name in used if not any(covers(path, PurePosixPath(name)) for path in watched)} == set()
+    assert {file for file in used if not any(file.is_relative_to(path) for path in watched)} == set()
 
 
 @pytest.mark.parametrize("file", OF_FILES, ids=lambda path: path.name)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lakegate.contract import contract_model
 from lakegate.extension_points import ROOT
 from lakegate.gate.delivery.protocol import PUSH
 
 if TYPE_CHECKING:
     from tests.unit.cli.conftest import Lakegate
 
-EXAMPLE = str(Path(contract_model.__file__).parent / "examples" / "workflows" / "once.yaml")
+EXAMPLE = str(ROOT / "contracts/examples/workflows/once.yaml")
 ONCE = {
     "name": "once@1.0.0",
     "attempts": 2,
