@@ -316,7 +316,7 @@ def test_a_field_without_a_single_value_cannot_be_searched(field: str, tmp_path:
 
 def test_a_value_beyond_the_longest_record_refuses_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its row is not read, so nobody knows whose it is."""
-    monkeypatch.setattr("lakegate.engine.read.compression.LONGEST_RECORD", 4)
+    monkeypatch.setattr("lakegate.engine.read.stored_columns.LONGEST_RECORD", 4)
     table = pa.table({"id": [1, 2], "name": ["Ana", "x" * 5]})
     with pytest.raises(InputError, match="longer than a record may be"):
         left(tmp_path, replace(csv_plan(), storage=Storage(Format.PARQUET)), as_parquet(table), ("name", "Ana"))

@@ -40,7 +40,7 @@ def receiver(env: Environment) -> Iterator[Receiver]:
 
 def subscribe(env: Environment, monkeypatch: pytest.MonkeyPatch) -> None:
     """As `lakegate subscribe` does."""
-    monkeypatch.setattr("lakegate.aws.clients.client", env.deployed.aws.client)
+    monkeypatch.setattr("lakegate.aws.wiring.client", env.deployed.aws.client)
     dependencies = bootstrap(read(env.notify.properties["Environment"]["Variables"]))
     decide = partial(subscribed, team="finance", on=["rejected"], to=[CHANNEL], audience="consumer")
     run(change(dependencies, "orders/lines_v1", "", decide), dependencies.clock)

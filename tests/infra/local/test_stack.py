@@ -166,7 +166,7 @@ def test_an_interrupted_command_stops_the_stack(stack: Stack, monkeypatch: pytes
     def interrupted(**_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("lakegate.aws.open_stack.opened", interrupted)
+    monkeypatch.setattr("infra.local.demo_command.opened", interrupted)
     CliRunner().invoke(app, ["demo"])
 
     assert pids(stack) == [None, None]

@@ -213,7 +213,7 @@ def lakegate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lakega
         state, environment = _DEPLOYED[0]
         state.restore(jobs)
         add_function(clients["lambda"], environment)
-        monkeypatch.setattr("lakegate.aws.emr_serverless.EmrServerless", lambda *_: jobs)
+        monkeypatch.setattr("lakegate.aws.wiring.EmrServerless", lambda *_: jobs)
         before = _patches(monkeypatch)
         yield Lakegate(tmp_path, bootstrap(read(environment)), clients, jobs, lambda: _patches(monkeypatch) - before)
 

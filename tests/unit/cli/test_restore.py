@@ -158,7 +158,7 @@ def test_what_the_ledger_cannot_prove_or_an_erasure_removed_is_not_put_back(
     }
 
     for expected, erasures in states.items():
-        monkeypatch.setattr("lakegate.gate.ledger.stored_objects.erasures_of", lambda _, found=erasures: found)
+        monkeypatch.setattr("lakegate.gate.ledger.restore_object.erasures_of", lambda _, found=erasures: found)
         assert expected in refusal(lost, "restore", one.key, lost.file(BODY))
 
 

@@ -181,7 +181,7 @@ def test_a_registry_that_changed_meanwhile_refuses(lakegate: Lakegate, monkeypat
             raise InputError("taken meanwhile")
         return add(dependencies, prefix, *rest)
 
-    monkeypatch.setattr("lakegate.gate.registry.routes.add_route", raced)
+    monkeypatch.setattr("lakegate.features.convert.route_import_command.add_route", raced)
     assert [each["outcome"] for each in imported(lakegate, code=1)["routes"]] == ["refused", "added", "added"]
 
 

@@ -369,7 +369,7 @@ def test_an_interrupted_upload_reports_how_many_files_had_landed(
             raise PortError("PutObject: SlowDown")
         return put(s3, local, *others)
 
-    monkeypatch.setattr("lakegate.transfer.upload_files.send", broken)
+    monkeypatch.setattr("lakegate.cli.deliveries.upload_command.send", broken)
     result = lakegate("upload", *three(lakegate), "--to", "orders/")
 
     assert "1 of 3 files had landed before:" in result.stderr

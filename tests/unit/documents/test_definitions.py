@@ -113,7 +113,7 @@ def test_a_hostile_reference_is_refused_at_its_place(case: dict[str, Any]) -> No
 
 def test_definitions_that_use_each_other_cannot_grow_without_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten references in each of twelve definitions would be 10^12 fields; a limit stops them (here a low one, which is fast)."""
-    monkeypatch.setattr("lakegate.contract.documents.yaml_parser.MAX_NODES", 1_000)
+    monkeypatch.setattr("lakegate.contract.documents.ref_definitions.MAX_NODES", 1_000)
     bomb = {}
     for at in range(12):
         fields = [{"name": f"p{number}", "$ref": f"#/definitions/d{at + 1}"} for number in range(10)]
