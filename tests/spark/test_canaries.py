@@ -26,7 +26,7 @@ pytestmark = pytest.mark.spark
 def talkative(environment: dict[str, str], tmp_path: Path) -> tuple[dict[str, str], Path]:
     """An environment in which Spark logs all that it does to a file."""
     log, settings = tmp_path / "talk.log", tmp_path / "log4j2.properties"
-    quiet = ROOT / "infra" / "local" / "log4j2.properties"
+    quiet = ROOT / "lakegate" / "spark" / "log4j2.properties"
     settings.write_text(quiet.read_text().replace("rootLogger.level = warn", "rootLogger.level = info"))
     arguments = environment["PYSPARK_SUBMIT_ARGS"].replace(quiet.as_uri(), settings.as_uri())
     arguments = re.sub(r"-Dlakegate\.log=[^ ']*", f"-Dlakegate.log={log.as_posix()}", arguments)
