@@ -259,7 +259,6 @@ def _renamed(node: Node, names: Mapping[str, str], mark: Mark | None = None) -> 
 # is expanded before it is read (`lakegate.contract.documents.ref_definitions`).
 
 
-REFERENCE = "$ref"
 INSIDE_DOCUMENT = "#/"
 DCS_DEFINITIONS = "#/definitions/"
 MAX_FIELDS = 5_000
@@ -378,7 +377,6 @@ def _followed(top: Place, pointer: str) -> Place:
 # without bound. DCS has references of its own (`lakegate.contract.documents.ref_definitions`).
 
 
-REFERENCE, DEFINITIONS = "$ref", "definitions"
 INSIDE = f"#/{DEFINITIONS}/"
 
 

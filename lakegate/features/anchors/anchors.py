@@ -18,7 +18,7 @@ from lakegate.errors import ConditionFailed, InputError
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets.dataset_names import lines_of
 from lakegate.gate.effects import Alarm, Effect, perform
-from lakegate.gate.ledger.blocks import MAX_INTEGER, canonical_json, contract_chain
+from lakegate.gate.ledger.blocks import canonical_json, contract_chain, is_count
 from lakegate.gate.ledger.commit import signers
 from lakegate.gate.ledger.signatures import LENGTHS, SHORT, fingerprint, is_public_key
 from lakegate.gate.ports import Address
@@ -182,9 +182,9 @@ def _is_whole(anchor: Anchor) -> bool:
     before = anchor.previous
     return (
         _is_day(anchor.date)
-        and all(map(_is_count, (anchor.part, anchor.locked_days)))
+        and all(map(is_count, (anchor.part, anchor.locked_days)))
         and (before is None or (day_of(before.key) is not None and _is_digest(before.sha256)))
-        and all(_is_name(each.chain) and _is_count(each.height) and _is_digest(each.digest) for each in anchor.heads)
+        and all(_is_name(each.chain) and is_count(each.height) and _is_digest(each.digest) for each in anchor.heads)
         and all(low.chain < high.chain for low, high in pairwise(anchor.heads))
         and all(is_public_key(each.public_key) and len(each.value) == LENGTHS[1] for each in anchor.signatures)
         and _is_flag(anchor.is_last)
@@ -204,10 +204,6 @@ def _is_day(value: str) -> bool:
         return date.fromisoformat(value).isoformat() == value
     except ValueError:
         return False
-
-
-def _is_count(value: object) -> bool:
-    return type(value) is int and 0 <= value <= MAX_INTEGER
 
 
 def _is_digest(value: str) -> bool:

@@ -92,7 +92,7 @@ class Bound(StrEnum):
     DATE = "date"
 
 
-S, O = State, Outcome  # noqa: E741 - two letters keep the table below readable
+S, O = State, Outcome  # noqa: E741 - single letters keep the tables below readable
 END_STATES = frozenset({S.PUBLISHED, S.QUARANTINED, S.FAILED, S.GONE})
 """No workload leaves them by itself: FAILED ones wait for a replay."""
 PASSIVE_STATES = frozenset({S.AWAITING, S.SCHEDULED})
@@ -188,7 +188,7 @@ class Workflow:
 DEFAULT_ATTEMPTS: Final = 3
 DEFAULT_WAIT_DAYS: Final = 7
 CALLBACK: Final = "callback"
-S, O, P = State, Outcome, Operation  # noqa: E741 - three letters keep the table below readable
+P = Operation
 
 PUSH = Workflow(
     "push",

@@ -303,12 +303,12 @@ def with_common(group: pa.Table, schema: pa.Schema, begin: Begin, offset: int) -
     has_operations = COMMON[1] in group.column_names
     common = [
         pa.array(np.arange(offset, offset + count, dtype=np.uint64)),
-        _whole_column(group.column(COMMON[1])) if has_operations else pa.array(np.zeros(count, np.uint8)),
+        _whole(group.column(COMMON[1])) if has_operations else pa.array(np.zeros(count, np.uint8)),
         now,
-        events if begin.event_time is None else _event_times(_whole_column(group.column(begin.event_time)), now),
+        events if begin.event_time is None else _event_times(_whole(group.column(begin.event_time)), now),
     ]
     columns = map(group.column, schema.names[len(COMMON) :])
-    return pa.RecordBatch.from_arrays([*common, *map(_whole_column, columns)], schema=schema)
+    return pa.RecordBatch.from_arrays([*common, *map(_whole, columns)], schema=schema)
 
 
 def _late(batch: pa.RecordBatch, begin: Begin) -> int:
@@ -344,10 +344,6 @@ def _leaves(path: str, found: pa.DataType) -> Iterator[str]:
         yield from _leaves(f"{path}.list.element", found.value_type)
     else:
         yield path
-
-
-def _whole_column(column: pa.ChunkedArray) -> pa.Array:
-    return pa.concat_arrays(column.chunks)
 
 
 # ---- The accepted rows of a delivery as slices: which shares are one slice, where it begins, and its file ----------
