@@ -521,7 +521,7 @@ def _is_regular(connection: duckdb.DuckDBPyConnection, each: MeasuredField) -> b
     return bool(found <= MAX_GAPS)
 
 
-# ---- The profile of a delivery: one scan into tables of texts, which DuckDB then measures (decision 105) -----------
+# ---- The profile of a delivery: one scan into tables of texts, which DuckDB then measures ------------------------
 
 
 def profile(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 PAGE = Path(__file__).parents[3] / "docs/codes.md"
 LONGEST_PART = 260
 EXPLANATIONS = PAGE.parents[1] / "lakegate/cli/contracts/explanations/codes.json"
-HEAD = ("code", "rule", "bad example", "message", "corrected example")
+HEAD = ("code", "rule", "bad example", "corrected example")
 
 
 def tables() -> str:
@@ -56,7 +56,6 @@ def _row(code: str) -> tuple[str, ...]:
         f"`{code}`<br>{level}",
         CODES[code].words.replace("|", "¦"),
         _parts(case["base"], case["bad"]),
-        _cell(_message(case)),
         _parts(case["base"], case["good"]),
     )
 

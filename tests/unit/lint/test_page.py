@@ -7,7 +7,7 @@ from tests.unit.lint.page import PAGE, generated
 
 
 def test_the_page_is_up_to_date() -> None:
-    """The page lists every code with description, examples and message (`python -m tests.unit.lint.page` writes it)."""
+    """The page lists every code with its rule and examples (`python -m tests.unit.lint.page` writes it)."""
     page = PAGE.read_text()
 
     assert generated(page) == page
