@@ -12,6 +12,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+from lakegate.errors import SetUpError
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -24,8 +26,12 @@ def names(point: str) -> tuple[str, ...]:
 
 
 def loaded(point: str, name: str) -> Any:  # noqa: ANN401 - its type is declared by the module that asks the point
-    """What is registered at a point under a name; KeyError if nothing is."""
-    module, _, attribute = dict(_rows(point))[name].partition(":")
+    """What is registered at a point under a name. SetUpError where its feature is not installed."""
+    place = dict(_rows(point)).get(name, "")
+    if not place or not _is_there(place):
+        feature = place.split(".")[2] if place else f"that registers {name} as one of {point}"
+        raise SetUpError(f"the feature {feature} is not installed")
+    module, _, attribute = place.partition(":")
     return getattr(import_module(module), attribute)
 
 

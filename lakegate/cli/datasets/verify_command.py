@@ -344,9 +344,7 @@ def verify(  # noqa: PLR0913 - a command has these options
             raise InputError(
                 "--anchors verifies daily anchors: leave out --anchor, --keep-anchor, --objects, --integrity, --replay and --data"
             )
-        raise typer.Exit(
-            _of_feature("anchors", "verify")(anchors, dataset, AnchorOptions(key, file, stack, local, as_json))
-        )
+        raise typer.Exit(loaded("anchors", "verify")(anchors, dataset, AnchorOptions(key, file, stack, local, as_json)))
     if dataset is None:
         raise InputError("name a line; without one, --anchors verifies every chain that is anchored")
     if sum(map(bool, (objects, data, integrity, replay))) > 1:
@@ -416,7 +414,7 @@ def _of_stack(named: str, given: _Given, stack: str, *, local: bool) -> int:
         top = Head(passed.height, passed.digest)
         compared, words = _compared(dependencies, chain, top, passed.blocks or (), given)
         if given.keep and not faults:
-            _of_feature("anchors", "keep")(there, chain, head)
+            loaded("anchors", "keep")(there, chain, head)
     if given.as_json:
         proof = as_document(signatures, anchors, fetched=is_from_kms)
         terminal.print_json(chain_document(chain, head, faults, proof, compared))
@@ -437,19 +435,12 @@ def _compared(
             )
         return found, damages_in_words(dependencies.places.lake, found)
     if given.integrity or given.replay:
-        compare: Comparison = _of_feature("comparisons", "integrity" if given.integrity else "replay")
+        compare: Comparison = loaded("comparisons", "integrity" if given.integrity else "replay")
         return compare(dependencies, chain, blocks)
     if given.data is not None:
         found = compared_files(given.data, chain, blocks)
         return found, files_in_words(found)
     return None, iter(())
-
-
-def _of_feature(point: str, name: str) -> Any:  # noqa: ANN401 - see `loaded`
-    """What a feature registers for an option. InputError where the feature is not installed."""
-    if name not in names(point):
-        raise InputError(f"verify lacks {name} of {point}: its feature is not installed")
-    return loaded(point, name)
 
 
 def _print_file(  # noqa: PLR0913 - what a file and a folder were verified by

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from lakegate import extension_points
 from lakegate.aws.wiring import StsIdentity
+from lakegate.errors import SetUpError
 from tests.fakes.identity import ALICE, BOB
 
 if TYPE_CHECKING:
@@ -25,6 +27,20 @@ def signed_in(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 
     sign_in(ALICE)
     return sign_in
+
+
+def test_without_the_feature_nothing_is_published_unapproved(
+    lakegate: Lakegate, signed_in: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stack that requires approval refuses to publish where the folder of proposals is absent, and says what is missing."""
+    assert signed_in is not None
+    monkeypatch.setattr(extension_points, "_is_there", lambda place: ".proposals." not in place)
+
+    refused = lakegate("publish", lakegate.contract())
+
+    assert isinstance(refused.exception, SetUpError)  # `main` answers it with 2
+    assert str(refused.exception) == "the feature proposals is not installed"
+    assert lakegate.json("contracts")["contracts"] == []
 
 
 def test_a_version_is_proposed_listed_and_approved(lakegate: Lakegate, signed_in: Callable[[str], None]) -> None:
