@@ -81,6 +81,14 @@ class Unintelligible:
 Decoded: TypeAlias = ObjectSeen | JobMoved | InvocationEnded | Nothing | Unintelligible
 
 
+QUEUE_OF_HINT: Final[Mapping[type, str]] = {
+    ObjectSeen: "LandedQueue",
+    JobMoved: "MovedQueue",
+    InvocationEnded: "MovedQueue",
+}
+"""The queue of the template, by logical name, whose function takes a hint of each kind."""
+
+
 class UnintelligibleError(Exception):
     """Ends the decoding of one record; never leaves this package."""
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.aws.clients import client, port_errors
-from lakegate.aws.lambda_events import JobMoved, Unintelligible, decode
+from lakegate.aws.lambda_events import QUEUE_OF_HINT, Unintelligible, decode
 from lakegate.aws.settings import DEFAULTS, Settings, read
 from lakegate.errors import InputError, NotFound, PortError, SetUpError, Throttled, Unanswered, UnreadableItem
 from lakegate.extension_points import ROOT
@@ -284,7 +284,7 @@ def _destination(body: str) -> tuple[str, str]:
     for hint in hints:
         if isinstance(hint, Unintelligible):
             return str(hint.reason), ""
-    return "", "MovedQueue" if any(isinstance(hint, JobMoved) for hint in hints) else "LandedQueue"
+    return "", next((queue for hint in hints if (queue := QUEUE_OF_HINT.get(type(hint)))), "LandedQueue")
 
 
 # ---- The region of every client of this process, resolved in one place ---------------------------------------------

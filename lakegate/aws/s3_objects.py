@@ -145,6 +145,7 @@ class S3Store:
             after=json.dumps({name: marker for name, marker in more.items() if marker})
             if answer["IsTruncated"]
             else None,
+            last=more["KeyMarker"],
         )
 
     def put(  # noqa: PLR0913 - as the port

@@ -153,10 +153,15 @@ def agree(one: str, other: str) -> bool:
 
 
 class VersionPage(NamedTuple):
-    """Some versions of a listing and where it continues; `after` is None on the last page."""
+    """Some versions of a listing and where it continues; `after` is None on the last page.
+
+    A page may hold delete markers only: then it has no versions, and others follow it.
+    """
 
     versions: tuple[ObjectVersion, ...]
     after: str | None
+    last: str = ""
+    """The key where this page ends, of a version or of a delete marker; empty on the last page (S3: NextKeyMarker)."""
 
 
 class ObjectReader(Protocol):

@@ -279,7 +279,12 @@ class Listing(NamedTuple):
 
 
 def _listed(dependencies: Dependencies, swept: Swept, listing: Listing, batch: int) -> Steps[bool]:
-    """Go through one page. Returns whether there is another; a page that was not finished is listed again next time."""
+    """Go through one page. Returns whether there is another; a page that was not finished is listed again next time.
+
+    The clock is looked at before each page, because a page of delete markers has no versions.
+    """
+    if not _has_time(dependencies):
+        return False
     before = dependencies.agenda.cursor(listing.name)
     page = dependencies.objects.versions(listing.bucket, listing.prefix, before, batch)
     for version in page.versions:

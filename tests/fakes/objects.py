@@ -91,7 +91,7 @@ class MemoryObjects:
         last = "", 0
         for key, stored, described in self._behind(bucket, keys, after):
             if len(page) == limit:
-                return VersionPage(tuple(page), f"{last[1]}/{last[0]}")
+                return VersionPage(tuple(page), f"{last[1]}/{last[0]}", last[0])
             page.append(described)
             last = key, stored.ordinal
         if self.read_hooks:

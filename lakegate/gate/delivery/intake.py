@@ -146,7 +146,7 @@ def _versions(dependencies: Dependencies, key: str) -> Iterator[ObjectVersion]:
         page = dependencies.objects.versions(dependencies.places.landing, key, after)
         yield from (version for version in page.versions if version.key == key)
         # Keys are listed in order and the key itself is the first of its prefix: what follows belongs to others.
-        if page.after is None or page.versions[-1].key != key:
+        if page.after is None or page.last != key:
             return
         after = page.after
 

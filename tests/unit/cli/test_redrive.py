@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import boto3
 import pytest
 
+from functions import completion_handler, intake_handler
+from lakegate.aws.lambda_events import decode
 from tests.fakes.quick_moto import REGION
 
 if TYPE_CHECKING:
@@ -51,6 +54,8 @@ def landed(key: str = "orders/day.csv") -> str:
 
 
 MOVED = json.dumps(event("emr-serverless.json"))
+INVOKED = json.dumps(event("lambda-destination.json"))
+FUNCTIONS = {"LandedQueue": "IntakeFunction", "MovedQueue": "CompletionFunction"}
 
 
 def test_messages_go_back_to_their_queue(lakegate: Lakegate, queues: dict[str, str]) -> None:
@@ -66,6 +71,26 @@ def test_messages_go_back_to_their_queue(lakegate: Lakegate, queues: dict[str, s
     assert sorted(bodies(queues["LandedQueue"])) == [landed(f"orders/{number}.csv") for number in range(4)]
     assert bodies(queues["MovedQueue"]) == [MOVED]
     assert (second.exit_code, second.stdout) == (0, "The dead-letter queue is empty.\n")
+
+
+@pytest.mark.parametrize("message", [landed(), MOVED, INVOKED], ids=["object", "run", "invocation"])
+def test_a_message_goes_to_the_queue_whose_function_takes_it(
+    message: str, lakegate: Lakegate, queues: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever any destination of the template puts into the dead-letter queue: the function does act on it."""
+    send(queues["DeadLetterQueue"], message)
+    (moved,) = json.loads(lakegate("redrive", "--stack", "queues", "--json").stdout)["moved"]
+
+    taken: list[object] = []
+    handler, act = {"IntakeFunction": (intake_handler, "take"), "CompletionFunction": (completion_handler, "carry_on")}[
+        FUNCTIONS[moved]
+    ]
+    monkeypatch.setattr(handler, act, taken.append)
+    monkeypatch.setattr(handler, "dependencies", lambda: SimpleNamespace(taken_out=list), raising=True)
+    context = SimpleNamespace(function_name="f", memory_limit_in_mb=128, invoked_function_arn="arn", aws_request_id="r")
+    handler.handler({"Records": [{"messageId": "m", "body": message}]}, context)  # type: ignore[arg-type]
+
+    assert taken == list(decode(message))
 
 
 def test_what_nobody_understands_stays(lakegate: Lakegate, queues: dict[str, str]) -> None:

@@ -18,7 +18,7 @@ from lakegate.gate.delivery.delivery_row import Decision, SourceObject
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import Alarm, Effect, run
-from lakegate.gate.ports import Address
+from lakegate.gate.ports import Address, VersionPage
 from lakegate.gate.sweep import sweep
 from tests.simulation.contract import DIGESTS, PLAN
 from tests.simulation.environment import LAKE, LANDING, PREFIX, Environment
@@ -124,6 +124,18 @@ def test_a_key_with_many_versions_is_read_page_by_page(monkeypatch: pytest.Monke
 
     assert {KEY} == {row.source.key for row in env.memory.rows.rows.values()}
     assert len(env.memory.rows.rows) == 5
+
+
+def test_versions_behind_a_page_of_delete_markers_are_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And the listing ends where the markers are those of other keys."""
+    env = Environment()
+    env.upload(KEY, b"good:1")
+    listing = env.memory.objects.versions
+    pages = {None: VersionPage((), "1", KEY), "1": listing(LANDING, KEY)._replace(after="2", last=f"{KEY}.bak")}
+    monkeypatch.setattr(env.memory.objects, "versions", lambda _bucket, _key, after=None: pages[after])
+    drive(env.dependencies, intake(env.dependencies, LANDING, KEY))
+
+    assert [row.source.key for row in env.memory.rows.rows.values()] == [KEY]
 
 
 def test_a_key_whose_versions_fill_a_page_ends_the_listing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from lakegate.gate.delivery.find_deliveries import recent
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import Alarm, Effect, run
-from lakegate.gate.ports import Address, Message
+from lakegate.gate.ports import Address, Message, VersionPage
 from lakegate.gate.send_messages import notify
 from lakegate.gate.sweep import sweep
 from tests.fakes.jobs import Ending
@@ -139,7 +139,7 @@ def test_a_sweep_goes_on_while_it_has_time() -> None:
 
 def test_a_sweep_that_is_out_of_time_leaves_the_rest_to_the_next() -> None:
     """The page that was not finished is listed again, so that nothing is passed over."""
-    env = crowded(7, calls=6)  # three objects, two looks at the registry and a line
+    env = crowded(7, calls=9)  # three objects and three pages, two looks at the registry and a line
     drive(env.dependencies, sweep(env.dependencies, 2))
     claimed = len(env.memory.rows.rows)
     env.dependencies = replace(env.dependencies, remaining=lambda: 900.0)
@@ -147,6 +147,23 @@ def test_a_sweep_that_is_out_of_time_leaves_the_rest_to_the_next() -> None:
         drive(env.dependencies, sweep(env.dependencies, 2))
 
     assert (claimed, len(env.memory.rows.rows)) == (3, 7)
+
+
+def test_pages_of_delete_markers_do_not_outlast_the_time_of_a_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
+    """S3 counts delete markers against the size of a page: many pages may hold no version at all."""
+    env = Environment()
+    left = iter(range(900, 0, -30))
+    listed: list[str] = []
+
+    def only_markers(bucket: str, prefix: str, after: str | None = None, limit: int = 1000) -> VersionPage:
+        listed.append(f"{bucket}/{prefix}")
+        return VersionPage((), f"{int(after or 0) + limit}", "staging/0")
+
+    monkeypatch.setattr(env.memory.objects, "versions", only_markers)
+    env.dependencies = replace(env.dependencies, remaining=lambda: float(next(left, 0)))
+    drive(env.dependencies, sweep(env.dependencies))
+
+    assert 0 < len(listed) < 30
 
 
 def test_one_sweep_continues_more_workloads_than_a_batch() -> None:
