@@ -53,7 +53,7 @@ STANDING = {
     State.PUBLISHED: "published",
     State.QUARANTINED: "quarantined",
     State.FAILED: "failed: no verdict, the data stays where it landed",
-    State.GONE: "gone: deleted before it was staged",
+    State.GONE: "gone: what landed was deleted, and no staged copy of it is left",
 }
 
 LOST: Final = (

@@ -52,6 +52,8 @@ class MemoryObjects:
         self._past: dict[str, ObjectVersion] = {}
         self._replaced: dict[str, datetime] = {}
         """Since when a version is not current."""
+        self.expired: set[str] = set()
+        """Versions that a rule of the lifecycle has removed."""
         self.read_hooks: list[Callable[[Address], None]] = []
         """Called after each read of bytes, of a description and of a last page of versions: what others do between two reads."""
         self.locked: dict[str, type[PortError]] = {}
@@ -208,6 +210,7 @@ class MemoryObjects:
                 self._replaced[top.version] = now
                 below, top = [*below, top], self._marker()
             left = [each for each in below if now - self._replaced[each.version] <= noncurrent]
+            self.expired.update(each.version for each in below if each not in left)
             if top.described is not None or left:
                 keys[key] = [*left, top]
             else:

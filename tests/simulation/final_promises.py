@@ -70,8 +70,7 @@ def _check_row(promises: Promises, row: Workload) -> None:
     if row.state in ENDED:
         _check_finished(promises, row, there=there)
     elif row.state is State.GONE:
-        if row.staged is not None or not deleted:
-            raise Violation("P1", "a version counts as gone that was staged or never deleted")
+        promises.gone(row)
     elif row.failed[-1].cause in REFUSALS.values():
         if not there and not deleted:
             raise Violation("P1", "a delivery that could not be read is not in landing")

@@ -170,6 +170,8 @@ class Promises:
         """The keys in accepted/ and quarantine/ of each workload."""
         self.staging: set[str] = set()
         """Keys of staging copies."""
+        self.staged: dict[str, set[str]] = {}
+        """The versions of all staged copies that the row of a workload has ever named."""
         self.barred: Collection[str] = NOBODY
         """Workloads whose lease the current worker was refused."""
         self.digests: dict[str, list[str]] = {}
@@ -278,12 +280,16 @@ class Promises:
                 self._linked(row)
                 continue
             self.rows[identity] = row
+            if row.staged is not None:
+                self.staged.setdefault(identity, set()).add(row.staged.version)
             self.marks[identity] = hash((id(row.state), row.attempt, row.due_at is None))
             if before is None:
                 self._began(row)
             else:
                 self.replayed += [(before, row)] if (before.state, row.state) == (S.FAILED, S.RECEIVED) else []
                 self._moved(before, row)
+                if row.state is S.GONE:
+                    self._vanished(before, row)
                 self._waits(before, row)
                 self.lines.decided(row)
         self.rows_mark = hash(tuple(self.marks.values()))
@@ -426,6 +432,20 @@ class Promises:
         is_own = bool(before.batch) and len(self.env.memory.rows.batches.get(before.batch).members) == 1
         if before.batch and last.cause != "batch-failed" and (is_own or _result_of(before) in self.env.lake):
             self.env.shared.discard(at)
+
+    def gone(self, row: Workload) -> None:
+        """P1: what counts as gone was deleted by its producer, and each staged copy of it was removed by the rule of the lake."""
+        if not self.upload_of(row).deleted or self.staged.get(row.id, NOBODY) - self.env.memory.objects.expired:
+            raise Violation("P1", "a version counts as gone that was staged or never deleted")
+
+    def _vanished(self, before: Workload, row: Workload) -> None:
+        """P1: nothing was left that could be judged, in no version; what was refused has been judged."""
+        self.gone(row)
+        copies = (
+            stored for key, stored in self.env.lake.items() if key.startswith("staging/") and f"/{row.id}/" in key
+        )
+        if before.state is not S.DECIDED and any(each.described for stored in copies for each in stored):
+            raise Violation("P1", "a version counts as gone whose staged copy could be judged")
 
     def _overtaken(self, before: Workload, row: Workload) -> None:
         """P25: a good result of slices that does not fit the line any more costs no attempt; one that fits is decided."""

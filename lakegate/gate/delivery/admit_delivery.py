@@ -137,10 +137,11 @@ def _data(dependencies: Dependencies, workload: Workload, number: int, part: Sou
         pass
     suffix = dependencies.terms(workload).suffix
     staged = Address(dependencies.places.lake, lake_layout.staging_key(workload.id, suffix, number))
-    try:
-        return described(dependencies.objects.head(staged))
-    except NotFound:
-        return None
+    earlier = delivery_objects.staged(dependencies, workload)[number : number + 1]
+    for copy in (staged, *map(address, earlier)):
+        with suppress(NotFound):
+            return described(dependencies.objects.head(copy))
+    return None
 
 
 def observe_pinned(dependencies: Dependencies, workload: Workload) -> Observation | None:

@@ -125,7 +125,7 @@ def _latest(row: Workload, block: Block | None) -> datetime | None:
 # * Of a FAILED one whose landed version was deleted by others the staged copy is left.
 # * An open replay of a quarantined copy is on the agenda, and its id follows from the workload that it replays.
 #
-# A workload that is GONE, because its producer deleted the version before it was staged, is found by its id alone.
+# A workload that is GONE, because its producer deleted the version and no staged copy is left, is found by its id alone.
 
 
 LOOKED_BACK: Final = 500

@@ -154,12 +154,13 @@ def _verified(workload: Workload, source: SourceObject, copied: ObjectVersion) -
 def _there(dependencies: Dependencies, workload: Workload, to: Address) -> ObjectVersion:
     """The object at the destination; if there is none, the bytes are lost.
 
-    Refused at the door and deleted by its producer before it was ever staged: GONE. Anything else was ours: alarm.
+    Refused at the door, where its bytes were in landing, and deleted by its producer since: GONE. Anything else was ours: alarm.
     """
     try:
         return dependencies.objects.head(to)
     except NotFound:
-        if workload.staged is not None:
+        assert workload.decision is not None
+        if workload.decision.staged:
             raise Alarm("source-lost", workload.id) from None
         raise OutcomeChanged(Outcome.VANISHED) from None
 

@@ -44,36 +44,46 @@ def stage(dependencies: Dependencies, workload: Workload, to: State, found: Obse
 
 def _copies(dependencies: Dependencies, workload: Workload, suffix: str) -> Steps[SourceObject]:
     """The staged copy; of a delivery of parts the list of its copies."""
+    earlier = delivery_objects.staged(dependencies, workload)
     if workload.parts is None:
-        return (yield from _copied(dependencies, workload, workload.source, staging_key(dependencies, workload)))
+        sources = workload.source, *earlier
+        return (yield from _copied(dependencies, workload, sources, staging_key(dependencies, workload)))
     if not (yield from delivery_objects.join(dependencies, workload)):
         raise OutcomeChanged(Outcome.REFUSED, decision=Decision(Verdict.REJECTED, (TAKEN,), staged=False))
     copies = []
     for number, part in enumerate(delivery_objects.landed(dependencies, workload).parts):
         key = lake_layout.staging_key(workload.id, suffix, number)
-        copies.append((yield from _copied(dependencies, workload, part, key)))
+        copies.append((yield from _copied(dependencies, workload, (part, *earlier[number : number + 1]), key)))
     return (yield from delivery_objects.written(dependencies, workload.id, delivery_row.PartList(tuple(copies))))
 
 
-def _copied(dependencies: Dependencies, workload: Workload, source: SourceObject, key: str) -> Steps[SourceObject]:
-    """A staged copy: the one that another worker made, if there is one, so that the version that is pinned stays current."""
+def _copied(
+    dependencies: Dependencies, workload: Workload, sources: tuple[SourceObject, ...], key: str
+) -> Steps[SourceObject]:
+    """A staged copy: the one that another worker made, if there is one, so that the version that is pinned stays current.
+
+    `sources`: what landed, and the staged copy of an earlier round. By its version that one is found where its rule has
+    put a marker above it already, or where the format, and so the key, was another one.
+    """
     to = Address(dependencies.places.lake, key)
-    copy = partial(dependencies.objects.copy, address(source), source.etag, to)
-    try:
+    for source in sources:
+        copy = partial(dependencies.objects.copy, address(source), source.etag, to)
         try:
-            staged = yield from perform(Effect.STAGE, partial(copy, absent=True))
-        except ConditionFailed:
-            staged = dependencies.objects.head(to)
-            if staged.etag != source.etag and (not staged.checksum or staged.checksum != source.checksum):
-                staged = yield from perform(Effect.STAGE, copy)
-    except NotFound:
-        # Deleted since intake checked it. A copy that an earlier worker made is as good as the version itself.
-        try:
-            staged = dependencies.objects.head(to)
+            try:
+                staged = yield from perform(Effect.STAGE, partial(copy, absent=True))
+            except ConditionFailed:
+                staged = dependencies.objects.head(to)
+                if staged.etag != source.etag and (not staged.checksum or staged.checksum != source.checksum):
+                    staged = yield from perform(Effect.STAGE, copy)
         except NotFound:
-            if workload.parts is not None:  # the next look finds at the door which parts are left
-                raise ConcurrentUpdate(workload.id) from None
-            raise OutcomeChanged(Outcome.VANISHED) from None
-    if staged.size != source.size:
-        raise Alarm("copy-differs", workload.id)
-    return described(staged)
+            # Deleted since intake checked it. A copy that an earlier worker made is as good as the version itself.
+            try:
+                staged = dependencies.objects.head(to)
+            except NotFound:
+                continue
+        if staged.size != source.size:
+            raise Alarm("copy-differs", workload.id)
+        return described(staged)
+    if workload.parts is not None:  # the next look finds at the door which parts are left
+        raise ConcurrentUpdate(workload.id)
+    raise OutcomeChanged(Outcome.VANISHED)

@@ -8,22 +8,24 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from lakegate.contract.file_formats import Format, Storage
 from lakegate.contract.semantic_versions import ChosenVersion
 from lakegate.errors import AccessDenied, ConditionFailed, InputError, TransactionConflict
 from lakegate.gate.decisions import TRIES
 from lakegate.gate.delivery.pin_contract import route_of
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery.replay import replay
-from lakegate.gate.effects import run
+from lakegate.gate.effects import Effect, run
 from lakegate.gate.ledger.blocks import Record
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.registry_rows import Publication
 from lakegate.gate.sweep import sweep
+from lakegate.plan.plan import Plan
 from lakegate.timestamps import moment
 from tests.decisions import waive
 from tests.fakes.identity import ALICE, BOB, MemoryIdentity
 from tests.fakes.jobs import Ending
-from tests.simulation.contract import DIGESTS
+from tests.simulation.contract import DIGESTS, PLANS
 from tests.simulation.environment import LAKE, LINE, Environment
 from tests.simulation.promises import Promises
 from tests.simulation.stage import Fault, Stage, settle
@@ -32,6 +34,7 @@ from tests.unit.usecases.scenarios import (
     drive,
     landed,
     quarantined,
+    refused_at,
 )
 
 if TYPE_CHECKING:
@@ -199,6 +202,55 @@ def test_a_failed_delivery_is_judged_by_the_version_chosen_last() -> None:
         env.memory.rows.rows[row.id] = row._replace(state=State.FAILED, due_at=None)
 
     assert pinned == [("1.0.0", "1.0.0"), ("1.1.0", None)]
+
+
+def failed_and_deleted(age: timedelta, body: bytes = b"good:1") -> tuple[Environment, str]:
+    """A FAILED delivery whose producer deleted it, with a staged copy of that age, as the midnights since have left it."""
+    env = Environment([Ending.FAILED] * 3)
+    upload = env.upload(KEY, body)
+    settle(Stage(env, lambda _: Fault.NONE))
+    env.delete(upload)
+    for days in (min(age, timedelta(days=46)), age - timedelta(days=46)):
+        if days > timedelta():
+            env.memory.clock.sleep(days.total_seconds())
+            env.expire()
+    return env, upload.workload
+
+
+@pytest.mark.parametrize(("days", "state"), [(0, State.VALIDATING), (46, State.VALIDATING), (48, State.GONE)])
+def test_a_failed_delivery_is_judged_as_long_as_any_version_of_its_staged_copy_is_there(
+    days: int, state: State
+) -> None:
+    """Its producer deleted it. A day after the rule has put a marker above the copy, its bytes are gone."""
+    env, workload = failed_and_deleted(timedelta(days=days))
+    drive(env.dependencies, replay(env.dependencies, workload))
+
+    assert env.dependencies.workloads.get(workload).state is state
+
+
+def test_a_staged_copy_is_found_that_was_made_under_another_format() -> None:
+    """The producer deleted what landed, and the version that judges now has another suffix."""
+    env, workload = failed_and_deleted(timedelta(), b"[]")
+    env.publish("1.0.0", "active", replace(Plan.from_bytes(PLANS["1.0.0"]), storage=Storage(Format.JSON)))
+    drive(env.dependencies, replay(env.dependencies, workload))
+    row = env.dependencies.workloads.get(workload)
+
+    assert row.staged is not None
+    assert (row.state, row.staged.key) == (State.VALIDATING, f"staging/{workload}/part-00000.json")
+
+
+def test_what_is_refused_at_a_replay_and_deleted_before_it_is_copied_is_gone() -> None:
+    """The staged copy of the round before has expired: nobody looks for bytes that only the producer could have kept."""
+    env = Environment([Ending.FAILED] * 3)
+    upload = env.upload(KEY, b"good:1")
+    settle(Stage(env, lambda _: Fault.NONE))
+    for days in (46, 2):
+        env.memory.clock.sleep(timedelta(days=days).total_seconds())
+        env.expire()
+    env.publish("1.0.0", "retired")
+    refused_at(env, Effect.COPY, replay(env.dependencies, upload.workload), lambda: env.delete(upload))
+
+    assert env.dependencies.workloads.get(upload.workload).state is State.GONE
 
 
 @pytest.mark.parametrize(
