@@ -96,6 +96,8 @@ class DeployedStack:
                 stack=self.name,
                 account=self.account,
                 landing=self.output("LandingBucket"),
+                landing_prefix=self.outputs.get("LandingPrefix", ""),
+                adopts="yes",
                 lake=self.output("LakeBucket"),
                 registry_table=self.output("RegistryTable"),
                 workloads_table=self.output("WorkloadsTable"),

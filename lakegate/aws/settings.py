@@ -28,6 +28,10 @@ class Settings:
     account: str
     """Whom both buckets must belong to."""
     landing: str
+    landing_prefix: str
+    """What is delivered has keys that begin so; empty: every key."""
+    adopts: str
+    """Whether what landed before the stack was made is taken in: `yes` or `no`."""
     lake: str
     registry_table: str
     workloads_table: str
@@ -87,6 +91,8 @@ PATTERNS: Final[Mapping[str, str]] = {
     "stack": r"[A-Za-z][A-Za-z0-9-]{0,127}",
     "account": r"\d{12}",
     "landing": _BUCKET,
+    "landing_prefix": r"([^/\s*?$\x00-\x1f][^\s*?$]{0,199}/)?",
+    "adopts": "yes|no",
     "lake": _BUCKET,
     "registry_table": _TABLE,
     "workloads_table": _TABLE,
@@ -131,6 +137,8 @@ NUMBERS: Final = (
 )
 
 DEFAULTS: Final[Mapping[str, str]] = {
+    "landing_prefix": "",
+    "adopts": "yes",
     "job_parameters": "--conf spark.sql.runSQLOnFiles=false",
     "job_minutes": "60",
     "max_vcpu": "16",

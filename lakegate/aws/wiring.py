@@ -6,7 +6,7 @@ import json
 import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.aws.clients import BY_CODE, client, port_errors
@@ -151,11 +151,21 @@ def bootstrap(settings: Settings, remaining: Callable[[], float] = lambda: float
         lines=DynamoLines(workloads, ledger),
         promises=promises(workloads),
         places=_places(settings),
+        takes_since=cache(partial(_made, dynamodb, settings.workloads_table))
+        if settings.adopts == "no"
+        else lambda: None,
         of=of,
         signing=signing,
         remaining=remaining,
         left_out=left_out,
     )
+
+
+def _made(client: Any, table: str) -> datetime:  # noqa: ANN401 - a client of boto3
+    """When the table of deliveries was made, and the stack with it: also one that a later stack was given."""
+    with port_errors():
+        made: datetime = client.describe_table(TableName=table)["Table"]["CreationDateTime"]
+    return made
 
 
 def most_executors(vcpu: int, runs: int) -> int:
@@ -180,6 +190,7 @@ def _places(settings: Settings) -> Places:
         settings.lake,
         job,
         Prices.read(settings.prices),
+        landing_prefix=settings.landing_prefix,
         ignore_unrouted=settings.unrouted == "ignore",
         needs_approval=settings.approval == "yes",
         ignored=tuple(settings.ignored.split(",")),

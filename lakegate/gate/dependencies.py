@@ -16,11 +16,12 @@ from lakegate.plan.billed_cost import PRICES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from datetime import datetime
 
     from lakegate.gate.datasets.dataset_lines import DatasetLines, Promises
     from lakegate.gate.delivery.delivery_row import Workload
     from lakegate.gate.delivery.delivery_terms import Terms
-    from lakegate.gate.ports import Clock, Identity, JobRunner, Notifier, ObjectStore, SigningKeys
+    from lakegate.gate.ports import Clock, Identity, JobRunner, Notifier, ObjectStore, ObjectVersion, SigningKeys
     from lakegate.gate.registry.registry_rows import Registry
     from lakegate.gate.table import Agenda, Batches, History, Ledger, Outbox, Pauses, Workloads
     from lakegate.plan.billed_cost import Prices
@@ -58,6 +59,8 @@ class Places:
     lake: str
     job: JobSettings
     prices: Prices = PRICES
+    landing_prefix: str = ""
+    """What is delivered has keys that begin so. Other objects of the bucket belong to others: they are never touched."""
     ignore_unrouted: bool = False
     needs_approval: bool = False
     """Whether a contract version becomes valid only when a second person approves it."""
@@ -128,6 +131,8 @@ class Dependencies:
     """Whether the caller may start and ask validators; one who may not leaves that to the next sweep."""
     remaining: Callable[[], float] = lambda: float("inf")
     """Seconds that this invocation has left."""
+    takes_since: Callable[[], datetime | None] = lambda: None
+    """What landed before is never touched; None: everything is a delivery."""
     left_out: list[UnreadableItem] = field(default_factory=list, repr=False)
     """What reads of several items left out because this release cannot read it; handlers and commands report it."""
     plans: dict[str, bytes] = field(default_factory=dict, repr=False)
@@ -136,6 +141,12 @@ class Dependencies:
     def without_lease(self) -> Dependencies:
         """For a caller who does not carry on what it writes: the next sweep finds it due at once."""
         return replace(self, timing=replace(self.timing, lease=timedelta()))
+
+    def may_deliver(self, version: ObjectVersion) -> bool:
+        """Whether an object of the landing bucket is for this stack: below its prefix, and not from before it was made."""
+        since = self.takes_since()
+        is_before = since is not None and version.modified < since
+        return version.key.startswith(self.places.landing_prefix) and not is_before
 
     def taken_out(self) -> list[UnreadableItem]:
         """What was left out since the last call, each once."""

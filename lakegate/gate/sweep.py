@@ -77,7 +77,9 @@ def sweep(dependencies: Dependencies, batch: int = BATCH) -> Steps[Swept]:
     resumed: list[Workload] = []
     doubtful: list[tuple[int, str]] = []
     released: set[str] = set()
-    landing = Listing("landing", dependencies.places.landing, "", partial(admit, dependencies))
+    landing = Listing(
+        "landing", dependencies.places.landing, dependencies.places.landing_prefix, partial(admit, dependencies)
+    )
     staging = Listing("staging", dependencies.places.lake, lake_layout.STAGING, partial(_unstage, dependencies))
     parts = [
         partial(_due, dependencies, swept, due, resumed, doubtful, batch),

@@ -13,6 +13,7 @@ OTHER_VALUES = {
     "MaxConcurrentRuns": "4",
     "WarmWorkers": "1",
     "Unrouted": "ignore",
+    "LandingPrefix": "incoming/",
     "SweepSchedule": "rate(10 minutes)",
     "NotifySchedule": "rate(5 minutes)",
     "DriftSchedule": "rate(1 day)",
@@ -49,6 +50,7 @@ NOT_UPDATED = {
     "EmrApplicationId": "the local stack has the application that the template makes",
     "EmrEndpoint": "what makes this AWS reachable",
     "ServiceEndpoint": "what makes this AWS reachable",
+    "AdoptExisting": "of a landing bucket that is given",
     "ExistingLandingBucket": "chosen with the first deployment",
     "ExistingLakeBucket": "chosen with the first deployment",
 }

@@ -164,8 +164,9 @@ def stuck(examined: ExaminedStack) -> Iterator[CauseFinding]:
         row = readable_row(examined.dependencies, identity)
         if row is not None:
             yield from of_row(examined, row)
-    page = examined.dependencies.objects.versions(examined.dependencies.places.landing, "", None, ROWS)
-    for version in page.versions:
+    places = examined.dependencies.places
+    page = examined.dependencies.objects.versions(places.landing, places.landing_prefix, None, ROWS)
+    for version in filter(examined.dependencies.may_deliver, page.versions):
         identity = workload_id(version.bucket, version.key, version.version)
         try:
             row = row_of(examined.dependencies, identity)

@@ -255,7 +255,7 @@ def _landed(dependencies: Dependencies, limit: int) -> Iterator[Delivery]:
 def _listed(dependencies: Dependencies) -> Iterator[ObjectVersion]:
     after: str | None = None
     for _ in range(PAGES):
-        page = dependencies.objects.versions(dependencies.places.landing, "", after)
+        page = dependencies.objects.versions(dependencies.places.landing, dependencies.places.landing_prefix, after)
         ignored = dependencies.places.ignored
         yield from (each for each in page.versions if not is_ignored(each.key, each.size, ignored))
         after = page.after

@@ -55,7 +55,7 @@ def admit(dependencies: Dependencies, version: ObjectVersion, *, is_deleted: boo
     its key again.
     """
     ignored = is_ignored(version.key, version.size, dependencies.places.ignored)
-    if ignored and name_of(version.key) not in COMPLETED_BY.values():
+    if not dependencies.may_deliver(version) or (ignored and name_of(version.key) not in COMPLETED_BY.values()):
         return
     identity = workload_id(version.bucket, version.key, version.version)
     if _is_claimed(dependencies, identity):

@@ -181,6 +181,8 @@ def planned_route(  # noqa: PLR0913 - a route has these parts
     Raises InputError where the line has no version or no such dataset, and where the prefix is taken by another line.
     """
     usable(prefix)
+    if not prefix.startswith(dependencies.places.landing_prefix):
+        raise InputError(_outside(prefix, dependencies.places))
     seen = seen or dependencies.registry.contract(contract)
     landing, folder = dependencies.places.landing, prefix.removesuffix("/")
     publication = leading(seen, contract, line)
@@ -310,9 +312,15 @@ def _unreachable(route: Route, places: Places) -> str:
         usable(route.prefix)
     except InputError as error:
         return str(error)
+    if not route.prefix.startswith(places.landing_prefix):
+        return _outside(route.prefix, places)
     if is_ignored(f"{route.prefix}x", 1, places.ignored):
         return "keys with this name of a folder are ignored"
     return ""
+
+
+def _outside(prefix: str, places: Places) -> str:
+    return f"{shown(prefix)} is not below {places.landing_prefix}, the only prefix of the landing bucket that the stack reads"
 
 
 def _nested(routes: list[Route]) -> Iterator[RouteFinding]:

@@ -31,6 +31,7 @@ ACTIONS = {
     "create_multipart_upload": {"s3:PutObject", "s3:PutObjectTagging"},
     "delete_item": {"dynamodb:DeleteItem"},
     "delete_object": {"s3:DeleteObject", "s3:DeleteObjectVersion"},
+    "describe_table": {"dynamodb:DescribeTable"},
     "get_application": {"emr-serverless:GetApplication"},
     "get_item": {"dynamodb:GetItem"},
     "get_job_run": {"emr-serverless:GetJobRun"},

@@ -26,7 +26,7 @@ OUTPUTS = (
     "LandingBucket LakeBucket RegistryTable WorkloadsTable LedgerTable ApplicationId EventBusName IntakeFunction "
     "CompletionFunction SweepFunction NotifyFunction JudgeFunction DeadLetterQueueUrl IgnoredKeys RequireApproval AlarmTopic "
     "StewardPolicy ApproverPolicy LifecyclePolicy OperatorPolicy DoctorPolicy DeployerPolicy EnginePolicy KeyPolicy KeyArn "
-    "AnchorBucket SigningKeyArn ApiFunction ApiId ApiUrl ErasurePolicy"
+    "AnchorBucket SigningKeyArn LandingPrefix ApiFunction ApiId ApiUrl ErasurePolicy"
 )
 FUNCTIONS = ("IntakeFunction", "CompletionFunction", "SweepFunction", "NotifyFunction", "ApiFunction")
 OF_ANCHORS = {"LAKEGATE_ANCHORS", "LAKEGATE_ANCHOR_DAYS"}
@@ -172,6 +172,7 @@ def test_existing_buckets_are_used_and_left_as_they_are(built: Path) -> None:
     settings = read(stack.function("IntakeFunction")["Environment"]["Variables"])
 
     assert (settings.landing, settings.lake) == ("given-landing", "given-lake")
+    assert (settings.unrouted, settings.adopts) == ("ignore", "no")
     assert settings.entry_point == "s3://given-lake/code/current/validate.py"
     assert stack.resources("AWS::S3::Bucket") == stack.resources("AWS::S3::BucketPolicy") == {}
     assert stack.resources("AWS::Events::Rule")["LandedRule"]["EventPattern"]["detail"] == {
@@ -179,6 +180,23 @@ def test_existing_buckets_are_used_and_left_as_they_are(built: Path) -> None:
     }
     assert not re.search(r"LandingBucket|LakeBucket", str(stack.resources("AWS::IAM::ManagedPolicy")))
     assert not re.search(r"LandingBucket|LakeBucket", str(stack.resources("AWS::IAM::Role")))
+
+
+def test_a_landing_bucket_may_be_shared_with_others(built: Path) -> None:
+    """Below the prefix alone objects are announced, read and deleted; what was there and has no route is taken in on request."""
+    given = {"ExistingLandingBucket": "given-landing", "LandingPrefix": "incoming/", "EmrApplicationId": "00f1"}
+    stack = Stack.read(built, ExistingLakeBucket="given-lake", AdoptExisting="yes", Unrouted="quarantine", **given)
+    settings = read(stack.function("IntakeFunction")["Environment"]["Variables"])
+    own = Stack.read(built).function("IntakeFunction")["Environment"]["Variables"]
+
+    assert (settings.landing_prefix, settings.unrouted, settings.adopts) == ("incoming/", "quarantine", "yes")
+    assert [own[f"LAKEGATE_{name}"] for name in ("LANDING_PREFIX", "UNROUTED", "ADOPTS")] == ["", "quarantine", "yes"]
+    assert stack.resources("AWS::Events::Rule")["LandedRule"]["EventPattern"]["detail"] == {
+        "bucket": {"name": ["given-landing"]},
+        "object": {"key": [{"prefix": "incoming/"}]},
+    }
+    policies = str(stack.resources("AWS::IAM::ManagedPolicy")) + str(stack.resources("AWS::IAM::Role"))
+    assert set(re.findall(r"given-landing(/[^'\"]*)?", policies)) == {"", "/incoming/*"}
 
 
 def test_functions_and_job_join_the_vpc_that_is_given(built: Path) -> None:

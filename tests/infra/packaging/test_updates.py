@@ -18,11 +18,13 @@ GIVEN = {
     "EmrApplicationId": "00f1982r1uukb925",
     "EmrEndpoint": "http://127.0.0.1:1",
     "ServiceEndpoint": "http://127.0.0.1:2",
+    "AdoptExisting": "yes",
     "ExistingLandingBucket": "ours-landing",
     "ExistingLakeBucket": "ours-lake",
 }
 """Another value of the parameters that the embedded AWS cannot change."""
 TOGETHER = {
+    "AdoptExisting": "ExistingLandingBucket",
     "SubnetIds": "SecurityGroupIds",
     "SecurityGroupIds": "SubnetIds",
     "JwtAudience": "JwtIssuer",
@@ -35,6 +37,9 @@ TOGETHER = {
 """Parameters that only have an effect together."""
 EXPECTED = {
     "AlarmTopic": "-Alarms -AlarmsPolicy AWS::CloudWatch::Alarm DoctorPolicy FailedRule",
+    "AdoptExisting": (
+        "-LandingBucket -LandingBucketPolicy ApiRole DoctorPolicy EnginePolicy Functions LandedRule OperatorPolicy"
+    ),
     "AnchorDays": (
         "+AnchorBucket +AnchorBucketPolicy +AnchorEvery +AnchorFunction +AnchorLog +AnchorRole AnchorMissing "
         "DoctorPolicy OperatorPolicy SchedulerRole"
@@ -95,6 +100,7 @@ EXPECTED = {
     "SmallFileBytes": "+JudgeFunction +JudgeLog +JudgeRole ApiRole DoctorPolicy Functions OperatorPolicy",
     "SubnetIds": "+VpcPolicy ApiRole Application CompletionRole Functions IntakeRole NotifyRole SweepRole",
     "SweepSchedule": "SweepEvery",
+    "LandingPrefix": "ApiRole DoctorPolicy EnginePolicy Functions LandedRule",
     "Unrouted": "Functions",
     "UploadKeys": "+KeyPolicy ApiRole CompletionRole IntakeRole JobRole NotifyRole SweepRole",
     "ValidatorApis": "+ValidatorPolicy CompletionRole Functions IntakeRole SweepRole",

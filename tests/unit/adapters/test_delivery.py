@@ -91,6 +91,19 @@ def dependencies(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> Iterator[Depe
     clients._client.cache_clear()  # noqa: SLF001 - likewise
 
 
+def test_what_landed_before_the_stack_was_made_is_left_where_it_is(dependencies: Dependencies) -> None:
+    """The stack is as old as its table of deliveries, which is asked once."""
+    adopting = read(settings("00f1"))
+    others = bootstrap(replace(adopting, adopts="no"))
+    landed = dependencies.objects.put(Address("landing", KEY), DATA)
+    made = others.takes_since()
+
+    assert made is not None
+    assert not others.may_deliver(landed._replace(modified=made - timedelta(seconds=1)))
+    assert others.may_deliver(landed._replace(modified=made))
+    assert bootstrap(adopting).takes_since() is None
+
+
 def call(function: ModuleType, event: dict[str, Any] | None = None) -> dict[str, Any]:
     answer: dict[str, Any] = function.handler(event or {}, Context())
     return answer

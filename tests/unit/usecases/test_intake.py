@@ -269,3 +269,29 @@ def test_plans_that_are_remembered_are_bounded(monkeypatch: pytest.MonkeyPatch) 
         assert env.dependencies.plan_at(digest, "w") == body
 
     assert list(env.dependencies.plans.values()) == [b"abcdef"]
+
+
+@pytest.mark.parametrize("find", ["event", "sweep"])
+def test_a_shared_landing_bucket_keeps_what_is_not_for_the_gate(find: str) -> None:
+    """What landed before the stack was made, and what is below another prefix, has no delivery and stays where it is."""
+    env = Environment()
+    earlier = env.upload(KEY, b"good:1")
+    env.memory.clock.sleep(86_400)
+    made = env.memory.clock.now()
+    env.memory.clock.sleep(86_400)
+    taken = env.upload(KEY, b"good:2")
+    other = env.upload(f"others/{KEY}", b"good:3")
+    env.dependencies = replace(
+        env.dependencies,
+        takes_since=lambda: made,
+        places=replace(env.dependencies.places, landing_prefix=PREFIX),
+    )
+    if find == "event":
+        for key in (KEY, f"others/{KEY}"):
+            drive(env.dependencies, intake(env.dependencies, LANDING, key))
+    else:
+        drive(env.dependencies, sweep(env.dependencies))
+
+    assert [(row.id, row.source.key) for row in env.memory.rows.rows.values()] == [(taken.workload, KEY)]
+    left = env.memory.objects.versions(LANDING, "").versions
+    assert {earlier.version.version, other.version.version} <= {version.version for version in left}

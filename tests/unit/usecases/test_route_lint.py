@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lakegate.errors import InputError
 from lakegate.gate.registry.registry_rows import Route
-from lakegate.gate.registry.routes import RouteFault, candidates, covering, lint_routes
+from lakegate.gate.registry.routes import RouteFault, candidates, covering, lint_routes, planned_route
 from tests.simulation.environment import LANDING, Environment
 
 PLACES = Environment().dependencies.places
@@ -54,6 +55,17 @@ def test_a_route_that_no_key_can_match_is_unreachable(unreachable: Route) -> Non
 
     assert finding.fault is RouteFault.UNREACHABLE
     assert finding.message.endswith(": remove the route")
+
+
+def test_a_route_outside_the_prefix_of_the_stack_is_unreachable_and_refused() -> None:
+    """The stack reads nothing there: a landing bucket may belong to others, too."""
+    env = Environment()
+    below = replace(env.dependencies, places=replace(PLACES, landing_prefix="in/"))
+    (finding,) = lint_routes([ROUTE, replace(ROUTE, prefix="in/a/")], below.places)
+
+    assert (finding.fault, finding.route) == (RouteFault.UNREACHABLE, ROUTE)
+    with pytest.raises(InputError, match="`a/` is not below in/"):
+        planned_route(below, "a/", "shop", "orders", 1)
 
 
 def test_a_route_to_a_retired_version_is_found() -> None:
