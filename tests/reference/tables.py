@@ -13,6 +13,7 @@ from lakegate.contract.logical_types import GRAMMARS
 from lakegate.contract.physical_types import PHYSICAL
 from lakegate.features.great_expectations.expectations import EXPECTATIONS
 from lakegate.features.soda.soda_checks import METRICS
+from lakegate.plan.check import Unit
 from lakegate.plan.metrics import Metric
 from lakegate.plan.predicates import All, Not, Predicate, Present, together
 from lakegate.rules.rule_kinds import RULES
@@ -25,16 +26,16 @@ if TYPE_CHECKING:
     from tests.reference.cases import Case
 
 DOCS = Path(__file__).parents[2] / "docs"
-KEYS = "all rows; keys without a null are compared"
+KEYS = "keys without a null"
 OVER = {
-    **dict.fromkeys((Metric.FAILING_ROWS, Metric.ROW_COUNT), "all rows"),
+    **dict.fromkeys((Metric.FAILING_ROWS, Metric.ROW_COUNT), ""),
     **dict.fromkeys((Metric.DUPLICATE_ROWS, Metric.DUPLICATE_KEYS), KEYS),
     **dict.fromkeys((Metric.COLUMN_COUNT, Metric.COLUMNS), "the header"),
     Metric.DELAY: "rows where both moments are there",
     Metric.ANSWER: "what the query reads",
     Metric.UNMATCHED_ROWS: "rows without a null in the key",
 }
-"""What the numbers of a metric are taken over, where that is not every value."""
+"""What the numbers of a metric are taken over, where that is not every value; an empty text: all rows."""
 
 
 def types_table() -> str:
@@ -70,17 +71,25 @@ def _quoted(words: Iterable[str]) -> str:
 
 def rules_table() -> str:
     """Kind, what is measured, the predicate of a row, and what the number is taken over."""
-    return table(_COLUMNS, [(f"`{kind}`", *_described(_of_kind(kind))) for kind in RULES if kind != "custom"])
+    return _grouped({kind: _described(_of_kind(kind)) for kind in RULES if kind != "custom"})
 
 
 def expectations_table() -> str:
     """The same of each expectation."""
-    return table(_COLUMNS, [(f"`{call}`", *_described(_of_call(call))) for call in EXPECTATIONS])
+    return _grouped({call: _described(_of_call(call)) for call in EXPECTATIONS})
 
 
 def soda_table() -> str:
     """The same of each check of Soda."""
-    return table(_COLUMNS, [(f"`{name}`", *_described(_of_call(name))) for name in (*METRICS, "schema")])
+    return _grouped({name: _described(_of_call(name)) for name in (*METRICS, "schema")})
+
+
+def _grouped(described: dict[str, tuple[str, str, str]]) -> str:
+    """A table in which rules that are measured alike share a row."""
+    alike: dict[tuple[str, str, str], list[str]] = {}
+    for name, description in described.items():
+        alike.setdefault(description, []).append(name)
+    return table(_COLUMNS, [(_quoted(names), *description) for description, names in alike.items()])
 
 
 def write() -> None:
@@ -116,18 +125,24 @@ def _described(cases: Iterable[Case]) -> tuple[str, str, str]:
     if not measured:
         return "named only", "", checks[0].skip or ""
     return (
-        _listed(f"{check.metric.value.replace('_', ' ')} ({check.unit.value})" for check in measured),
+        _listed(_measure(check) for check in measured),
         _listed(_shape(check.accept.predicate) for check in measured if check.accept.predicate),
         _listed(map(_over, measured)),
     )
+
+
+def _measure(check: Check) -> str:
+    """The metric with its unit, unless that is the usual one."""
+    words = check.metric.value.replace("_", " ")
+    return words if check.unit in {Unit.VALUE, Unit.ROWS} else f"{words} ({check.unit.value})"
 
 
 def _over(check: Check) -> str:
     if check.row_filter is None:
         return OVER.get(check.metric, "non-null values")
     if check.row_filter == together(*map(Present, check.fields)):
-        return "non-null values where it names a share"
-    return "rows with a part of the key; nulls are compared" if check.nulls_alike else "rows that a condition keeps"
+        return "with a share: non-null values"
+    return "rows with a part of the key; nulls are compared" if check.nulls_alike else "rows of its condition"
 
 
 def _shape(predicate: Predicate) -> str:
@@ -135,17 +150,17 @@ def _shape(predicate: Predicate) -> str:
         case Not(All((_, Not(inner)))):
             return _shape(inner)
         case Not(All()):
-            return "any of the given conditions"
+            return "any condition"
         case Not(inner):
             return f"not {_shape(inner)}"
         case All():
-            return "all of the given conditions"
+            return "all conditions"
         case _:
             return predicate.kind.replace("_", " ")
 
 
 def _listed(words: Iterable[str]) -> str:
-    return ", ".join(dict.fromkeys(words))
+    return ", ".join(filter(None, dict.fromkeys(words)))
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

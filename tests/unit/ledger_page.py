@@ -1,4 +1,4 @@
-"""Generates the table of kinds of docs/ledger.md from the JSON Schemas of blocks: `python -m tests.unit.ledger_page`."""
+"""Generates the table of the kinds of records in docs/ledger.md from their JSON Schemas: `python -m tests.unit.ledger_page`."""
 
 from __future__ import annotations
 
@@ -24,18 +24,16 @@ def kinds() -> tuple[str, ...]:
 def generated(page: str) -> str:
     """The page with an up-to-date table."""
     before, _, rest = page.partition(BEGIN)
-    table = "\n".join(["| kind | is | JSON Schema | members |", "| --- | --- | --- | --- |", *_rows()])
+    table = "\n".join(["| kind | members of `content` |", "| --- | --- |", *_rows()])
     return f"{before}{BEGIN}\n\n{table}\n\n{END}{rest.partition(END)[2]}"
 
 
 def _rows() -> Iterator[str]:
-    for kind in kinds():
-        name = f"record-{kind}" if kind in blocks.KINDS else "block"
-        schema: Any = load(name)
+    for kind in sorted(blocks.KINDS):
+        schema: Any = load(f"record-{kind}")
         required = set(schema["required"])
         members = [f"`{each}`" + ("" if each in required else " (or absent)") for each in sorted(schema["properties"])]
-        title = schema["title"].partition(": ")[2]
-        yield f"| `{kind}` | {title} | `{name}.json` | {', '.join(members)} |"
+        yield f"| `{kind}` | {', '.join(members)} |"
 
 
 if __name__ == "__main__":

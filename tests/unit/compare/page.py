@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 PAGE = Path(__file__).parents[3] / "docs/compatibility.md"
 BEGIN, END = "<!-- begin of the generated table -->", "<!-- end of the generated table -->"
-HEAD = ("kind", "needs", "affects", "because", "example")
+HEAD = ("kind", "needs", "affects", "example")
 
 
 def generated(page: str) -> str:
@@ -26,8 +26,8 @@ def generated(page: str) -> str:
 
 def _rows() -> Iterator[tuple[str, ...]]:
     for kind, effect in sorted(KINDS.items(), key=lambda pair: (-pair[1].bump.rank, pair[0])):
-        needs = f"{effect.bump.value.upper()}{' (ADR-0029)' if effect.adr else ''}"
-        yield f"`{kind}`", needs, Change("", kind, None, None).affected.value, effect.because, _example(kind)
+        needs = f"{effect.bump.value.upper()}{'*' if effect.adr else ''}"
+        yield f"`{kind}`", needs, Change("", kind, None, None).affected.value, _example(kind)
 
 
 def _example(kind: str) -> str:
