@@ -22,6 +22,7 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     INVOCATION.set(context)
     answer = batch(event, carry_on, JobMoved | InvocationEnded, LOG, METRICS)
     log_failures("StepFailures", dependencies().taken_out(), LOG, METRICS)
+    log_failures("DeletionsDenied", dependencies().denied_deletions(), LOG, METRICS)
     return answer
 
 

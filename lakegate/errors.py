@@ -113,6 +113,16 @@ class UnreadableItem(PortError):  # noqa: N818 - likewise
         """The key of the item, or of the object; never what it contains."""
 
 
+class DeletionDenied(PortError):  # noqa: N818 - likewise
+    """The store refuses to delete objects that were judged: by a lock, by MFA delete, or by a policy. They stay."""
+
+    def __init__(self, bucket: str) -> None:
+        super().__init__(
+            f"judged objects stay in {bucket}: deleting them is denied by an object lock, MFA delete or a policy"
+        )
+        self.name = bucket
+
+
 class Unfinished(PortError):  # noqa: N818 - likewise
     """A copy in several parts ran out of time; what is copied stays, and another call continues."""
 

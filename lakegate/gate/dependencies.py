@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from lakegate.admission.refusals import IGNORED
-from lakegate.errors import NotFound, UnreadableItem
+from lakegate.errors import DeletionDenied, NotFound, UnreadableItem
 from lakegate.gate.delivery.delivery_terms import UNROUTED, BatchLimits, terms_of
 from lakegate.gate.effects import Alarm
 from lakegate.gate.ports import UNSIGNED, Address
@@ -135,6 +135,8 @@ class Dependencies:
     """What landed before is never touched; None: everything is a delivery."""
     left_out: list[UnreadableItem] = field(default_factory=list, repr=False)
     """What reads of several items left out because this release cannot read it; handlers and commands report it."""
+    undeletable: set[str] = field(default_factory=set, repr=False)
+    """Buckets where judged objects could not be deleted; handlers report them."""
     plans: dict[str, bytes] = field(default_factory=dict, repr=False)
     """Plans read before, by digest: content-addressed, so never stale."""
 
@@ -153,6 +155,12 @@ class Dependencies:
         found = {each.name: each for each in self.left_out}
         self.left_out.clear()
         return list(found.values())
+
+    def denied_deletions(self) -> list[DeletionDenied]:
+        """Of each bucket where judged objects could not be deleted since the last call."""
+        buckets = sorted(self.undeletable)
+        self.undeletable.clear()
+        return [DeletionDenied(bucket) for bucket in buckets]
 
     def plan(self, workload: Workload) -> bytes:
         """The pinned plan, verified. Raises Alarm where it is missing or its bytes do not match its digest."""

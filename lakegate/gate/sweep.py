@@ -16,6 +16,7 @@ from lakegate.gate.datasets import readers_manifest
 from lakegate.gate.datasets.dataset_names import lines_of
 from lakegate.gate.datasets.lifecycle import settle_line
 from lakegate.gate.delivery.advance import ENOUGH, advance, pause_of
+from lakegate.gate.delivery.delivery_objects import delete_object
 from lakegate.gate.delivery.delivery_row import TERMINAL, workload_id
 from lakegate.gate.delivery.intake import admit
 from lakegate.gate.delivery.protocol import State
@@ -310,7 +311,7 @@ def _unstage(dependencies: Dependencies, version: ObjectVersion) -> Steps[None]:
         return
     if workload.state in TERMINAL or workload.state is State.GONE:
         where = Address(version.bucket, version.key)
-        yield from perform(Effect.DELETE_STAGING, partial(dependencies.objects.delete, where))
+        yield from delete_object(dependencies, Effect.DELETE_STAGING, where)
 
 
 if TYPE_CHECKING:

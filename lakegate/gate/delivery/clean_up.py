@@ -180,9 +180,9 @@ def tidy(dependencies: Dependencies, workload: Workload) -> Steps[Workload]:
     yield from delivery_objects.delete(dependencies, workload)
     for each in delivery_objects.staged(dependencies, workload):
         staged = Address(each.bucket, each.key)
-        yield from perform(Effect.DELETE_STAGING, partial(dependencies.objects.delete, staged))
+        yield from delivery_objects.delete_object(dependencies, Effect.DELETE_STAGING, staged)
     for share in _shares(dependencies, workload):
-        yield from perform(Effect.DELETE_STAGING, partial(dependencies.objects.delete, share))
+        yield from delivery_objects.delete_object(dependencies, Effect.DELETE_STAGING, share)
     yield from write(dependencies, workload)
     return (yield from move(dependencies, Effect.CLOSE, workload, workload._replace(due_at=None)))
 

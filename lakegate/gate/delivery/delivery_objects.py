@@ -225,9 +225,17 @@ def delete(dependencies: Dependencies, workload: Workload) -> Steps[None]:
     listed = landed(dependencies, workload).parts
     for part, is_own in zip(listed, owned(dependencies, workload, listed), strict=True):
         if is_own:
-            yield from perform(Effect.DELETE_SOURCE, partial(dependencies.objects.delete, address(part)))
+            yield from delete_object(dependencies, Effect.DELETE_SOURCE, address(part))
     if (last := completing(workload)) is not None:
-        yield from perform(Effect.DELETE_SOURCE, partial(dependencies.objects.delete, address(last)))
+        yield from delete_object(dependencies, Effect.DELETE_SOURCE, address(last))
+
+
+def delete_object(dependencies: Dependencies, effect: Effect, at: Address) -> Steps[None]:
+    """Delete what is not needed any more. Where that is denied it stays, and its delivery goes on: the verdict stands."""
+    try:
+        yield from perform(effect, partial(dependencies.objects.delete, at))
+    except AccessDenied:
+        dependencies.undeletable.add(at.bucket)
 
 
 # ---- Which versions of a folder are the parts of a delivery: read only, and the same for every reader after it is

@@ -13,6 +13,7 @@ import pytest
 from functions import completion_handler, intake_handler
 from lakegate.aws.lambda_events import decode
 from tests.fakes.quick_moto import REGION
+from tests.simulation.environment import Environment
 
 if TYPE_CHECKING:
     from tests.unit.cli.conftest import Lakegate
@@ -86,7 +87,7 @@ def test_a_message_goes_to_the_queue_whose_function_takes_it(
         FUNCTIONS[moved]
     ]
     monkeypatch.setattr(handler, act, taken.append)
-    monkeypatch.setattr(handler, "dependencies", lambda: SimpleNamespace(taken_out=list), raising=True)
+    monkeypatch.setattr(handler, "dependencies", lambda: Environment().dependencies)
     context = SimpleNamespace(function_name="f", memory_limit_in_mb=128, invoked_function_arn="arn", aws_request_id="r")
     handler.handler({"Records": [{"messageId": "m", "body": message}]}, context)  # type: ignore[arg-type]
 

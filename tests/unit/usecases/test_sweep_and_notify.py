@@ -166,6 +166,37 @@ def test_pages_of_delete_markers_do_not_outlast_the_time_of_a_sweep(monkeypatch:
     assert 0 < len(listed) < 30
 
 
+@pytest.mark.parametrize("prefix", ["", "staging/"], ids=["landing", "staging"])
+def test_a_store_that_refuses_to_delete_leaves_a_closed_delivery(prefix: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Object lock, MFA delete or a policy: the verdict stands, the row is due no more, and the bucket is named once."""
+    env = Environment()
+    uploads = [env.upload(KEY, b"good:1"), env.upload(f"{KEY}.2", b"good:2")]
+    bucket = LAKE if prefix else LANDING
+    delete = env.memory.objects.delete
+
+    def refuse(address: Address) -> None:
+        if address.bucket == bucket and address.key.startswith(prefix):
+            raise AccessDenied("DeleteObject AccessDenied")
+        delete(address)
+
+    monkeypatch.setattr(env.memory.objects, "delete", refuse)
+    denied: list[str] = []
+    for _ in range(4):
+        drive(env.dependencies, sweep(env.dependencies))
+        denied += [each.name for each in env.dependencies.denied_deletions()]
+        for _, job in env.new_jobs():
+            run(job, env.dependencies.clock)
+        env.memory.clock.sleep(1_000)
+    rows = [env.dependencies.workloads.get(upload.workload) for upload in uploads]
+
+    assert [(row.state, row.due_at) for row in rows] == [(State.PUBLISHED, None)] * 2
+    assert set(denied) == {bucket}
+    assert drive(env.dependencies, sweep(env.dependencies)).failures == []
+    assert prefix or {upload.version.version for upload in uploads} <= {
+        each.version for each in env.memory.objects.versions(LANDING, "").versions
+    }
+
+
 def test_one_sweep_continues_more_workloads_than_a_batch() -> None:
     """After a burst, everything that is due is continued, once each, by one read of the index."""
     env = crowded(0)
