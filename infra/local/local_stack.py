@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.error import URLError
 
 from infra.local.aws.guard import VARIABLE
-from infra.packaging.bundles import bundle_functions, bundle_judge, bundle_pull
+from infra.packaging.bundles import JARS, bundle_functions, bundle_judge, bundle_pull
 from infra.samples.sample_data import SAMPLES, write
 from infra.setup.atomic_dir import alone
 from lakegate.aws.open_stack import ACCOUNT, REGION, LocalState, state_path
@@ -279,10 +279,7 @@ JOB_SETTINGS: Final[Mapping[str, str]] = {
     "spark.sql.maxPlanStringLength": "0",
     "spark.sql.debug.maxToStringFields": "0",
 }
-"""Spark writes each plan out for its event log: a tenth of what a small delivery costs, and nobody reads it here.
-
-The packaged parameters (sizes, archives) are those of EMR Serverless and mean nothing on one machine.
-"""
+"""Spark writes each plan out for its event log: a tenth of what a small delivery costs, and nobody reads it here."""
 
 
 def bundle(parameters: Mapping[str, str]) -> None:
@@ -353,11 +350,16 @@ def make_bucket(state: LocalState) -> None:
 def deploy(state: LocalState, log: Path, parameters: Mapping[str, str]) -> dict[str, str]:
     """Deploy the stack, or its next version; the stack's outputs. SetUpError where SAM refuses."""
     settings = " ".join(f"--conf {name}={value}" for name, value in JOB_SETTINGS.items())
-    own = {"EmrEndpoint": state.emr_endpoint, "JobParameters": settings, "MaxConcurrentRuns": str(AT_ONCE)}
+    own = {"EmrEndpoint": state.emr_endpoint, "ExtraJobParameters": settings, "MaxConcurrentRuns": str(AT_ONCE)}
     own["SigningKey"] = "own"
     _sam(state, {**own, **parameters}, log)
     outputs = outputs_of(state)
-    client(state, "s3").put_object(Bucket=outputs["LakeBucket"], Key="code/current/validate.py", Body=JOB.read_bytes())
+    files = {"validate.py": JOB, **dict(zip(JARS, jars(TOOLS), strict=False))}
+    for (
+        name,
+        path,
+    ) in files.items():  # the archive of the release is for EMR Serverless: a run has this clone's packages
+        client(state, "s3").put_object(Bucket=outputs["LakeBucket"], Key=f"code/current/{name}", Body=path.read_bytes())
     return outputs
 
 

@@ -163,7 +163,7 @@ _OF_AWS: Final = (
     "spark.archives",
     "spark.app.name",
 )
-"""Settings of a size or place that one machine does not have: passed over."""
+"""Settings of a size or place that one machine does not have: `infra.local.emr.spark_rules` judges them."""
 _INTERPRETER: Final = frozenset({"PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"})
 """These name an interpreter inside an archive; here it is the service's own."""
 _STATIC: Final = ("spark.sql.extensions", "spark.sql.warehouse.dir", "spark.sql.catalogImplementation")
@@ -194,6 +194,8 @@ class Parameters:
     jars: tuple[str, ...]
     options: tuple[str, ...]
     """What is left, as spark-submit takes it."""
+    cluster: Mapping[str, str]
+    """Settings of a cluster: this machine has none, but they must be those of a run that EMR Serverless can start."""
 
 
 def read_parameters(text: str) -> Parameters:
@@ -208,7 +210,8 @@ def read_parameters(text: str) -> Parameters:
     here = {name: value for name, value in settings.items() if not name.startswith(_OF_AWS)}
     live = {name: value for name, value in here.items() if name.startswith("spark.sql.") and name not in _STATIC}
     fixed = {name: value for name, value in here.items() if name not in live}
-    return Parameters(live, fixed, environment, files, jars, options)
+    cluster = {name: value for name, value in settings.items() if name.startswith(_OF_AWS)}
+    return Parameters(live, fixed, environment, files, jars, options, cluster)
 
 
 def _words(text: str) -> tuple[dict[str, str], tuple[str, ...]]:
@@ -264,7 +267,6 @@ def refuse_unsupported(request: Members) -> None:
     if request.get("retryPolicy", {}).get("maxAttempts", 1) > MAX_ATTEMPTS:
         raise Invalid(f"Value at 'retryPolicy.maxAttempts': at most {MAX_ATTEMPTS}")
     _refuse_policy(request.get("executionIamPolicy", {}).get("policy"))
-    read_parameters(request["jobDriver"]["sparkSubmit"].get("sparkSubmitParameters", ""))
 
 
 def _refuse_policy(text: str | None) -> None:

@@ -60,6 +60,12 @@ class Application:
         return float(self._scheduler.get("queueTimeoutMinutes", QUEUE_MINUTES))
 
     @property
+    def capacity(self) -> Mapping[str, str]:
+        """What all its workers together may have, where it says."""
+        found: Mapping[str, str] = self.request.get("maximumCapacity", {})
+        return found
+
+    @property
     def starts_itself(self) -> bool:
         """Whether a run starts it."""
         return bool(self.document()["autoStartConfiguration"].get("enabled", True))

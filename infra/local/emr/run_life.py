@@ -21,6 +21,7 @@ from infra.local.emr.api_shapes import ENDS, RunState, StoppedError, now, read_p
 from infra.local.emr.faults import EventDelivery, RunEnd
 from infra.local.emr.job_runs import DETAILS, RunAttempt
 from infra.local.emr.spark_processes import LOGS, JobAttempt, UnreachableError
+from infra.local.emr.spark_rules import start_refusal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -276,6 +277,9 @@ class Life:
 
     def _attempt(self, run: Run) -> Ended:
         self._begin(run, RunState.PENDING)
+        refused = start_refusal(settings_of(run), run.application.capacity)
+        if refused:
+            return Ended(RunState.FAILED, refused)
         if run.fault.end not in {RunEnd.FAIL_BEFORE, RunEnd.HANG}:
             try:
                 job = self._staged(run)
@@ -365,6 +369,11 @@ class Life:
             attempt.started_at = attempt.updated_at
         if state in ENDS:
             attempt.ended_at = attempt.updated_at
+
+
+def settings_of(run: Run) -> Mapping[str, str]:
+    """The settings of the cluster that a run asks for."""
+    return read_parameters(run.request["jobDriver"]["sparkSubmit"].get("sparkSubmitParameters", "")).cluster
 
 
 def _blame(code: int, job: JobAttempt) -> str:

@@ -29,10 +29,12 @@ from infra.local.emr.api_shapes import (
     Unsupported,
     new_id,
     now,
+    read_parameters,
     read_request,
     refuse_unsupported,
 )
 from infra.local.emr.job_runs import Application, Run, restored
+from infra.local.emr.spark_rules import refuse_workers
 from lakegate.errors import SetUpError
 
 if TYPE_CHECKING:
@@ -285,6 +287,7 @@ class Service:
         """StartJobRun."""
         application = self._application(request)
         refuse_unsupported(request)
+        refuse_workers(read_parameters(request["jobDriver"]["sparkSubmit"].get("sparkSubmitParameters", "")).cluster)
         return self._once(("StartJobRun", application.id), request, self._new_run)
 
     def get_job_run(self, request: Members) -> Members:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from infra.local.emr.api_shapes import read_parameters
+from infra.local.emr.spark_rules import vcpus, worker_memory
 from lakegate.aws.dynamodb_table import DEFINITIONS
 from lakegate.aws.settings import PATTERNS, PREFIX, read
 from lakegate.aws.wiring import DRIVER_VCPU, EXECUTOR_VCPU
@@ -212,18 +214,14 @@ def test_functions_and_job_join_the_vpc_that_is_given(built: Path) -> None:
 
 
 def test_warm_workers_have_the_size_that_the_job_asks_for(built: Path) -> None:
-    """A worker of another size would be paid for and never used: memory includes Spark's overhead of a tenth.
+    """A worker of another size would be paid for and never used: memory includes its overhead.
 
     https://docs.aws.amazon.com/emr/latest/EMR-Serverless-UserGuide/pre-init-capacity.html
     """
     warm = Stack.read(built, WarmWorkers="3").resources("AWS::EMRServerless::Application")["Application"]
     parameters = Stack.read(built).function("IntakeFunction")["Environment"]["Variables"]["LAKEGATE_JOB_PARAMETERS"]
-    cores, memory = (
-        int(found[1])
-        for name in ("cores", "memory")
-        if (found := re.search(rf"spark\.executor\.{name}=(\d+)", parameters))
-    )
-    size = {"Cpu": f"{cores} vCPU", "Memory": f"{-(-memory * 11 // 10)} GB"}
+    settings = read_parameters(parameters.replace(EXECUTORS, "1")).cluster
+    size = {"Cpu": f"{vcpus(settings, 'executor')} vCPU", "Memory": f"{worker_memory(settings, 'executor')} GB"}
 
     assert {each["Key"]: each["Value"] for each in warm["InitialCapacity"]} == {
         kind: {"WorkerCount": "3", "WorkerConfiguration": size} for kind in ("Driver", "Executor")

@@ -56,7 +56,7 @@ EXPECTED = {
     "DriftSchedule": "+DriftEvery +DriftFunction +DriftLog +DriftRole DoctorPolicy OperatorPolicy SchedulerRole",
     "EmrApplicationId": "-Application Dashboard DoctorPolicy EnginePolicy Functions JobRole MovedRule OperatorPolicy",
     "EmrEndpoint": "Functions",
-    "EntryPoint": "Functions",
+    "ExtraJobParameters": "Functions",
     "ExistingLakeBucket": (
         "-LakeBucket -LakeBucketPolicy ApiRole DeployerPolicy DoctorPolicy EnginePolicy ErasurePolicy Functions "
         "JobRole LifecyclePolicy NotifyRole OperatorPolicy StewardPolicy SweepRole"
@@ -67,7 +67,6 @@ EXPECTED = {
     "IgnoredKeys": "Functions",
     "JobCode": "Functions",
     "JobMinutes": "Functions",
-    "JobParameters": "Functions",
     "JwtAudience": (
         "+ApiAuthorizer AnnounceWorkloadOfContractRoute AnnounceWorkloadRoute FindContractsRoute "
         "NotifyWorkloadOfContractRoute NotifyWorkloadRoute PublishContractRoute PullContractRoute PutContractRoute "
