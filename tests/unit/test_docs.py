@@ -92,8 +92,8 @@ def test_a_decision_has_its_parts(page: Path) -> None:
 
 
 def test_every_promise_names_tests_that_exist() -> None:
-    """Each test file or folder that docs/promises.md names is there."""
-    named = re.findall(r"`(tests/[\w/.-]+)`", (ROOT / "docs/promises.md").read_text())
+    """Each test file or folder that docs/guarantees.md names is there."""
+    named = re.findall(r"`(tests/[\w/.-]+)`", (ROOT / "docs/guarantees.md").read_text())
 
     assert named
     assert [name for name in named if not (ROOT / name).exists()] == []
