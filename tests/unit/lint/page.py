@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 PAGE = Path(__file__).parents[3] / "docs/codes.md"
 LONGEST_PART = 260
 EXPLANATIONS = PAGE.parents[1] / "lakegate/cli/contracts/explanations/codes.json"
-HEAD = ("code", "rule", "bad example", "corrected example")
+HEAD = ("code", "rule", "correct example")
 
 
 def tables() -> str:
@@ -55,7 +55,6 @@ def _row(code: str) -> tuple[str, ...]:
     return (
         f"`{code}`<br>{level}",
         CODES[code].words.replace("|", "¦"),
-        _parts(case["base"], case["bad"]),
         _parts(case["base"], case["good"]),
     )
 
