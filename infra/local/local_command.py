@@ -11,7 +11,7 @@ import typer
 
 from infra.local.local_stack import Stack, StackOptions
 from lakegate.cli import terminal
-from lakegate.cli.command_runner import AsJson  # noqa: TC001 - typer reads the annotation
+from lakegate.cli.options import AsJson  # noqa: TC001 - typer reads the annotation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

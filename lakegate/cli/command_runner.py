@@ -1,30 +1,133 @@
-"""One runner: options, opened stack, confirmation, table or JSON."""
+"""One runner: opened stack, confirmation, words or JSON; files that options name."""
 
 from __future__ import annotations
 
+import inspect
 import os
 import shutil
 import signal
 import sys
 import tempfile
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, fields, is_dataclass
+from functools import wraps
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from types import MappingProxyType, SimpleNamespace
+from typing import TYPE_CHECKING, Any, Concatenate, Final, Generic, ParamSpec, TypeVar, get_type_hints
 
 import typer
 
+from lakegate.aws.open_stack import DEFAULT_STACK, opened
 from lakegate.cli import terminal
+from lakegate.cli.options import AsJson, Local, StackName
 from lakegate.errors import InputError
+from lakegate.json_codec import encode
 from lakegate.text import printable as escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+
+    from lakegate.aws.open_stack import DeployedStack
+    from lakegate.cli.terminal import Word
+
+# ---- The runner ----------------------------------------------------------------------------------------------------
+#
+# A command is a function of its own arguments and options that returns a `CommandResult`. The runner adds the options that
+# all such commands have, opens the stack, and renders the result: in words, or with `--json` its dataclass.
+
+
+R = TypeVar("R")
+P = ParamSpec("P")
+KEYWORD: Final = inspect.Parameter.KEYWORD_ONLY
+
+
+BESIDE: Final = MappingProxyType({"beside": True})
+"""Metadata of a field of a result whose members stand in the document beside the other fields; None has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandResult(Generic[R]):
+    """What a command has done."""
+
+    result: R
+    """A dataclass, whose fields are the document of `--json`; or a value with `to_json`."""
+    words: Iterable[Word] = ()
+    """The same for people; read only without `--json`."""
+    exit_code: int = 0
+
+    @property
+    def document(self) -> Any:  # noqa: ANN401 - JSON
+        """For machines."""
+        if hasattr(self.result, "to_json"):
+            return self.result.to_json()
+        document = encode(self.result)
+        for each in fields(self.result) if is_dataclass(self.result) else ():
+            if "beside" in each.metadata:
+                document |= document.pop(each.name) or {}
+        return document
+
+
+def command(function: Callable[P, CommandResult[Any]]) -> Callable[..., None]:
+    """A command that opens no stack, or opens it itself; the runner adds `--json`."""
+    return _with_options(function, ())
+
+
+def stack_command(function: Callable[Concatenate[DeployedStack, P], CommandResult[Any]]) -> Callable[..., None]:
+    """A command of a stack in AWS, which is its first argument; the runner adds `--stack`, `--local` and `--json`."""
+    return _with_options(function, (_option("stack", StackName, DEFAULT_STACK), _option("local", Local, False)))
+
+
+def _option(name: str, hint: Any, default: object) -> inspect.Parameter:  # noqa: ANN401 - a type
+    return inspect.Parameter(name, KEYWORD, default=default, annotation=hint)
+
+
+AS_JSON: Final = _option("as_json", AsJson, False)
+
+
+def _with_options(
+    function: Callable[..., CommandResult[Any]], of_stack: tuple[inspect.Parameter, ...]
+) -> Callable[..., None]:
+    """The function that typer reads: the parameters of a command, and behind them the shared ones, `--yes` as the last but one.
+
+    A command that declares one of the shared parameters itself gets its value, too.
+    """
+    own = list(inspect.signature(function).parameters.values())[bool(of_stack) :]
+    shared = {each.name for each in (*of_stack, AS_JSON)}
+    asked = shared.intersection(each.name for each in own)
+    written = SimpleNamespace(__annotations__={each.name: each.annotation for each in own})
+    hints = get_type_hints(written, vars(sys.modules[function.__module__]), include_extras=True)
+    declared = [each.replace(kind=KEYWORD, annotation=hints[each.name]) for each in own if each.name not in shared]
+    last = [declared.pop()] if declared and declared[-1].name == "yes" else []
+
+    @wraps(function)
+    def run(*, as_json: bool, **given: Any) -> None:  # noqa: ANN401 - the options of the command
+        options = {"as_json": as_json, **given}
+        told = {name: each for name, each in options.items() if name in asked or name not in shared}
+        if of_stack:
+            with opened(given["stack"], local=given["local"]) as there:
+                outcome = function(there, **told)
+        else:
+            outcome = function(**told)
+        render(outcome, as_json=as_json)
+
+    signature = inspect.Signature([*declared, *of_stack, *last, AS_JSON])
+    run.__signature__ = signature  # type: ignore[attr-defined]  # where `inspect` looks
+    run.__annotations__ = {name: each.annotation for name, each in signature.parameters.items()}
+    return run
+
+
+def render(outcome: CommandResult[Any], *, as_json: bool) -> None:
+    """Print the result, and end the command with its exit code."""
+    if as_json:
+        terminal.print_json(outcome.document)
+    else:
+        terminal.tell(outcome.words)
+    if outcome.exit_code:
+        raise typer.Exit(outcome.exit_code)
+
 
 # ---- Effects that a person may not expect are confirmed before anything is written ---------------------------------
-
-
-Yes: TypeAlias = Annotated[bool, typer.Option("--yes", "-y", help="Confirm the effects beforehand, for scripts.")]
 
 
 def confirm(effects: Iterable[str], *, yes: bool) -> None:
@@ -48,29 +151,7 @@ def is_interactive() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-# ---- Options of several commands: which stack, and the form of the answer ------------------------------------------
-
-
-StackName: TypeAlias = Annotated[
-    str, typer.Option("--stack", envvar="LAKEGATE_STACK", help="The CloudFormation stack of Lakegate.")
-]
-Local: TypeAlias = Annotated[
-    bool, typer.Option("--local", envvar="LAKEGATE_LOCAL", help="The stack that `lakegate local up` started.")
-]
-AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
-LINE = "<contract>/<dataset>_v<major>, or a part that only one line has: orders_v1, orders."
-ApiUrl: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--api", envvar="LAKEGATE_API", help="Through the HTTP API at this address.", show_default=False),
-]
-_DELIVERY = "A workload's id, the beginning of one, or a landing key."
-Delivery: TypeAlias = Annotated[str, typer.Argument(help=_DELIVERY, show_default=False)]
-OptionalDelivery: TypeAlias = Annotated[str | None, typer.Argument(help=_DELIVERY, show_default=False)]
-ApiContract: TypeAlias = Annotated[
-    str | None, typer.Option(help="With --api: its contract, for callers with rights to that.", show_default=False)
-]
-Line: TypeAlias = Annotated[str, typer.Argument(help=LINE, show_default=False)]
-OptionalLine: TypeAlias = Annotated[str | None, typer.Argument(help=LINE, show_default=False)]
+# ---- Options that the HTTP API has nothing for ----
 
 
 def refuse_options(**given: object) -> None:

@@ -7,13 +7,14 @@ import os
 import sys
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from lakegate.text import counted
 from lakegate.text import printable as escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from rich.console import Console
     from rich.progress import Progress, TaskID
@@ -86,6 +87,59 @@ def json_text(document: object) -> str:
     """The document with letters as they are, and what moves a cursor or turns the direction of writing as escapes."""
     text = json.dumps(document, ensure_ascii=False, indent=2)
     return "".join(each if each.isprintable() or each == "\n" else json.dumps(each)[1:-1] for each in text)
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A table of texts."""
+
+    columns: Iterable[str]
+    rows: Iterable[Iterable[str | tuple[str, str]]]
+    """Cells; of two texts, the second is the style of the first."""
+    numbers: Collection[str] = ()
+    """Columns of figures, to the right."""
+    unbroken: Collection[str] = ()
+    """Columns whose cells are not folded."""
+    is_wide: bool = True
+    """Whether it is as wide as it needs to be where there is no terminal."""
+
+    def print(self) -> None:
+        """Print it on standard output."""
+        from rich.table import Table  # noqa: PLC0415 - not for --json
+        from rich.text import Text  # noqa: PLC0415 - likewise
+
+        table = Table(box=None, header_style="bold", pad_edge=False)
+        for name in self.columns:
+            table.add_column(
+                Text(escaped(name)),
+                justify="right" if name in self.numbers else "left",
+                overflow="fold",
+                no_wrap=name in self.unbroken,
+            )
+        for row in self.rows:
+            cells = (each if isinstance(each, tuple) else (each, "") for each in row)
+            table.add_row(*(Text(escaped(text), style) for text, style in cells))
+        (wide() if self.is_wide else answers()).print(table)
+
+
+Word: TypeAlias = "str | tuple[tuple[str, str], ...] | Grid | Callable[[Console], None]"
+"""A line, a line of texts with their styles, a table, or what prints itself."""
+
+
+def tell(words: Iterable[Word]) -> None:
+    """Print a result for people."""
+    console = answers()
+    for each in words:
+        if isinstance(each, str):
+            console.print(escaped(each), markup=False, soft_wrap=True)
+        elif isinstance(each, tuple):
+            for text, style in each:
+                console.print(escaped(text), style=style or None, markup=False, soft_wrap=True, end="")
+            console.print()
+        elif isinstance(each, Grid):
+            each.print()
+        else:
+            each(console)
 
 
 def more(number: int, shown: int) -> Iterator[str]:

@@ -12,7 +12,8 @@ import typer
 
 from lakegate.aws.open_stack import DEFAULT_STACK
 from lakegate.cli import terminal
-from lakegate.cli.command_runner import Local, StackName, interruptible_folder, usable, write_text
+from lakegate.cli.command_runner import interruptible_folder, usable, write_text
+from lakegate.cli.options import Local, StackName
 from lakegate.contract_files import ParentPaths, ParentPlaces, load, plan_of
 from lakegate.errors import LakegateError
 from lakegate.local_check import check_result

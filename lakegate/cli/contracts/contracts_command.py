@@ -12,8 +12,9 @@ from rich.text import Text
 
 from lakegate.aws.open_stack import DEFAULT_STACK, opened
 from lakegate.cli import terminal
-from lakegate.cli.command_runner import ApiUrl, AsJson, Local, StackName, refuse_options
+from lakegate.cli.command_runner import refuse_options
 from lakegate.cli.contracts.plan_command import print_explained
+from lakegate.cli.options import ApiUrl, AsJson, Local, StackName
 from lakegate.contract.contract_model import NAMES, Shape, line_of
 from lakegate.contract.semantic_versions import major, precedence
 from lakegate.contract_files import chosen, snapshot_of

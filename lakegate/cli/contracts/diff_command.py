@@ -9,7 +9,7 @@ import typer
 
 from lakegate.aws.open_stack import DEFAULT_STACK
 from lakegate.cli import terminal
-from lakegate.cli.command_runner import AsJson, Local, StackName
+from lakegate.cli.options import AsJson, Local, StackName
 from lakegate.contract_files import named_version
 from lakegate.diff.diff_contracts import compare
 from lakegate.text import markdown

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, TypeAlias
 import typer
 
 from lakegate.cli import terminal
-from lakegate.cli.command_runner import AsJson
+from lakegate.cli.options import AsJson
 from lakegate.errors import InputError
 from lakegate.json_codec import load
 from lakegate.lints.lint_codes import CODES

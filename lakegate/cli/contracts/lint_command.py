@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lakegate.aws.open_stack import DEFAULT_STACK
-from lakegate.cli.command_runner import Local, StackName
+from lakegate.cli.options import Local, StackName
 from lakegate.contract_files import InputDocument, ParentPaths, ParentPlaces, sources
 from lakegate.errors import ContractError, InputError, Problem
 from lakegate.lints.linter import NOTHING, Unreadable, as_document

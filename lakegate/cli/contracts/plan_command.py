@@ -11,7 +11,7 @@ from rich.text import Text
 
 from lakegate.aws.open_stack import DEFAULT_STACK
 from lakegate.cli import terminal
-from lakegate.cli.command_runner import Local, StackName
+from lakegate.cli.options import Local, StackName
 from lakegate.contract.delivery_policy import OnReject
 from lakegate.contract_files import ParentPaths, ParentPlaces, load, plan_of
 from lakegate.errors import ContractError

@@ -9,10 +9,11 @@ import typer
 
 from lakegate.aws.open_stack import DEFAULT_STACK, opened
 from lakegate.cli import terminal
-from lakegate.cli.command_runner import ApiUrl, AsJson, Local, StackName, Yes, confirm, refuse_options
+from lakegate.cli.command_runner import confirm, refuse_options
 from lakegate.cli.contracts.diff_command import print_comparison
 from lakegate.cli.contracts.lint_command import REFUSED, show
 from lakegate.cli.datasets.lifecycle_command import day_of
+from lakegate.cli.options import ApiUrl, AsJson, Local, StackName, Yes
 from lakegate.contract_files import InputDocument, registry_documents
 from lakegate.errors import ContractError, Problem
 from lakegate.extension_points import loaded

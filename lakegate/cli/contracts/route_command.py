@@ -10,7 +10,8 @@ from rich.text import Text
 
 from lakegate.aws.open_stack import DEFAULT_STACK, opened
 from lakegate.cli import terminal
-from lakegate.cli.command_runner import AsJson, Local, StackName, Yes, confirm
+from lakegate.cli.command_runner import confirm
+from lakegate.cli.options import AsJson, Local, StackName, Yes
 from lakegate.contract.semantic_versions import major
 from lakegate.contract_files import chosen
 from lakegate.errors import InputError

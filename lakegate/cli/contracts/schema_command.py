@@ -9,11 +9,8 @@ from typing import Annotated
 import typer
 
 from lakegate.cli import terminal
-from lakegate.cli.command_runner import (
-    AsJson,
-    usable,
-    write_text,
-)
+from lakegate.cli.command_runner import usable, write_text
+from lakegate.cli.options import AsJson
 from lakegate.errors import InputError
 from lakegate.json_codec import EDITOR, for_editors
 from lakegate.text import listed

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 import shlex
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from lakegate.aws.open_stack import DEFAULT_STACK, opened
 from lakegate.cli import terminal
-from lakegate.cli.command_runner import AsJson, Line, Local, StackName
+from lakegate.cli.command_runner import BESIDE, CommandResult, stack_command
+from lakegate.cli.options import Line, Local
 from lakegate.errors import InputError
 from lakegate.gate.datasets.dataset_lines import LineStatus
 from lakegate.gate.datasets.readers_manifest import published_since, whole
@@ -23,11 +25,63 @@ from lakegate.text import printable as escaped
 from lakegate.timestamps import moment
 from lakegate.transfer.download_files import Fetch, Folder, bring, deliveries, head_of
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lakegate.aws.open_stack import DeployedStack
+
 DIFFERS = 1
 HEIGHT: Final = re.compile(r"-1|[0-9]{1,15}")
 
 
+@dataclass(frozen=True, slots=True)
+class FetchedFile:
+    """A file of the folder."""
+
+    path: str
+    size: int
+    checksum: str | None
+    fetched: bool
+    """False: it was there."""
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedDelivery:
+    """A delivery whose files are in the folder."""
+
+    height: int
+    workload: str
+    waiver: Waiver | None
+    files: tuple[FetchedFile, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LostDelivery:
+    """A delivery that was left out."""
+
+    height: int
+    workload: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedLine:
+    """What of a line is in a folder now."""
+
+    line: str
+    folder: str
+    since: int
+    height: int
+    complete: bool
+    lost: tuple[LostDelivery, ...]
+    deliveries: tuple[FetchedDelivery, ...]
+    stale: dict[str, Any] = field(metadata=BESIDE)
+    """`stale` of the manifest: rules that accepted data does not keep any more."""
+
+
+@stack_command
 def get(  # noqa: PLR0913 - a command has these options
+    there: DeployedStack,
     line: Line,
     folder: Annotated[Path, typer.Argument(help="The target folder; created if missing.", show_default=False)],
     *,
@@ -38,10 +92,8 @@ def get(  # noqa: PLR0913 - a command has these options
     skip_lost: Annotated[
         bool, typer.Option("--skip-lost", help="Leave out deliveries with an object that was deleted, and name them.")
     ] = False,
-    stack: StackName = DEFAULT_STACK,
     local: Local = False,
-    as_json: AsJson = False,
-) -> None:
+) -> CommandResult[FetchedLine]:
     """Download the accepted data of a line by its manifest. What is there already is verified and not fetched again.
 
     Example: lakegate get orders_v1 data/ --since 4
@@ -50,33 +102,30 @@ def get(  # noqa: PLR0913 - a command has these options
 
     Exit code: 0 everything is there, 1 an object is not what the manifest lists, 2 it cannot be fetched.
     """
-    with opened(stack, local=local) as there:
-        dependencies = there.dependencies()
-        head = head_of(dependencies, line)
-        known = Folder(folder).known(head["line"])
-        is_current = "segments" in known or not known["deliveries"]  # else all that it lists gets the current form
-        height = int(since) if HEIGHT.fullmatch(since) else None
-        if height is None:
-            begin = _time(since)
-            manifest = head if is_current else whole(dependencies, head, NOTHING)
-            manifest, height = published_since(dependencies, manifest, begin)
-        else:
-            manifest = whole(dependencies, head, height if is_current else NOTHING)
-        fetch = Fetch(manifest, height, folder, deliveries(manifest, height))
-        size = sum(file.size for each in fetch.wanted for file in each.files)
-        with terminal.bytes_arriving(head["line"], size) as arrived:
-            bring(dependencies, fetch, known, arrived, skip_lost=skip_lost)
-    if as_json:
-        terminal.print_json(_as_document(fetch))
+    dependencies = there.dependencies()
+    head = head_of(dependencies, line)
+    known = Folder(folder).known(head["line"])
+    is_current = "segments" in known or not known["deliveries"]  # else all that it lists gets the current form
+    height = int(since) if HEIGHT.fullmatch(since) else None
+    if height is None:
+        begin = _time(since)
+        manifest = head if is_current else whole(dependencies, head, NOTHING)
+        manifest, height = published_since(dependencies, manifest, begin)
     else:
-        if line != head["line"]:  # a part of a name is what one line has today, and may be another one's tomorrow
-            terminal.answers().print(escaped(f"line  {head['line']}"), markup=False, soft_wrap=True)
-        _print(fetch, " --local" if local else "")
+        manifest = whole(dependencies, head, height if is_current else NOTHING)
+    fetch = Fetch(manifest, height, folder, deliveries(manifest, height))
+    size = sum(file.size for each in fetch.wanted for file in each.files)
+    with terminal.bytes_arriving(head["line"], size) as arrived:
+        bring(dependencies, fetch, known, arrived, skip_lost=skip_lost)
     if text := _ending(head.get("lifecycle"), moment(datetime.now(UTC))):
         terminal.errors().print(escaped(f"lakegate: warning: {head['line']} {text}"), markup=False, soft_wrap=True)
     if fetch.problem:
         terminal.errors().print(escaped(f"lakegate: {fetch.problem}"), markup=False)
-        raise typer.Exit(DIFFERS)
+    found = _fetched(fetch)
+    # a part of a name is what one line has today, and may be another one's tomorrow
+    first = [f"line  {found.line}"] if line != found.line else []
+    words = chain(first, _in_words(found, " --local" if local else "", has_problem=bool(fetch.problem)))
+    return CommandResult(found, words, DIFFERS if fetch.problem else 0)
 
 
 def _time(since: str) -> datetime:
@@ -102,58 +151,47 @@ def _ending(lifecycle: dict[str, Any] | None, now: str) -> str:
     return f"is {'in sunset' if status == LineStatus.SUNSET else status}{ahead}{use}{guide}"
 
 
-def _as_document(fetch: Fetch) -> dict[str, object]:
-    return {
-        "line": fetch.manifest["line"],
-        "folder": str(fetch.folder),
-        "since": fetch.since,
-        "height": fetch.height,
-        "complete": not fetch.problem and not fetch.lost,
-        "lost": [
-            {"height": each.height, "workload": each.listed["workload"], "reason": why} for each, why in fetch.lost
-        ],
-        "deliveries": [
-            {
-                "height": delivery.height,
-                "workload": delivery.listed["workload"],
-                "waiver": delivery.listed.get("waiver"),
-                "files": [
-                    {"path": each.place, "size": each.size, "checksum": each.checksum or None, "fetched": was_fetched}
-                    for each, was_fetched in zip(delivery.files, which, strict=True)
-                ],
-            }
-            for delivery, which in fetch.done
-        ],
-        **({"stale": fetch.manifest["stale"]} if "stale" in fetch.manifest else {}),
-    }
+def _fetched(fetch: Fetch) -> FetchedLine:
+    return FetchedLine(
+        fetch.manifest["line"],
+        str(fetch.folder),
+        fetch.since,
+        fetch.height,
+        not fetch.problem and not fetch.lost,
+        tuple(LostDelivery(each.height, each.listed["workload"], why) for each, why in fetch.lost),
+        tuple(
+            FetchedDelivery(
+                each.height,
+                each.listed["workload"],
+                Waiver(**each.listed["waiver"]) if "waiver" in each.listed else None,
+                tuple(
+                    FetchedFile(file.place, file.size, file.checksum or None, was_fetched)
+                    for file, was_fetched in zip(each.files, which, strict=True)
+                ),
+            )
+            for each, which in fetch.done
+        ),
+        {"stale": fetch.manifest["stale"]} if "stale" in fetch.manifest else {},
+    )
 
 
-def _print(fetch: Fetch, stack: str) -> None:
-    console = terminal.answers()
-    for delivery, which in fetch.done:
-        for each, was_fetched in zip(delivery.files, which, strict=True):
-            verified = each.checksum.partition(":")[0] or "size only"
-            did = "fetched" if was_fetched else "present"
-            text = f"{did}  {each.place}  {counted(each.size, 'byte')}, {verified}"
-            console.print(escaped(text), markup=False, soft_wrap=True)
-        if "waiver" in delivery.listed:
-            text = f"waived  height {delivery.height}: {_in_words(Waiver(**delivery.listed['waiver']))}"
-            console.print(escaped(text), markup=False, soft_wrap=True)
-    for delivery, why in fetch.lost:
-        console.print(escaped(f"lost  height {delivery.height}: {why}"), markup=False, soft_wrap=True)
-    line = fetch.manifest["line"]
-    if not fetch.done and not fetch.lost and not fetch.problem:
-        console.print(
-            escaped(f"Nothing of {line} was accepted above height {fetch.since}."), markup=False, soft_wrap=True
-        )
-    for each in fetch.manifest.get("stale", {}).get("rules", ()):
-        text = f"stale    {each['rule']} does not hold for all accepted data since {each['since'][:19]} UTC"
-        console.print(escaped(text), markup=False, soft_wrap=True)
-    words = shlex.join(("lakegate", "get", line, str(fetch.folder), "--since", str(fetch.height)))
-    next_time = f"What is accepted later: {words}{stack}"
-    console.print(escaped(next_time), markup=False, soft_wrap=True)
+def _in_words(found: FetchedLine, stack: str, *, has_problem: bool) -> Iterator[str]:
+    for delivery in found.deliveries:
+        for each in delivery.files:
+            verified = (each.checksum or "").partition(":")[0] or "size only"
+            did = "fetched" if each.fetched else "present"
+            yield f"{did}  {each.path}  {counted(each.size, 'byte')}, {verified}"
+        if delivery.waiver is not None:
+            yield f"waived  height {delivery.height}: {_waived(delivery.waiver)}"
+    yield from (f"lost  height {each.height}: {each.reason}" for each in found.lost)
+    if not found.deliveries and not found.lost and not has_problem:
+        yield f"Nothing of {found.line} was accepted above height {found.since}."
+    for rule in found.stale.get("stale", {}).get("rules", ()):
+        yield f"stale    {rule['rule']} does not hold for all accepted data since {rule['since'][:19]} UTC"
+    words = shlex.join(("lakegate", "get", found.line, found.folder, "--since", str(found.height)))
+    yield f"What is accepted later: {words}{stack}"
 
 
-def _in_words(waiver: Waiver) -> str:
+def _waived(waiver: Waiver) -> str:
     end = "expired" if waiver.has_expired(datetime.now(UTC).isoformat()) else "until"
     return f"{waiver.reason} ({end} {waiver.expires[:10]}, by {waiver.actor})"

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
-from rich.table import Table
-from rich.text import Text
 
-from lakegate.aws.open_stack import DEFAULT_STACK, opened
-from lakegate.cli import terminal
-from lakegate.cli.command_runner import AsJson, Line, Local, StackName
-from lakegate.cli.deliveries.replay_command import TIMES
+from lakegate.cli.command_runner import BESIDE, CommandResult, stack_command
 from lakegate.cli.deliveries.status_command import sections_of
+from lakegate.cli.options import TIMES, Line
+from lakegate.cli.terminal import Grid
 from lakegate.gate.datasets.dataset_names import line_named
 from lakegate.gate.datasets.delivery_history import history as page_of
 from lakegate.gate.delivery.find_deliveries import readable_row
-from lakegate.text import printable as escaped
+from lakegate.verdict.verdict import BrokenRule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
+    from lakegate.aws.open_stack import DeployedStack
+    from lakegate.cli.terminal import Word
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.table import HistoryEntry
 
@@ -47,7 +45,47 @@ class Finished(StrEnum):
     REJECTED = "rejected"
 
 
+@dataclass(frozen=True, slots=True)
+class EnforcedVerdict:
+    """What `mode: enforce` would have said of an observed delivery."""
+
+    verdict: str
+    refused_rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedDelivery:
+    """A delivery of the index."""
+
+    height: int
+    at: str
+    workload: str
+    file: str | None
+    kind: str
+    verdict: str
+    contract_version: str | None
+    rows: int | None
+    rejected_rows: int | None
+    rules: tuple[BrokenRule, ...]
+    enforced: EnforcedVerdict | None
+    indexed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryPage:
+    """Finished deliveries of a line, the newest first."""
+
+    line: str
+    deliveries: tuple[FinishedDelivery, ...]
+    below: int | None
+    indexed: bool
+    sections: dict[str, Any] = field(metadata=BESIDE)
+    """What features tell of the line."""
+
+
+@stack_command
 def history(  # noqa: PLR0913 - a command has these options
+    there: DeployedStack,
     dataset: Line,
     *,
     rule: Annotated[
@@ -61,44 +99,32 @@ def history(  # noqa: PLR0913 - a command has these options
     below: Annotated[
         int | None, typer.Option(min=0, help="Continue below this height, which the page before names.")
     ] = None,
-    stack: StackName = DEFAULT_STACK,
-    local: Local = False,
-    as_json: AsJson = False,
-) -> None:
+) -> CommandResult[HistoryPage]:
     """List the finished deliveries of a line with their verdicts and broken rules, the newest first.
 
     Rule and verdict are looked up in an index, so the answer takes as long for a line of 10,000 deliveries as for one of 20.
 
     Example: lakegate history orders --rule not_null_id --since 2026-11-01
     """
-    with opened(stack, local=local) as there:
-        dependencies = there.dependencies()
-        chain = line_named(dependencies, dataset)
-        page = page_of(
-            dependencies,
-            chain,
-            rule=rule or "",
-            verdict=verdict.value if verdict else "",
-            since=since.replace(tzinfo=UTC) if since else None,
-            below=below,
-            limit=limit,
-        )
-        found = [(each, _file(dependencies, each)) for each in page.entries]
-        sections = sections_of(HISTORY_SECTIONS, dependencies, [chain])
-    if as_json:
-        documents = [_as_document(*each) for each in found]
-        more = {key: section[0][1] for key, section in sections.items() if section}
-        terminal.print_json(
-            {"line": chain, "deliveries": documents, "below": page.below, "indexed": page.indexed, **more}
-        )
-        return
-    terminal.wide().print(_table(found) if found else "No delivery is like that.")
-    for about, _, words in itertools.chain.from_iterable(sections.values()):
-        terminal.answers().print(escaped(f"{about.capitalize()}: {words}"), markup=False, soft_wrap=True)
-    if page.below is not None:
-        terminal.answers().print(f"More: --below {page.below}")
-    if not page.indexed and (rule or verdict):
-        terminal.answers().print(NOT_INDEXED, soft_wrap=True)
+    dependencies = there.dependencies()
+    chain = line_named(dependencies, dataset)
+    page = page_of(
+        dependencies,
+        chain,
+        rule=rule or "",
+        verdict=verdict.value if verdict else "",
+        since=since.replace(tzinfo=UTC) if since else None,
+        below=below,
+        limit=limit,
+    )
+    found = tuple(_finished(each, _file(dependencies, each)) for each in page.entries)
+    sections = sections_of(HISTORY_SECTIONS, dependencies, [chain])
+    told = {key: section[0][1] for key, section in sections.items() if section}
+    words: list[Word] = [_table(found) if found else "No delivery is like that."]
+    words += [f"{about.capitalize()}: {text}" for about, _, text in itertools.chain.from_iterable(sections.values())]
+    words += [f"More: --below {page.below}"] if page.below is not None else []
+    words += [NOT_INDEXED] if not page.indexed and (rule or verdict) else []
+    return CommandResult(HistoryPage(chain, found, page.below, page.indexed, told), words)
 
 
 def _file(dependencies: Dependencies, entry: HistoryEntry) -> str:
@@ -106,37 +132,41 @@ def _file(dependencies: Dependencies, entry: HistoryEntry) -> str:
     return (row.landed or row.source).key if row else ""
 
 
-def _as_document(entry: HistoryEntry, file: str) -> dict[str, object]:
-    enforced = entry.enforced
-    return {
-        "height": entry.height,
-        "at": entry.at,
-        "workload": entry.workload,
-        "file": file or None,
-        "kind": entry.kind,
-        "verdict": entry.verdict,
-        "contract_version": entry.version or None,
-        "rows": entry.rows,
-        "rejected_rows": entry.rejected_rows,
-        "rules": [{"rule": each.rule, "status": each.status, "rows": each.rows} for each in entry.rules],
-        "enforced": {"verdict": enforced.verdict, "refused_rows": enforced.refused_rows} if enforced else None,
-        "indexed": entry.indexed,
-    }
+def _finished(entry: HistoryEntry, file: str) -> FinishedDelivery:
+    return FinishedDelivery(
+        entry.height,
+        entry.at,
+        entry.workload,
+        file or None,
+        entry.kind,
+        entry.verdict,
+        entry.version or None,
+        entry.rows,
+        entry.rejected_rows,
+        entry.rules,
+        EnforcedVerdict(entry.enforced.verdict, entry.enforced.refused_rows) if entry.enforced else None,
+        entry.indexed,
+    )
 
 
-def _table(found: Iterable[tuple[HistoryEntry, str]]) -> Table:
-    grid = Table(box=None, header_style="bold", pad_edge=False)
-    for name in COLUMNS:
-        justify = "right" if name in NUMBERS else "left"
-        grid.add_column(name, justify=justify, overflow="fold", no_wrap=name not in FOLDED)  # type: ignore[arg-type]  # rich's own literal
-    for entry, file in found:
-        rows, rejected = ("" if each is None else f"{each:,}" for each in (entry.rows, entry.rejected_rows))
-        cells = (str(entry.height), entry.at[:19], entry.verdict, entry.version, rows, rejected, _rules(entry))
-        grid.add_row(*(Text(escaped(cell)) for cell in (*cells, entry.workload[:12], file)))
-    return grid
+def _table(found: tuple[FinishedDelivery, ...]) -> Grid:
+    rows = (
+        (
+            str(each.height),
+            each.at[:19],
+            each.verdict,
+            each.contract_version or "",
+            *("" if number is None else f"{number:,}" for number in (each.rows, each.rejected_rows)),
+            _rules(each.rules),
+            each.workload[:12],
+            each.file or "",
+        )
+        for each in found
+    )
+    return Grid(COLUMNS, rows, NUMBERS, [each for each in COLUMNS if each not in FOLDED])
 
 
-def _rules(entry: HistoryEntry) -> str:
-    more = len(entry.rules) - NAMED
-    named = ", ".join(each.rule for each in entry.rules[:NAMED])
+def _rules(rules: tuple[BrokenRule, ...]) -> str:
+    more = len(rules) - NAMED
+    named = ", ".join(each.rule for each in rules[:NAMED])
     return f"{named} and {more} more" if more > 0 else named

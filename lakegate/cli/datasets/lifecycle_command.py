@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
@@ -9,20 +10,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lakegate import timestamps
-from lakegate.aws.open_stack import DEFAULT_STACK, opened
-from lakegate.cli import terminal
-from lakegate.cli.command_runner import AsJson, Line, Local, StackName, Yes, confirm
+from lakegate.cli.command_runner import CommandResult, confirm, stack_command
+from lakegate.cli.options import Line, Yes
 from lakegate.errors import InputError
 from lakegate.gate.datasets import dataset_lines, lifecycle
 from lakegate.gate.datasets.dataset_names import line_named
 from lakegate.gate.datasets.lifecycle import change, side_effects
 from lakegate.gate.effects import run
 from lakegate.gate.registry.publish_contract import reactivate_line
-from lakegate.text import printable as escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
+    from lakegate.aws.open_stack import DeployedStack
     from lakegate.gate.dependencies import Dependencies
 
 DEPRECATED, SUNSET = lifecycle.MIN_DEPRECATED.days, lifecycle.MIN_SUNSET.days
@@ -32,7 +32,30 @@ SunsetOn = Annotated[str | None, typer.Option("--on", help=f"{ON} At least {DEPR
 RetireOn = Annotated[str | None, typer.Option("--on", help=f"{ON} At least {SUNSET} days after the sunset.")]
 
 
+@dataclass(frozen=True, slots=True)
+class PlannedStatus:
+    """A status that a line gets at a time."""
+
+    status: str
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class LineLifecycle:
+    """The status of a line, and what is planned."""
+
+    line: str
+    status: str
+    since: str | None
+    planned: tuple[PlannedStatus, ...]
+    reason: str
+    replacement: str
+    guide: str
+
+
+@stack_command
 def deprecate(  # noqa: PLR0913 - a command has these options
+    there: DeployedStack,
     line: Line,
     *,
     reason: Annotated[str, typer.Option(help="Why the line ends.")] = "",
@@ -52,10 +75,7 @@ def deprecate(  # noqa: PLR0913 - a command has these options
             "--retire", help=f"The day of the retirement: {SUNSET} days after the sunset by default, and at least."
         ),
     ] = None,
-    stack: StackName = DEFAULT_STACK,
-    local: Local = False,
-    as_json: AsJson = False,
-) -> None:
+) -> CommandResult[LineLifecycle]:
     """Announce the end of a line: it is deprecated, later sunset, and after that retired.
 
     Example: lakegate deprecate orders_v1 --replacement shop/orders_v2 --reason "one row per order" --sunset 2027-02-01
@@ -66,23 +86,15 @@ def deprecate(  # noqa: PLR0913 - a command has these options
     Exit code: 0 done (twice is once), 2 it is not allowed, or was not confirmed.
     """
     ending = dataset_lines.Ending(*map(_text, (reason, replacement, guide)))
-    with opened(stack, local=local) as there:
-        dependencies = there.dependencies()
-        days = partial(lifecycle.deprecate, on=day_of(on), sunset=day_of(sunset_on), retire=day_of(retire_on))
-        decide = partial(days, ending=ending)
-        after = run(change(dependencies, named_line(dependencies, line), "deprecate", decide), dependencies.clock)
-    answer(after, _now(dependencies), as_json=as_json)
+    dependencies = there.dependencies()
+    days = partial(lifecycle.deprecate, on=day_of(on), sunset=day_of(sunset_on), retire=day_of(retire_on))
+    decide = partial(days, ending=ending)
+    after = run(change(dependencies, named_line(dependencies, line), "deprecate", decide), dependencies.clock)
+    return _outcome(after, _now(dependencies))
 
 
-def sunset(  # noqa: PLR0913 - a command has these options
-    line: Line,
-    *,
-    on: SunsetOn = None,
-    stack: StackName = DEFAULT_STACK,
-    local: Local = False,
-    yes: Yes = False,
-    as_json: AsJson = False,
-) -> None:
+@stack_command
+def sunset(there: DeployedStack, line: Line, *, on: SunsetOn = None, yes: Yes = False) -> CommandResult[LineLifecycle]:
     """Let a deprecated line accept known producers only, with a warning: at once, or move the day of its sunset.
 
     Example: lakegate sunset orders_v1 --on 2027-03-01
@@ -91,32 +103,22 @@ def sunset(  # noqa: PLR0913 - a command has these options
 
     Exit code: 0 done (twice is once), 2 it is not allowed, or was not confirmed.
     """
-    decide = partial(lifecycle.sunset, on=day_of(on))
-    after, now = _confirmed(line, "sunset", decide, stack, local=local, yes=yes)
-    answer(after, now, as_json=as_json)
+    return _confirmed(there, line, "sunset", partial(lifecycle.sunset, on=day_of(on)), yes=yes)
 
 
-def retire(  # noqa: PLR0913 - a command has these options
-    line: Line,
-    *,
-    on: RetireOn = None,
-    stack: StackName = DEFAULT_STACK,
-    local: Local = False,
-    yes: Yes = False,
-    as_json: AsJson = False,
-) -> None:
+@stack_command
+def retire(there: DeployedStack, line: Line, *, on: RetireOn = None, yes: Yes = False) -> CommandResult[LineLifecycle]:
     """Refuse every delivery to a line in sunset: at once, or move the day of its retirement. Its data stays.
 
     Example: lakegate retire orders_v1
 
     Exit code: 0 done (twice is once), 2 it is not allowed, or was not confirmed.
     """
-    decide = partial(lifecycle.retire, on=day_of(on))
-    after, now = _confirmed(line, "retire", decide, stack, local=local, yes=yes)
-    answer(after, now, as_json=as_json)
+    return _confirmed(there, line, "retire", partial(lifecycle.retire, on=day_of(on)), yes=yes)
 
 
-def reactivate(line: Line, stack: StackName = DEFAULT_STACK, local: Local = False, as_json: AsJson = False) -> None:
+@stack_command
+def reactivate(there: DeployedStack, line: Line) -> CommandResult[LineLifecycle]:
     """Make a draft, or a line that was deprecated, sunset or retired, active again; what is planned is dropped.
 
     Example: lakegate reactivate orders_v1
@@ -125,10 +127,9 @@ def reactivate(line: Line, stack: StackName = DEFAULT_STACK, local: Local = Fals
 
     Exit code: 0 done (twice is once), 2 it is not allowed.
     """
-    with opened(stack, local=local) as there:
-        dependencies = there.dependencies()
-        after = run(reactivate_line(dependencies, named_line(dependencies, line)), dependencies.clock)
-    answer(after, _now(dependencies), as_json=as_json)
+    dependencies = there.dependencies()
+    after = run(reactivate_line(dependencies, named_line(dependencies, line)), dependencies.clock)
+    return _outcome(after, _now(dependencies))
 
 
 def named_line(dependencies: Dependencies, name: str) -> str:
@@ -139,50 +140,45 @@ def named_line(dependencies: Dependencies, name: str) -> str:
     return found
 
 
-def as_document(line: dataset_lines.Line, now: str) -> dict[str, object]:
-    """The lifecycle of a line for machines."""
-    status = line.status_at(now)
-    return {
-        "line": line.name,
-        "status": status.value,
-        "since": line.since(now) or None,
-        "planned": [{"status": each.status.value, "at": each.at} for each in line.planned(now)],
-        "reason": line.ending.reason,
-        "replacement": line.ending.replacement,
-        "guide": line.ending.guide,
-    }
-
-
-def answer(line: dataset_lines.Line, now: str, *, as_json: bool) -> None:
-    """Print the lifecycle of a line."""
-    if as_json:
-        terminal.print_json(as_document(line, now))
-        return
-    since = line.since(now)
-    terminal.answers().print(
-        escaped(f"{line.name} is {line.status_at(now)}{f' since {_utc(since)}' if since else ''}."),
-        markup=False,
-        soft_wrap=True,
+def lifecycle_of(line: dataset_lines.Line, now: str) -> LineLifecycle:
+    """The lifecycle of a line at a time."""
+    planned = tuple(PlannedStatus(each.status.value, each.at) for each in line.planned(now))
+    ending = line.ending
+    return LineLifecycle(
+        line.name,
+        line.status_at(now).value,
+        line.since(now) or None,
+        planned,
+        ending.reason,
+        ending.replacement,
+        ending.guide,
     )
-    for each in line.planned(now):
-        terminal.answers().print(escaped(f"  {each.status} from {_utc(each.at)}"), markup=False, soft_wrap=True)
 
 
-def _confirmed(  # noqa: PLR0913 - what two commands share
+def lifecycle_in_words(found: LineLifecycle) -> Iterator[str]:
+    """The lifecycle of a line for people."""
+    yield f"{found.line} is {found.status}{f' since {_utc(found.since)}' if found.since else ''}."
+    yield from (f"  {each.status} from {_utc(each.at)}" for each in found.planned)
+
+
+def _outcome(line: dataset_lines.Line, now: str) -> CommandResult[LineLifecycle]:
+    found = lifecycle_of(line, now)
+    return CommandResult(found, lifecycle_in_words(found))
+
+
+def _confirmed(
+    there: DeployedStack,
     name: str,
     act: str,
     decide: Callable[[dataset_lines.Line, str], dataset_lines.Line],
-    stack: str,
     *,
-    local: bool,
     yes: bool,
-) -> tuple[dataset_lines.Line, str]:
-    with opened(stack, local=local) as there:
-        dependencies = there.dependencies()
-        line = named_line(dependencies, name)
-        before, now = dependencies.lines.get(line), _now(dependencies)
-        confirm(side_effects(dependencies, before, decide(before, now), now), yes=yes)
-        return run(change(dependencies, line, act, decide), dependencies.clock), now
+) -> CommandResult[LineLifecycle]:
+    dependencies = there.dependencies()
+    line = named_line(dependencies, name)
+    before, now = dependencies.lines.get(line), _now(dependencies)
+    confirm(side_effects(dependencies, before, decide(before, now), now), yes=yes)
+    return _outcome(run(change(dependencies, line, act, decide), dependencies.clock), now)
 
 
 def _now(dependencies: Dependencies) -> str:

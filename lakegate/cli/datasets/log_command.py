@@ -2,33 +2,79 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
-from rich.text import Text
 
-from lakegate.aws.open_stack import DEFAULT_STACK, opened
-from lakegate.cli import terminal
-from lakegate.cli.command_runner import AsJson, Line, Local, StackName
+from lakegate.cli.command_runner import CommandResult, stack_command
+from lakegate.cli.options import AsJson, Line
+from lakegate.cli.terminal import Grid
 from lakegate.errors import InputError
 from lakegate.gate.datasets.dataset_names import line_named
 from lakegate.gate.delivery.find_deliveries import at_rest
-from lakegate.gate.ledger.blocks import KINDS, Record, digest
+from lakegate.gate.delivery.people_decisions import Waiver
+from lakegate.gate.ledger.blocks import KINDS, LedgerObject, Record, digest
 from lakegate.gate.ledger.ledger_yaml import print_yaml
 from lakegate.text import listed
-from lakegate.text import printable as escaped
 
 if TYPE_CHECKING:
+    from lakegate.aws.open_stack import DeployedStack
     from lakegate.gate.delivery.find_deliveries import Delivery
     from lakegate.gate.ledger.blocks import AnyBlock, Block
 
 BLOCKS = 20
+COLUMNS = ("height", "at", "verdict", "version", "rows", "rejected", "workload", "file")
 NUMBERS = ("height", "rows", "rejected")
 
 
-def log(  # noqa: PLR0913 - a command has these options
+@dataclass(frozen=True, slots=True)
+class DescribedBlock:
+    """A block of a chain."""
+
+    height: int
+    digest: str
+    at: str
+    kind: str
+    """Its kind, by which its other members are known."""
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedRecord(DescribedBlock):
+    """What a person did."""
+
+    actor: str
+    event: str
+    content: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedDelivery(DescribedBlock):
+    """A delivery that was published or quarantined."""
+
+    verdict: str
+    workload: str
+    file: str | None
+    contract_version: str | None
+    rows: int | None
+    published_rows: int | None
+    rejected_rows: int | None
+    objects: tuple[LedgerObject, ...]
+    waiver: Waiver | None
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Blocks of a chain, the newest first."""
+
+    chain: str
+    blocks: tuple[DescribedRecord | DescribedDelivery, ...]
+
+
+@stack_command
+def log(
+    there: DeployedStack,
     dataset: Line,
     *,
     limit: Annotated[
@@ -37,10 +83,8 @@ def log(  # noqa: PLR0913 - a command has these options
     as_yaml: Annotated[
         bool, typer.Option("--yaml", help="Print the whole chain, the lowest block first, for `verify --yaml`.")
     ] = False,
-    stack: StackName = DEFAULT_STACK,
-    local: Local = False,
     as_json: AsJson = False,
-) -> None:
+) -> CommandResult[Chain]:
     """List published and quarantined deliveries of a dataset line and what people did there, the newest first.
 
     Example: lakegate log weather_record
@@ -49,42 +93,34 @@ def log(  # noqa: PLR0913 - a command has these options
     """
     if as_yaml and (as_json or limit):
         raise InputError("--yaml prints the whole chain: leave out --json and --limit")
-    with opened(stack, local=local) as there:
-        dependencies = there.dependencies()
-        chain = line_named(dependencies, dataset)
-        if as_yaml:
-            print_yaml(dependencies, chain)
-            return
-        top = dependencies.ledger.head(chain).height
-        blocks = dependencies.ledger.blocks(chain, max(top - (limit or BLOCKS), -1), strict=False)[::-1]
-        entries = [(each, None if isinstance(each, Record) else at_rest(dependencies, each)) for each in blocks]
-    if as_json:
-        documents = [_as_document(block, delivery) for block, delivery in entries]
-        terminal.print_json({"chain": chain, "blocks": documents})
-    elif entries:
-        terminal.wide().print(_table(entries))
-    else:
-        terminal.answers().print("No delivery was published or quarantined there yet.")
+    dependencies = there.dependencies()
+    chain = line_named(dependencies, dataset)
+    if as_yaml:
+        print_yaml(dependencies, chain)
+        return CommandResult(Chain(chain, ()))
+    top = dependencies.ledger.head(chain).height
+    blocks = dependencies.ledger.blocks(chain, max(top - (limit or BLOCKS), -1), strict=False)[::-1]
+    entries = [(each, None if isinstance(each, Record) else at_rest(dependencies, each)) for each in blocks]
+    table = Grid(COLUMNS, itertools.starmap(_cells, entries), NUMBERS, [each for each in COLUMNS if each != "file"])
+    words = table if entries else "No delivery was published or quarantined there yet."
+    return CommandResult(Chain(chain, tuple(itertools.starmap(_described, entries))), [words])
 
 
-def _as_document(block: AnyBlock, delivery: Delivery | None) -> dict[str, object]:
-    shared = {"height": block.height, "digest": digest(block), "at": block.system_time, "kind": str(block.kind)}
+def _described(block: AnyBlock, delivery: Delivery | None) -> DescribedRecord | DescribedDelivery:
+    shared = (block.height, digest(block), block.system_time, str(block.kind))
     if isinstance(block, Record):
-        return {**shared, "actor": block.actor, "event": block.event, "content": block.content}
+        return DescribedRecord(*shared, block.actor, block.event, dict(block.content))
     assert delivery is not None
-    rows, published, rejected = _rows(block, delivery)
-    return {
-        **shared,
-        "verdict": block.verdict,
-        "workload": block.workload,
-        "file": delivery.key or None,
-        "contract_version": block.contract_version or None,
-        "rows": rows,
-        "published_rows": published,
-        "rejected_rows": rejected,
-        "objects": [asdict(each) for each in block.objects],
-        "waiver": asdict(block.waiver) if block.waiver else None,
-    }
+    return DescribedDelivery(
+        *shared,
+        block.verdict,
+        block.workload,
+        delivery.key or None,
+        block.contract_version or None,
+        *_rows(block, delivery),
+        tuple(block.objects),
+        block.waiver,
+    )
 
 
 def _rows(block: Block, delivery: Delivery) -> tuple[int | None, int | None, int | None]:
@@ -93,15 +129,6 @@ def _rows(block: Block, delivery: Delivery) -> tuple[int | None, int | None, int
     if decision is None or decision.counts is None:
         return block.rows, None, block.rejected_rows
     return decision.counts.rows, decision.counts.published_rows, decision.counts.rejected_rows
-
-
-def _table(entries: list[tuple[AnyBlock, Delivery | None]]) -> Table:
-    grid = Table(box=None, header_style="bold", pad_edge=False)
-    for name in ("height", "at", "verdict", "version", "rows", "rejected", "workload", "file"):
-        grid.add_column(name, justify="right" if name in NUMBERS else "left", overflow="fold", no_wrap=name != "file")
-    for block, delivery in entries:
-        grid.add_row(*(Text(escaped(cell)) for cell in _cells(block, delivery)))
-    return grid
 
 
 def _member(value: object) -> str:

@@ -2,86 +2,81 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lakegate.aws.open_stack import DEFAULT_STACK, opened
-from lakegate.cli import terminal
-from lakegate.cli.command_runner import AsJson, Line, Local, StackName
+from lakegate.cli.command_runner import CommandResult, stack_command
+from lakegate.cli.options import Line
 from lakegate.gate.datasets import pauses
 from lakegate.gate.datasets.dataset_names import line_named
 from lakegate.gate.effects import run
 from lakegate.stack import in_utc
 from lakegate.text import counted
-from lakegate.text import printable as escaped
 
 if TYPE_CHECKING:
+    from lakegate.aws.open_stack import DeployedStack
     from lakegate.gate.table import Pause
 
 
+@dataclass(frozen=True, slots=True)
+class PausedLine:
+    """Whether a line is paused, and what it holds."""
+
+    line: str
+    paused: bool
+    held: int
+    """Deliveries in landing."""
+    since: str | None
+    by: str | None
+    reason: str | None
+    resumed: str | None
+
+
+@stack_command
 def pause(
+    there: DeployedStack,
     dataset: Line,
     *,
     reason: Annotated[str, typer.Option(help="Why: `lakegate status` and `lakegate doctor` show it.")] = "",
-    stack: StackName = DEFAULT_STACK,
-    local: Local = False,
-    as_json: AsJson = False,
-) -> None:
+) -> CommandResult[PausedLine]:
     """Keep what is delivered to one line in landing, unjudged, until `lakegate resume`. It is idempotent.
 
     Deliveries that are being judged finish. `lakegate stack pause` is for the whole stack, before an update.
 
     Example: lakegate pause orders --reason "the new version is published on Monday"
     """
-    with opened(stack, local=local) as there:
-        dependencies = there.dependencies()
-        line = line_named(dependencies, dataset)
-        found = run(pauses.pause(dependencies, line, reason), dependencies.clock)
-    if as_json:
-        terminal.print_json(_as_document(line, found))
-    else:
-        _print(f"{line} is paused since {in_utc(found.since)}; {_held(found)}. lakegate resume {line}")
+    dependencies = there.dependencies()
+    line = line_named(dependencies, dataset)
+    found = run(pauses.pause(dependencies, line, reason), dependencies.clock)
+    words = f"{line} is paused since {in_utc(found.since)}; {_held(found)}. lakegate resume {line}"
+    return CommandResult(_paused(line, found), [words])
 
 
-def resume(
-    dataset: Line,
-    *,
-    stack: StackName = DEFAULT_STACK,
-    local: Local = False,
-    as_json: AsJson = False,
-) -> None:
+@stack_command
+def resume(there: DeployedStack, dataset: Line) -> CommandResult[PausedLine]:
     """Judge what a paused line holds, in order of arrival: the next sweep begins, within five minutes. It is idempotent.
 
     Example: lakegate resume orders
     """
-    with opened(stack, local=local) as there:
-        dependencies = there.dependencies()
-        line = line_named(dependencies, dataset)
-        found = run(pauses.resume(dependencies, line), dependencies.clock)
-    if as_json:
-        terminal.print_json(_as_document(line, found))
-    elif found is None:
-        _print(f"{line} is not paused.")
-    else:
-        _print(f"{line} is resumed; {_held(found)}. The next sweep judges them in order of arrival.")
+    dependencies = there.dependencies()
+    line = line_named(dependencies, dataset)
+    found = run(pauses.resume(dependencies, line), dependencies.clock)
+    words = f"{line} is not paused."
+    if found is not None:
+        words = f"{line} is resumed; {_held(found)}. The next sweep judges them in order of arrival."
+    return CommandResult(_paused(line, found), [words])
 
 
 def _held(found: Pause) -> str:
     return counted(found.held, "delivery is held", "deliveries are held")
 
 
-def _as_document(line: str, found: Pause | None) -> dict[str, object]:
-    return {
-        "line": line,
-        "paused": found is not None and found.resumed is None,
-        "held": found.held if found else 0,
-        "since": found.since.isoformat() if found else None,
-        "by": found.by if found else None,
-        "reason": found.reason or None if found else None,
-        "resumed": found.resumed.isoformat() if found and found.resumed else None,
-    }
-
-
-def _print(text: str) -> None:
-    terminal.answers().print(escaped(text), markup=False, soft_wrap=True)
+def _paused(line: str, found: Pause | None) -> PausedLine:
+    if found is None:
+        return PausedLine(line, paused=False, held=0, since=None, by=None, reason=None, resumed=None)
+    resumed = found.resumed.isoformat() if found.resumed else None
+    return PausedLine(
+        line, resumed is None, found.held, found.since.isoformat(), found.by, found.reason or None, resumed
+    )

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
-from rich.text import Text
 
-from lakegate.aws.open_stack import DEFAULT_STACK, opened
-from lakegate.cli import terminal
-from lakegate.cli.command_runner import AsJson, Line, Local, StackName, usable, write_text
+from lakegate.cli.command_runner import CommandResult, stack_command, usable, write_text
+from lakegate.cli.options import Days, Line
+from lakegate.cli.terminal import Grid
 from lakegate.gate.datasets.dataset_names import line_named
 from lakegate.gate.datasets.delivery_history import line_report, observe_report
 from lakegate.report.dataset_report import last_times, render_line
 from lakegate.text import counted
-from lakegate.text import printable as escaped
 from lakegate.verdict.verdict import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator
 
+    from lakegate.aws.open_stack import DeployedStack
+    from lakegate.cli.terminal import Word
     from lakegate.gate.datasets.delivery_history import ObserveReport, Refusals
     from lakegate.report.dataset_report import LineHistory
 
@@ -35,17 +34,86 @@ HTML = (
 )
 SHOWN = 10
 """Rules on the terminal."""
+RULES = ("rule", "passed", "failed", "warned", "failing rows")
+WORDS = {
+    Verdict.ACCEPTED: "accepted",
+    Verdict.ACCEPTED_WITH_WARNINGS: "accepted with warnings",
+    Verdict.REJECTED: "rejected",
+}
 
 
-def report(  # noqa: PLR0913 - a command has these options
+@dataclass(frozen=True, slots=True)
+class KeptPromise:
+    """A service level of the line, and how often it was missed."""
+
+    name: str
+    seconds: int
+    until: str
+    missed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RuleShare:
+    """How often a rule passed."""
+
+    rule: str
+    measured: int
+    passed: int
+    failed: int
+    warned: int
+    failing_rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReasonCount:
+    """How many deliveries a rule rejected."""
+
+    rule: str
+    deliveries: int
+    failing_rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryAge:
+    """How old the data of a delivery was."""
+
+    at: str
+    seconds: float
+    late: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Freshness:
+    """Ages of deliveries against the service level."""
+
+    promised_seconds: float | None
+    deliveries: tuple[DeliveryAge, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LineReport:
+    """How a line has done over some time."""
+
+    line: str
+    last_accepted: str | None
+    promises: tuple[KeptPromise, ...]
+    since: str
+    until: str
+    deliveries: dict[str, int]
+    """By verdict."""
+    rules: tuple[RuleShare, ...]
+    reasons: tuple[ReasonCount, ...]
+    freshness: Freshness
+
+
+@stack_command
+def report(
+    there: DeployedStack,
     dataset: Line,
     *,
     page: Annotated[Path | None, typer.Option("--html", help=HTML, show_default=False)] = None,
-    days: Annotated[int, typer.Option(min=1, max=3_650, help="Deliveries finished in so many days.")] = 30,
-    stack: StackName = DEFAULT_STACK,
-    local: Local = False,
-    as_json: AsJson = False,
-) -> None:
+    days: Days = 30,
+) -> CommandResult[LineReport]:
     """Show how a line has done: deliveries over time, freshness against its promise, reasons, how often each rule passed.
 
     All of it is from the index of finished deliveries. The rules are those of the latest delivery's contract version.
@@ -54,72 +122,55 @@ def report(  # noqa: PLR0913 - a command has these options
     """
     if page is not None:
         usable("--html", page, (".html",), ())
-    with opened(stack, local=local) as there:
-        dependencies = there.dependencies()
-        chain = line_named(dependencies, dataset)
-        found = line_report(dependencies, chain, dependencies.clock.now() - timedelta(days=days))
+    dependencies = there.dependencies()
+    chain = line_named(dependencies, dataset)
+    found = line_report(dependencies, chain, dependencies.clock.now() - timedelta(days=days))
     if page is not None:
         write_text("--html", page, render_line(found))
-    if as_json:
-        terminal.print_json(_as_document(found))
-        return
-    console = terminal.answers()
+    return CommandResult(_line_report(found), _in_words(found, days, page))
+
+
+def _in_words(found: LineHistory, days: int, page: Path | None) -> Iterator[Word]:
     counts = ", ".join(f"{found.counted(each):,} {words}" for each, words in WORDS.items())
-    console.print(escaped(f"{chain}, {counted(days, 'day')}: {counts}"), markup=False, soft_wrap=True)
-    for text in last_times(found):
-        console.print(escaped(text), markup=False, soft_wrap=True)
+    yield f"{found.line}, {counted(days, 'day')}: {counts}"
+    yield from last_times(found)
     if broken := [each for each in found.rules if each.passed < each.measured]:
-        terminal.wide().print(_table(found))
+        rows = (
+            (
+                each.rule,
+                f"{each.passed:,} of {each.measured:,}",
+                f"{each.failed:,}",
+                f"{each.warned:,}",
+                f"{each.rows:,}",
+            )
+            for each in broken[:SHOWN]
+        )
+        yield Grid(RULES, rows, RULES[1:])
         if len(broken) > SHOWN:
-            console.print(f"{counted(len(broken) - SHOWN, 'more rule')} did not always pass.")
+            yield f"{counted(len(broken) - SHOWN, 'more rule')} did not always pass."
     if page is not None:
-        console.print(escaped(f"{page}: report written"), markup=False, soft_wrap=True)
+        yield f"{page}: report written"
 
 
-WORDS = {
-    Verdict.ACCEPTED: "accepted",
-    Verdict.ACCEPTED_WITH_WARNINGS: "accepted with warnings",
-    Verdict.REJECTED: "rejected",
-}
-
-
-def _table(found: LineHistory) -> Table:
-    grid = Table(box=None, header_style="bold", pad_edge=False)
-    grid.add_column("rule", overflow="fold")
-    for name in ("passed", "failed", "warned", "failing rows"):
-        grid.add_column(name, justify="right")
-    for each in [each for each in found.rules if each.passed < each.measured][:SHOWN]:
-        cells = (f"{each.passed:,} of {each.measured:,}", f"{each.failed:,}", f"{each.warned:,}", f"{each.rows:,}")
-        grid.add_row(Text(escaped(each.rule)), *cells)
-    return grid
-
-
-def _as_document(found: LineHistory) -> dict[str, object]:
-    ages = [
-        {"at": each.at.isoformat(), "seconds": seconds, "late": found.promised is not None and seconds > found.promised}
+def _line_report(found: LineHistory) -> LineReport:
+    ages = tuple(
+        DeliveryAge(each.at.isoformat(), seconds, found.promised is not None and seconds > found.promised)
         for each, seconds in found.ages
-    ]
-    return {
-        "line": found.line,
-        "last_accepted": found.last_accepted.isoformat() if found.last_accepted else None,
-        "promises": [
-            {"name": each.name, "seconds": each.seconds, "until": each.until.isoformat(), "missed": each.missed}
-            for each in found.promises
-        ],
-        "since": found.since.isoformat(),
-        "until": found.until.isoformat(),
-        "deliveries": {each.value: found.counted(each) for each in WORDS},
-        "rules": [
-            {"rule": each.rule, "measured": each.measured, "passed": each.passed}
-            | {"failed": each.failed, "warned": each.warned, "failing_rows": each.rows}
+    )
+    return LineReport(
+        found.line,
+        found.last_accepted.isoformat() if found.last_accepted else None,
+        tuple(KeptPromise(each.name, each.seconds, each.until.isoformat(), each.missed) for each in found.promises),
+        found.since.isoformat(),
+        found.until.isoformat(),
+        {each.value: found.counted(each) for each in WORDS},
+        tuple(
+            RuleShare(each.rule, each.measured, each.passed, each.failed, each.warned, each.rows)
             for each in found.rules
-        ],
-        "reasons": [{"rule": rule, "deliveries": count, "failing_rows": rows} for rule, count, rows in found.reasons],
-        "freshness": {
-            "promised_seconds": float(found.promised) if found.promised is not None else None,
-            "deliveries": ages,
-        },
-    }
+        ),
+        tuple(ReasonCount(rule, count, rows) for rule, count, rows in found.reasons),
+        Freshness(float(found.promised) if found.promised is not None else None, ages),
+    )
 
 
 # ---- `lakegate observe report`: what enforcement would have refused of a line that is only observed ----------------
@@ -135,72 +186,90 @@ def observe() -> None:
     """Lines under `mode: observe`, which accept every delivery that can be measured."""
 
 
+@dataclass(frozen=True, slots=True)
+class RefusalsTotal:
+    """What enforcement would have refused of all deliveries."""
+
+    deliveries: int
+    refused: int
+    refused_rows: int
+    rows: int
+    enforced: int
+    """Deliveries that were enforced, or refused before they were measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class RefusalsOf:
+    """What enforcement would have refused because of a rule, or of a producer."""
+
+    name: str
+    deliveries: int
+    refused: int
+    refused_rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class RefusalsReport:
+    """What enforcement would have refused of a line that is observed."""
+
+    line: str
+    days: int
+    total: RefusalsTotal
+    rules: tuple[RefusalsOf, ...]
+    producers: tuple[RefusalsOf, ...]
+
+
 @app.command("report")
+@stack_command
 def refusals_report(
+    there: DeployedStack,
     dataset: Line,
     *,
-    days: Annotated[int, typer.Option(min=1, max=3_650, help="Deliveries finished in so many days.")] = 30,
-    stack: StackName = DEFAULT_STACK,
-    local: Local = False,
-    as_json: AsJson = False,
-) -> None:
+    days: Days = 30,
+) -> CommandResult[RefusalsReport]:
     """Show what `mode: enforce` would have refused: deliveries, rows, rules and producers.
 
     Each delivery was judged a second time when it was decided, as if the mode were enforce; the report adds these verdicts up.
 
     Example: lakegate observe report orders --days 30
     """
-    with opened(stack, local=local) as there:
-        dependencies = there.dependencies()
-        chain = line_named(dependencies, dataset)
-        found = observe_report(dependencies, chain, dependencies.clock.now() - timedelta(days=days))
-    if as_json:
-        groups = {"rules": _listed(found.rules), "producers": _listed(found.producers)}
-        total = asdict(found.total) | {"rows": found.rows, "enforced": found.enforced}
-        terminal.print_json({"line": chain, "days": days, "total": total} | groups)
-    else:
-        _print(chain, days, found)
+    dependencies = there.dependencies()
+    chain = line_named(dependencies, dataset)
+    found = observe_report(dependencies, chain, dependencies.clock.now() - timedelta(days=days))
+    return CommandResult(
+        RefusalsReport(
+            chain,
+            days,
+            RefusalsTotal(*_figures(found.total), rows=found.rows, enforced=found.enforced),
+            tuple(RefusalsOf(name, *_figures(each)) for name, each in found.rules.items()),
+            tuple(RefusalsOf(name, *_figures(each)) for name, each in found.producers.items()),
+        ),
+        _refusals_in_words(chain, days, found),
+    )
 
 
-def _listed(groups: Mapping[str, Refusals]) -> list[dict[str, object]]:
-    return [{"name": name} | asdict(each) for name, each in groups.items()]
+def _figures(found: Refusals) -> tuple[int, int, int]:
+    return found.deliveries, found.refused, found.refused_rows
 
 
-def _print(chain: str, days: int, found: ObserveReport) -> None:
-    console, total = terminal.answers(), found.total
+def _refusals_in_words(chain: str, days: int, found: ObserveReport) -> Iterator[Word]:
+    total = found.total
     others = (
         f" {counted(found.enforced, 'more was', 'more were')} enforced, or refused before they were measured."
         if found.enforced
         else ""
     )
     if not total.deliveries:
-        console.print(
-            escaped(f"{chain}: no delivery was observed in {counted(days, 'day')}.{others}"),
-            markup=False,
-            soft_wrap=True,
-        )
+        yield f"{chain}: no delivery was observed in {counted(days, 'day')}.{others}"
         return
-    text = (
+    yield (
         f"{chain}, {counted(days, 'day')}: enforcement would have refused {total.refused:,}"
         f" of {counted(total.deliveries, 'delivery', 'deliveries')},"
         f" and {total.refused_rows:,} of {counted(found.rows, 'row')}.{others}"
     )
-    console.print(escaped(text), markup=False, soft_wrap=True)
-    for title, rows, groups in (
-        ("rule", "failing rows", found.rules),
-        ("producer", "refused rows", found.producers),
-    ):
+    for title, last, groups in (("rule", "failing rows", found.rules), ("producer", "refused rows", found.producers)):
         if groups:
-            console.print()
-            terminal.wide().print(_refusals_table(title, rows, groups))
-
-
-def _refusals_table(title: str, rows: str, groups: Mapping[str, Refusals]) -> Table:
-    grid = Table(box=None, header_style="bold", pad_edge=False)
-    grid.add_column(title, overflow="fold")
-    for name in ("deliveries", "refused", rows):
-        grid.add_column(name, justify="right")
-    for name, each in groups.items():
-        cells = (name, f"{each.deliveries:,}", f"{each.refused:,}", f"{each.refused_rows:,}")
-        grid.add_row(*(Text(escaped(cell)) for cell in cells))
-    return grid
+            columns = (title, "deliveries", "refused", last)
+            rows = ((name, *(f"{figure:,}" for figure in _figures(each))) for name, each in groups.items())
+            yield ""
+            yield Grid(columns, rows, columns[1:])

@@ -2,28 +2,42 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lakegate.aws.clients import client
-from lakegate.aws.open_stack import DEFAULT_STACK, opened
 from lakegate.cli import terminal
-from lakegate.cli.command_runner import AsJson, Local, StackName
+from lakegate.cli.command_runner import CommandResult, stack_command
 from lakegate.errors import InputError
 from lakegate.gate.effects import run
 from lakegate.gate.ledger.restore_object import lost_object, record_restored
 from lakegate.text import counted
-from lakegate.text import printable as escaped
 from lakegate.transfer.download_files import File, is_as_listed
 from lakegate.transfer.upload_files import To, read, send
 
 if TYPE_CHECKING:
+    from lakegate.aws.open_stack import DeployedStack
     from lakegate.gate.ledger.restore_object import LostObject
 
 
+@dataclass(frozen=True, slots=True)
+class RestoredObject:
+    """A lost object that has its bytes again."""
+
+    line: str
+    workload: str
+    key: str
+    lost: str
+    """The version that the ledger stated."""
+    version: str
+
+
+@stack_command
 def restore(
+    there: DeployedStack,
     key: Annotated[
         str,
         typer.Argument(
@@ -33,11 +47,7 @@ def restore(
         ),
     ],
     file: Annotated[Path, typer.Argument(help="A file with the same bytes.", show_default=False)],
-    *,
-    stack: StackName = DEFAULT_STACK,
-    local: Local = False,
-    as_json: AsJson = False,
-) -> None:
+) -> CommandResult[RestoredObject]:
     """Put a lost object of an accepted delivery back. Its bytes are those that the ledger states, or nothing is changed.
 
     Example: lakegate restore accepted/shop/orders_v1/ingest_date=2026-11-21/workload=613d/part-00000.csv day.csv
@@ -47,24 +57,19 @@ def restore(
 
     Exit code: 0 put back, 2 the file has other bytes, or the object is not lost.
     """
-    with opened(stack, local=local) as there:
-        dependencies = there.dependencies()
-        name = key.removeprefix(f"s3://{dependencies.places.lake}/")
-        lost = lost_object(dependencies, name)
-        _refuse_other(file, lost)
-        version = _there_already(file, lost)
-        if not version:
-            source = read(file)
-            with terminal.bytes_arriving(name, source.size) as arrived:
-                to = To(dependencies.places.lake, name, there.account)
-                version = send(client("s3"), source, to, arrived)
-        run(record_restored(dependencies, lost, version), dependencies.clock)
-    if as_json:
-        names = {"line": lost.chain, "workload": lost.workload, "key": name}
-        terminal.print_json({**names, "lost": lost.stated.version, "version": version})
-        return
-    text = f"Restored: {name}, version {version}. The manifest of {lost.chain} lists it."
-    terminal.answers().print(escaped(text), markup=False, soft_wrap=True)
+    dependencies = there.dependencies()
+    name = key.removeprefix(f"s3://{dependencies.places.lake}/")
+    lost = lost_object(dependencies, name)
+    _refuse_other(file, lost)
+    version = _there_already(file, lost)
+    if not version:
+        source = read(file)
+        with terminal.bytes_arriving(name, source.size) as arrived:
+            to = To(dependencies.places.lake, name, there.account)
+            version = send(client("s3"), source, to, arrived)
+    run(record_restored(dependencies, lost, version), dependencies.clock)
+    words = f"Restored: {name}, version {version}. The manifest of {lost.chain} lists it."
+    return CommandResult(RestoredObject(lost.chain, lost.workload, name, lost.stated.version, version), [words])
 
 
 def _refuse_other(file: Path, lost: LostObject) -> None:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lakegate.aws.open_stack import DEFAULT_STACK, opened
 from lakegate.cli import terminal
-from lakegate.cli.command_runner import AsJson, Line, Local, StackName
-from lakegate.cli.datasets import lifecycle_command
+from lakegate.cli.command_runner import CommandResult, stack_command
+from lakegate.cli.datasets.lifecycle_command import LineLifecycle, lifecycle_in_words, lifecycle_of, named_line
+from lakegate.cli.options import Line
 from lakegate.contract.contract_model import line_of, parts_of
 from lakegate.contract.semantic_versions import major
 from lakegate.errors import InputError
-from lakegate.gate.datasets.dataset_lines import LineStatus
+from lakegate.gate.datasets.dataset_lines import LineStatus, Notice, ParentNotice, Subscription
 from lakegate.gate.datasets.lifecycle import acknowledge as acknowledge_version
 from lakegate.gate.datasets.lifecycle import change, warning
 from lakegate.gate.datasets.subscriptions import subscribed, unsubscribed
@@ -25,13 +25,27 @@ from lakegate.text import printable as escaped
 from lakegate.timestamps import moment
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lakegate.aws.open_stack import DeployedStack
     from lakegate.gate.datasets import dataset_lines
 
 Team = Annotated[str, typer.Option("--as", help="The team that is notified.", show_default=False)]
 Audience = Annotated[str, typer.Option(help="consumer, producer or operator.")]
 
 
+@dataclass(frozen=True, slots=True)
+class SubscribedLine(LineLifecycle):
+    """The status of a line, who is notified of it, and which versions wait for subscribers."""
+
+    subscribers: tuple[Subscription, ...]
+    notice: Notice | None
+    parents: tuple[ParentNotice, ...]
+
+
+@stack_command
 def subscribe(  # noqa: PLR0913 - a command has these options
+    there: DeployedStack,
     line: Line,
     *,
     team: Team,
@@ -51,10 +65,7 @@ def subscribe(  # noqa: PLR0913 - a command has these options
     ] = None,
     quiet: Annotated[str, typer.Option(help="Hours, UTC, in which nothing is sent to the channels: 22:00-06:00.")] = "",
     digest: Annotated[int, typer.Option(help="Hours between messages about the same cause.")] = 24,
-    stack: StackName = DEFAULT_STACK,
-    local: Local = False,
-    as_json: AsJson = False,
-) -> None:
+) -> CommandResult[SubscribedLine]:
     """Subscribe a team to a line: it is notified of its end and of breaking versions, and on request of deliveries and drift.
 
     Example: lakegate subscribe orders_v1 --as finance --on rejected,warned --to slack:lakegate-channel-finance
@@ -66,66 +77,65 @@ def subscribe(  # noqa: PLR0913 - a command has these options
 
     Exit code: 0 subscribed (twice is once), 2 it is not possible.
     """
-    with opened(stack, local=local) as there:
-        dependencies = there.dependencies()
-        name = lifecycle_command.named_line(dependencies, line)
-        kinds = [kind.strip() for each in on or () for kind in each.split(",")]
-        given = {"team": team, "on": kinds, "audience": audience, "to": to or (), "quiet": quiet, "digest": digest}
-        after = run(change(dependencies, name, "", partial(subscribed, **given)), dependencies.clock)  # type: ignore[arg-type]
-        now = moment(dependencies.clock.now())
+    dependencies = there.dependencies()
+    name = named_line(dependencies, line)
+    kinds = [kind.strip() for each in on or () for kind in each.split(",")]
+    given = {"team": team, "on": kinds, "audience": audience, "to": to or (), "quiet": quiet, "digest": digest}
+    after = run(change(dependencies, name, "", partial(subscribed, **given)), dependencies.clock)  # type: ignore[arg-type]
+    now = moment(dependencies.clock.now())
     status = after.status_at(now)
     if status is LineStatus.DEPRECATED:
         terminal.errors().print(escaped(f"lakegate: warning: {warning(after, status)}"), markup=False, soft_wrap=True)
-    _answer(after, now, as_json=as_json)
+    return _outcome(after, now)
 
 
-def unsubscribe(  # noqa: PLR0913 - a command has these options
+@stack_command
+def unsubscribe(
+    there: DeployedStack,
     line: Line,
     *,
     team: Team,
     audience: Audience = "consumer",
-    stack: StackName = DEFAULT_STACK,
-    local: Local = False,
-    as_json: AsJson = False,
-) -> None:
+) -> CommandResult[SubscribedLine]:
     """End the subscription of a team.
 
     Example: lakegate unsubscribe orders_v1 --as finance
 
     Exit code: 0 it is no subscriber (any more).
     """
-    with opened(stack, local=local) as there:
-        dependencies = there.dependencies()
-        name = lifecycle_command.named_line(dependencies, line)
-        steps = change(dependencies, name, "", lambda each, _now: unsubscribed(each, team, audience))
-        after = run(steps, dependencies.clock)
-        now = moment(dependencies.clock.now())
-    _answer(after, now, as_json=as_json)
+    dependencies = there.dependencies()
+    name = named_line(dependencies, line)
+    steps = change(dependencies, name, "", lambda each, _now: unsubscribed(each, team, audience))
+    after = run(steps, dependencies.clock)
+    now = moment(dependencies.clock.now())
+    return _outcome(after, now)
 
 
-def subscribers(line: Line, stack: StackName = DEFAULT_STACK, local: Local = False, as_json: AsJson = False) -> None:
+@stack_command
+def subscribers(
+    there: DeployedStack,
+    line: Line,
+) -> CommandResult[SubscribedLine]:
     """List the subscribers of a line, its status, and what is planned.
 
     Example: lakegate subscribers orders_v1
     """
-    with opened(stack, local=local) as there:
-        dependencies = there.dependencies()
-        found = dependencies.lines.get(lifecycle_command.named_line(dependencies, line))
-        found = replace(found, parents=still_weaker(dependencies, found))
-        now = moment(dependencies.clock.now())
-    _answer(found, now, as_json=as_json)
+    dependencies = there.dependencies()
+    found = dependencies.lines.get(named_line(dependencies, line))
+    found = replace(found, parents=still_weaker(dependencies, found))
+    now = moment(dependencies.clock.now())
+    return _outcome(found, now)
 
 
+@stack_command
 def acknowledge(
+    there: DeployedStack,
     version: Annotated[
         str, typer.Argument(metavar="LINE@VERSION", help="The line that is read, and the version.", show_default=False)
     ],
     *,
     team: Team,
-    stack: StackName = DEFAULT_STACK,
-    local: Local = False,
-    as_json: AsJson = False,
-) -> None:
+) -> CommandResult[SubscribedLine]:
     """Acknowledge a breaking version as a subscriber: it takes effect at once when every subscriber has acknowledged it.
 
     Example: lakegate acknowledge orders_v1@2.0.0 --as finance
@@ -135,43 +145,32 @@ def acknowledge(
     line, separator, number = version.rpartition("@")
     if not separator:
         raise InputError("write the line and the version, such as orders_v1@2.0.0")
-    with opened(stack, local=local) as there:
-        dependencies = there.dependencies()
-        contract, dataset, _ = parts_of(lifecycle_command.named_line(dependencies, line))
-        name = line_of(contract, dataset, major(number))
-        after = run(acknowledge_version(dependencies, name, number, team), dependencies.clock)
-        now = moment(dependencies.clock.now())
-    _answer(after, now, as_json=as_json)
+    dependencies = there.dependencies()
+    contract, dataset, _ = parts_of(named_line(dependencies, line))
+    name = line_of(contract, dataset, major(number))
+    after = run(acknowledge_version(dependencies, name, number, team), dependencies.clock)
+    now = moment(dependencies.clock.now())
+    return _outcome(after, now)
 
 
-def _answer(line: dataset_lines.Line, now: str, *, as_json: bool) -> None:
-    if as_json:
-        entries = [
-            {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(each).items()}
-            for each in line.subscriptions
-        ]
-        notice = line.notice and {
-            "version": line.notice.version,
-            "follows": line.notice.follows,
-            "teams": list(line.notice.teams),
-            "acknowledged": list(line.notice.acknowledged),
-        }
-        parents = [asdict(each) for each in line.parents]
-        terminal.print_json(
-            {**lifecycle_command.as_document(line, now), "subscribers": entries, "notice": notice, "parents": parents}
-        )
-        return
-    lifecycle_command.answer(line, now, as_json=False)
-    for each in line.subscriptions:
+def _outcome(line: dataset_lines.Line, now: str) -> CommandResult[SubscribedLine]:
+    found = lifecycle_of(line, now)
+    of_status = {each.name: getattr(found, each.name) for each in fields(found)}
+    result = SubscribedLine(
+        **of_status, subscribers=tuple(line.subscriptions), notice=line.notice, parents=tuple(line.parents)
+    )
+    return CommandResult(result, _in_words(result))
+
+
+def _in_words(line: SubscribedLine) -> Iterator[str]:
+    yield from lifecycle_in_words(line)
+    for each in line.subscribers:
         text = f"  {each.team}{'' if each.audience == 'consumer' else f' ({each.audience})'}: {', '.join(each.on)}"
-        text += f" to {', '.join(each.to)}" if each.to else ""
-        terminal.answers().print(escaped(text), markup=False, soft_wrap=True)
+        yield text + (f" to {', '.join(each.to)}" if each.to else "")
     for parent in line.parents:
         owner = f" (owner: {parent.owner})" if parent.owner else ""
-        text = f"  weaker than {parent.version}{owner}, which is inherited from {parent.inherited_from[:10]} on"
-        terminal.answers().print(escaped(text), markup=False, soft_wrap=True)
+        yield f"  weaker than {parent.version}{owner}, which is inherited from {parent.inherited_from[:10]} on"
     if line.notice is not None:
         waiting = sorted(set(line.notice.teams) - set(line.notice.acknowledged))
         text = f"  {line.notice.version} is acknowledged by {', '.join(line.notice.acknowledged) or 'nobody'}"
-        text += f", not by {', '.join(waiting)}" if waiting else ""
-        terminal.answers().print(escaped(text), markup=False, soft_wrap=True)
+        yield text + (f", not by {', '.join(waiting)}" if waiting else "")

@@ -15,7 +15,7 @@ from lakegate.aws.clients import client
 from lakegate.aws.kms_signing import KmsKey
 from lakegate.aws.open_stack import DEFAULT_STACK, opened
 from lakegate.cli import terminal
-from lakegate.cli.command_runner import AsJson, Local, OptionalLine, StackName
+from lakegate.cli.options import AsJson, Local, OptionalLine, StackName
 from lakegate.errors import InputError, SetUpError
 from lakegate.extension_points import loaded, names
 from lakegate.gate.datasets.dataset_names import line_named

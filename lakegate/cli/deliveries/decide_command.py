@@ -11,20 +11,11 @@ import typer
 
 from lakegate.aws.open_stack import DEFAULT_STACK, opened
 from lakegate.cli import terminal
-from lakegate.cli.command_runner import (
-    ApiContract,
-    ApiUrl,
-    AsJson,
-    Delivery,
-    Local,
-    StackName,
-    Yes,
-    refuse_contract,
-    refuse_options,
-)
+from lakegate.cli.command_runner import refuse_contract, refuse_options
 from lakegate.cli.deliveries.replay_command import TIMES
 from lakegate.cli.deliveries.status_command import print_remote
 from lakegate.cli.deliveries.wait_for_verdict import WaitExit
+from lakegate.cli.options import ApiContract, ApiUrl, AsJson, Delivery, Local, StackName, Yes
 from lakegate.errors import InputError
 from lakegate.extension_points import loaded
 from lakegate.gate.decisions import PersonTransition

@@ -15,10 +15,11 @@ import typer
 
 from lakegate.aws.open_stack import DEFAULT_STACK, opened
 from lakegate.cli import terminal
-from lakegate.cli.command_runner import ApiUrl, AsJson, Local, OptionalDelivery, StackName, refuse_options
+from lakegate.cli.command_runner import refuse_options
 from lakegate.cli.deliveries.status_command import print_remote
 from lakegate.cli.deliveries.wait_for_verdict import LONGEST_WAIT, Timeout, Wait, Waited, WaitExit, exit_code, print_end
 from lakegate.cli.deliveries.wait_for_verdict import wait as wait_for
+from lakegate.cli.options import ApiUrl, AsJson, Local, OptionalDelivery, StackName
 from lakegate.contract_files import chosen as chosen_of
 from lakegate.contract_files import snapshot_of
 from lakegate.errors import InputError, LakegateError

@@ -15,17 +15,8 @@ from rich.text import Text
 
 from lakegate.aws.open_stack import DEFAULT_STACK, opened
 from lakegate.cli import terminal
-from lakegate.cli.command_runner import (
-    ApiUrl,
-    AsJson,
-    Delivery,
-    Local,
-    OptionalDelivery,
-    StackName,
-    refuse_options,
-    usable,
-    write_text,
-)
+from lakegate.cli.command_runner import refuse_options, usable, write_text
+from lakegate.cli.options import ApiUrl, AsJson, Delivery, Local, OptionalDelivery, StackName
 from lakegate.errors import InputError
 from lakegate.extension_points import loaded, names
 from lakegate.gate.datasets.dataset_names import lines_fitting

@@ -13,9 +13,9 @@ from lakegate.admission.refusals import is_ignored
 from lakegate.aws.clients import client
 from lakegate.aws.open_stack import DEFAULT_STACK, opened
 from lakegate.cli import terminal
-from lakegate.cli.command_runner import AsJson, Local, StackName
 from lakegate.cli.deliveries.wait_for_verdict import LONGEST_WAIT, Timeout, Wait, Waited, WaitExit, exit_code, print_end
 from lakegate.cli.deliveries.wait_for_verdict import wait as wait_for
+from lakegate.cli.options import AsJson, Local, StackName
 from lakegate.errors import InputError, LakegateError, PortError
 from lakegate.gate.delivery.delivery_row import workload_id
 from lakegate.gate.registry.routes import candidates, covering

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lakegate.cli import terminal
-from lakegate.cli.command_runner import AsJson
+from lakegate.cli.options import AsJson
 from lakegate.contract_files import STANDARD_OUTPUT, writable, write_draft
 from lakegate.errors import InputError
 from lakegate.text import printable as escaped

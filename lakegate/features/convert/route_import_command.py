@@ -11,8 +11,9 @@ import typer
 
 from lakegate.aws.open_stack import DEFAULT_STACK, opened
 from lakegate.cli import terminal
-from lakegate.cli.command_runner import AsJson, Local, StackName, Yes, confirm
+from lakegate.cli.command_runner import confirm
 from lakegate.cli.contracts.route_command import FOUND
+from lakegate.cli.options import AsJson, Local, StackName, Yes
 from lakegate.contract.semantic_versions import major, precedence
 from lakegate.errors import InputError
 from lakegate.features.convert.dbt_manifest import MAX_BYTES, DeclaredRoute, declared_routes

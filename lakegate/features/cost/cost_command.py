@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
-from rich.text import Text
 
-from lakegate.aws.open_stack import DEFAULT_STACK, opened
-from lakegate.cli import terminal
-from lakegate.cli.command_runner import AsJson, Local, StackName
-from lakegate.features.cost.prices import Spent, spent_by
+from lakegate.cli.command_runner import CommandResult, stack_command
+from lakegate.cli.terminal import Grid
+from lakegate.features.cost.prices import spent_by
 from lakegate.gate.delivery.find_deliveries import recent
-from lakegate.text import printable as escaped
+from lakegate.plan.billed_cost import BilledCost
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from lakegate.aws.open_stack import DeployedStack
 
 NUMBERS = ("deliveries", "of unknown cost", "vCPU-seconds", "GB-seconds", "money")
 
@@ -31,7 +29,28 @@ class Grouping(StrEnum):
     DAY = "day"
 
 
-def cost(  # noqa: PLR0913 - a command has these options
+@dataclass(frozen=True, slots=True)
+class CostOfGroup:
+    """What the deliveries of a group cost."""
+
+    name: str
+    deliveries: int
+    unknown: int
+    """Deliveries without a known cost."""
+    cost: BilledCost | None
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """What deliveries cost, by group."""
+
+    by: str
+    groups: tuple[CostOfGroup, ...]
+
+
+@stack_command
+def cost(
+    there: DeployedStack,
     *,
     by: Annotated[
         Grouping, typer.Option(help="Add up by line, by producer (the folder it uploads to) or by day.")
@@ -40,33 +59,27 @@ def cost(  # noqa: PLR0913 - a command has these options
         datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Only deliveries from this day (UTC) on.")
     ] = None,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="How many of the latest deliveries.")] = 1_000,
-    stack: StackName = DEFAULT_STACK,
-    local: Local = False,
-    as_json: AsJson = False,
-) -> None:
+) -> CommandResult[Costs]:
     """Show what deliveries cost: vCPU-seconds and GB-seconds as billed, and money by the price table of the stack.
 
     Example: lakegate cost --by day --since 2026-11-01
     """
     from_day = since.replace(tzinfo=UTC) if since else None
-    with opened(stack, local=local) as there:
-        deliveries = recent(there.dependencies(), limit)
+    deliveries = recent(there.dependencies(), limit)
     groups = spent_by(by.value, [each for each in deliveries if not from_day or (each.at and each.at >= from_day)])
-    if as_json:
-        terminal.print_json({"by": by.value, "groups": [each.as_document(name) for name, each in groups.items()]})
-    else:
-        terminal.wide().print(_table(by, groups) if groups else "No delivery is like that.")
+    found = Costs(
+        by.value,
+        tuple(CostOfGroup(name, each.deliveries, each.unknown, each.total) for name, each in groups.items()),
+    )
+    return CommandResult(found, [_table(found) if groups else "No delivery is like that."])
 
 
-def _table(by: Grouping, groups: Mapping[str, Spent]) -> Table:
-    grid = Table(box=None, header_style="bold", pad_edge=False)
-    grid.add_column(by.value, overflow="fold")
-    for name in NUMBERS:
-        grid.add_column(name, justify="right")
-    for name, each in groups.items():
-        total = each.total
-        money = f"{total.money:.6f} {total.currency}" if total else ""
-        seconds = (f"{total.vcpu_seconds:,.1f}", f"{total.gb_seconds:,.1f}") if total else ("", "")
-        cells = (name, f"{each.deliveries:,}", f"{each.unknown:,}", *seconds, money)
-        grid.add_row(*(Text(escaped(cell)) for cell in cells))
-    return grid
+def _table(found: Costs) -> Grid:
+    def cells(each: CostOfGroup) -> tuple[str, ...]:
+        cost = each.cost
+        figures = ("", "", "")
+        if cost:
+            figures = (f"{cost.vcpu_seconds:,.1f}", f"{cost.gb_seconds:,.1f}", f"{cost.money:.6f} {cost.currency}")
+        return (each.name, f"{each.deliveries:,}", f"{each.unknown:,}", *figures)
+
+    return Grid((found.by, *NUMBERS), map(cells, found.groups), NUMBERS)

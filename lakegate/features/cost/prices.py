@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -29,11 +29,6 @@ class Spent:
         self.deliveries += 1
         self.unknown += cost is None
         self.total = self.total.plus(cost) if self.total else cost
-
-    def as_document(self, name: str) -> dict[str, object]:
-        """For machines."""
-        total = asdict(self.total) if self.total else None
-        return {"name": name, "deliveries": self.deliveries, "unknown": self.unknown, "cost": total}
 
 
 def _line(delivery: Delivery) -> str:

@@ -12,7 +12,7 @@ import typer
 
 from lakegate.aws.open_stack import DEFAULT_STACK, entered, readable_errors
 from lakegate.cli import terminal
-from lakegate.cli.command_runner import AsJson, Local, OptionalDelivery, StackName
+from lakegate.cli.options import AsJson, Local, OptionalDelivery, StackName
 from lakegate.errors import UnreadableItem
 from lakegate.features.doctor import aws_probes, delivery_probes, function_probes, queue_probes
 from lakegate.features.doctor.aws_probes import enter

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lakegate.cli import terminal
-from lakegate.cli.command_runner import AsJson, interruptible_folder
+from lakegate.cli.command_runner import interruptible_folder
+from lakegate.cli.options import AsJson
 from lakegate.contract_files import STANDARD_OUTPUT, SUFFIX, writable, write_draft
 from lakegate.errors import InputError, SetUpError
 from lakegate.text import counted

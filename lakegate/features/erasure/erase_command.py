@@ -11,7 +11,8 @@ import typer
 
 from lakegate.aws.open_stack import DEFAULT_STACK, opened
 from lakegate.cli import terminal
-from lakegate.cli.command_runner import AsJson, Line, Local, StackName, Yes, confirm
+from lakegate.cli.command_runner import confirm
+from lakegate.cli.options import AsJson, Line, Local, StackName, Yes
 from lakegate.errors import InputError
 from lakegate.features.erasure.erasure import Why, resume, settle
 from lakegate.features.erasure.erasure import erase as erased

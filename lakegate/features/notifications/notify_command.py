@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lakegate.aws.open_stack import DEFAULT_STACK, asked, opened
-from lakegate.cli import terminal
-from lakegate.cli.command_runner import AsJson, Local, StackName
+from lakegate.aws.open_stack import asked
+from lakegate.cli.command_runner import CommandResult, stack_command
 from lakegate.errors import SetUpError
 from lakegate.features.notifications.notices import retry as send_again
 from lakegate.gate.channel_kinds import channel_of
 from lakegate.gate.effects import run
-from lakegate.text import printable as escaped
 
 if TYPE_CHECKING:
+    from lakegate.aws.open_stack import DeployedStack
     from lakegate.features.notifications.notices import ChannelNotice
     from lakegate.gate.dependencies import Dependencies
 
@@ -28,19 +28,50 @@ app = typer.Typer(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class TestedChannel:
+    """Whether a test reached its channel."""
+
+    delivered: bool
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeadNotice:
+    """A notification that was given up."""
+
+    line: str
+    channel: str
+    error: str
+    tries: int
+
+
+@dataclass(frozen=True, slots=True)
+class DeadNotices:
+    """Notifications that were given up."""
+
+    dead: tuple[DeadNotice, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RetriedNotices:
+    """How many notifications are sent again."""
+
+    retried: int
+
+
 @app.callback()
 def notify() -> None:
     """Channels that subscribers are notified by (docs/notifications.md)."""
 
 
 @app.command("test")
+@stack_command
 def try_channel(
+    there: DeployedStack,
     *,
     to: Annotated[str, typer.Option(help="The channel, such as slack:lakegate-channel-orders.", show_default=False)],
-    stack: StackName = DEFAULT_STACK,
-    local: Local = False,
-    as_json: AsJson = False,
-) -> None:
+) -> CommandResult[TestedChannel]:
     """Send a test to a channel, by the function of the stack: with its rights, its network and the secret that it reads.
 
     Example: lakegate notify test --to slack:lakegate-channel-orders
@@ -48,61 +79,49 @@ def try_channel(
     Exit code: 0 delivered, 1 refused or not reached, 2 there is no such kind of channel.
     """
     channel_of(to)
-    with opened(stack, local=local) as there:
-        payload = json.dumps({"test": to}).encode()
-        answer = asked("lambda", "invoke", FunctionName=there.output("NotifyFunction"), Payload=payload)
-        content: Any = json.loads(answer["Payload"].read())
+    payload = json.dumps({"test": to}).encode()
+    answer = asked("lambda", "invoke", FunctionName=there.output("NotifyFunction"), Payload=payload)
+    content: Any = json.loads(answer["Payload"].read())
     if "FunctionError" in answer or not isinstance(content, dict) or "delivered" not in content:
         raise SetUpError("the function notify failed: its log names the error (lakegate doctor)")
-    if as_json:
-        terminal.print_json(content)
-    else:
-        text = "Delivered." if content["delivered"] else f"Not delivered: {content['error']}"
-        terminal.answers().print(escaped(text), markup=False, soft_wrap=True)
-    if not content["delivered"]:
-        raise typer.Exit(NOT_DELIVERED)
+    text = "Delivered." if content["delivered"] else f"Not delivered: {content['error']}"
+    return CommandResult(
+        TestedChannel(content["delivered"], content["error"]), [text], 0 if content["delivered"] else NOT_DELIVERED
+    )
 
 
 @app.command()
-def dead(*, stack: StackName = DEFAULT_STACK, local: Local = False, as_json: AsJson = False) -> None:
+@stack_command
+def dead(
+    there: DeployedStack,
+) -> CommandResult[DeadNotices]:
     """List the channels that were given up after several tries: which line, and the last error.
 
     Example: lakegate notify dead
     """
-    with opened(stack, local=local) as there:
-        found = _dead(there.dependencies())
-    if as_json:
-        names = ("line", "channel", "error", "tries")
-        terminal.print_json({"dead": [{name: getattr(each, name) for name in names} for each in found]})
-        return
-    for each in found:
-        text = f"{each.line}  {each.channel}  {each.error}"
-        terminal.answers().print(escaped(text), markup=False, soft_wrap=True)
-    if not found:
-        terminal.answers().print("None.")
+    found = _dead(there.dependencies())
+    notices = tuple(DeadNotice(each.line, each.channel, each.error, each.tries) for each in found)
+    return CommandResult(
+        DeadNotices(notices), [f"{each.line}  {each.channel}  {each.error}" for each in found] or ["None."]
+    )
 
 
 @app.command()
+@stack_command
 def retry(
+    there: DeployedStack,
     *,
     to: Annotated[str, typer.Option(help="Only this channel; all without it.", show_default=False)] = "",
-    stack: StackName = DEFAULT_STACK,
-    local: Local = False,
-    as_json: AsJson = False,
-) -> None:
+) -> CommandResult[RetriedNotices]:
     """Send again what was given up, with the next turn of the function notify. Remove the cause first (`lakegate notify test`).
 
     Example: lakegate notify retry --to slack:lakegate-channel-orders
     """
-    with opened(stack, local=local) as there:
-        dependencies = there.dependencies()
-        chosen = [each for each in _dead(dependencies) if to in {"", each.channel}]
-        for each in chosen:
-            run(send_again(dependencies, each.id), dependencies.clock)
-    if as_json:
-        terminal.print_json({"retried": len(chosen)})
-    else:
-        terminal.answers().print(f"{len(chosen)} will be sent again.")
+    dependencies = there.dependencies()
+    chosen = [each for each in _dead(dependencies) if to in {"", each.channel}]
+    for each in chosen:
+        run(send_again(dependencies, each.id), dependencies.clock)
+    return CommandResult(RetriedNotices(len(chosen)), [f"{len(chosen)} will be sent again."])
 
 
 def _dead(dependencies: Dependencies) -> list[ChannelNotice]:

@@ -17,15 +17,9 @@ from rich.text import Text
 
 from lakegate.aws.open_stack import DEFAULT_STACK, opened
 from lakegate.cli import terminal
-from lakegate.cli.command_runner import (
-    LINE,
-    AsJson,
-    Line,
-    Local,
-    StackName,
-    interruptible_folder,
-)
+from lakegate.cli.command_runner import interruptible_folder
 from lakegate.cli.contracts.check_command import CheckExit
+from lakegate.cli.options import LINE, AsJson, Line, Local, StackName
 from lakegate.contract_files import (
     ParentPaths,
     ParentPlaces,

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from lakegate.aws.open_stack import DEFAULT_STACK, opened
 from lakegate.cli import terminal
-from lakegate.cli.command_runner import AsJson, Local, StackName, confirm
+from lakegate.cli.command_runner import confirm
 from lakegate.cli.contracts.diff_command import print_comparison
 from lakegate.cli.contracts.publish_command import (
     compiled_document,
@@ -21,6 +21,7 @@ from lakegate.cli.contracts.publish_command import (
     refuse_number,
 )
 from lakegate.cli.contracts.withdraw_command import print_withdrawal
+from lakegate.cli.options import AsJson, Local, StackName
 from lakegate.errors import InputError
 from lakegate.features.proposals.proposal import approve, approve_withdrawal, propose, propose_withdrawal
 from lakegate.gate.effects import run

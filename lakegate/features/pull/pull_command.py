@@ -9,7 +9,8 @@ import typer
 
 from lakegate.aws.open_stack import DEFAULT_STACK, opened
 from lakegate.cli import terminal
-from lakegate.cli.command_runner import ApiUrl, AsJson, Line, Local, StackName, refuse_options
+from lakegate.cli.command_runner import refuse_options
+from lakegate.cli.options import ApiUrl, AsJson, Line, Local, StackName
 from lakegate.features.pull.pull_task import pulls_of, run_now
 from lakegate.gate.datasets.dataset_names import line_named, lines_fitting
 from lakegate.gate.effects import run

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from lakegate.cli import terminal
-from lakegate.cli.command_runner import AsJson
+from lakegate.cli.options import AsJson
 from lakegate.errors import InputError
 from lakegate.text import counted
 from lakegate.text import printable as escaped

@@ -9,7 +9,7 @@ import typer
 
 from lakegate.aws.open_stack import DEFAULT_STACK, opened
 from lakegate.cli import terminal
-from lakegate.cli.command_runner import AsJson, Local, StackName
+from lakegate.cli.options import AsJson, Local, StackName
 from lakegate.contract_files import InputDocument
 from lakegate.errors import ContractError
 from lakegate.features.workflows.workflow_document import (
