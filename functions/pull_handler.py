@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from lakegate.aws.settings import Settings
     from lakegate.features.pull.pull_sources import Transfer
-    from lakegate.features.pull.pull_task import Pulled
+    from lakegate.gate.scheduled_tasks import Turn
 
 
 def pull_adapters(
@@ -63,17 +63,17 @@ LOG, METRICS = logger("pull"), metrics("pull")
 def handler(_event: dict[str, Any], context: LambdaContext) -> dict[str, int]:
     """Pull what is due; what a tick cannot finish another one does."""
     INVOCATION.set(context)
-    pulled = sanitize_errors(_tick, LOG, METRICS)
+    turn = sanitize_errors(_tick, LOG, METRICS)
     counts = {each.value.lower(): 0 for each in PullOutcome}
-    for name, end in pulled.ends:
+    for name, end in turn.ends:
         counts[end.outcome.value.lower()] += 1
         LOG.info("pulled", extra={"line": name, "outcome": end.outcome.value, "reason": end.reason})
     for name, count in counts.items():
         METRICS.add_metric(f"Pulls{name.capitalize()}", MetricUnit.Count, count)
-    return counts | {"failures": log_failures("StepFailures", pulled.failures, LOG, METRICS)}
+    return counts | {"failures": log_failures("StepFailures", turn.failures, LOG, METRICS)}
 
 
-def _tick() -> Pulled:
+def _tick() -> Turn:
     gate = dependencies()
     transfer, landing = pull_adapters(read(os.environ), remaining)
     return run(tick(gate, transfer, landing), gate.clock)

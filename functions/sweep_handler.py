@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from aws_lambda_powertools.metrics import MetricUnit
@@ -25,6 +26,7 @@ def handler(_event: dict[str, Any], context: LambdaContext) -> dict[str, int]:
     log_failures("DeletionsDenied", dependencies().denied_deletions(), LOG, METRICS)
     METRICS.add_metric("LookedAt", MetricUnit.Count, swept.looked_at)
     METRICS.add_metric("LongPauses", MetricUnit.Count, len(swept.paused_long))
-    for metric, number in swept.ended.items():
-        METRICS.add_metric(metric, MetricUnit.Count, number)
+    ended = Counter(end for _, end in swept.ends)
+    for metric in swept.metrics:
+        METRICS.add_metric(metric, MetricUnit.Count, ended[metric])
     return {"looked_at": swept.looked_at, "failures": log_failures("StepFailures", swept.failures, LOG, METRICS)}

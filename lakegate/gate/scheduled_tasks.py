@@ -1,19 +1,28 @@
-"""Rows that are due: lease, step, retry, end; who is scheduled."""
+"""Rows that are due: one protocol for every task that runs by time, and one runner.
+
+A task has one row for each thing that it works on, and the row says when it is due. The runner finds the rows that are due by an
+index that lags, reads each again by its name, calls the step of the task, and writes the row that the step returns only if nobody
+else has written it since. A step that ends a row returns one that is not due; a step that wants to be called again returns one
+that is due later: a back-off is a part of the row. Whatever a row or its step raises is reported, and stops none of the others.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import deque
+from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 from lakegate.contract.contract_model import line_of, parts_of
+from lakegate.contract.schedules import schedule
 from lakegate.contract.semantic_versions import major
-from lakegate.errors import LakegateError
+from lakegate.errors import ConditionFailed, LakegateError, TransactionConflict
 from lakegate.gate.datasets.dataset_lines import LineStatus
 from lakegate.gate.effects import Defect, Effect, perform
 from lakegate.gate.registry.routes import leading
-from lakegate.timestamps import moment
+from lakegate.timestamps import instant_of, moment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -23,61 +32,234 @@ if TYPE_CHECKING:
     from lakegate.gate.effects import Steps
     from lakegate.gate.registry.registry_rows import Publication, RegistrySnapshot
 
-    Schedule = Callable[[Dependencies, str, Publication, str], Steps[None]]
-    """Schedules a line by its current version and the digest of its plan."""
+T = TypeVar("T")
 
-# ---- Lines whose contracts say that something is done by schedule: by a label of their current versions ------------
-#
-# Who does it finds the lines itself, so that publishing needs no further right, and what is lost of its rows comes
-# back.
+
+class DueRow(Protocol):
+    """A row of a task."""
+
+    @property
+    def revision(self) -> int:
+        """How often it was written."""
+
+    @property
+    def due(self) -> str:
+        """When there is something to do, as `moment` writes it; empty: never."""
+
+
+RowT = TypeVar("RowT", bound=DueRow | None)
+
+
+class Rows(Protocol[RowT]):
+    """The rows of a task. `get` is strongly consistent, `due` reads an index that lags."""
+
+    def get(self, name: str, /) -> RowT:
+        """The row; one that nobody has written has revision 0, or is None."""
+        ...
+
+    def write(self, row: RowT, /) -> None:
+        """Replace the row if it is one revision older. Raises ConditionFailed."""
+        ...
+
+    def due(self, now: datetime, limit: int) -> tuple[str, ...]:
+        """Names of rows that are due, the oldest first."""
+        ...
+
+
+ENOUGH: Final = 60.0
+"""Seconds: with less than this left nothing more is begun."""
+TRIES: Final = 5
+"""How often a row is changed again because another worker has written it."""
+MOST: Final = 10_000
+"""Rows of one turn: more than its time is enough for. Further ones are left to the next."""
+
+
+def _wait(_dependencies: Dependencies, _row: object, _now: str) -> Steps[None]:
+    """The step of a task whose runner has ports of its own: what runs it replaces this one."""
+    yield from ()
 
 
 @dataclass(frozen=True, slots=True)
-class ScheduledTask:
-    """What a feature does about lines by schedule, in each sweep: the type of the extension point `scheduled tasks`."""
+class ScheduledTask(Generic[RowT]):
+    """What is done by time about the rows of a kind; those that a sweep runs are registered at the point `scheduled tasks`."""
 
-    due: Callable[[Dependencies, datetime, int], Iterable[str]]
-    """Lines for which something is to be done now, at most so many, the oldest first."""
-    step: Callable[[Dependencies, str], Steps[str | None]]
-    """Does it; the metric that counts what ended by it."""
-    discover: Callable[[Dependencies], Steps[list[LakegateError]]]
-    """Schedules what was published. Returns errors of single lines."""
+    rows: Callable[[Dependencies], Rows[RowT]]
+    write: Effect
+    """The effect of writing a row."""
+    step: Callable[[Dependencies, RowT, str], Steps[RowT | None]] = _wait
+    """Does what is due about a row now. Returns the row afterwards, to be written; None: there is nothing to write."""
+    end: Callable[[RowT, RowT], object] = lambda _before, _after: None
+    """What ended by a step, by the row before and afterwards; None: nothing did."""
+    discovery: Discovery[RowT] | None = None
+    """None: rows are begun by something else than a contract."""
     metrics: tuple[str, ...] = ()
-    """Every one that `step` returns."""
+    """Every one that `end` returns, of a task of the sweep."""
+    enough: float = ENOUGH
+    """Seconds: with less than this left no further row is begun."""
+    most: int = MOST
+    """Rows of one turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery(Generic[RowT]):
+    """Which rows there are: a contract says that something is done by schedule, by a label of its current version.
+
+    The task finds these lines itself, so that publishing needs no further right, and what is lost of its rows comes back.
+    """
+
+    label: str
+    cursor: str
+    """The name of the place in the registry where the next turn goes on."""
+    plan: Callable[[Dependencies, str, Publication, str], RowT | None]
+    """The row of a line by its current version and the digest of its plan; None: it has that plan, or cannot be changed now."""
+
+
+@dataclass(slots=True)
+class Turn:
+    """What a turn did, for metrics."""
+
+    looked_at: int = 0
+    failures: list[LakegateError] = field(default_factory=list)
+    """Errors of single rows, reported here: one failure does not stop the others."""
+    ends: list[tuple[str, Any]] = field(default_factory=list)
+    """What ended, with the name of its row."""
+
+    def guarded(self, at: str, steps: Steps[T]) -> Steps[T | None]:
+        """What follows for one row; whatever it raises stops none of the others."""
+        try:
+            return (yield from steps)
+        except LakegateError as failure:
+            self.failures.append(failure)
+        except Exception as error:  # noqa: BLE001 - likewise
+            self.failures.append(Defect(at, error))
+        return None
+
+
+def run_due(dependencies: Dependencies, turn: Turn, task: ScheduledTask[RowT], also: Iterable[str] = ()) -> Steps[None]:
+    """Run the rows of a task that are due. `also`: names of rows that may be, and that the index may not have yet."""
+    due: deque[str] = deque()
+    try:
+        due = deque(dict.fromkeys((*due_rows(dependencies, task), *also)))
+    except LakegateError as failure:  # the index does not answer: the next turn goes on
+        turn.failures.append(failure)
+    yield from run_batch(dependencies, turn, task, due, len(due))
+
+
+def due_rows(dependencies: Dependencies, task: ScheduledTask[RowT]) -> tuple[str, ...]:
+    """The names of rows that are due now, by the index."""
+    return task.rows(dependencies).due(dependencies.clock.now(), task.most)
+
+
+def run_batch(
+    dependencies: Dependencies, turn: Turn, task: ScheduledTask[RowT], due: deque[str], batch: int
+) -> Steps[bool]:
+    """Run the first rows of `due`, while there is time. Returns whether there are more."""
+    for _ in range(min(batch, len(due))):
+        if dependencies.remaining() < task.enough:
+            return False
+        name = due.popleft()
+        turn.looked_at += 1
+        end = yield from turn.guarded(name, run_row(dependencies, task, name))
+        if end is not None:
+            turn.ends.append((name, end))
+    return bool(due)
+
+
+def run_row(dependencies: Dependencies, task: ScheduledTask[RowT], name: str) -> Steps[object | None]:
+    """Run one row, if it is due: it is read again, because the index lags. Returns what ended by it."""
+    row, now = task.rows(dependencies).get(name), moment(dependencies.clock.now())
+    if row is None or not "" < row.due <= now:
+        return None
+    try:
+        after = yield from task.step(dependencies, row, now)
+        if after is None:
+            return None
+        yield from write_row(dependencies, task, name, after)
+    except ConditionFailed:  # another worker goes on with it
+        return None
+    return task.end(row, after)
+
+
+def write_row(dependencies: Dependencies, task: ScheduledTask[RowT], name: str, row: RowT) -> Steps[RowT]:
+    """Write a row. Raises ConditionFailed where another worker was first, unless an earlier try of this one arrived."""
+    rows = task.rows(dependencies)
+    try:
+        yield from perform(task.write, partial(rows.write, row))
+    except ConditionFailed:
+        if rows.get(name) != row:
+            raise
+    return row
+
+
+def change_row(
+    dependencies: Dependencies, task: ScheduledTask[RowT], name: str, change: Callable[[RowT], RowT]
+) -> Steps[RowT]:
+    """Change a row by a pure function, again if somebody else has written it. The same row is not written."""
+    for _ in range(TRIES):
+        before = task.rows(dependencies).get(name)
+        after = change(before)
+        if after == before:
+            return after
+        with suppress(ConditionFailed):
+            return (yield from write_row(dependencies, task, name, after))
+    raise TransactionConflict(name)
+
+
+def following(text: str, after: str) -> str:
+    """The next time of a schedule; empty if there is none."""
+    found = schedule(text).next_after(instant_of(after))
+    return moment(found) if found else ""
+
+
+# ---- Lines whose contracts say that something is done by schedule --------------------------------------------------
 
 
 PAGES: Final = 20
 """Of the registry, at once."""
-ENOUGH: Final = 60.0
-"""Seconds: with less than this left no further page is read."""
 RETIRED: Final = "retired"
 
 
-def discover(dependencies: Dependencies, label: str, cursor: str, schedule: Schedule) -> Steps[list[LakegateError]]:
-    """Schedule the lines of some pages of the registry that have a label. Returns errors of single lines.
+def discover(dependencies: Dependencies, turn: Turn, task: ScheduledTask[RowT]) -> Steps[None]:
+    """Plan the rows of the lines that have the label of a task, of some pages of the registry.
 
-    It goes on where it stopped the last time, and stops when time is short.
+    It goes on where it stopped the last time, and stops when time is short. Where the registry does not answer, what is
+    planned already is done.
     """
-    agenda, failures = dependencies.agenda, list[LakegateError]()
+    if task.discovery is not None:
+        yield from turn.guarded(task.discovery.cursor, _pages(dependencies, turn, task, task.discovery))
+
+
+def _pages(
+    dependencies: Dependencies, turn: Turn, task: ScheduledTask[RowT], discovery: Discovery[RowT]
+) -> Steps[None]:
+    agenda, cursor = dependencies.agenda, discovery.cursor
     before = agenda.cursor(cursor)
     for _ in range(PAGES):
         if dependencies.remaining() < ENOUGH:
             break
         page = dependencies.registry.page(before or "")
-        for line, version, digest in chain.from_iterable(labelled(each, label) for each in page.contracts):
-            try:
-                yield from schedule(dependencies, line, version, digest)
-            except LakegateError as failure:
-                failures.append(failure)
-            except Exception as error:  # noqa: BLE001 - one line stops none of the others
-                failures.append(Defect(line, error))
+        for line, version, digest in chain.from_iterable(labelled(each, discovery.label) for each in page.contracts):
+            yield from turn.guarded(line, _planned(dependencies, task, line, discovery.plan, version, digest))
         after = page.after or None
         if after != before:
             yield from perform(Effect.KEEP_CURSOR, partial(agenda.keep, cursor, after))
         if after is None:
             break
         before = after
-    return failures
+
+
+def _planned(  # noqa: PLR0913, PLR0917 - what `Discovery.plan` is given
+    dependencies: Dependencies,
+    task: ScheduledTask[RowT],
+    line: str,
+    plan: Callable[[Dependencies, str, Publication, str], RowT | None],
+    version: Publication,
+    digest: str,
+) -> Steps[None]:
+    row = plan(dependencies, line, version, digest)
+    if row is not None:
+        with suppress(ConditionFailed):  # another worker has it: the next turn plans it
+            yield from write_row(dependencies, task, line, row)
 
 
 def labelled(snapshot: RegistrySnapshot, label: str) -> Iterator[tuple[str, Publication, str]]:

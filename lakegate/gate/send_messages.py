@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from lakegate.errors import LakegateError, PortError, UnreadableItem
+from lakegate.errors import UnreadableItem
 from lakegate.extension_points import registered
-from lakegate.gate.datasets.freshness_deadlines import renew, report_missed
-from lakegate.gate.effects import Defect, Effect, perform
+from lakegate.gate.datasets import freshness_deadlines
+from lakegate.gate.effects import Effect, perform
+from lakegate.gate.scheduled_tasks import Turn, run_due
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -26,12 +27,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class Delivered:
-    """What a turn did, for metrics."""
+class Delivered(Turn):
+    """What a turn did, for metrics; `failures` are of channels."""
 
     sent: int = 0
-    failures: list[LakegateError] = field(default_factory=list)
-    """Of channels that failed."""
     failing: set[str] = field(default_factory=set)
     dead: int = 0
     """Notices that were given up and wait for a person."""
@@ -64,12 +63,11 @@ BATCH = 100
 
 
 @dataclass(slots=True)
-class Notified:
+class Notified(Turn):
     """What a turn of notify did, for metrics."""
 
     sent: list[Message] = field(default_factory=list)
     """Marked as sent: each once, unless its mark had no answer."""
-    failures: list[LakegateError] = field(default_factory=list)
     channels: Delivered = field(default_factory=Delivered)
 
 
@@ -80,16 +78,8 @@ def notify(dependencies: Dependencies, batch: int = BATCH) -> Steps[Notified]:
     """
     notified, noted = Notified(), list[str]()
     for message in dependencies.outbox.pending(batch):
-        try:
-            noted += yield from _sent(dependencies, message, notified)
-        except LakegateError as failure:
-            notified.failures.append(failure)
-        except Exception as error:  # noqa: BLE001 - one message stops none of the others
-            notified.failures.append(Defect(message.id, error))
-    try:
-        notified.failures += yield from report_missed(dependencies)
-    except PortError as failure:
-        notified.failures.append(failure)
+        noted += (yield from notified.guarded(message.id, _sent(dependencies, message, notified))) or ()
+    yield from run_due(dependencies, notified, freshness_deadlines.TASK)
     for listener in _listeners():
         notified.channels.add((yield from listener.deliver(dependencies, noted)))
     notified.failures += dependencies.taken_out()
@@ -100,7 +90,7 @@ def _sent(dependencies: Dependencies, message: Message, notified: Notified) -> S
     yield from perform(Effect.SEND, partial(dependencies.notifier.send, message))
     noted: tuple[str, ...] = ()
     try:
-        yield from renew(dependencies, message)
+        yield from freshness_deadlines.renew(dependencies, message)
         for listener in _listeners():
             noted += yield from listener.note(dependencies, message)
     except UnreadableItem as failure:  # no reason to send the event again, every minute

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import takewhile
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from lakegate.errors import ConditionFailed, LakegateError, NotFound, UnreadableItem
 from lakegate.extension_points import registered
 from lakegate.gate import lake_layout
-from lakegate.gate.datasets import readers_manifest
+from lakegate.gate.datasets import lifecycle, readers_manifest
 from lakegate.gate.datasets.dataset_names import lines_of
-from lakegate.gate.datasets.lifecycle import settle_line
 from lakegate.gate.delivery.advance import ENOUGH, advance, pause_of
 from lakegate.gate.delivery.delivery_objects import delete_object
 from lakegate.gate.delivery.delivery_row import TERMINAL, workload_id
 from lakegate.gate.delivery.intake import admit
 from lakegate.gate.delivery.protocol import State
-from lakegate.gate.effects import Defect, Effect, EndsWorkers, perform
+from lakegate.gate.effects import Effect, EndsWorkers, perform
 from lakegate.gate.ports import Address
+from lakegate.gate.scheduled_tasks import Turn, discover, due_rows, run_batch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,14 +47,11 @@ HEADS = "heads"
 
 
 @dataclass(slots=True)
-class Swept:
+class Swept(Turn):
     """What a sweep did, for metrics."""
 
-    looked_at: int = 0
-    failures: list[LakegateError] = field(default_factory=list)
-    """Errors of single workloads, reported here: one failure does not stop the others."""
-    ended: Counter[str] = field(default_factory=Counter)
-    """By their metrics, what ended of what features do by schedule."""
+    metrics: tuple[str, ...] = ()
+    """Every one that counts what ended of what features do by schedule."""
     paused_long: set[str] = field(default_factory=set)
     """Lines whose pause may have been forgotten."""
 
@@ -70,11 +67,10 @@ def sweep(dependencies: Dependencies, batch: int = BATCH) -> Steps[Swept]:
     What may have ended a worker (its memory, its time) comes last, those with the fewest tries first, and is set aside after
     some tries: whatever it does, everything else is done before.
     """
-    tasks: tuple[ScheduledTask, ...] = tuple(registered("scheduled tasks"))
-    swept = Swept(ended=Counter({metric: 0 for task in tasks for metric in task.metrics}))
+    tasks: tuple[ScheduledTask[Any], ...] = (lifecycle.TASK, *registered("scheduled tasks"))
+    swept = Swept(metrics=tuple(metric for task in tasks for metric in task.metrics))
     due = deque(dependencies.agenda.due(dependencies.clock.now(), DUE_PER_SWEEP))
-    lines = deque(dependencies.lines.due(dependencies.clock.now(), DUE_PER_SWEEP))
-    scheduled = [(task, deque(task.due(dependencies, dependencies.clock.now(), DUE_PER_SWEEP))) for task in tasks]
+    rows = [(task, deque(due_rows(dependencies, task))) for task in tasks]
     resumed: list[Workload] = []
     doubtful: list[tuple[int, str]] = []
     released: set[str] = set()
@@ -82,13 +78,12 @@ def sweep(dependencies: Dependencies, batch: int = BATCH) -> Steps[Swept]:
         "landing", dependencies.places.landing, dependencies.places.landing_prefix, partial(admit, dependencies)
     )
     staging = Listing("staging", dependencies.places.lake, lake_layout.STAGING, partial(_unstage, dependencies))
-    parts = [
+    parts: list[Callable[[], Steps[object]]] = [
         partial(_due, dependencies, swept, due, resumed, doubtful, batch),
         partial(_listed, dependencies, swept, landing, batch),
         partial(_listed, dependencies, swept, staging, batch),
-        partial(_lines, dependencies, swept, lines, settle_line, batch),
-        *(partial(_lines, dependencies, swept, due_lines, task.step, batch) for task, due_lines in scheduled),
-        *(partial(_scheduled, dependencies, swept, task) for task in tasks),
+        *(partial(run_batch, dependencies, swept, task, of_task, batch) for task, of_task in rows),
+        *(partial(discover, dependencies, swept, task) for task in tasks),
         partial(_heads, dependencies, swept),
         partial(_released, dependencies, swept, released, batch),
     ]
@@ -164,26 +159,6 @@ def _of_line(dependencies: Dependencies, swept: Swept, line: str, released: set[
     return len(fresh) == batch
 
 
-def _lines(dependencies: Dependencies, swept: Swept, due: deque[str], step: OfLine, batch: int) -> Steps[bool]:
-    """Do what is due about a batch of lines. Returns whether there are more."""
-    for _ in range(min(batch, len(due))):
-        if not _has_time(dependencies):
-            return False
-        line = due.popleft()
-        metric = yield from _guarded(swept, line, step(dependencies, line))
-        swept.ended.update([metric] if metric else [])
-    return bool(due)
-
-
-def _scheduled(dependencies: Dependencies, swept: Swept, task: ScheduledTask) -> Steps[bool]:
-    """Schedule lines of some pages of the registry. Returns that the further ones are left to the next sweep."""
-    try:
-        swept.failures += yield from task.discover(dependencies)
-    except LakegateError as failure:  # the registry does not answer: what is scheduled already is done
-        swept.failures.append(failure)
-    return False
-
-
 def _heads(dependencies: Dependencies, swept: Swept) -> Steps[bool]:
     """Write the lost heads of readers' manifests, of one page of the registry. Returns that others are left to the next sweep."""
     if not _has_time(dependencies):
@@ -211,13 +186,7 @@ def _has_time(dependencies: Dependencies) -> bool:
 def _guarded(swept: Swept, at: str, steps: Steps[T]) -> Steps[T | None]:
     """What follows for one workload or line; whatever it raises stops none of the others."""
     swept.looked_at += 1
-    try:
-        return (yield from steps)
-    except LakegateError as failure:
-        swept.failures.append(failure)
-    except Exception as error:  # noqa: BLE001 - likewise
-        swept.failures.append(Defect(at, error))
-    return None
+    return (yield from swept.guarded(at, steps))
 
 
 def _retried(dependencies: Dependencies, swept: Swept, rows: list[Workload]) -> Steps[None]:
@@ -312,7 +281,3 @@ def _unstage(dependencies: Dependencies, version: ObjectVersion) -> Steps[None]:
     if workload.state in TERMINAL or workload.state is State.GONE:
         where = Address(version.bucket, version.key)
         yield from delete_object(dependencies, Effect.DELETE_STAGING, where)
-
-
-if TYPE_CHECKING:
-    OfLine = Callable[[Dependencies, str], Steps[str | None]]

@@ -18,12 +18,13 @@ from lakegate.contract.semantic_versions import major, precedence
 from lakegate.diff.diff_contracts import compare
 from lakegate.diff.metadata_changes import read_version
 from lakegate.errors import InputError, LakegateError, PortError
-from lakegate.gate.datasets.lifecycle import settle_line
+from lakegate.gate.datasets.lifecycle import TASK
 from lakegate.gate.effects import Effect, run
 from lakegate.gate.registry.contract_versions import pinned_parents
 from lakegate.gate.registry.parent_contracts import document_of, parent_in_force
 from lakegate.gate.registry.publish_contract import followed
 from lakegate.gate.registry.routes import leading
+from lakegate.gate.scheduled_tasks import run_row
 from lakegate.gate.send_messages import notify
 from lakegate.inheritance import Resolver
 from lakegate.timestamps import instant_of, moment
@@ -149,7 +150,7 @@ def _play(env: Environment, commands: dict[str, Command], choices: Choices, cras
             left -= 1
             person.crash()
     for name in list(env.memory.lines.lines):
-        run(settle_line(env.dependencies, name), env.memory.clock)
+        run(run_row(env.dependencies, TASK, name), env.memory.clock)
     env.memory.clock.sleep(INDEXED)
     run(notify(env.dependencies), env.memory.clock)
     lines_hold(env, lines)

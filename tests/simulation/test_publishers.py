@@ -15,12 +15,13 @@ from lakegate.diff.metadata_changes import read_version
 from lakegate.errors import InputError
 from lakegate.gate.datasets import lifecycle, readers_manifest
 from lakegate.gate.datasets.dataset_lines import Ending
-from lakegate.gate.datasets.lifecycle import acknowledge, change, deprecate, settle_line
+from lakegate.gate.datasets.lifecycle import TASK, acknowledge, change, deprecate
 from lakegate.gate.datasets.subscriptions import subscribed
 from lakegate.gate.ports import Address
 from lakegate.gate.registry import publish_contract
 from lakegate.gate.registry.publish_contract import publish
 from lakegate.gate.registry.routes import add_route
+from lakegate.gate.scheduled_tasks import run_row
 from lakegate.timestamps import moment
 from tests.fakes.lines import MemoryLines
 from tests.fakes.registry import MemoryRegistry
@@ -193,7 +194,7 @@ def ending() -> Environment:
 
 def sweeping(line: str) -> Command:
     """What the sweep does about a line that is due."""
-    return lambda env: settle_line(env.dependencies, line)
+    return lambda env: run_row(env.dependencies, TASK, line)
 
 
 LINES: dict[str, tuple[Callable[[], Environment], dict[str, Command]]] = {

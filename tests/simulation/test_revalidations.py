@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lakegate.errors import PortError
-from lakegate.features.revalidation.revalidation import revalidate, stale_rules
+from lakegate.features.revalidation.revalidation import TASK, stale_rules
 from lakegate.gate.datasets.dataset_lines import LineStatus, StatusChange
 from lakegate.gate.effects import Effect
 from lakegate.gate.ledger.blocks import GENESIS, digest
 from lakegate.gate.ports import Message
+from lakegate.gate.scheduled_tasks import run_row
 from lakegate.timestamps import instant_of
 from tests.fakes.jobs import Ending
 from tests.simulation.environment import LINE
@@ -43,7 +44,7 @@ REPEATED = frozenset({Effect.WRITE_PLAN, Effect.WRITE_REQUEST, Effect.START_JOB,
 
 def sweep_of(stage: RevalidationStage) -> Invocation:
     """A sweep that is about the line alone; without an effect if nothing is due."""
-    return Invocation(revalidate(stage.env.dependencies, LINE), REPEATED, (PortError,))
+    return Invocation(run_row(stage.env.dependencies, TASK, LINE), REPEATED, (PortError,))
 
 
 def played(stage: RevalidationStage, fault_of: Callable[[int], Fault | None]) -> int:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from lakegate.aws import delivery_items, dynamodb_table
 from lakegate.aws.dynamodb_table import decoded, instant, number, shard, text
-from lakegate.errors import AccessDenied, ConditionFailed, NotFound, PortError, TransactionConflict, UnreadableItem
+from lakegate.errors import AccessDenied, NotFound, PortError
 from lakegate.extension_points import loaded, registered
 from lakegate.features.notifications.message_text import (
     DESCRIBED,
@@ -25,7 +25,8 @@ from lakegate.gate.datasets.dataset_lines import Line
 from lakegate.gate.datasets.delivery_history import broken_rules
 from lakegate.gate.datasets.subscriptions import ACCEPTED, ALWAYS, LINEAGE
 from lakegate.gate.delivery.protocol import State
-from lakegate.gate.effects import Alarm, Defect, Effect, perform
+from lakegate.gate.effects import Alarm, Effect, perform
+from lakegate.gate.scheduled_tasks import Rows, ScheduledTask, change_row, run_due
 from lakegate.gate.send_messages import Delivered, MessageListener
 from lakegate.json_codec import decode, encode
 from lakegate.text import printable
@@ -317,20 +318,8 @@ def _index(notice: ChannelNotice) -> dict[str, dict[str, str]]:
 # ---- What channels were notified of --------------------------------------------------------------------------------
 
 
-class Notices(Protocol):
-    """Notices, by id. `get` is strongly consistent; `due` and `dead` read an index that lags."""
-
-    def get(self, notice: str) -> ChannelNotice | None:
-        """The notice; None where nobody has written it."""
-        ...
-
-    def write(self, notice: ChannelNotice) -> None:
-        """Replace the notice if it is one revision older. Raises ConditionFailed."""
-        ...
-
-    def due(self, now: datetime, limit: int) -> tuple[str, ...]:
-        """Ids of notices with a message to send, the oldest first."""
-        ...
+class Notices(Rows[ChannelNotice | None], Protocol):
+    """Notices, by id; None where nobody has written it. `dead` reads an index that lags, as `due` does."""
 
     def dead(self, limit: int) -> tuple[str, ...]:
         """Ids of notices that were given up, the oldest first."""
@@ -454,8 +443,6 @@ def _of_line(dependencies: Dependencies, message: Message, body: Mapping[str, An
 
 AWAITING: Final = "awaiting"
 """The kind of cause for which a receiver may answer."""
-SEND_TRIES: Final = 5
-"""How often a notice is written again because another turn has written it."""
 DUE_PER_TURN: Final = 1_000
 """Notices of one turn; further ones are left to the next."""
 ENOUGH: Final = 12.0
@@ -483,7 +470,7 @@ def note(dependencies: Dependencies, message: Message) -> Steps[tuple[str, ...]]
         begun, mine = _of_channel(found, channel, wanted)
         if mine.kind or mine.ends:
             change = partial(_noted, begun=begun, wanted=wanted, what=mine)
-            yield from _changed(dependencies, begun.id, change)
+            yield from change_row(dependencies, TASK, begun.id, change)
             ids.append(begun.id)
     return tuple(ids)
 
@@ -521,19 +508,9 @@ def deliver(dependencies: Dependencies, noted_now: Iterable[str] = ()) -> Steps[
     `noted_now`: ids of notices that may be due beside those that the index finds.
     """
     done = Delivered()
+    task = replace(TASK, step=lambda _, notice, __: _deliver(dependencies, notice, done))
+    yield from run_due(dependencies, done, task, noted_now)
     try:
-        due = notices(dependencies).due(dependencies.clock.now(), DUE_PER_TURN)
-        for identity in dict.fromkeys((*due, *noted_now)):
-            try:
-                notice = notices(dependencies).get(identity)
-                if notice is not None and notice.channel not in done.failing:
-                    yield from _deliver(dependencies, notice, done)
-            except PortError as failure:
-                if not isinstance(failure, UnreadableItem):
-                    raise
-                done.failures.append(failure)
-            except Exception as error:  # noqa: BLE001 - one notice stops none of the others
-                done.failures.append(Defect(identity, error))
         done.dead = len(notices(dependencies).dead(DUE_PER_TURN))
     except PortError as failure:  # of the table: the next turn goes on
         done.failures.append(failure)
@@ -549,13 +526,15 @@ def trial_notification(channel: str, at: datetime) -> Notification:
 
 def retry(dependencies: Dependencies, identity: str) -> Steps[None]:
     """Send a dead letter again, with the next turn."""
-    yield from _changed(dependencies, identity, lambda found: retried(found) if found and found.dead else found)
+    yield from change_row(dependencies, TASK, identity, lambda found: retried(found) if found and found.dead else found)
 
 
-def _deliver(dependencies: Dependencies, notice: ChannelNotice, done: Delivered) -> Steps[None]:
+def _deliver(dependencies: Dependencies, notice: ChannelNotice | None, done: Delivered) -> Steps[None]:
+    if notice is None or notice.channel in done.failing:
+        return
     wanted = channels_of(dependencies.lines.get(notice.line)).get(notice.channel)
     if wanted is None:
-        yield from _changed(dependencies, notice.id, _ended_notice)
+        yield from change_row(dependencies, TASK, notice.id, _ended_notice)
         return
     current = replace(notice, quiet=wanted.quiet, digest=wanted.digest)
     for cause in current.ready(moment(dependencies.clock.now())):
@@ -570,10 +549,10 @@ def _deliver(dependencies: Dependencies, notice: ChannelNotice, done: Delivered)
             done.failures.append(failure)
             done.failing.add(notice.channel)
             error = f"{type(failure).__name__}: {failure}"
-            yield from _changed(dependencies, notice.id, partial(_failed, at=moment(now), error=error))
+            yield from change_row(dependencies, TASK, notice.id, partial(_failed, at=moment(now), error=error))
             return
         done.sent += 1
-        yield from _changed(dependencies, notice.id, partial(_sent, cause=cause, at=moment(now)))
+        yield from change_row(dependencies, TASK, notice.id, partial(_sent, cause=cause, at=moment(now)))
 
 
 def _invited(dependencies: Dependencies, notice: ChannelNotice, cause: OpenCause) -> Steps[CallbackInvitation | None]:
@@ -618,25 +597,6 @@ def _notification(notice: ChannelNotice, cause: OpenCause, now: datetime) -> Not
     )
 
 
-def _changed(
-    dependencies: Dependencies, identity: str, change: Callable[[ChannelNotice | None], ChannelNotice | None]
-) -> Steps[None]:
-    """Write a notice, changed by a pure function; nothing is written if the function returns the same notice."""
-    for _ in range(SEND_TRIES):
-        before = notices(dependencies).get(identity)
-        after = change(before)
-        if after is None or after == before:
-            return
-        try:
-            yield from perform(Effect.WRITE_NOTICE, partial(notices(dependencies).write, after))
-        except ConditionFailed:
-            if notices(dependencies).get(identity) == after:  # an earlier try of ours arrived
-                return
-        else:
-            return
-    raise TransactionConflict("notice")
-
-
 def _noted(
     before: ChannelNotice | None, begun: ChannelNotice, wanted: ChannelSettings, what: Occurrence
 ) -> ChannelNotice | None:
@@ -659,4 +619,5 @@ def _ended_notice(before: ChannelNotice | None) -> ChannelNotice | None:
     return before and replace(before, causes=(), revision=before.revision + 1)
 
 
+TASK: Final = ScheduledTask(notices, Effect.WRITE_NOTICE, enough=ENOUGH, most=DUE_PER_TURN)
 LISTENER: Final = MessageListener(note, deliver)

@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import partial
@@ -17,13 +17,26 @@ from lakegate.aws.dataset_tables import DynamoLineRows
 from lakegate.aws.s3_objects import arrived_parts, part_of
 from lakegate.contract.contract_model import PULL
 from lakegate.contract.delivery_policy import Pull
-from lakegate.contract.schedules import schedule
 from lakegate.errors import ConditionFailed, InputError, LakegateError, NotFound, PortError, Throttled, Unanswered
 from lakegate.features.pull.pull_sources import SourceChanged, SourceIdentity
 from lakegate.gate.datasets.lifecycle import addressed
-from lakegate.gate.effects import Defect, Effect, perform
+from lakegate.gate.effects import Effect, perform
 from lakegate.gate.ports import Address, Message
-from lakegate.gate.scheduled_tasks import RETIRED, current, discover, is_retired, labelled
+from lakegate.gate.scheduled_tasks import (
+    ENOUGH,
+    RETIRED,
+    Discovery,
+    Rows,
+    ScheduledTask,
+    Turn,
+    change_row,
+    current,
+    discover,
+    following,
+    is_retired,
+    labelled,
+    run_due,
+)
 from lakegate.json_codec import decode
 from lakegate.timestamps import instant_of, moment
 
@@ -169,12 +182,6 @@ def postponed(line: PullingLine, now: str) -> PullingLine:
     return replace(_next(line), next=following(line.schedule, now), leased="")
 
 
-def following(text: str, after: str) -> str:
-    """The next time of a schedule; empty if there is none."""
-    found = schedule(text).next_after(instant_of(after))
-    return moment(found) if found else ""
-
-
 def key_of(prefix: str, line: PullingLine, source: SourceIdentity) -> str:
     """The key in landing: below the line's route, by the time of the schedule, what is fetched, and the source's name."""
     name = re.sub(r"[^A-Za-z0-9._-]", "_", line.source.partition("?")[0].rpartition("/")[2])[-MAX_NAME:]
@@ -225,25 +232,9 @@ class LandingParts(Protocol):
         ...
 
 
-class Pulls(Protocol):
-    """Pulls by line. `get` is strongly consistent, `due` reads an index that lags."""
-
-    def get(self, line: str) -> PullingLine:
-        """The pull of a line; one that nobody has written has revision 0."""
-        ...
-
-    def write(self, line: PullingLine) -> None:
-        """Replace it if it is one revision older. Raises ConditionFailed."""
-        ...
-
-    def due(self, now: datetime, limit: int) -> tuple[str, ...]:
-        """Names of lines that are due, the oldest first."""
-        ...
-
-
-def pulls(dependencies: Dependencies) -> Pulls:
-    """Pulls of this stack."""
-    found: Pulls = dependencies.of("pulls")
+def pulls(dependencies: Dependencies) -> Rows[PullingLine]:
+    """Pulls of this stack, by line."""
+    found: Rows[PullingLine] = dependencies.of("pulls")
     return found
 
 
@@ -318,18 +309,6 @@ MAX_BYTES: Final = 64 << 30
 """Bytes of a source."""
 TURN_SECONDS: Final = 240
 """After so long a source that can be resumed is left to the next tick, so that others have their turn."""
-ENOUGH: Final = 60.0
-"""Seconds: with less than this left, nothing more is begun."""
-
-
-@dataclass(slots=True)
-class Pulled:
-    """What a tick did, for metrics."""
-
-    ends: list[tuple[str, PullEnd]] = field(default_factory=list)
-    """Names of lines, and how their pulls ended."""
-    failures: list[LakegateError] = field(default_factory=list)
-    """Errors of single lines that are no end of their pull."""
 
 
 class Work(NamedTuple):
@@ -339,7 +318,6 @@ class Work(NamedTuple):
     transfer: Transfer
     landing: LandingParts
     part: int
-    pulled: Pulled
 
 
 class TimeIsUp(Exception):  # noqa: N818 - the name is what happened
@@ -451,11 +429,6 @@ class PullPlan(NamedTuple):
     is_paused: bool
 
 
-def discover_pulls(dependencies: Dependencies) -> Steps[list[LakegateError]]:
-    """Schedule the lines whose contracts say that they are pulled. Returns errors of single lines."""
-    return (yield from discover(dependencies, PULL, CURSOR, _schedule))
-
-
 def plan_of(dependencies: Dependencies, line: str) -> PullPlan | None:
     """How a line is pulled, by the version that is current now; None: it is not, any more."""
     found = current(dependencies, line, PULL)
@@ -485,16 +458,14 @@ def run_now(dependencies: Dependencies, line: str) -> Steps[PullingLine]:
 
     Raises InputError for one that is not pulled.
     """
-    while True:
-        row = pulls(dependencies).get(line)
+    now = _now(dependencies)
+
+    def wanted(row: PullingLine) -> PullingLine:
         if not row.plan:
             raise InputError(f"{line} is not pulled: its contract has no `pull`, or was published within five minutes")
-        if row.leased > _now(dependencies) or row.is_due(_now(dependencies)):
-            return row
-        wanted = asked(row, _now(dependencies))
-        with suppress(ConditionFailed):  # a tick has it
-            yield from perform(Effect.WRITE_PULL, partial(pulls(dependencies).write, wanted))
-            return wanted
+        return row if row.leased > now or row.is_due(now) else asked(row, now)
+
+    return (yield from change_row(dependencies, TASK, line, wanted))
 
 
 def pulls_of(dependencies: Dependencies, lines: Iterable[str] | None = None) -> tuple[PullingLine, ...]:
@@ -525,15 +496,14 @@ def message_of(dependencies: Dependencies, row: PullingLine, end: PullEnd) -> Me
     return Message(identity, "", "pull", json.dumps(body, sort_keys=True), dependencies.clock.now(), row.line)
 
 
-def _schedule(dependencies: Dependencies, line: str, version: Publication, digest: str) -> Steps[None]:
-    row = pulls(dependencies).get(line)
-    if row.leased > _now(dependencies):
-        return  # a tick is fetching it, and would lose what it does: the next one schedules it
-    if row.plan != digest and not is_retired(dependencies, line):
-        pull = decode(Pull, _policy(dependencies, line, digest)["pull"])
-        wanted = planned(row, pull, version.version, digest, _now(dependencies))
-        with suppress(ConditionFailed):  # another tick has it
-            yield from perform(Effect.WRITE_PULL, partial(pulls(dependencies).write, wanted))
+def _found(dependencies: Dependencies, line: str, version: Publication, digest: str) -> PullingLine | None:
+    row, now = pulls(dependencies).get(line), _now(dependencies)
+    if row.leased > now:  # a tick is fetching it, and would lose what it does: the next one plans it
+        return None
+    if row.plan == digest or is_retired(dependencies, line):
+        return None
+    pull = decode(Pull, _policy(dependencies, line, digest)["pull"])
+    return planned(row, pull, version.version, digest, now)
 
 
 def _policy(dependencies: Dependencies, line: str, digest: str) -> dict[str, Any]:
@@ -561,8 +531,6 @@ def _now(dependencies: Dependencies) -> str:
 # is still the same; else it ends the upload and begins again, under another key.
 
 
-DUE_PER_TICK: Final = 10_000
-"""Lines of one tick: more than its time is enough for. Further ones are left to the next."""
 LEASE: Final = timedelta(minutes=20)
 """Longer than a function can run, so that a lease outlives its tick."""
 MAX_SECONDS: Final = 6 * 3600
@@ -575,34 +543,29 @@ RETRIED: Final = (Unanswered, Throttled, SourceChanged)
 """Failures that are followed by another attempt."""
 
 
-def tick(dependencies: Dependencies, transfer: Transfer, landing: LandingParts, part: int = PART) -> Steps[Pulled]:
-    """Schedule what contracts say is pulled, and pull what is due."""
-    pulled = Pulled()
-    work = Work(dependencies, transfer, landing, part, pulled)
-    pulled.failures += yield from discover_pulls(dependencies)
-    for line in pulls(dependencies).due(dependencies.clock.now(), DUE_PER_TICK):
-        if dependencies.remaining() < ENOUGH:
-            break
-        try:
-            yield from _pull(work, line)
-        except ConditionFailed:  # another tick has it
-            continue
-        except LakegateError as failure:
-            pulled.failures.append(failure)
-        except Exception as error:  # noqa: BLE001 - one line stops none of the others
-            pulled.failures.append(Defect(line, error))
-    pulled.failures += dependencies.taken_out()
-    return pulled
+def tick(dependencies: Dependencies, transfer: Transfer, landing: LandingParts, part: int = PART) -> Steps[Turn]:
+    """Plan what contracts say is pulled, and pull what is due. `ends` of the turn are PullEnds."""
+    work, turn = Work(dependencies, transfer, landing, part), Turn()
+    task = replace(TASK, step=lambda _, row, now: _pull(work, row, now))
+    yield from discover(dependencies, turn, task)
+    yield from run_due(dependencies, turn, task)
+    turn.failures += dependencies.taken_out()
+    return turn
 
 
-def _pull(work: Work, name: str) -> Steps[None]:
-    """One line: read again by key, because the index lags; leased, so that two ticks do not do one thing twice."""
-    row, now = pulls(work.dependencies).get(name), work.dependencies.clock.now()
-    if not row.is_due(moment(now)):
-        return
-    row = yield from write(work, leased(row, moment(now + LEASE)))
+def _ended_pull(before: PullingLine, after: PullingLine) -> PullEnd | None:
+    return after.ends[0] if after.ends != before.ends else None
+
+
+TASK: Final = ScheduledTask(pulls, Effect.WRITE_PULL, end=_ended_pull, discovery=Discovery(PULL, CURSOR, _found))
+"""Its step needs sources and landing, which only the function that pulls has."""
+
+
+def _pull(work: Work, row: PullingLine, now: str) -> Steps[PullingLine]:
+    """One line, leased, so that two ticks do not do one thing twice. Returns the row that ends the lease."""
+    row = yield from write(work, leased(row, moment(instant_of(now) + LEASE)))
     try:
-        yield from _leased(work, row)
+        return (yield from _leased(work, row, now))
     except ConditionFailed:
         raise
     except LakegateError:
@@ -613,67 +576,59 @@ def _pull(work: Work, name: str) -> Steps[None]:
         raise
 
 
-def _leased(work: Work, row: PullingLine) -> Steps[None]:
+def _leased(work: Work, row: PullingLine, now: str) -> Steps[PullingLine]:
     """What is to be done about a line that this tick has."""
-    name, now = row.line, work.dependencies.clock.now()
-    plan = plan_of(work.dependencies, name)
+    plan = plan_of(work.dependencies, row.line)
     if plan is None:
         yield from _abort(work, row)
-        yield from write(work, unplanned(row))
-        return
+        return unplanned(row)
     if plan.plan != row.plan:
         if plan.pull.source != row.source:
             yield from _abort(work, row)
-        row = yield from write(work, planned(row, plan.pull, plan.version, plan.plan, moment(now)))
+        row = yield from write(work, planned(row, plan.pull, plan.version, plan.plan, now))
     if row.fetch is not None and not row.fetch.key.startswith(plan.prefix or ""):  # the route is another one now
         yield from _abort(work, row)
         row = yield from write(work, fetching(row, None))
     if plan.is_paused and row.fetch is None:
-        yield from write(work, postponed(row, moment(now)))
-    else:
-        yield from _attempt(work, row, plan)
+        return postponed(row, now)
+    return (yield from _attempt(work, row, plan))
 
 
-def _attempt(work: Work, row: PullingLine, plan: PullPlan) -> Steps[None]:
-    """SourceFetch, and write how that ended: the row is read again, because the fetch has written it."""
+def _attempt(work: Work, row: PullingLine, plan: PullPlan) -> Steps[PullingLine]:
+    """Fetch. Returns the row after it, which is read again, because the fetch has written it."""
     try:
         end, seen = yield from _fetched(work, row, plan)
     except TimeIsUp:
-        yield from write(work, released(_retried_now(work, row), moment_of(work)))
+        return released(_retried_now(work, row), moment_of(work))
     except ConditionFailed:
         raise
     except PortError as failure:
-        yield from _failed(work, _retried_now(work, row), failure)
-    else:
-        yield from _end(work, _retried_now(work, row), end, seen)
+        return (yield from _failed(work, _retried_now(work, row), failure))
+    return (yield from _end(work, _retried_now(work, row), end, seen))
 
 
-def _failed(work: Work, row: PullingLine, failure: PortError) -> Steps[None]:
+def _failed(work: Work, row: PullingLine, failure: PortError) -> Steps[PullingLine]:
     """Another attempt where that is right; else the pull has failed, unless its object is there all the same."""
     begins = isinstance(failure, SourceChanged)
     if isinstance(failure, RETRIED) and row.failures + 1 < MAX_FAILURES:
         if begins:
             yield from _abort(work, row)
         due = moment(work.dependencies.clock.now() + AGAIN)
-        yield from write(work, released(row, due, failed=True, keep=not begins))
-        return
+        return released(row, due, failed=True, keep=not begins)
     yield from _abort(work, row)
     there = None if row.fetch is None else landed(work, row.fetch)
     if row.fetch is not None and there is not None:
-        yield from _end(
-            work, row, PullEnd(PullOutcome.FETCHED, moment_of(work), row.fetch.key, there), row.fetch.source
-        )
-    else:
-        reason = str(failure) or type(failure).__name__
-        yield from _end(work, row, PullEnd(PullOutcome.FAILED, moment_of(work), reason=reason), None)
+        end = PullEnd(PullOutcome.FETCHED, moment_of(work), row.fetch.key, there)
+        return (yield from _end(work, row, end, row.fetch.source))
+    reason = str(failure) or type(failure).__name__
+    return (yield from _end(work, row, PullEnd(PullOutcome.FAILED, moment_of(work), reason=reason), None))
 
 
-def _end(work: Work, row: PullingLine, end: PullEnd, seen: SourceIdentity | None) -> Steps[None]:
-    """Write how a pull ended; a message goes before if it has failed, or is the first one that has not."""
+def _end(work: Work, row: PullingLine, end: PullEnd, seen: SourceIdentity | None) -> Steps[PullingLine]:
+    """The row after a pull has ended; a message goes before if it has failed, or is the first one that has not."""
     if message := message_of(work.dependencies, row, end):
         yield from perform(Effect.REPORT_PULL, partial(work.dependencies.outbox.add, message))
-    yield from write(work, ended(row, end, seen))
-    work.pulled.ends.append((row.line, end))
+    return ended(row, end, seen)
 
 
 def _fetched(work: Work, row: PullingLine, plan: PullPlan) -> Steps[tuple[PullEnd, SourceIdentity | None]]:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from lakegate.aws.dataset_tables import DynamoLineRows
 from lakegate.contract.contract_model import REVALIDATED, parts_of
-from lakegate.contract.schedules import schedule
 from lakegate.errors import (
     ConditionFailed,
     IdempotencyMismatch,
@@ -36,7 +34,15 @@ from lakegate.gate.effects import Effect, perform
 from lakegate.gate.ledger.blocks import Head, Record, digest, event_id
 from lakegate.gate.ledger.commit import record_at_head
 from lakegate.gate.ports import Address, JobState, Message, names_invocation
-from lakegate.gate.scheduled_tasks import ScheduledTask, current, discover, is_retired
+from lakegate.gate.scheduled_tasks import (
+    Discovery,
+    Rows,
+    ScheduledTask,
+    current,
+    following,
+    is_retired,
+    write_row,
+)
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import Request, StagedPart
 from lakegate.plan.result import Result
@@ -48,7 +54,6 @@ from lakegate.verdict.verdict import LONGEST_RULE, broken_rules, judge
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-    from datetime import datetime
 
     from lakegate.aws.dynamodb_table import DynamoTable
     from lakegate.gate.dependencies import Dependencies
@@ -269,12 +274,6 @@ def _watched(line: RevalidatedLine, now: str) -> RevalidatedLine:
     return replace(line, look=moment(instant_of(now) + EVERY) if is_stale else "")
 
 
-def following(text: str, after: str) -> str:
-    """The next time of a schedule; empty if there is none."""
-    found = schedule(text).next_after(instant_of(after))
-    return moment(found) if found else ""
-
-
 def stale_rules(blocks: Iterable[AnyBlock]) -> list[dict[str, Any]]:
     """The rules that do not hold for accepted data by the last record of some blocks, each with the time since when."""
     contents = [each.content for each in blocks if isinstance(each, Record) and each.kind == KIND]
@@ -335,25 +334,9 @@ def _next(line: RevalidatedLine) -> RevalidatedLine:
 # ---- Which lines have accepted data to measure by schedule, and where that is --------------------------------------
 
 
-class Revalidations(Protocol):
-    """Measurements by line. `get` is strongly consistent, `due` reads an index that lags."""
-
-    def get(self, line: str) -> RevalidatedLine:
-        """The row of a line; one that nobody has written has revision 0."""
-        ...
-
-    def write(self, line: RevalidatedLine) -> None:
-        """Replace it if it is one revision older. Raises ConditionFailed."""
-        ...
-
-    def due(self, now: datetime, limit: int) -> tuple[str, ...]:
-        """Names of lines that are due, the oldest first."""
-        ...
-
-
-def revalidations(dependencies: Dependencies) -> Revalidations:
-    """Measurements of this stack."""
-    found: Revalidations = dependencies.of("revalidations")
+def revalidations(dependencies: Dependencies) -> Rows[RevalidatedLine]:
+    """Measurements of this stack, by line."""
+    found: Rows[RevalidatedLine] = dependencies.of("revalidations")
     return found
 
 
@@ -608,57 +591,43 @@ AGAIN: Final = timedelta(minutes=1)
 OVER: Final = frozenset({JobState.SUCCESS, JobState.FAILED, JobState.CANCELLED})
 
 
-def discover_schedules(dependencies: Dependencies) -> Steps[list[LakegateError]]:
-    """Schedule the lines whose contracts have rules with a schedule. Returns errors of single lines."""
-    return (yield from discover(dependencies, REVALIDATED, CURSOR, _schedule))
+def _step(dependencies: Dependencies, row: RevalidatedLine, now: str) -> Steps[RevalidatedLine]:
+    if row.run is None:
+        return (yield from _begun(dependencies, row, now))
+    return (yield from _continued(dependencies, row, row.run))
 
 
-def revalidate(dependencies: Dependencies, line: str) -> Steps[str | None]:
-    """What is to be done about a line that is due, read again by key, because the index lags; the metric of a run that ended."""
+def _found(dependencies: Dependencies, line: str, version: Publication, digest: str) -> RevalidatedLine | None:
     row = revalidations(dependencies).get(line)
-    if not row.is_due(moment(dependencies.clock.now())):
+    if row.run is not None or row.plan == digest or is_retired(dependencies, line):
         return None
-    try:
-        after = yield from _begun(dependencies, row) if row.run is None else _continued(dependencies, row, row.run)
-    except ConditionFailed:  # another sweep goes on
-        return None
-    return after.ends[0].end.metric if after.ends != row.ends else None
+    return _planned(dependencies, row, version, digest)
 
 
-def _schedule(dependencies: Dependencies, line: str, version: Publication, digest: str) -> Steps[None]:
-    row = revalidations(dependencies).get(line)
-    if row.run is None and row.plan != digest and not is_retired(dependencies, line):
-        with suppress(ConditionFailed):
-            yield from _planned(dependencies, row, version, digest)
+def _planned(dependencies: Dependencies, row: RevalidatedLine, version: Publication, digest: str) -> RevalidatedLine:
+    schedules = (each.schedule for each in _plan(dependencies, row, digest).scheduled)
+    return planned(row, schedules, version.version, digest, _now(dependencies))
 
 
-def _planned(
-    dependencies: Dependencies, row: RevalidatedLine, version: Publication, digest: str
-) -> Steps[RevalidatedLine]:
-    plan = _plan(dependencies, row, digest)
-    schedules = (each.schedule for each in plan.scheduled)
-    return (yield from _write(dependencies, planned(row, schedules, version.version, digest, _now(dependencies))))
-
-
-def _begun(dependencies: Dependencies, row: RevalidatedLine) -> Steps[RevalidatedLine]:
+def _begun(dependencies: Dependencies, row: RevalidatedLine, now: str) -> Steps[RevalidatedLine]:
     """Write what is measured, and start it."""
     found = current(dependencies, row.line, REVALIDATED)
     if found is None:
         if not is_retired(dependencies, row.line):
             yield from lift(dependencies, row)
-        return (yield from _write(dependencies, unplanned(row)))
+        return unplanned(row)
     if found[2] != row.plan:
-        row = yield from _planned(dependencies, row, *found[1:])
-    now = moment(dependencies.clock.now())
+        row = yield from _written(dependencies, _planned(dependencies, row, *found[1:]))
     due, data = row.due_schedules(now), accepted_data(dependencies, row.line)
     if not due or not data.found:
-        return (yield from _write(dependencies, postponed(row, due, now)))
+        return postponed(row, due, now)
     plan = _plan(dependencies, row, row.plan).of_schedules(due)
     yield from write_plan(dependencies, plan)
     secret = data.found[0][0].workload  # who knows the id of a run may read its result
     identity = hashlib.sha256(f"{row.line}:{row.revision}:{now}:{secret}".encode()).hexdigest()
     run = ScheduledRun(identity, due, plan.digest, data.height, now)
-    return (yield from _started(dependencies, (yield from _write(dependencies, running(row, run, now))), run, data))
+    row = yield from _written(dependencies, running(row, run, now))
+    return (yield from _started(dependencies, row, run, data))
 
 
 def _started(
@@ -673,7 +642,7 @@ def _started(
     now, timing = dependencies.clock.now(), dependencies.timing
     deadline = now + (timing.invocation if names_invocation(identity) else timing.longest_run)
     begun = replace(run, run=identity, deadline=moment(deadline))
-    return (yield from _write(dependencies, running(row, begun, moment(now + AGAIN))))
+    return running(row, begun, moment(now + AGAIN))
 
 
 def _continued(dependencies: Dependencies, row: RevalidatedLine, run: ScheduledRun) -> Steps[RevalidatedLine]:
@@ -684,12 +653,12 @@ def _continued(dependencies: Dependencies, row: RevalidatedLine, run: ScheduledR
     if found is None and _is_over(dependencies, run):
         found = _result(dependencies, run) or "lost"
     if found is None:
-        return (yield from _write(dependencies, running(row, run, moment(dependencies.clock.now() + AGAIN))))
+        return running(row, run, moment(dependencies.clock.now() + AGAIN))
     if isinstance(found, str):
         yield from perform(Effect.CANCEL_JOB, partial(dependencies.jobs.cancel, run.run))
         return (yield from _again(dependencies, row, run, found))
     end = yield from publish(dependencies, row, run, _plan(dependencies, row, row.plan), found)
-    return (yield from _write(dependencies, ended(row, end)))
+    return ended(row, end)
 
 
 def _result(dependencies: Dependencies, run: ScheduledRun) -> Findings | str | None:
@@ -725,38 +694,39 @@ def _again(dependencies: Dependencies, row: RevalidatedLine, run: ScheduledRun, 
         return (yield from _failed(dependencies, row, run, reason))
     data, now = accepted_data(dependencies, row.line), dependencies.clock.now()
     if not data.found:
-        return (yield from _write(dependencies, postponed(row, run.schedules, moment(now))))
-    following = ScheduledRun(run.id, run.schedules, run.plan, data.height, moment(now), run.attempt + 1)
-    return (yield from _write(dependencies, running(row, following, moment(now + AGAIN))))
+        return postponed(row, run.schedules, moment(now))
+    after = ScheduledRun(run.id, run.schedules, run.plan, data.height, moment(now), run.attempt + 1)
+    return running(row, after, moment(now + AGAIN))
 
 
 def _failed(dependencies: Dependencies, row: RevalidatedLine, run: ScheduledRun, reason: str) -> Steps[RevalidatedLine]:
     end = EndedRun(RevalidationEnd.FAILED, _now(dependencies), run.height, reason)
     end = yield from report_failed(dependencies, row, run, end)
-    return (yield from _write(dependencies, ended(row, end)))
+    return ended(row, end)
 
 
 def _plan(dependencies: Dependencies, row: RevalidatedLine, digest: str) -> Plan:
     return Plan.from_validated(dependencies.plan_at(digest, row.line))
 
 
-def _write(dependencies: Dependencies, row: RevalidatedLine) -> Steps[RevalidatedLine]:
-    """Raises ConditionFailed where another sweep was first, unless an earlier try of this worker arrived."""
-    try:
-        yield from perform(Effect.WRITE_REVALIDATION, partial(revalidations(dependencies).write, row))
-    except ConditionFailed:
-        if revalidations(dependencies).get(row.line) != row:
-            raise
-    return row
+def _written(dependencies: Dependencies, row: RevalidatedLine) -> Steps[RevalidatedLine]:
+    return (yield from write_row(dependencies, TASK, row.line, row))
 
 
 def _now(dependencies: Dependencies) -> str:
     return moment(dependencies.clock.now())
 
 
+def _metric(before: RevalidatedLine, after: RevalidatedLine) -> str | None:
+    """The metric of a run that ended."""
+    return after.ends[0].end.metric if after.ends != before.ends else None
+
+
 TASK: Final = ScheduledTask(
-    lambda dependencies, now, limit: revalidations(dependencies).due(now, limit),
-    revalidate,
-    discover_schedules,
+    revalidations,
+    Effect.WRITE_REVALIDATION,
+    _step,
+    _metric,
+    Discovery(REVALIDATED, CURSOR, _found),
     tuple(each.metric for each in RevalidationEnd),
 )

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Protocol
 
 from lakegate.timestamps import instant_of, moment
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from lakegate.gate.ledger.blocks import Record
     from lakegate.gate.ports import Message
 
@@ -33,6 +31,10 @@ _RESTRICTION: Final = (
     LineStatus.DRAFT,
     LineStatus.RETIRED,
 )
+
+
+AT_ONCE: Final = moment(datetime.min.replace(tzinfo=UTC))
+"""A time before all others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +149,7 @@ class Line:
     def due(self) -> str:
         """When there is something to record, or to list: the time of the next change; empty if there is nothing."""
         if not self.listed:
-            return self.changes[self.recorded - 1].at
+            return self.changes[self.recorded - 1].at if self.recorded else AT_ONCE
         return self.changes[self.recorded].at if self.recorded < len(self.changes) else ""
 
 

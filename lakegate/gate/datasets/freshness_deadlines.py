@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from lakegate.errors import AccessDenied, ConditionFailed, LakegateError, NotFound
-from lakegate.gate.datasets.dataset_lines import LineStatus, Pledge, PromisingLine
+from lakegate.errors import AccessDenied, NotFound
+from lakegate.gate.datasets.dataset_lines import Pledge, PromisingLine
 from lakegate.gate.datasets.lifecycle import addressed
-from lakegate.gate.effects import Alarm, Defect, Effect, perform
+from lakegate.gate.effects import Alarm, Effect, perform
 from lakegate.gate.ports import Message
+from lakegate.gate.scheduled_tasks import ScheduledTask, change_row, is_retired
 from lakegate.timestamps import instant_of, moment
 
 if TYPE_CHECKING:
@@ -20,13 +20,11 @@ if TYPE_CHECKING:
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps
 
-# ---- What a line promises about time, and when it is missed: pure functions ----------------------------------------
+# ---- What a dataset guarantees about time, and when that is missed: pure functions ---------------------------------
 #
-# A promise of frequency or freshness begins with an accepted delivery: within `seconds` after it, the next one has to
-# be accepted.
-# A promise of latency begins with the oldest delivery that was taken in and not accepted: no row of it is younger
-# than that. A
-# promise is missed at the end of its time, also if nothing arrives at all, and kept again with the next accepted
+# A deadline of frequency or freshness begins with an accepted delivery: within `seconds` after it, the next one has to be
+# accepted. One of latency begins with the oldest delivery that was taken in and not accepted: no row of it is younger than
+# that. A deadline is missed at the end of its time, also if nothing arrives at all, and kept again with the next accepted
 # delivery.
 
 
@@ -70,16 +68,15 @@ def reported(line: PromisingLine, pledges: tuple[Pledge, ...]) -> PromisingLine:
     return replace(line, pledges=after, revision=line.revision + 1)
 
 
-# ---- Promises about time: what an accepted delivery begins, and the message when the next one does not come --------
+# ---- What an accepted delivery begins, and the message when the next one does not come -----------------------------
 #
-# The index of what is due finds missed promises, so that nothing has to arrive and nothing is scanned. Here time
-# alone causes a message: another one of that kind is made in the same way.
+# The index of what is due finds missed deadlines, so that nothing has to arrive and nothing is scanned.
 
 
 ENDS: Final = {"published": accepted, "quarantined": not_accepted, "failed": not_accepted}
 """What the end of a delivery does to the promises of its line, by the kind of the message."""
-DUE_PER_TURN: Final = 1_000
-"""Lines of one turn; further ones are left to the next."""
+ENOUGH: Final = 5.0
+"""Seconds: with less than this left no further row is begun. Two writes."""
 
 
 def renew(dependencies: Dependencies, message: Message) -> Steps[None]:
@@ -97,39 +94,25 @@ def renew(dependencies: Dependencies, message: Message) -> Steps[None]:
     if workload.pin is None:
         return  # no line
     pin, taken_in = workload.pin, moment(instant_of(workload.pin.judging_time))
-    before = dependencies.promises.get(pin.chain)
-    after = ENDS[message.kind](before, moment(message.at), pin.version, promises, taken_in)
-    if after is not before:
-        yield from _write(dependencies, after)
+    end = ENDS[message.kind]
+    yield from change_row(
+        dependencies, TASK, pin.chain, lambda line: end(line, moment(message.at), pin.version, promises, taken_in)
+    )
 
 
-def report_missed(dependencies: Dependencies) -> Steps[list[LakegateError]]:
-    """Put a message into the outbox for each promise that is missed, once. Returns the errors of single lines."""
-    failures: list[LakegateError] = []
-    for name in dependencies.promises.due(dependencies.clock.now(), DUE_PER_TURN):
-        try:
-            yield from _report(dependencies, name)
-        except LakegateError as failure:
-            failures.append(failure)
-        except Exception as error:  # noqa: BLE001 - one line stops none of the others
-            failures.append(Defect(name, error))
-    return failures
-
-
-def _report(dependencies: Dependencies, name: str) -> Steps[None]:
-    line, now = dependencies.promises.get(name), moment(dependencies.clock.now())
+def _report(dependencies: Dependencies, line: PromisingLine, now: str) -> Steps[PromisingLine]:
+    """Put a message into the outbox for each promise that is missed, once."""
     found = missed(line, now)
-    if dependencies.lines.get(name).status_at(now) is not LineStatus.RETIRED:
+    if not is_retired(dependencies, line.line):
         for each in found:
             add = partial(dependencies.outbox.add, _message(dependencies, line, each))
             yield from perform(Effect.REPORT_MISSED, add)
-    if found:
-        yield from _write(dependencies, reported(line, found))
+    return reported(line, found)
 
 
-def _write(dependencies: Dependencies, line: PromisingLine) -> Steps[None]:
-    with suppress(ConditionFailed):  # another turn has written it: that one, or the next, does what is left
-        yield from perform(Effect.WRITE_PROMISES, partial(dependencies.promises.write, line))
+TASK: Final = ScheduledTask(
+    lambda dependencies: dependencies.promises, Effect.WRITE_PROMISES, _report, enough=ENOUGH, most=1_000
+)
 
 
 def _message(dependencies: Dependencies, line: PromisingLine, pledge: Pledge) -> Message:

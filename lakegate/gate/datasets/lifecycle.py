@@ -24,6 +24,7 @@ from lakegate.gate.effects import Effect, perform
 from lakegate.gate.ledger.blocks import event_id
 from lakegate.gate.ledger.commit import record_at_head
 from lakegate.gate.ports import Message
+from lakegate.gate.scheduled_tasks import ScheduledTask
 from lakegate.text import counted, listed
 from lakegate.timestamps import instant_of, moment
 from lakegate.verdict.verdict import Verdict
@@ -353,15 +354,18 @@ def record_due(dependencies: Dependencies, name: str) -> Steps[Line]:
     raise InputError(f"others are changing {name} all the time: try again")
 
 
-def settle_line(dependencies: Dependencies, name: str) -> Steps[None]:
-    """What the sweep does about a line that is due: record, then list in the readers' manifest."""
-    line = yield from record_due(dependencies, name)
+def settle_line(dependencies: Dependencies, line: Line, _now: str) -> Steps[Line | None]:
+    """Record what has begun, then list it in the readers' manifest: the step of a line that is due."""
+    line = yield from record_due(dependencies, line.name)
     if line.listed:
-        return
-    yield from readers_manifest.update(dependencies, name)
-    listed = replace(line, listed=True, revision=line.revision + 1)
-    with suppress(_LineChanged):  # the writer settles it
-        yield from _write(dependencies, line, listed, "", "")
+        return None
+    yield from readers_manifest.update(dependencies, line.name)
+    return replace(
+        line, listed=True, revision=line.revision + 1
+    )  # where somebody else has written it, that one settles it
+
+
+TASK: Final = ScheduledTask(lambda dependencies: dependencies.lines, Effect.WRITE_LINE, settle_line)
 
 
 def acknowledge(dependencies: Dependencies, name: str, version: str, team: str) -> Steps[Line]:

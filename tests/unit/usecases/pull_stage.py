@@ -19,9 +19,10 @@ from tests.simulation.environment import LAKE, LANDING, Environment
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from lakegate.features.pull.pull_task import Pulled, PullEnd, PullingLine
+    from lakegate.features.pull.pull_task import PullEnd, PullingLine
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps
+    from lakegate.gate.scheduled_tasks import Turn
 
 LINE = "partner/rows_v1"
 PREFIX = "partner/rows/"
@@ -57,12 +58,12 @@ class PullStage:
             Publication("partner", version, status, "c", routes, plans=(("rows", plan.digest),), labels=labels)
         )
 
-    def tick(self, hours: float = 0) -> Pulled:
+    def tick(self, hours: float = 0) -> Turn:
         """One tick, after so many hours."""
         self.env.memory.clock.sleep(hours * 3600)
         return run(self.steps(), self.env.memory.clock)
 
-    def steps(self) -> Steps[Pulled]:
+    def steps(self) -> Steps[Turn]:
         """The effects of one tick."""
         return tick(self.dependencies, self.source, self.landing, PART)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,7 +11,7 @@ from lakegate.contract.contract_model import REVALIDATED
 from lakegate.errors import Throttled, UnreadableItem
 from lakegate.features.notifications import notices
 from lakegate.features.pull import pull_task
-from lakegate.gate import scheduled_tasks
+from lakegate.features.revalidation import revalidation
 from lakegate.gate.datasets import freshness_deadlines
 from lakegate.gate.datasets.pauses import pause, resume
 from lakegate.gate.delivery import advance
@@ -18,6 +19,7 @@ from lakegate.gate.delivery.find_deliveries import at_rest, readable_row
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import Defect, run
+from lakegate.gate.scheduled_tasks import Discovery, Turn, discover
 from lakegate.gate.send_messages import notify
 from lakegate.gate.sweep import sweep
 from tests.simulation.environment import LANDING, PREFIX, Environment
@@ -107,13 +109,15 @@ def test_a_schedule_of_one_line_stops_no_other(monkeypatch: pytest.MonkeyPatch) 
     def broken(*_: object) -> Any:
         raise ZeroDivisionError
 
-    failures = run(
-        scheduled_tasks.discover(stage.env.dependencies, REVALIDATED, "cursor", broken), stage.env.dependencies.clock
+    turn, found = Turn(), Discovery(REVALIDATED, "cursor", broken)
+    run(
+        discover(stage.env.dependencies, turn, replace(revalidation.TASK, discovery=found)),
+        stage.env.dependencies.clock,
     )
     pull = scheduled()
     monkeypatch.setattr(pull_task, "_pull", broken)
 
-    assert of(failures) == [f"ZeroDivisionError @ {stage.row.line}"]
+    assert of(turn.failures) == [f"ZeroDivisionError @ {stage.row.line}"]
     assert of(pull.tick().failures) == [f"ZeroDivisionError @ {pull.row.line}"]
 
 
@@ -142,7 +146,7 @@ def test_a_promise_of_one_line_stops_nothing(monkeypatch: pytest.MonkeyPatch, er
     def broken(*_: object) -> Any:
         raise error
 
-    monkeypatch.setattr(freshness_deadlines, "_report", broken)
+    monkeypatch.setattr(freshness_deadlines, "TASK", replace(freshness_deadlines.TASK, step=broken))
     notified = gate.turn(hours=2)
 
     assert [str(each).endswith("lines_v1") or "promise#orders/lines_v1" in str(each) for each in notified.failures] == [

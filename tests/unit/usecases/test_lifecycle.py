@@ -15,6 +15,7 @@ from lakegate.contract.delivery_policy import Mode, Policy
 from lakegate.errors import ConditionFailed, InputError, Unanswered
 from lakegate.gate.datasets.dataset_lines import Ending, LineStatus, Notice
 from lakegate.gate.datasets.lifecycle import (
+    TASK,
     TRIES,
     IllegalTransition,
     acknowledge,
@@ -24,7 +25,6 @@ from lakegate.gate.datasets.lifecycle import (
     noticed,
     reactivate,
     retire,
-    settle_line,
     sunset,
 )
 from lakegate.gate.datasets.subscriptions import subscribed, unsubscribed
@@ -33,6 +33,7 @@ from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import Effect, run
 from lakegate.gate.ledger.blocks import Record
+from lakegate.gate.scheduled_tasks import run_row
 from lakegate.gate.sweep import sweep
 from lakegate.json_codec import validate
 from lakegate.timestamps import moment
@@ -253,17 +254,42 @@ def test_two_commands_at_once_are_decided_one_after_the_other() -> None:
     assert ended.value.value.changes == other.changes
 
 
+def test_the_first_change_of_a_line_may_be_planned() -> None:
+    """It is listed at once and recorded on its day; what is planned can be dropped before anything of the line is recorded."""
+    gate, dropped = Gate(), Gate()
+    env = gate.env
+    gate.delivered(b"good:0")
+    day = moment(env.memory.clock.now() + timedelta(days=1))
+    gate.changed("deprecate", partial(DEPRECATE, on=day))
+    env.memory.clock.sleep(60)
+    run(sweep(env.dependencies), env.memory.clock)
+    planned = env.memory.lines.get(LINE)
+    env.memory.clock.sleep(DAY)
+    run(sweep(env.dependencies), env.memory.clock)
+    begun = env.memory.lines.get(LINE)
+    dropped.changed("deprecate", partial(DEPRECATE, on=day))
+    dropped.changed("reactivate", reactivate)
+
+    assert (planned.listed, planned.recorded, planned.due) == (True, 0, day)
+    assert (begun.listed, begun.recorded, [each.content["act"] for each in records(env)]) == (
+        True,
+        1,
+        ["deprecate", "date"],
+    )
+    assert dropped.env.memory.lines.get(LINE).changes == ()
+
+
 def test_of_two_sweeps_at_once_one_settles_a_line() -> None:
     """The slower one finds the line settled, or leaves it to anyone who has written it."""
     gate = Gate()
     lines = gate.env.memory.lines
     gate.changed("deprecate", DEPRECATE)
-    slow = settle_line(gate.env.dependencies, LINE)
+    slow = run_row(gate.env.dependencies, TASK, LINE)
     call = next(slow)
     while call.effect is not Effect.WRITE_LINE:
         call = slow.send(call.do())
     for _ in range(2):
-        run(settle_line(gate.env.dependencies, LINE), gate.env.memory.clock)
+        run(run_row(gate.env.dependencies, TASK, LINE), gate.env.memory.clock)
     settled = lines.get(LINE)
     lines.write(replace(settled, revision=settled.revision + 1))
     with pytest.raises(ConditionFailed) as refused:

@@ -13,14 +13,14 @@ from tests.simulation.environment import LANDING
 from tests.unit.usecases.pull_stage import LINE, scheduled
 
 if TYPE_CHECKING:
-    from lakegate.features.pull.pull_task import Pulled
     from lakegate.gate.effects import Call, Steps
+    from lakegate.gate.scheduled_tasks import Turn
     from tests.unit.usecases.pull_stage import PullStage
 
 SMALL, LARGE = b"id", b"id\n1\n2\n3\n4"
 
 
-def until(steps: Steps[Pulled], effect: Effect, number: int = 1) -> Call:
+def until(steps: Steps[Turn], effect: Effect, number: int = 1) -> Call:
     """Perform a tick up to the first effect of a kind, or a later one, which is not performed."""
     call = next(steps)
     while call.effect is not effect or number > 1:
@@ -115,7 +115,7 @@ def test_a_tick_that_lost_its_lease_writes_nothing_more(effect: Effect, number: 
     assert (stage.bodies, stage.ends) == ([LARGE], [("FETCHED", "")])
 
 
-def _finish(steps: Steps[Pulled], call: Call) -> None:
+def _finish(steps: Steps[Turn], call: Call) -> None:
     while True:
         try:
             answer = call.do()

@@ -98,16 +98,15 @@ def test_a_version_that_is_published_while_it_is_fetched(other: Pull, monkeypatc
     stage = scheduled(LARGE, breaks_at=8)
     stage.tick()
     stage.publish("1.1.0", other)
-    monkeypatch.setattr(pull_task, "discover_pulls", _nothing)
+    monkeypatch.setattr(pull_task, "discover", _nothing)
     stage.tick(0.1)
 
     assert [at for _, at in stage.source.opened] == [0, 8 if other is PULL else 0]
     assert (stage.bodies, stage.landing.uploads) == ([LARGE], {})
 
 
-def _nothing(_: object) -> object:
+def _nothing(*_: object) -> object:
     yield from ()
-    return []
 
 
 def test_a_person_may_pull_now() -> None:

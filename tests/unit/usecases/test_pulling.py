@@ -28,8 +28,9 @@ from tests.unit.usecases.pull_stage import LINE, PART, PREFIX, PullStage, schedu
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lakegate.features.pull.pull_task import Pulled, PullingLine
+    from lakegate.features.pull.pull_task import PullingLine
     from lakegate.gate.effects import Steps
+    from lakegate.gate.scheduled_tasks import Turn
 
 SMALL, LARGE, WHOLE = b"id", b"id\n1\n2\n3\n4", b"id\n1\n2\n3"
 """Less than a part, several and a rest, several."""
@@ -241,7 +242,7 @@ def test_two_ticks_at_once_fetch_once(step: int) -> None:
     assert (stage.bodies, stage.ends) == ([LARGE], [("FETCHED", "")])
 
 
-def _driven(steps: Steps[Pulled]) -> Iterator[None]:
+def _driven(steps: Steps[Turn]) -> Iterator[None]:
     """Perform a tick effect by effect."""
     call = next(steps, None)
     while call is not None:

@@ -12,7 +12,7 @@ import pytest
 from lakegate.aws.wiring import detail
 from lakegate.contract.file_formats import Csv
 from lakegate.errors import ConditionFailed, Throttled, TransactionConflict, Unanswered
-from lakegate.features.revalidation.revalidation import CURSOR, revalidate
+from lakegate.features.revalidation.revalidation import CURSOR, TASK
 from lakegate.gate.datasets.dataset_lines import LineStatus, StatusChange
 from lakegate.gate.datasets.lifecycle import change
 from lakegate.gate.datasets.pauses import pause
@@ -21,6 +21,7 @@ from lakegate.gate.decisions import TRIES
 from lakegate.gate.effects import Effect, run
 from lakegate.gate.ledger.blocks import deliveries
 from lakegate.gate.ports import Address
+from lakegate.gate.scheduled_tasks import run_row
 from lakegate.gate.send_messages import notify
 from lakegate.gate.sweep import sweep
 from lakegate.json_codec import validate
@@ -559,7 +560,7 @@ def sliced(*bodies: str) -> Line:
 
 def until(stage: RevalidationStage, effect: Effect) -> tuple[Steps[object], Call]:
     """A sweep about the line that stops before an effect."""
-    steps = revalidate(stage.env.dependencies, LINE)
+    steps = run_row(stage.env.dependencies, TASK, LINE)
     call = next(steps)
     while call.effect is not effect:
         call = steps.send(call.do())
@@ -614,7 +615,7 @@ def test_a_lost_answer_of_a_write_is_found_again() -> None:
 def test_a_row_that_is_not_due_any_more_is_left_alone() -> None:
     """The index lags: what it finds is read again."""
     stage = measured_hourly()
-    steps = revalidate(stage.env.dependencies, LINE)
+    steps = run_row(stage.env.dependencies, TASK, LINE)
 
     with pytest.raises(StopIteration):
         next(steps)
@@ -642,7 +643,7 @@ def test_a_version_that_is_published_while_a_rule_is_due_is_measured_at_once() -
     stage = measured_hourly()
     stage.env.memory.clock.sleep(3_600)
     stage.publish(ScheduledCheck(HOURLY, MANY), version="1.1.0")
-    steps = revalidate(stage.env.dependencies, LINE)
+    steps = run_row(stage.env.dependencies, TASK, LINE)
     run(steps, stage.env.memory.clock)
     (run_,) = stage.runs
     body = stage.env.memory.objects.read(Address(LAKE, f"plans/{stage.request(run_).plan_digest}.json"))
@@ -655,7 +656,7 @@ def test_a_version_without_a_rule_that_is_due_measures_nothing() -> None:
     stage = measured_hourly()
     stage.env.memory.clock.sleep(3_600)
     stage.publish(ScheduledCheck("cron(15 5 * * ? *)", MANY), version="1.1.0")
-    run(revalidate(stage.env.dependencies, LINE), stage.env.memory.clock)
+    run(run_row(stage.env.dependencies, TASK, LINE), stage.env.memory.clock)
 
     assert (stage.runs, stage.row.run, stage.row.version) == ([], None, "1.1.0")
 
