@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import types
 import typing
 from collections.abc import Callable
-from dataclasses import Field, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from decimal import Decimal
 from enum import Enum
 from functools import cache, partial
@@ -15,7 +16,7 @@ from hashlib import sha256
 from importlib.resources import files
 from itertools import islice
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Self
 
 from lakegate.errors import InputError
 
@@ -24,24 +25,89 @@ if TYPE_CHECKING:
 
     from jsonschema.exceptions import ValidationError
 
-# ---- Serializes frozen values to JSON and back by their type hints, for plans, requests and results ----------------
+# ---- Dataclasses to JSON and back by their type hints: the dataclass is the one definition of a format -------------
 #
 # Dataclasses become objects, enums their value, `Decimal` a string, tuples arrays. The `kind` class variable of a
-# dataclass becomes
-# `"kind"`, the discriminator of unions. The canonical text (sorted keys, no spaces, UTF-8) gives equal values the
-# same digest.
+# dataclass becomes `"kind"`, the discriminator of unions. The canonical text (sorted keys, no spaces, UTF-8) gives equal
+# values the same digest. What a type does not say of a value, `Annotated` says with `Bounds`, `Pattern`, `Permitted` and
+# `Unique`; `infra.site.published_schemas` derives the JSON Schemas of `lakegate/schemas` from the same hints.
 
 
 Json = typing.Any
 Convert: typing.TypeAlias = Callable[[Json], Json]
+Constraints: typing.TypeAlias = dict[type, Json]
 DOCUMENT_NAME = "document_name"
 """Metadata of a field that has another name in documents."""
 T = typing.TypeVar("T")
-_PLAIN: typing.Final = frozenset({str, int, float, bool, types.NoneType})
+_PLAIN: Final = frozenset({str, int, float, bool, types.NoneType})
 """Types whose values are JSON."""
-_written: typing.Final = json.JSONEncoder(
-    sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
-).encode
+_written: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """The range of a number, of the characters of a text, or of the number of members of an array or an object."""
+
+    least: int | None = None
+    most: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A regular expression, without anchors, that a whole text matches. It has the same meaning in Python and ECMAScript."""
+
+    expression: str
+
+
+@dataclass(frozen=True, slots=True)
+class Permitted:
+    """The permitted values."""
+
+    values: tuple[Json, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unique:
+    """No two members of an array are equal."""
+
+
+Sha256 = Annotated[str, Pattern("[0-9a-f]{64}")]
+Count = Annotated[int, Bounds(0, 2**63 - 1)]
+Name = Annotated[str, Bounds(1, 1024)]
+Share = Annotated[Decimal, Pattern(r"0(\.[0-9]{1,40})?|1(\.0{1,40})?")]
+"""From 0 to 1."""
+DECIMAL: Final = Pattern(r"-?[0-9]{1,1000}(\.[0-9]{1,1000})?")
+"""The text of a `Decimal` without a pattern of its own."""
+KEYWORDS: Final = {
+    str: ("minLength", "maxLength"),
+    int: ("minimum", "maximum"),
+    float: ("minimum", "maximum"),
+    tuple: ("minItems", "maxItems"),
+    dict: ("minProperties", "maxProperties"),
+}
+"""The names of bounds in JSON Schema."""
+TYPES: Final = {str: "string", int: "integer", float: "number", bool: "boolean", tuple: "array", dict: "object"}
+"""The names of types in JSON Schema."""
+
+
+class DecodeError(ValueError):
+    """The first violation in a document: its place, and the rule by its keyword of JSON Schema, without text of the document."""
+
+    def __init__(self, rule: str, requirement: Json) -> None:
+        super().__init__(rule)
+        self.rule, self.requirement = rule, requirement
+        self.steps: list[str | int] = []
+        """To the place, the last step first."""
+
+    @property
+    def place(self) -> str:
+        """The path in words."""
+        return "/".join(map(str, reversed(self.steps))) or "the whole document"
+
+    def below(self, step: str | int) -> Self:
+        """The same violation, seen from the object or array around it."""
+        self.steps.append(step)
+        return self
 
 
 def encode(value: object) -> Json:
@@ -50,9 +116,15 @@ def encode(value: object) -> Json:
     return value if cls in _PLAIN else _encoder(cls)(value)
 
 
-def decode(cls: type[T], document: Json) -> T:
-    """The value of type `cls` in a JSON document that was validated with its schema before."""
-    return typing.cast("T", _decoder(typing.cast("Json", cls))(document))
+def decode(cls: type[T], document: Json, *, strict: bool = False) -> T:
+    """The value of type `cls` in a JSON document; DecodeError where it does not fit the type's hints.
+
+    Unknown keys are ignored, as a newer release may have written a row; `strict` refuses them.
+    """
+    try:
+        return typing.cast("T", decoder(typing.cast("Json", cls), strict=strict)(document))
+    except RecursionError:
+        raise DecodeError("type", "less nested") from None
 
 
 def canonical(value: object) -> bytes:
@@ -80,12 +152,12 @@ def _encoder(cls: type) -> Convert:
 
 
 def _dataclass_encoder(cls: Json) -> Convert:
-    kind = cls.__dict__.get("kind")
-    tag = {"kind": kind} if isinstance(kind, str) else {}
-    names = [(_document_name(each), each.name) for each in fields(cls)]
+    kind = tag(cls)
+    own = {} if kind is None else {"kind": kind}
+    names = [(document_name(each), each.name) for each in fields(cls)]
 
     def encoded(value: Json) -> Json:
-        document: dict[str, Json] = {**tag}
+        document: dict[str, Json] = {**own}
         for name, field in names:
             member = getattr(value, field)
             document[name] = member if type(member) in _PLAIN else encode(member)
@@ -98,53 +170,271 @@ def _same(value: Json) -> Json:
     return value
 
 
-@cache
-def _decoder(hint: Json) -> Convert:
-    """The value of a document by a type hint, which is examined once."""
-    origin: Json = typing.get_origin(hint)
-    arguments = typing.get_args(hint)
-    if origin in {typing.Union, types.UnionType}:
-        return _union_decoder([each for each in arguments if each is not types.NoneType])
-    if origin is tuple:
-        element = _decoder(arguments[0])
-        return lambda document: tuple(map(element, document))
-    if origin is dict:
-        item = _decoder(arguments[1])
-        return lambda document: {key: item(each) for key, each in document.items()}
-    if is_dataclass(hint):
-        return partial(_decoded_dataclass, hint)
-    return hint if isinstance(hint, type) and issubclass(hint, Enum | Decimal) else _same
+def tag(cls: type) -> str | None:
+    """The value of `"kind"` that the objects of a dataclass have."""
+    kind = cls.__dict__.get("kind")
+    return kind if isinstance(kind, str) else None
 
 
-def _union_decoder(members: list[Json]) -> Convert:
-    if len(members) == 1:
-        only = _decoder(members[0])
-        return lambda document: None if document is None else only(document)
-    by_kind = {each.kind: _decoder(each) for each in members}
-    return lambda document: None if document is None else by_kind[document["kind"]](document)
-
-
-def _decoded_dataclass(cls: Json, document: Json) -> object:
-    return cls(**{name: decoded(document[key]) for key, name, decoded in _decoders(cls) if key in document})
-
-
-@cache
-def _decoders(cls: type) -> list[tuple[str, str, Convert]]:
-    """Of each field: its name in documents, its name, and its decoder. Not before a value is decoded: types may be recursive."""
-    hints = typing.get_type_hints(cls)
-    return [(_document_name(each), each.name, _decoder(hints[each.name])) for each in fields(typing.cast("Json", cls))]
-
-
-def _document_name(field: Field[Json]) -> str:
+def document_name(field: Field[Json]) -> str:
+    """The name of a field in documents."""
     name: str = field.metadata.get(DOCUMENT_NAME, field.name)
     return name
 
 
-# ---- The base of plans, requests and results: documents with a JSON Schema, each in `lakegate/schemas` ------------
+def is_required(field: Field[Json], hint: Json) -> bool:
+    """Whether a document must have the field: unless it has a default, and wherever it is a constant, which names the format."""
+    is_constant = _origin(hint) is typing.Literal and len(typing.get_args(hint)) == 1
+    return is_constant or (field.default is MISSING and field.default_factory is MISSING)
+
+
+def _origin(hint: Json) -> Json:
+    return typing.get_origin(hint)
+
+
+def limits(hint: Json) -> tuple[Json, Constraints]:
+    """A hint without `Annotated`, and what that says, by the class of the constraint."""
+    if _origin(hint) is not Annotated:
+        return hint, {}
+    base, *constraints = typing.get_args(hint)
+    return base, {type(each): each for each in constraints}
+
+
+def annotated(base: Json, constraints: Constraints) -> Json:
+    """The inverse of `limits`."""
+    return Annotated.__class_getitem__((base, *constraints.values())) if constraints else base  # type: ignore[attr-defined] # made at run time
+
+
+# ---- Decoders: one function of a hint, which is examined once ------------------------------------------------------
+
+
+@cache
+def decoder(hint: Json, *, strict: bool) -> Convert:
+    """The function from the JSON form of values of a hint to the values."""
+    base, constraints = limits(hint)
+    kind = _origin(base) or base
+    if Permitted in constraints:
+        inner = decoder(base, strict=strict)
+        return _choice_decoder({each: inner(each) for each in constraints[Permitted].values})
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return _choice_decoder({each.value: each for each in kind})
+    if is_dataclass(kind):
+        return partial(_decoded_dataclass, kind, strict=strict)
+    if kind not in _BUILDERS:
+        raise TypeError(f"values of {base} have no form in JSON")
+    return _BUILDERS[kind](base, constraints, strict=strict)
+
+
+def _union_decoder(hint: Json, constraints: Constraints, *, strict: bool) -> Convert:
+    members = typing.get_args(hint)
+    present = [each for each in members if each is not types.NoneType]
+    if len(present) == 1:
+        inner = decoder(annotated(present[0], constraints), strict=strict)
+    else:
+        by_kind = {each.kind: decoder(each, strict=strict) for each in present}
+
+        def inner(document: Json) -> Json:
+            kind = document.get("kind") if type(document) is dict else None
+            if type(kind) is not str or kind not in by_kind:
+                raise DecodeError("anyOf", sorted(by_kind))
+            return by_kind[kind](document)
+
+    if len(present) == len(members):
+        return inner
+    return lambda document: None if document is None else inner(document)
+
+
+def _literal_decoder(hint: Json, _: Constraints, **_mode: bool) -> Convert:
+    return _choice_decoder({each: each for each in typing.get_args(hint)})
+
+
+def _decimal_decoder(_: Json, constraints: Constraints, *, strict: bool) -> Convert:
+    text = decoder(annotated(str, {Pattern: DECIMAL} | constraints), strict=strict)
+    return lambda document: Decimal(text(document))
+
+
+def _choice_decoder(values: dict[Json, Json]) -> Convert:
+    """Of values that differ by more than their type; a whole number may be written with a point, as JSON Schema permits."""
+    permitted = {(type(each), each): value for each, value in values.items()}
+    words = list(values)
+    rule, requirement = ("const", words[0]) if len(words) == 1 else ("enum", words)
+
+    def decoded(document: Json) -> Json:
+        kind = type(document)
+        if kind is float and document.is_integer():
+            kind = int
+        if kind in _PLAIN and (kind, document) in permitted:
+            return permitted[kind, document]
+        raise DecodeError(rule, requirement)
+
+    return decoded
+
+
+def _decoded_boolean(document: Json) -> Json:
+    if type(document) is not bool:
+        raise DecodeError("type", "boolean")
+    return document
+
+
+def _boolean_decoder(_hint: Json, _: Constraints, **_mode: bool) -> Convert:
+    return _decoded_boolean
+
+
+def _any_decoder(_hint: Json, _: Constraints, **_mode: bool) -> Convert:
+    return _same
+
+
+def _text_decoder(_: Json, constraints: Constraints, **_mode: bool) -> Convert:
+    bounds, pattern = constraints.get(Bounds, Bounds()), constraints.get(Pattern)
+    least, most = bounds.least or 0, math.inf if bounds.most is None else bounds.most
+    expression = pattern.expression if pattern is not None else ""
+    matches = re.compile(expression).fullmatch if pattern is not None else None
+
+    def decoded(document: Json) -> Json:
+        if type(document) is not str:
+            raise DecodeError("type", "string")
+        if not least <= len(document) <= most:
+            raise _out_of(str, bounds, len(document))
+        if matches is not None and matches(document) is None:
+            raise DecodeError("pattern", expression)
+        return document
+
+    return decoded
+
+
+def _number_decoder(cls: type, constraints: Constraints, **_mode: bool) -> Convert:
+    bounds = constraints.get(Bounds, Bounds())
+    least = -math.inf if bounds.least is None else bounds.least
+    most = math.inf if bounds.most is None else bounds.most
+
+    def decoded(document: Json) -> Json:
+        kind = type(document)
+        if kind is float and cls is int and document.is_integer():
+            document, kind = int(document), int
+        if kind is not int and (kind is not cls or not math.isfinite(document)):
+            raise DecodeError("type", TYPES[cls])
+        if not least <= document <= most:
+            raise _out_of(cls, bounds, document)
+        return document
+
+    return decoded
+
+
+def _array_decoder(hint: Json, constraints: Constraints, *, strict: bool) -> Convert:
+    """Of a tuple of any length, `tuple[X, ...]`, or of one with a type for each element."""
+    elements, bounds, is_unique = typing.get_args(hint), constraints.get(Bounds, Bounds()), Unique in constraints
+    if elements[-1] is not Ellipsis:
+        bounds = Bounds(len(elements), len(elements))
+    own = [decoder(each, strict=strict) for each in elements if each is not Ellipsis]
+    same = own[0] if len(set(own)) == 1 else None
+    least, most = bounds.least or 0, math.inf if bounds.most is None else bounds.most
+
+    def decoded(document: Json) -> Json:
+        if type(document) is not list:
+            raise DecodeError("type", "array")
+        if not least <= len(document) <= most:
+            raise _out_of(tuple, bounds, len(document))
+        at, found = 0, []
+        try:
+            for at, each in enumerate(document):
+                found.append((same or own[at])(each))
+        except DecodeError as error:
+            raise error.below(at) from None
+        if is_unique and len(set(found)) < len(found):
+            raise DecodeError("uniqueItems", True)
+        return tuple(found)
+
+    return decoded
+
+
+def _object_decoder(hint: Json, constraints: Constraints, *, strict: bool) -> Convert:
+    key, item = (decoder(each, strict=strict) for each in typing.get_args(hint))
+    bounds = constraints.get(Bounds, Bounds())
+    least, most = bounds.least or 0, math.inf if bounds.most is None else bounds.most
+
+    def decoded(document: Json) -> Json:
+        if type(document) is not dict:
+            raise DecodeError("type", "object")
+        if not least <= len(document) <= most:
+            raise _out_of(dict, bounds, len(document))
+        found = {}
+        for name, each in document.items():
+            try:
+                key(name)
+            except DecodeError as error:
+                raise DecodeError("propertyNames", error.requirement) from None
+            try:
+                found[name] = item(each)
+            except DecodeError as error:
+                raise error.below(name[:LONGEST]) from None
+        return found
+
+    return decoded
+
+
+def _out_of(cls: type, bounds: Bounds, found: Json) -> DecodeError:
+    low, high = KEYWORDS[cls]
+    is_low = bounds.least is not None and found < bounds.least
+    return DecodeError(low, bounds.least) if is_low else DecodeError(high, bounds.most)
+
+
+_BUILDERS: Final[dict[Json, Callable[..., Convert]]] = {
+    **dict.fromkeys((typing.Union, types.UnionType), _union_decoder),
+    **dict.fromkeys((object, Any), _any_decoder),
+    **dict.fromkeys((int, float), _number_decoder),
+    typing.Literal: _literal_decoder,
+    Decimal: _decimal_decoder,
+    bool: _boolean_decoder,
+    str: _text_decoder,
+    tuple: _array_decoder,
+    dict: _object_decoder,
+}
+"""By the type of a hint: the function of the hint, its constraints and whether unknown keys are refused."""
+
+
+def _decoded_dataclass(cls: Json, document: Json, *, strict: bool) -> object:
+    members, required = _members(cls, strict=strict)
+    if type(document) is not dict:
+        raise DecodeError("type", "object")
+    values: dict[str, Json] = {}
+    for key, each in document.items():
+        member = members.get(key)
+        if member is None:
+            if strict:
+                raise DecodeError("additionalProperties", False)
+            continue
+        name, decoded = member
+        try:
+            values[name] = decoded(each)
+        except DecodeError as error:
+            raise error.below(key) from None
+    if not required <= document.keys():
+        raise DecodeError("required", sorted(required))
+    values.pop("", None)
+    return cls(**values)
+
+
+@cache
+def _members(cls: Json, *, strict: bool) -> tuple[dict[str, tuple[str, Convert]], frozenset[str]]:
+    """Of each key the name of its field and its decoder, and the required keys. The name of a tag, which is no field, is empty.
+
+    It is not called before a value is decoded: types may be recursive.
+    """
+    hints = typing.get_type_hints(cls, include_extras=True)
+    members = {document_name(each): (each.name, decoder(hints[each.name], strict=strict)) for each in fields(cls)}
+    required = {document_name(each) for each in fields(cls) if is_required(each, hints[each.name])}
+    kind = tag(cls)
+    if kind is not None:
+        members["kind"] = ("", _choice_decoder({kind: kind}))
+        required.add("kind")
+    return members, frozenset(required)
+
+
+# ---- The base of plans, requests and results: documents with a published JSON Schema, each in `lakegate/schemas` ---
 
 
 class VersionedDocument:
-    """A value that is a document with a JSON Schema."""
+    """A value that is a document with a published JSON Schema."""
 
     __slots__ = ()
     schema: ClassVar[str]
@@ -160,26 +450,22 @@ class VersionedDocument:
 
     @classmethod
     def from_json(cls, document: object) -> Self:
-        """The value of a document; InputError if it does not match the schema, or has a name that no registry contains."""
-        validate(cls.schema, document)
+        """The value of a document; InputError with the place of the first violation if it does not fit."""
         try:
-            return decode(cls, document)
-        except ValueError:
-            raise InputError(f"{cls.schema}.json names a metric, a format or a compression that is unknown") from None
+            return decode(cls, document, strict=True)
+        except DecodeError as error:
+            raise InputError(
+                f"{cls.schema}.json does not fit its schema at {error.place} (rule: {error.rule})"
+            ) from None
 
     @classmethod
     def from_bytes(cls, body: bytes) -> Self:
-        """The value of stored bytes; InputError if they are not JSON, or do not match the schema."""
+        """The value of stored bytes; InputError if they are not JSON, or do not fit."""
         try:
             document = json.loads(body)
         except (ValueError, RecursionError):
             raise InputError(f"{cls.schema}.json is not JSON") from None
         return cls.from_json(document)
-
-    @classmethod
-    def from_validated(cls, body: bytes) -> Self:
-        """The value of bytes that `from_bytes` has read before, as their digest proves: they are not validated again."""
-        return decode(cls, json.loads(body))
 
 
 # ---- The JSON Schemas of the documents exchanged between packages, and the validation with them --------------------

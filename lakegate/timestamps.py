@@ -8,9 +8,17 @@ follows from the list, for every reader at every time. What has begun is never c
 from __future__ import annotations
 
 from datetime import UTC, date, datetime
+from typing import Annotated
 
 from lakegate.errors import InputError
+from lakegate.json_codec import Pattern
 from lakegate.text import shown
+
+_MOMENT = r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z"
+Moment = Annotated[str, Pattern(_MOMENT)]
+"""A time in documents: RFC 3339, UTC, six decimals."""
+OptionalMoment = Annotated[str, Pattern(f"(|{_MOMENT})")]
+"""A time, or nothing."""
 
 
 def beginning_of(written: str, now: datetime) -> str:

@@ -9,12 +9,13 @@ from decimal import Decimal
 from enum import Enum
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from lakegate.contract.delivery_policy import Policy
 from lakegate.contract.file_formats import Csv, Storage
 from lakegate.contract.logical_types import LogicalType
 from lakegate.errors import InputError
+from lakegate.json_codec import Bounds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -94,7 +95,7 @@ class FieldLineage:
 
     field: str
     """Its path."""
-    sources: tuple[FieldSource, ...]
+    sources: Annotated[tuple[FieldSource, ...], Bounds(1)]
 
 
 # ---- The model of a contract, common to all document formats -------------------------------------------------------

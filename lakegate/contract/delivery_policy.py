@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
+from typing import Annotated
+
+from lakegate.json_codec import Bounds, Name, Pattern, Permitted, Share
 
 MAX_BATCH_FILES = 250
 """Members of a batch: its item in DynamoDB stays below 30 KB, and is written with each of them."""
@@ -92,11 +95,11 @@ class DeliveryUnit(Enum):
 class Pull:
     """Where the data of a dataset is fetched from, and when."""
 
-    source: str
+    source: Annotated[str, Pattern("(https|sftp|s3)://[!-~]+"), Bounds(most=2300)]
     """`https://…`, `sftp://…` or `s3://…`."""
-    schedule: str = ""
+    schedule: Annotated[str, Pattern(r"((rate|cron)\([ -~]+\))?"), Bounds(most=206)] = ""
     """`rate(…)` or `cron(…)`, in UTC; empty: as often as the contract's service level `frequency`."""
-    secret: str = ""
+    secret: Annotated[str, Pattern("[A-Za-z0-9_-]*"), Bounds(most=64)] = ""
     """Name of the secret with the credentials, without the stack's prefix; empty: none."""
 
 
@@ -106,45 +109,45 @@ class Policy:
 
     mode: Mode = Mode.ENFORCE
     on_reject: OnReject = OnReject.FILE
-    max_rejected_share: Decimal = Decimal(1)
+    max_rejected_share: Share = Decimal(1)
     additional_fields: Additional = Additional.ALLOW
     allow_empty: bool = False
     duplicates: Duplicates = Duplicates.REFUSE
     samples: bool = True
-    max_bytes: int | None = None
+    max_bytes: Annotated[int, Bounds(1, 5 << 40)] | None = None
     """A larger delivery is refused at the door, in every mode."""
     delivery: DeliveryUnit = DeliveryUnit.OBJECT
-    quiet_minutes: int = 10
+    quiet_minutes: Annotated[int, Bounds(1, 24 * 60)] = 10
     """With `delivery: quiet`: how long no part may arrive before the delivery is complete."""
-    parts_within_minutes: int = 1440
+    parts_within_minutes: Annotated[int, Bounds(1, 7 * 24 * 60)] = 1440
     """How long parts wait for what completes their delivery, and a manifest for the parts that it lists."""
-    batch_files: int | None = None
+    batch_files: Annotated[int, Bounds(1, MAX_BATCH_FILES)] | None = None
     """Deliveries that one job run judges, at most; 1: each alone. None, here and below: the stack's setting."""
-    batch_bytes: int | None = None
+    batch_bytes: Annotated[int, Bounds(1, MAX_BATCH_BYTES)] | None = None
     """A batch of so many bytes is closed; a delivery of so many is judged alone."""
-    batch_seconds: int | None = None
+    batch_seconds: Annotated[int, Bounds(1, MAX_BATCH_SECONDS)] | None = None
     """A batch is closed so long after its first delivery."""
-    quarantine_days: int | None = None
+    quarantine_days: Annotated[int, Permitted(QUARANTINE_DAYS)] | None = None
     """One of `QUARANTINE_DAYS`; then quarantined data is deleted. None: it is kept."""
     notify_producers: bool = False
     """Whether subscribers of the audience `producer` are notified of deliveries, not of the line's lifecycle alone."""
     publish_as: PublishAs = PublishAs.ORIGINAL
-    event_time: str | None = None
+    event_time: Name | None = None
     """With `publishAs: parquet`, the column with the time of each event; None: the judging time."""
-    watermark_minutes: int | None = None
+    watermark_minutes: Annotated[int, Bounds(0, MAX_WATERMARK_MINUTES)] | None = None
     """How far the watermark is behind the latest event time; None: deliveries do not move the watermark of their line."""
     late_events: Treatment = Treatment.ACCEPT
     """Of rows whose event time is before the watermark of the line."""
     merge_strategy: MergeStrategy = MergeStrategy.APPEND
-    merge_key: tuple[str, ...] = ()
+    merge_key: Annotated[tuple[Name, ...], Bounds(most=100)] = ()
     """The columns of the primary key, if the strategy needs it."""
     changed_rows: Treatment = Treatment.WARN
     """Of rows whose key is known with another content."""
     vanished_rows: Treatment = Treatment.ACCEPT
     """Of known keys that a delivery does not have; unless it is accepted, every delivery is to have all keys."""
-    snapshot_time: str | None = None
+    snapshot_time: Annotated[str, Bounds(1, 200)] | None = None
     """With the strategy `snapshot`, where a name has the time (`lakegate.contract.name_times`); None: not there."""
-    workflow: str = "push"
+    workflow: Annotated[str, Bounds(most=80)] = "push"
     """The workflow of its deliveries: `push`, or name and major number of a published one, e.g. `strict@1`."""
     pull: Pull | None = None
     """None: deliveries are brought."""

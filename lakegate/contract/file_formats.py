@@ -6,7 +6,9 @@ import bz2
 import zlib
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from lakegate.json_codec import Bounds, Permitted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -174,30 +176,33 @@ class Storage:
         return self.format.spec.splits_rows and self.compression.spec.splits_rows
 
 
+Words = Annotated[tuple[Annotated[str, Bounds(most=1024)], ...], Bounds(most=100)]
+
+
 @dataclass(frozen=True, slots=True)
 class NullWords:
     """The texts that mean null in one column."""
 
-    column: str
-    words: tuple[str, ...]
+    column: Annotated[str, Bounds(most=1024)]
+    words: Words
 
 
 @dataclass(frozen=True, slots=True)
 class Csv:
     """The CSV dialect of a dataset."""
 
-    delimiter: str = ","
-    quote: str = '"'
+    delimiter: Annotated[str, Bounds(1, 8)] = ","
+    quote: Annotated[str, Bounds(most=1)] = '"'
     header: bool = True
-    encoding: str = "utf-8"
-    null_values: tuple[str, ...] = ()
+    encoding: Annotated[str, Bounds(1, 64)] = "utf-8"
+    null_values: Words = ()
     """Texts that mean null, in addition to the empty unquoted value."""
     multi_line: bool = False
     """Whether a quoted value may contain line breaks."""
-    null_values_by_column: tuple[NullWords, ...] = ()
+    null_values_by_column: Annotated[tuple[NullWords, ...], Bounds(most=10_000)] = ()
     """Those of single columns, in the order of their names, instead of `null_values`."""
-    decimal_separator: str = "."
-    thousands_separator: str = ""
+    decimal_separator: Annotated[str, Permitted(DECIMAL_SEPARATORS)] = "."
+    thousands_separator: Annotated[str, Permitted(("", *THOUSANDS_SEPARATORS))] = ""
     """What may stand between groups of three digits of a number; empty for nothing."""
 
     @property

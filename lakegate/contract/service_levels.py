@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from lakegate.contract.logical_types import LogicalType, number_of
+from lakegate.json_codec import Bounds, Permitted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -60,9 +61,9 @@ def level_name(rule: Rule) -> str:
 class Promise:
     """A service level of the contract: how long it takes at most until a delivery is accepted."""
 
-    name: str
+    name: Annotated[str, Permitted(("frequency", "freshness", "latency"))]
     """`frequency` or `freshness`: after an accepted delivery; `latency`: after what is delivered was taken in."""
-    seconds: int
+    seconds: Annotated[int, Bounds(60)]
 
 
 MOMENTS = (LogicalType.DATE, LogicalType.TIMESTAMP)

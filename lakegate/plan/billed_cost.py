@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Final
+from typing import Annotated, Final
 
 from lakegate.errors import InputError
+from lakegate.json_codec import Bounds, Pattern
 
 FORM: Final = r"\d{4}-\d{2}-\d{2} [A-Z]{3}( \d{1,9}(\.\d{1,12})?){4}"
 """A table of prices as one text: its date, the currency, and the four prices in the order of `Prices`."""
@@ -45,17 +46,18 @@ class Prices:
 
 
 PRICES: Final = Prices()
+Amount = Annotated[float, Bounds(0)]
 
 
 @dataclass(frozen=True, slots=True)
 class BilledCost:
     """What was billed, and what that is in money."""
 
-    vcpu_seconds: float
-    gb_seconds: float
-    money: float
-    currency: str
-    dated: str
+    vcpu_seconds: Amount
+    gb_seconds: Amount
+    money: Amount
+    currency: Annotated[str, Pattern("[A-Z]{3}")]
+    dated: Annotated[str, Pattern("[0-9]{4}-[0-9]{2}-[0-9]{2}")]
     """Of the prices."""
 
     def plus(self, other: BilledCost | None) -> BilledCost:

@@ -9,11 +9,11 @@ from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from lakegate.contract.contract_model import Severity
 from lakegate.contract.logical_types import LogicalType
-from lakegate.json_codec import DOCUMENT_NAME
+from lakegate.json_codec import DOCUMENT_NAME, Bounds, Name, Share, Unique
 from lakegate.plan.metrics import Metric, Over
 from lakegate.plan.predicates import Not, Predicate, Present, fields_of, together
 
@@ -28,11 +28,15 @@ if TYPE_CHECKING:
 # contract's SQL.
 
 
+CheckId = Annotated[str, Bounds(1, 8192)]
+Sentence = Annotated[str, Bounds(1, 4096)]
+
+
 @dataclass(frozen=True, slots=True)
 class QueryColumn:
     """A field that a query reads."""
 
-    field: str
+    field: Name
     type: LogicalType
 
 
@@ -44,11 +48,11 @@ ID = QueryColumn("", LogicalType.INTEGER)
 class QueryRelation:
     """A dataset that a query reads, and the fields that are its columns, in order."""
 
-    dataset: str
-    columns: tuple[QueryColumn, ...]
+    dataset: Name
+    columns: Annotated[tuple[QueryColumn, ...], Bounds(most=100_000)]
     delivered: bool = True
     """Whether the rows of the delivery are in it."""
-    line: str | None = None
+    line: Annotated[str, Bounds(1, 512)] | None = None
     """The line whose accepted rows are in it: `<contract>/<dataset>_v<major>`; None if there is none."""
 
 
@@ -56,10 +60,10 @@ class QueryRelation:
 class Query:
     """One SELECT in Spark SQL that returns one number."""
 
-    text: str
-    texts: tuple[str, ...]
+    text: Annotated[str, Bounds(1, 1 << 15)]
+    texts: Annotated[tuple[Annotated[str, Bounds(most=1 << 16)], ...], Bounds(most=2000)]
     """Values of the bind parameters `:t0`, `:t1`, …"""
-    relations: tuple[QueryRelation, ...]
+    relations: Annotated[tuple[QueryRelation, ...], Bounds(1, 100)]
     """`r0`, `r1`, …"""
 
     @property
@@ -179,7 +183,7 @@ class QuantileMethod(Enum):
 class Quantile:
     """A quantile: 0 is the minimum, 0.5 the median, 1 the maximum."""
 
-    share: Decimal
+    share: Share
     place: QuantileMethod = QuantileMethod.BETWEEN
 
     def of(self, count: int) -> Fraction:
@@ -195,8 +199,8 @@ class Quantile:
 class HeaderRequirement:
     """The requirement of a check about the columns of a file; forbidden names may contain `*` for any characters."""
 
-    required: tuple[str, ...] = ()
-    forbidden: tuple[str, ...] = ()
+    required: Annotated[tuple[Name, ...], Bounds(most=10_000)] = ()
+    forbidden: Annotated[tuple[Name, ...], Bounds(most=10_000)] = ()
     closed: bool = False
     """Whether other columns than the required ones are forbidden."""
     ordered: bool = False
@@ -207,19 +211,19 @@ class HeaderRequirement:
 class Check:
     """A rule applied to one field: `accept` holds → pass; else `tolerate` holds → warn; else `worst`."""
 
-    id: str
+    id: CheckId
     """`<rule>/<field path>`, or `<rule>` for the whole dataset."""
-    rule: str
-    kind: str
-    fields: tuple[str, ...]
+    rule: Sentence
+    kind: Annotated[str, Bounds(1, 256)]
+    fields: Annotated[tuple[Name, ...], Bounds(most=100), Unique()]
     metric: Metric
     unit: Unit
     accept: Tier
     tolerate: Tier | None = None
     worst: Severity = Severity.FAIL
-    wanted: str = ""
+    wanted: Annotated[str, Bounds(most=4096)] = ""
     """The description of the requirement, for tables and reasons."""
-    skip: str | None = None
+    skip: Sentence | None = None
     """The reason if nothing can be measured; the check is then skipped."""
     of_elements: bool = False
     """Whether elements of a list or a map are counted, instead of rows."""

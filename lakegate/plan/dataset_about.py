@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Annotated, Final
+
+from lakegate.json_codec import Bounds
 
 LONGEST_DESCRIPTION: Final = 2_000
 LONGEST_NAME: Final = 500
@@ -15,17 +17,17 @@ MOST_KEYWORDS: Final = 100
 class License:
     """Under which terms data may be used."""
 
-    name: str
-    short_name: str = ""
-    spdx: str = ""
+    name: Annotated[str, Bounds(1, LONGEST_DESCRIPTION)]
+    short_name: Annotated[str, Bounds(most=LONGEST_NAME)] = ""
+    spdx: Annotated[str, Bounds(most=LONGEST_NAME)] = ""
     """Its identifier in the list of SPDX, if the contract states it."""
-    url: str = ""
+    url: Annotated[str, Bounds(most=LONGEST_ADDRESS)] = ""
 
 
 @dataclass(frozen=True, slots=True)
 class DatasetAbout:
     """What a plan of slices has of its contract's root."""
 
-    description: str = ""
-    keywords: tuple[str, ...] = ()
+    description: Annotated[str, Bounds(most=LONGEST_DESCRIPTION)] = ""
+    keywords: Annotated[tuple[Annotated[str, Bounds(most=LONGEST_NAME)], ...], Bounds(most=MOST_KEYWORDS)] = ()
     license: License | None = None

@@ -8,7 +8,9 @@ with a schedule: it is about all accepted data, of which validators get none.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Annotated, Final
+
+from lakegate.json_codec import Bounds, Pattern
 
 ENGINE: Final = "external:"
 """How the name of a validator's technology begins in the engines of a result: no engine of the gate has such a name."""
@@ -30,11 +32,11 @@ class AnsweredTechnology:
 class ExternalRule:
     """What a check of `Metric.EXTERNAL` asks, and of whom; pinned with the plan."""
 
-    check: str
+    check: Annotated[str, Bounds(1, 8192)]
     """Its id."""
-    technology: str
+    technology: Annotated[str, Bounds(1, 40)]
     """As the validator was registered for it."""
-    validator: str
+    validator: Annotated[str, Pattern("[a-z][a-z0-9-]{0,39}")]
     """The name of the validator; its address is that of the stack when an attempt begins."""
-    rule: str
+    rule: Annotated[str, Bounds(2, 1 << 15)]
     """The rule in DCM's form (`ruleType: custom`), as JSON; its id is that of the check."""

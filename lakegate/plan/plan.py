@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from lakegate.contract.contract_model import FieldLineage, Shape
 from lakegate.contract.delivery_policy import MergeStrategy, Policy, PublishAs
 from lakegate.contract.file_formats import Csv, Format, Storage
 from lakegate.contract.logical_types import LogicalType
 from lakegate.contract.service_levels import Promise
-from lakegate.json_codec import VersionedDocument, digest
+from lakegate.json_codec import Bounds, Name, Pattern, VersionedDocument, digest
 from lakegate.plan.check import Check, predicates_of
 from lakegate.plan.dataset_about import DatasetAbout
 from lakegate.plan.external_rule import ExternalRule
@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
     from lakegate.plan.predicates import Predicate
 
-VERSION = "lakegate/plan/1"
+VERSION: Final = "lakegate/plan/1"
+MOST: Final = Bounds(most=100_000)
+"""Fields of a dataset, and checks of a plan."""
 OF_MAPS = ("{key}", "{value}")
 ENTRIES = "{}"
 _ELEMENTS = ("[]", ENTRIES)
@@ -37,14 +39,14 @@ _ELEMENTS = ("[]", ENTRIES)
 class PlanField:
     """One declared column or nested field: its path and its type."""
 
-    name: str
-    alias: str
+    name: Name
+    alias: Annotated[str, Pattern("c[0-9]{1,5}")]
     type: LogicalType
-    classification: str | None = None
+    classification: Annotated[str, Bounds(most=1024)] | None = None
     shape: Shape = Shape.VALUE
-    path: tuple[str, ...] = ()
+    path: Annotated[tuple[Annotated[str, Bounds(1, 1025)], ...], Bounds(most=64)] = ()
     """Steps to a nested field: `.name` of a record, `[]` of a list, `{key}` and `{value}` of a map; empty for a column."""
-    physical: str | None = None
+    physical: Annotated[str, Bounds(most=1 << 20)] | None = None
     """The other name that the contract gives a column (`physicalName`): deliveries have `name`."""
 
     @property
@@ -69,7 +71,7 @@ class PlanField:
 class ScheduledCheck:
     """A check of a rule with a schedule: it is measured over all accepted data of the line, not with a delivery."""
 
-    schedule: str
+    schedule: Annotated[str, Pattern(r"cron\([ -~]{1,300}\)")]
     """`cron(…)`, in UTC."""
     check: Check
 
@@ -79,23 +81,23 @@ class Plan(VersionedDocument):
     """All checks of one dataset of one contract version."""
 
     schema = "plan"
-    contract: str
-    contract_version: str
-    dataset: str
-    fields: tuple[PlanField, ...]
-    checks: tuple[Check, ...]
+    contract: Name
+    contract_version: Annotated[str, Bounds(1, 256)]
+    dataset: Name
+    fields: Annotated[tuple[PlanField, ...], MOST]
+    checks: Annotated[tuple[Check, ...], MOST]
     policy: Policy = field(default_factory=Policy)
     csv: Csv = field(default_factory=Csv)
     storage: Storage = field(default_factory=Storage)
-    version: str = VERSION
+    version: Literal["lakegate/plan/1"] = VERSION
     promises: tuple[Promise, ...] = ()
     lineage: tuple[FieldLineage, ...] = ()
     """Of the fields whose lineage the contract declares."""
     workflow: PlannedWorkflow | None = None
     """The published workflow that the policy names, pinned when the contract is published; None: that of every delivery."""
-    external: tuple[ExternalRule, ...] = ()
+    external: Annotated[tuple[ExternalRule, ...], MOST] = ()
     """The rules that registered validators measure, one for each check of `Metric.EXTERNAL`; bound when it is published."""
-    scheduled: tuple[ScheduledCheck, ...] = ()
+    scheduled: Annotated[tuple[ScheduledCheck, ...], MOST] = ()
     """Each has a skipped check with its id among `checks`."""
     about: DatasetAbout | None = None
     """What is given to readers with slices; None of other plans."""

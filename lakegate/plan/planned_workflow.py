@@ -3,32 +3,35 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Annotated
 
-from lakegate.json_codec import DOCUMENT_NAME
+from lakegate.json_codec import DOCUMENT_NAME, Bounds, Pattern, Permitted
+
+Word = Annotated[str, Bounds(most=40)]
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedTransition:
     """To which state an observation leads; the words of `lakegate.gate.delivery.protocol`."""
 
-    source: str = field(metadata={DOCUMENT_NAME: "from"})
-    when: str
-    to: str
+    source: Word = field(metadata={DOCUMENT_NAME: "from"})
+    when: Word
+    to: Word
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedWorkflow:
     """A published workflow, pinned with the plan."""
 
-    name: str
+    name: Annotated[str, Bounds(most=120)]
     """With its version, e.g. `strict@1.2.0`."""
-    attempts: int
-    transitions: tuple[PlannedTransition, ...] = ()
-    wait_days: int = 7
+    attempts: Annotated[int, Bounds(1, 10)]
+    transitions: Annotated[tuple[PlannedTransition, ...], Bounds(most=50)] = ()
+    wait_days: Annotated[int, Bounds(1, 30)] = 7
     """How long a delivery waits for a person."""
-    publish_at: str = ""
+    publish_at: Annotated[str, Pattern("(([01][0-9]|2[0-3]):[0-5][0-9]Z)?")] = ""
     """The time of the day at which a delivery that is SCHEDULED is published: `06:00Z`."""
-    delay_hours: int = 0
+    delay_hours: Annotated[int, Bounds(0, 168)] = 0
     """Or how long it stays so."""
-    waits_for: str = "person"
+    waits_for: Annotated[str, Permitted(("person", "callback"))] = "person"
     """Who is asked: a person, or by a `callback` another system, too."""

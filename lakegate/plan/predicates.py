@@ -9,9 +9,10 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from lakegate.contract.logical_types import LogicalType, literal
+from lakegate.json_codec import DECIMAL, Bounds, Count, Name
 
 # ---- Row conditions as frozen values, independent of the language of any engine ------------------------------------
 #
@@ -23,12 +24,15 @@ from lakegate.contract.logical_types import LogicalType, literal
 # `Not` and `All` use three-valued logic: a predicate on a null is unknown, and unknown holds.
 
 
+Limit = Annotated[str, Bounds(1, 2002)]
+
+
 @dataclass(frozen=True, slots=True)
 class Present:
     """The field has a value (an empty quoted text is a value)."""
 
     kind: ClassVar = "present"
-    field: str
+    field: Name
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +40,7 @@ class Typed:
     """The text matches the grammar of the field's declared type."""
 
     kind: ClassVar = "typed"
-    field: str
+    field: Name
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +48,8 @@ class OneOf:
     """The value is in a list, compared as text, number, date or timestamp by the field's type."""
 
     kind: ClassVar = "one_of"
-    field: str
-    values: tuple[str, ...]
+    field: Name
+    values: Annotated[tuple[Annotated[str, Bounds(most=1 << 16)], ...], Bounds(1, 100_000)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +57,9 @@ class Within:
     """The value is between two bounds (decimal or ISO text), inclusive unless open; None: no bound."""
 
     kind: ClassVar = "within"
-    field: str
-    low: str | None = None
-    high: str | None = None
+    field: Name
+    low: Limit | None = None
+    high: Limit | None = None
     low_open: bool = False
     high_open: bool = False
 
@@ -65,9 +69,9 @@ class Length:
     """The text has between `low` and `high` code points, inclusive."""
 
     kind: ClassVar = "length"
-    field: str
-    low: int | None = None
-    high: int | None = None
+    field: Name
+    low: Count | None = None
+    high: Count | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +79,8 @@ class Matches:
     """A regular expression in the dialect of plans is found in the text (anchors require the whole text)."""
 
     kind: ClassVar = "matches"
-    field: str
-    pattern: str
+    field: Name
+    pattern: Annotated[str, Bounds(most=1 << 16)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +88,8 @@ class MultipleOf:
     """The number is a whole multiple of another."""
 
     kind: ClassVar = "multiple_of"
-    field: str
-    factor: str
+    field: Name
+    factor: Annotated[str, DECIMAL]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +97,9 @@ class Size:
     """The list has between `low` and `high` elements, the map so many entries, the record so many members with a value."""
 
     kind: ClassVar = "size"
-    field: str
-    low: int | None = None
-    high: int | None = None
+    field: Name
+    low: Count | None = None
+    high: Count | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +107,7 @@ class NoRepeats:
     """No two elements of the list are equal; nulls are equal to each other."""
 
     kind: ClassVar = "no_repeats"
-    field: str
+    field: Name
 
 
 class Relation(Enum):
@@ -119,9 +123,9 @@ class Compare:
     """Compares the value of one field with that of another field of the same row."""
 
     kind: ClassVar = "compare"
-    field: str
+    field: Name
     relation: Relation
-    other: str
+    other: Name
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +141,7 @@ class All:
     """Every inner predicate holds."""
 
     kind: ClassVar = "all"
-    inner: tuple[Predicate, ...]
+    inner: Annotated[tuple[Predicate, ...], Bounds(1, 100)]
 
 
 Predicate = Present | Typed | OneOf | Within | Length | Matches | MultipleOf | Size | NoRepeats | Compare | Not | All

@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated, Final, Literal
 
-from lakegate.json_codec import VersionedDocument
-from lakegate.plan.slice_order import SliceOrder
+from lakegate.contract.delivery_policy import MAX_BATCH_FILES
+from lakegate.json_codec import Bounds, Count, Pattern, Sha256, VersionedDocument
+from lakegate.plan.slice_order import SliceOrder, Uri
+
+OwnUri = Annotated[str, Pattern(r"(file:/|s3://)[^\x00-\x20\x7f]+"), Bounds(most=2048)]
+"""The address of an object whose key Lakegate has made."""
+WorkloadId = Annotated[str, Pattern("[0-9A-Za-z._:-]+"), Bounds(most=128)]
+Attempt = Annotated[int, Bounds(1, 1_000_000)]
+SourceVersion = Annotated[str, Bounds(1, 1024)]
+MOST_PARTS: Final = 100_000
+_UTC: Final = r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?(Z|\+00:00)"
+Text = Annotated[str, Bounds(most=1024)]
 
 # ---- `batch.json`: the deliveries that one job run judges, each by a request of its own and with a result of its
 # own
 
 
-BATCH_VERSION = "lakegate/batch/1"
+BATCH_VERSION: Final = "lakegate/batch/1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,28 +30,28 @@ class BatchRequest(VersionedDocument):
     """A closed batch."""
 
     schema = "batch"
-    batch: str
+    batch: Sha256
     """Its id."""
-    requests: tuple[str, ...]
+    requests: Annotated[tuple[OwnUri, ...], Bounds(1, MAX_BATCH_FILES)]
     """Addresses of request.json, in the order in which they are judged."""
-    version: str = BATCH_VERSION
+    version: Literal["lakegate/batch/1"] = BATCH_VERSION
 
 
 # ---- `request.json`: the input of one attempt of the job, beside the data ------------------------------------------
 
 
-VERSION = "lakegate/request/1"
+VERSION: Final = "lakegate/request/1"
 
 
 @dataclass(frozen=True, slots=True)
 class StagedPart:
     """One staged object: its address (`file:` or `s3:`) and its size in bytes, which the job must find again."""
 
-    uri: str
-    size: int
-    name: str = ""
+    uri: OwnUri
+    size: Count
+    name: Text = ""
     """Its display name; never used as a path."""
-    version: str = ""
+    version: Text = ""
     """Which version of the object is read; empty: the current one, of an object that nobody replaces."""
 
 
@@ -48,20 +59,20 @@ class StagedPart:
 class AcceptedPart:
     """One accepted object of a line that rules refer to, and the plan by which it was accepted and is read."""
 
-    uri: str
-    size: int
-    plan_uri: str
-    plan_digest: str
+    uri: Uri
+    size: Count
+    plan_uri: OwnUri
+    plan_digest: Sha256
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
     """What was accepted of a line up to a height of its ledger."""
 
-    line: str
-    height: int
+    line: Annotated[str, Bounds(1, 512)]
+    height: Annotated[int, Bounds(-1, 2**53 - 1)]
     """-1 where nothing was accepted yet."""
-    parts: tuple[AcceptedPart, ...]
+    parts: Annotated[tuple[AcceptedPart, ...], Bounds(most=MOST_PARTS)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,19 +80,19 @@ class Request(VersionedDocument):
     """One attempt: which plan, which bytes, where the answer goes."""
 
     schema = "request"
-    workload: str
-    attempt: int
-    plan_uri: str
-    plan_digest: str
-    source_version: str
+    workload: WorkloadId
+    attempt: Attempt
+    plan_uri: OwnUri
+    plan_digest: Sha256
+    source_version: SourceVersion
     """Identity of the judged object version, repeated in the result."""
-    parts: tuple[StagedPart, ...]
-    judged_at: str
+    parts: Annotated[tuple[StagedPart, ...], Bounds(1, MOST_PARTS)]
+    judged_at: Annotated[str, Pattern(_UTC), Bounds(most=40)]
     """The judging time, ISO 8601 in UTC: the only clock a rule may see."""
-    output_uri: str
+    output_uri: OwnUri
     """Prefix of the attempt; the result is written to `<output_uri>/result.json`."""
-    references: tuple[Reference, ...] = ()
+    references: Annotated[tuple[Reference, ...], Bounds(most=100)] = ()
     """The accepted data that rules refer to, as it was when the delivery was pinned."""
     slices: SliceOrder | None = None
     """Where the slices of the accepted rows begin; None: none are written."""
-    version: str = VERSION
+    version: Literal["lakegate/request/1"] = VERSION

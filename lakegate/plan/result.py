@@ -7,25 +7,40 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from decimal import Decimal
+from typing import Annotated, Final, Literal
 
-from lakegate.json_codec import VersionedDocument
-from lakegate.plan.billed_cost import BilledCost
-from lakegate.plan.slice_order import Merged, WrittenSlice
+from lakegate.json_codec import Bounds, Count, Name, Pattern, Permitted, Sha256, VersionedDocument
+from lakegate.plan.billed_cost import Amount, BilledCost
+from lakegate.plan.check import CheckId, Sentence
+from lakegate.plan.request import Attempt, SourceVersion, WorkloadId
+from lakegate.plan.slice_order import ETag, Merged, Uri, WrittenSlice
+from lakegate.timestamps import Moment, OptionalMoment
 
-VERSION = "lakegate/result/1"
+VERSION: Final = "lakegate/result/1"
+Number = Annotated[int, Bounds(1)]
+"""Of a row or a character, from 1; or how many of at least one."""
+Code = Annotated[str, Pattern("[a-z0-9]+(-[a-z0-9]+)*"), Bounds(most=64)]
+Step = Annotated[str, Bounds(1, 64)]
+Long = Annotated[str, Bounds(most=1 << 20)]
+Names = Annotated[tuple[Long, ...], Bounds(most=100_000)]
+REASONS: Final = (
+    *("fields", "quotes", "encoding", "nul", "line-ends", "too_long", "elements", "json"),
+    *("nan", "python", "comma", "spread", "cut", "surrogate", "object", "keys"),
+)
+"""Of malformed records."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
     """What an engine found for one tier of a check."""
 
-    of: int
+    of: Count
     """Rows (or keys) the number was taken over."""
-    failing: int | None = None
+    failing: Count | None = None
     """Rows that break the tier, where rows are counted."""
     number: float | None = None
     """The aggregate, where one is measured; None when there was no value to take it of."""
-    exact: Decimal | None = None
+    exact: Annotated[Decimal, Pattern(r"-?[0-9]{1,400}(\.[0-9]{1,400})?")] | None = None
     """The answer of a query: to the last digit, or of a floating number its first twelve."""
     engine_passed: bool | None = None
     """Deequ's status of the constraint; None if Deequ did not evaluate it (nothing to measure)."""
@@ -35,30 +50,33 @@ class Measured:
 class Sample:
     """One failing row with masked values; only `public` fields are shown as written."""
 
-    row: int
+    row: Number
     """Line of the file, from 1, including the header; of a record of several lines the first, of a JSON array the element."""
-    shapes: tuple[str, ...]
+    shapes: Annotated[tuple[Annotated[str, Bounds(most=1024)], ...], Bounds(most=100)]
     """The values of the check's fields: masked (`aaa-99`), or raw if the field is public; `null` for none."""
-    part: int = 0
+    part: Count = 0
     """Index of the object in the delivery, from 0."""
-    at: str = ""
+    at: Annotated[str, Bounds(most=8192)] = ""
     """The position in the row of an element of a list or map: `items[2]`, from 0."""
-    raw: tuple[bool, ...] = ()
+    raw: Annotated[tuple[bool, ...], Bounds(most=100)] = ()
     """Which of the shapes are raw values; empty if none is."""
-    record: str | None = None
+    record: Annotated[str, Permitted(("header", "blank", "total"))] | None = None
     """The kind of a record without data: `header` (a repeated header) or `blank` (delimiters, quotes, spaces)."""
+
+
+Samples = Annotated[tuple[Sample, ...], Bounds(most=1000)]
 
 
 @dataclass(frozen=True, slots=True)
 class ValueMistake:
     """A known mistake in failing values (`lakegate.verdict.value_mistakes`)."""
 
-    code: str
-    values: int
+    code: Code
+    values: Number
     """Sampled values with the mistake."""
-    of: int
+    of: Number
     """Sampled values."""
-    word: str = ""
+    word: Annotated[str, Bounds(most=40)] = ""
     """The word, if it is in the list of known null words: `NULL`."""
 
 
@@ -66,15 +84,15 @@ class ValueMistake:
 class Measurement:
     """The measurement of one check, or the reason why there is none."""
 
-    check: str
+    check: CheckId
     accept: Measured | None = None
     tolerate: Measured | None = None
-    error: str | None = None
+    error: Sentence | None = None
     """Why the check could not be measured: one of a fixed set of messages, never a value of the data."""
-    samples: tuple[Sample, ...] = ()
-    skip: str | None = None
+    samples: Samples = ()
+    skip: Sentence | None = None
     """Why there was nothing to compare with: the check is then skipped."""
-    good: tuple[str, ...] = ()
+    good: Annotated[tuple[Annotated[str, Bounds(most=64)], ...], Bounds(most=3)] = ()
     """Masked shapes of passing values, the most common first; only for failed checks of one field."""
     form: ValueMistake | None = None
     """The known mistake in the failing values, if there is one."""
@@ -84,8 +102,8 @@ class Measurement:
 class IncompatibleType:
     """A column or nested field whose type in the file is incompatible with the declared one."""
 
-    field: str
-    physical: str
+    field: Name
+    physical: Annotated[str, Bounds(1, 1 << 20)]
     """The type's name in the file."""
 
 
@@ -93,36 +111,36 @@ class IncompatibleType:
 class Columns:
     """The differences between the file's header and the declared fields."""
 
-    found: tuple[str, ...]
-    absent: tuple[str, ...] = ()
-    extra: tuple[str, ...] = ()
+    found: Names
+    absent: Names = ()
+    extra: Names = ()
     reordered: bool = False
-    foreign: tuple[IncompatibleType, ...] = ()
+    foreign: Annotated[tuple[IncompatibleType, ...], Bounds(most=100_000)] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class MalformedRecords:
     """Records that do not have the declared structure."""
 
-    reason: str
+    reason: Annotated[str, Permitted(REASONS)]
     """A code of `lakegate.verdict.file_checks.MALFORMED`."""
-    rows: int
-    first_row: int
-    part: int = 0
+    rows: Number
+    first_row: Number
+    part: Count = 0
     """The object of the first such row."""
-    values: int | None = None
+    values: Count | None = None
     """The number of values of the first such row, if it is wrong."""
-    wanted: int | None = None
+    wanted: Count | None = None
     """The number of values it should have."""
-    record: str | None = None
+    record: Annotated[str, Permitted(("header", "blank", "total", "wrapped"))] | None = None
     """The kind of the first such row, as in samples."""
     is_last: bool = False
     """Whether the first such row is the last line of its object."""
-    encoding: str | None = None
+    encoding: Annotated[str, Permitted(("utf-8", "windows-1252", "iso-8859-1"))] | None = None
     """An encoding that decodes the first such row, if the declared one does not."""
-    at: int | None = None
+    at: Number | None = None
     """The character of the first such row, from 1, at which it is no JSON."""
-    samples: tuple[Sample, ...] = ()
+    samples: Samples = ()
     """The first such rows."""
 
 
@@ -130,11 +148,11 @@ class MalformedRecords:
 class Unreadable:
     """Why the delivery could not be measured, although the job did not fail."""
 
-    code: str
+    code: Code
     """Stable, e.g. `gzip`, `no-header`, `not-text`."""
-    message: str
+    message: Sentence
     """One sentence with the problem and how to fix it."""
-    part: int | None = None
+    part: Count | None = None
     """The index of the object, from 0; None for the whole delivery."""
 
 
@@ -142,9 +160,9 @@ class Unreadable:
 class WrittenObject:
     """One object the job wrote: a share of the delivery's rows."""
 
-    uri: str
-    size: int
-    etag: str
+    uri: Uri
+    size: Count
+    etag: ETag
     """The ETag or checksum of the object after the job wrote it."""
 
 
@@ -161,39 +179,39 @@ class Result(VersionedDocument):
     """The result of one attempt."""
 
     schema = "result"
-    workload: str
-    attempt: int
-    plan_digest: str
-    source_version: str
-    rows: int
+    workload: WorkloadId
+    attempt: Attempt
+    plan_digest: Sha256
+    source_version: SourceVersion
+    rows: Count
     """Records in the delivery, including malformed ones."""
-    rejected_rows: int = 0
+    rejected_rows: Count = 0
     """Rows that break a row rule or are malformed."""
     unreadable: Unreadable | None = None
     columns: Columns | None = None
     is_marked: bool = False
     """Whether an object begins with a byte order mark, which is no part of its text."""
-    malformed: tuple[MalformedRecords, ...] = ()
-    measurements: tuple[Measurement, ...] = ()
-    event_time: tuple[str, str] | None = None
+    malformed: Annotated[tuple[MalformedRecords, ...], Bounds(most=20)] = ()
+    measurements: Annotated[tuple[Measurement, ...], Bounds(most=100_000)] = ()
+    event_time: tuple[Moment, Moment] | None = None
     """Earliest and latest moment (RFC 3339, UTC, six decimals) of the timestamp field of a service level; None
     without such a field, or if it is classified."""
     shares: Shares | None = None
     """Present only if the contract rejects single rows, and some were rejected."""
-    slices: tuple[WrittenSlice, ...] = ()
+    slices: Annotated[tuple[WrittenSlice, ...], Bounds(most=100_000)] = ()
     """The accepted rows as slices, in the order of their offsets, if the request wants them; none of a delivery without rows."""
     merge: Merged | None = None
     """If the request wants only rows with new keys as slices."""
-    watermark: str = ""
+    watermark: OptionalMoment = ""
     """Of the request: what late rows of slices were counted by; empty if the line has none."""
-    engines: dict[str, str] = field(default_factory=dict)
-    timings: dict[str, float] = field(default_factory=dict)
+    engines: Annotated[dict[Step, Annotated[str, Bounds(most=128)]], Bounds(most=20)] = field(default_factory=dict)
+    timings: Annotated[dict[Step, Amount], Bounds(most=100)] = field(default_factory=dict)
     """Seconds by step."""
-    vcpu_seconds: float | None = None
+    vcpu_seconds: Amount | None = None
     """Processor seconds of the attempt: the driver's and the executors' (docs/performance.md); None if it was not measured."""
     cost: BilledCost | None = None
     """Of an invocation of the judge function. What a job run costs is known only after its end: EMR Serverless bills workers."""
-    does_not_fit: str | None = None
+    does_not_fit: Annotated[str, Permitted(("time", "memory", "disk", "references", "rows"))] | None = None
     """Why the judge function cannot hold the delivery: `time`, `memory`, `disk`, `references` or `rows`; the rest is then
     empty, and no verdict follows. A result of Spark never has it."""
-    version: str = VERSION
+    version: Literal["lakegate/result/1"] = VERSION

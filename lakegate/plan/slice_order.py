@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
+
+from lakegate.json_codec import Bounds, Count, Name, Pattern
+from lakegate.timestamps import Moment, OptionalMoment
+
+Uri = Annotated[str, Pattern(r"(file:/|s3://)[^\x00-\x1f\x7f]+"), Bounds(most=2048)]
+"""The address of an object of the lake."""
+Offset = Annotated[int, Bounds(0, 2**53 - 1)]
+"""A number of rows of a line that JSON has exactly."""
+Rows = Annotated[int, Bounds(1, 2**53 - 1)]
+ETag = Annotated[str, Bounds(1, 256)]
+OptionalSha256 = Annotated[str, Pattern("([0-9a-f]{64})?")]
 
 
 @dataclass(frozen=True, slots=True)
 class StateRun:
     """A file of the merge state of a line: of some current rows the hashes of key and content."""
 
-    uri: str
+    uri: Uri
     """Its address; in the control plane, its key in the lake."""
-    rows: int
-    digest: str = ""
+    rows: Offset
+    digest: OptionalSha256 = ""
     """Of its index, by which every part of it is verified; empty: written by a release without digests."""
-    as_of: str = ""
+    as_of: OptionalMoment = ""
     """Of a line of snapshots, the time of the newest one (RFC 3339, UTC, six decimals)."""
 
 
@@ -22,19 +34,19 @@ class StateRun:
 class PublishedSlice:
     """A slice of the line, from which retracted and corrected rows are read."""
 
-    uri: str
-    offset: int
+    uri: Uri
+    offset: Offset
     """Of the first row."""
-    rows: int
+    rows: Rows
 
 
 @dataclass(frozen=True, slots=True)
 class SnapshotOrder:
     """The delivery has all current rows: what differs from the state of the line becomes events."""
 
-    time: str
+    time: OptionalMoment
     """Of the snapshot (RFC 3339, UTC, six decimals); empty: its name has none. A column with times has priority."""
-    slices: tuple[PublishedSlice, ...] = ()
+    slices: Annotated[tuple[PublishedSlice, ...], Bounds(most=1_000_000)] = ()
     """Those of the line, in the order of their offsets."""
 
 
@@ -42,10 +54,10 @@ class SnapshotOrder:
 class MergeOrder:
     """Rows are compared with the state of the line by their keys: those with new keys become slices, or what differs."""
 
-    line: str
-    key: tuple[str, ...]
+    line: Name
+    key: Annotated[tuple[Name, ...], Bounds(1, 100)]
     """The columns of the primary key."""
-    runs: tuple[StateRun, ...] = ()
+    runs: Annotated[tuple[StateRun, ...], Bounds(most=100)] = ()
     """The state of the line, the oldest first; no key is in two of them. Of snapshots there is one."""
     snapshot: SnapshotOrder | None = None
     """None: rows with new keys become slices."""
@@ -55,11 +67,11 @@ class MergeOrder:
 class SliceOrder:
     """The accepted rows of the delivery are to be written as slices."""
 
-    offset: int
+    offset: Offset
     """Of the first row."""
-    event_time: str | None = None
+    event_time: Name | None = None
     """The column with the time of the event (a date or a timestamp); None: the judging time."""
-    watermark: str = ""
+    watermark: OptionalMoment = ""
     """Of the line, with the slices before (RFC 3339, UTC, six decimals): rows of earlier events are late. Empty: none."""
     merge: MergeOrder | None = None
     """None: all rows are appended."""
@@ -69,19 +81,19 @@ class SliceOrder:
 class WrittenSlice:
     """One Parquet file with consecutive offsets, of at least one row."""
 
-    uri: str
-    size: int
-    etag: str
+    uri: Uri
+    size: Count
+    etag: ETag
     """The ETag or checksum of the object after it was written."""
-    rows: int
-    offset: int
+    rows: Rows
+    offset: Offset
     """Of the first row."""
-    event_times: tuple[str, str]
+    event_times: tuple[Moment, Moment]
     """The earliest and the latest (RFC 3339, UTC, six decimals)."""
-    logical: str
+    logical: Annotated[str, Pattern("f9680c00120[0-9a-f]{64}")]
     """The hash of the rows, and below that of the bytes (docs/odf.md)."""
-    physical: str
-    late: int = 0
+    physical: Annotated[str, Pattern("f1620[0-9a-f]{64}")]
+    late: Count = 0
     """Rows with an event time before the watermark of the order."""
 
 
@@ -89,13 +101,13 @@ class WrittenSlice:
 class WrittenRun:
     """The file of the merge state that a delivery adds."""
 
-    uri: str
-    size: int
-    etag: str
+    uri: Uri
+    size: Count
+    etag: ETag
     """The ETag or checksum of the object after it was written."""
-    rows: int
+    rows: Offset
     """Its own, and those of the files that it takes up."""
-    digest: str = ""
+    digest: OptionalSha256 = ""
     """As `StateRun.digest`."""
 
 
@@ -103,16 +115,16 @@ class WrittenRun:
 class MergedSnapshot:
     """What a snapshot is to its line."""
 
-    time: str
+    time: OptionalMoment
     """Empty: it is not known."""
-    newest: str
+    newest: OptionalMoment
     """That of the newest snapshot before; empty: there is none."""
-    without_key: int = 0
+    without_key: Count = 0
     """Rows with a null in their key, or the key of an earlier row of the snapshot."""
-    appended: int = 0
+    appended: Count = 0
     """Events by their kind; of a correction both events are one."""
-    retracted: int = 0
-    corrected: int = 0
+    retracted: Count = 0
+    corrected: Count = 0
 
     @property
     def is_merged(self) -> bool:
@@ -129,19 +141,19 @@ class MergedSnapshot:
 class Merged:
     """What the accepted rows of a delivery are to its line, and the state of the line with them."""
 
-    offset: int
+    offset: Offset
     """Of the request."""
-    known: int
+    known: Count
     """Rows with a key and a content that are there, and all rows of a snapshot that is not merged; they are in no slice."""
-    changed: int
+    changed: Count
     """Rows with a key that is there with another content; likewise."""
-    vanished: int
+    vanished: Count
     """Keys of the line without a row in the delivery."""
-    without_key: int = 0
+    without_key: Count = 0
     """Rows with a null in their key: they are in slices, and not in the state."""
-    before: tuple[StateRun, ...] = ()
+    before: Annotated[tuple[StateRun, ...], Bounds(most=100)] = ()
     """The request's state."""
-    kept: tuple[StateRun, ...] = ()
+    kept: Annotated[tuple[StateRun, ...], Bounds(most=100)] = ()
     """The files of the request's state that stay."""
     run: WrittenRun | None = None
     """None: no key is new, and no row of a snapshot is another one."""

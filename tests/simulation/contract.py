@@ -79,7 +79,6 @@ def results_remembered() -> Iterator[None]:
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Result, "from_bytes", lru_cache(REMEMBERED)(Result.from_bytes))
-        patch.setattr(Result, "from_validated", lru_cache(REMEMBERED)(Result.from_validated))
         patch.setattr(verification, "from_json", lru_cache(REMEMBERED)(blocks.from_json))
         patch.setattr(verify_command, "verifies", lru_cache(REMEMBERED)(verify_command.verifies))
         patch.setattr(decide_verdict, "judge", _remembering(verdict.judge))

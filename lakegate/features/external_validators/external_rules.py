@@ -295,7 +295,7 @@ def start_validations(dependencies: Dependencies, workload: Workload) -> Steps[N
         raise ConcurrentUpdate
     from lakegate.plan.plan import Plan  # noqa: PLC0415 - intake of other deliveries starts without it
 
-    for group in groups_of(Plan.from_validated(dependencies.plan(workload))):
+    for group in groups_of(Plan.from_bytes(dependencies.plan(workload))):
         service = service_of(dependencies, group)
         if service is None:
             raise Lost(FailureCause.NO_VALIDATOR)
@@ -345,7 +345,7 @@ def answered(dependencies: Dependencies, workload: Workload, body: bytes) -> byt
 
     What could not be read is measured by nobody, and asked of nobody. Raises Lost.
     """
-    plan, result = Plan.from_validated(dependencies.plan(workload)), Result.from_validated(body)
+    plan, result = Plan.from_bytes(dependencies.plan(workload)), Result.from_bytes(body)
     answers: dict[str, ExternalAnswer] = {}
     for group in groups_of(plan) if result.unreadable is None else ():
         answer = _answer(dependencies, workload, group)

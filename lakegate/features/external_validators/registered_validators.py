@@ -176,7 +176,7 @@ def validators_of(dependencies: Dependencies, before: Publication | None) -> Val
     plans = dict(before.plans)
 
     def kept(dataset: str) -> Mapping[str, AnsweredTechnology]:
-        external = Plan.from_validated(dependencies.plan_at(plans[dataset], "")).external if dataset in plans else ()
+        external = Plan.from_bytes(dependencies.plan_at(plans[dataset], "")).external if dataset in plans else ()
         return {folded(each.technology): AnsweredTechnology(each.technology, each.validator) for each in external}
 
     return kept

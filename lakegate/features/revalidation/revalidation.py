@@ -499,7 +499,7 @@ def dialect_of(dependencies: Dependencies, plan: str, line: str) -> Mapping[str,
 
 def request_of(dependencies: Dependencies, row: RevalidatedLine, run: ScheduledRun, data: AcceptedData) -> Request:
     """The request of an attempt: what was accepted up to its height and is not erased, read by version."""
-    lake, plan = dependencies.places.lake, Plan.from_validated(dependencies.plan_at(run.plan, run.id))
+    lake, plan = dependencies.places.lake, Plan.from_bytes(dependencies.plan_at(run.plan, run.id))
     parts = tuple(StagedPart(f"s3://{lake}/{each.key}", each.size, version=each.version) for _, each in data.found)
     queries = (each.query for each in plan.checks if each.query is not None)
     lines = sorted({each.line for query in queries for each in query.relations if each.line})
@@ -675,7 +675,7 @@ def _result(dependencies: Dependencies, run: ScheduledRun) -> Findings | str | N
     own = (run.id, run.attempt, run.plan, source_of(run))
     if own != (result.workload, result.attempt, result.plan_digest, result.source_version):
         return "wrong-result"
-    return findings_of(Plan.from_validated(dependencies.plan_at(run.plan, run.id)), result)
+    return findings_of(Plan.from_bytes(dependencies.plan_at(run.plan, run.id)), result)
 
 
 def _is_over(dependencies: Dependencies, run: ScheduledRun) -> bool:
@@ -706,7 +706,7 @@ def _failed(dependencies: Dependencies, row: RevalidatedLine, run: ScheduledRun,
 
 
 def _plan(dependencies: Dependencies, row: RevalidatedLine, digest: str) -> Plan:
-    return Plan.from_validated(dependencies.plan_at(digest, row.line))
+    return Plan.from_bytes(dependencies.plan_at(digest, row.line))
 
 
 def _written(dependencies: Dependencies, row: RevalidatedLine) -> Steps[RevalidatedLine]:

@@ -206,8 +206,7 @@ def judged(plan: bytes, result: bytes, workload: Workload) -> DecisionAndCost:
 
 def reported(plan: bytes, result: bytes, workload: Workload, files: tuple[str, ...]) -> Report:
     """What a report of the workload shows. The verdict is the one that was decided, whatever is computed today."""
-    read = Result.from_bytes if workload.decision is None else Result.from_validated
-    compiled, measured = _plan(plan), read(result)
+    compiled, measured = _plan(plan), Result.from_bytes(result)
     judgement = judge(compiled, measured)
     if workload.decision is not None:
         judgement = replace(judgement, verdict=Verdict(workload.decision.verdict))

@@ -249,7 +249,7 @@ def _result(dependencies: Dependencies, workload: Workload) -> Result | None:
     body = measured_result(dependencies, measured_row(dependencies, workload))
     if hashlib.sha256(body).hexdigest() != decision.result:
         raise Alarm("result-differs", workload.id)
-    return Result.from_validated(body)
+    return Result.from_bytes(body)
 
 
 def _commit(

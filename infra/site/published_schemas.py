@@ -1,0 +1,192 @@
+"""The JSON Schemas of our own formats, derived from their dataclasses: `make schemas` writes them to `lakegate/schemas`.
+
+Decoding (`lakegate.json_codec`) reads the same hints, so that it accepts exactly what a schema accepts.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+import textwrap
+import types
+import typing
+from dataclasses import fields, is_dataclass
+from decimal import Decimal
+from enum import Enum
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final
+
+from lakegate.json_codec import (
+    DECIMAL,
+    KEYWORDS,
+    TYPES,
+    Bounds,
+    Constraints,
+    Json,
+    Pattern,
+    Permitted,
+    Unique,
+    annotated,
+    document_name,
+    is_required,
+    limits,
+    tag,
+)
+from lakegate.plan.plan import Plan
+from lakegate.plan.request import BatchRequest, Request
+from lakegate.plan.result import Result
+
+FOLDER: Final = Path(__file__).parents[2] / "lakegate/schemas"
+FORMATS: Final[dict[str, type]] = {"batch": BatchRequest, "plan": Plan, "request": Request, "result": Result}
+"""The dataclass of each published schema."""
+WIDTH: Final = 120
+Definitions: typing.TypeAlias = dict[str, tuple[type, Json]]
+"""By their names the dataclasses that are definitions of a schema, and the definitions."""
+DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+
+
+def schema_of(cls: type) -> dict[str, Json]:
+    """The schema of the documents of a dataclass."""
+    definitions: Definitions = {}
+    whole = _object(cls, definitions)
+    title = (inspect.getdoc(cls) or cls.__name__).split("\n\n")[0]
+    own = {name: definition for name, (_, definition) in sorted(definitions.items())}
+    return {"$schema": DIALECT, "title": title, **whole, **({"$defs": own} if own else {})}
+
+
+def text_of(cls: type) -> str:
+    """The file of a schema."""
+    return _written(schema_of(cls), 0) + "\n"
+
+
+def _written(node: Json, indent: int) -> str:
+    """A part of a file: on one line if it fits."""
+    line = json.dumps(node, ensure_ascii=False)
+    if not node or not isinstance(node, dict | list) or indent + len(line) <= WIDTH:
+        return line
+    blank = " " * (indent + 2)
+    if isinstance(node, list):
+        return "[\n" + ",\n".join(blank + _written(each, indent + 2) for each in node) + "\n" + " " * indent + "]"
+    members = (f"{blank}{json.dumps(key)}: {_written(each, indent + 2)}" for key, each in node.items())
+    return "{\n" + ",\n".join(members) + "\n" + " " * indent + "}"
+
+
+def main() -> None:
+    """Write every file."""
+    for name, cls in FORMATS.items():
+        (FOLDER / f"{name}.json").write_text(text_of(cls))
+
+
+def _object(cls: type, definitions: Definitions) -> Json:
+    hints, texts = typing.get_type_hints(cls, include_extras=True), _docstrings(cls)
+    own = [(each, document_name(each), hints[each.name]) for each in fields(typing.cast("Json", cls))]
+    members = {
+        name: _value(hint, definitions) | ({"description": texts[each.name]} if each.name in texts else {})
+        for each, name, hint in own
+    }
+    required = [name for each, name, hint in own if is_required(each, hint)]
+    kind = tag(cls)
+    if kind is not None:
+        members, required = {"kind": {"const": kind}} | members, ["kind", *required]
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        **({"required": required} if required else {}),
+        "properties": members,
+    }
+
+
+def _value(hint: Json, definitions: Definitions) -> dict[str, Json]:
+    """The schema of the values of a hint; that of a dataclass becomes a definition."""
+    base, constraints = limits(hint)
+    origin: Json = typing.get_origin(base)
+    kind: Json = base if origin is None else origin
+    if kind in {typing.Union, types.UnionType}:
+        return _union(typing.get_args(base), constraints, definitions)
+    if is_dataclass(kind):
+        return {"$ref": f"#/$defs/{_defined(typing.cast('type', kind), definitions)}"}
+    permitted = _permitted(kind, base, constraints)
+    if permitted:
+        return {"const": permitted[0]} if len(permitted) == 1 else {"enum": permitted}
+    return {} if kind in {object, Any} else _bounded(kind, typing.get_args(base), constraints, definitions)
+
+
+def _permitted(kind: Json, base: Json, constraints: Constraints) -> list[Json]:
+    """The values of a hint that lists them; else none."""
+    if Permitted in constraints:
+        return list(constraints[Permitted].values)
+    if kind is typing.Literal:
+        return list(typing.get_args(base))
+    return [each.value for each in kind] if isinstance(kind, type) and issubclass(kind, Enum) else []
+
+
+def _bounded(kind: Json, members: tuple[Json, ...], constraints: Constraints, definitions: Definitions) -> Json:
+    """Of a text, a number, an array or an object with any names."""
+    if kind is Decimal:
+        kind, constraints = str, {Pattern: DECIMAL} | constraints
+    found: dict[str, Json] = {"type": TYPES[kind]}
+    if kind is tuple:
+        found |= _elements(members, definitions)
+    if kind is dict:
+        names = {} if members[0] is str else {"propertyNames": _value(members[0], definitions)}
+        found |= names | {"additionalProperties": _value(members[1], definitions)}
+    if Pattern in constraints:
+        expression = constraints[Pattern].expression
+        found["pattern"] = f"^(?:{expression})$(?!\\n)" if "|" in expression else f"^{expression}$(?!\\n)"
+    if Bounds in constraints:
+        ends = zip(KEYWORDS[kind], (constraints[Bounds].least, constraints[Bounds].most), strict=True)
+        found |= {keyword: end for keyword, end in ends if end is not None}
+    return found | ({"uniqueItems": True} if Unique in constraints else {})
+
+
+def _union(members: tuple[Json, ...], constraints: Constraints, definitions: Definitions) -> dict[str, Json]:
+    present = [each for each in members if each is not types.NoneType]
+    if len(present) > 1:
+        own = [_value(each, definitions) for each in present]
+        return {"anyOf": own + ([{"type": "null"}] if len(present) < len(members) else [])}
+    found = _value(annotated(present[0], constraints), definitions)
+    if "enum" in found:
+        return {"enum": [*found["enum"], None]}
+    if isinstance(found.get("type"), str):
+        return found | {"type": [found["type"], "null"]}
+    return {"anyOf": [found, {"type": "null"}]} if found else {}
+
+
+def _elements(members: tuple[Json, ...], definitions: Definitions) -> dict[str, Json]:
+    if members[-1] is Ellipsis:
+        return {"items": _value(members[0], definitions)}
+    own = [_value(each, definitions) for each in members]
+    return {"prefixItems": own, "items": False, "minItems": len(own)}
+
+
+def _defined(cls: type, definitions: Definitions) -> str:
+    """The name of the definition of a dataclass."""
+    name = cls.__name__
+    if name not in definitions:
+        definitions[name] = cls, {}
+        definitions[name] = cls, _object(cls, definitions)
+    if definitions[name][0] is not cls:
+        raise TypeError(f"two dataclasses of one format are named {name}")
+    return name
+
+
+@cache
+def _docstrings(cls: type) -> dict[str, str]:
+    """The texts below the fields of a dataclass and of its bases."""
+    found: dict[str, str] = {}
+    for base in filter(is_dataclass, reversed(cls.__mro__)):
+        (definition,) = ast.parse(textwrap.dedent(inspect.getsource(base))).body
+        body = typing.cast("ast.ClassDef", definition).body
+        for field, text in pairwise(body):
+            if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
+                match text:
+                    case ast.Expr(value=ast.Constant(value=str() as words)):
+                        found[field.target.id] = inspect.cleandoc(words).replace("\n", " ")
+    return found
+
+
+if __name__ == "__main__":
+    main()
