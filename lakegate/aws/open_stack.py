@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
 from collections import Counter
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -302,91 +301,10 @@ def settle_region(environment: MutableMapping[str, str] = os.environ) -> None:
         environment["AWS_DEFAULT_REGION"] = environment["AWS_REGION"]
 
 
-QUEUED: Final = ("IntakeFunction", "CompletionFunction")
-OPEN_RUNS: Final = ["SUBMITTED", "QUEUED", "PENDING", "SCHEDULED", "RUNNING", "CANCELLING"]
-IDLE: Final = frozenset({"CREATED", "STOPPED", "TERMINATED"})
-LONGEST_WAIT: Final = 3600
-"""Seconds: the time limit of a job run."""
-TICK_SECONDS: Final = 1.0
-TABLES: Final = ("RegistryTable", "WorkloadsTable", "LedgerTable")
-BUCKETS: Final = {"LandingBucket": "ExistingLandingBucket", "LakeBucket": "ExistingLakeBucket"}
-"""Buckets by output, and the parameter that names one which the stack did not make."""
-
-
-def pause_stack(there: DeployedStack, timeout: float) -> None:
-    """Of what a deletion that failed has left, too: what is gone needs no pause."""
-    for mapping in event_source_mappings(there):
-        asked("lambda", "update_event_source_mapping", UUID=mapping["UUID"], Enabled=False)
-    with suppress(NotFound):
-        sweep = there.output("SweepFunction")
-        asked("lambda", "put_function_concurrency", FunctionName=sweep, ReservedConcurrentExecutions=0)
-    _until(lambda: _is_at_rest(there), timeout, "job runs have not ended")
-
-
-def _is_at_rest(there: DeployedStack) -> bool:
-    """Whether nothing submits runs any more, none is open, and the application is stopped; stops it where it can be."""
-    application = {"applicationId": there.output("ApplicationId")}
-    if any(mapping.get("State", "Disabled") != "Disabled" for mapping in event_source_mappings(there)):
-        return False
-    if asked("emr-serverless", "list_job_runs", **application, states=OPEN_RUNS)["jobRuns"]:
-        return False
-    state = asked("emr-serverless", "get_application", **application)["application"]["state"]
-    if state == "STARTED":
-        asked("emr-serverless", "stop_application", **application)
-    return state in IDLE
-
-
-def delete_stack(there: DeployedStack, timeout: float) -> None:
-    """Delete the stack, and wait until it is gone."""
-    identity = asked("cloudformation", "describe_stacks", StackName=there.name)["Stacks"][0]["StackId"]
-    asked("cloudformation", "delete_stack", StackName=identity)
-
-    def gone() -> bool:
-        status = asked("cloudformation", "describe_stacks", StackName=identity)["Stacks"][0]["StackStatus"]
-        if status == "DELETE_FAILED":
-            raise SetUpError(f"{title_of(there)} could not be deleted: {'; '.join(_reasons(identity))}")
-        return bool(status == "DELETE_COMPLETE")
-
-    _until(gone, timeout, "it is still being deleted")
-
-
-def _reasons(identity: str) -> list[str]:
-    events = asked("cloudformation", "describe_stack_events", StackName=identity)["StackEvents"]
-    failed = [each for each in events if each["ResourceStatus"] == "DELETE_FAILED" and "ResourceStatusReason" in each]
-    return [f"{each['LogicalResourceId']}: {each['ResourceStatusReason']}" for each in failed]
-
-
-def delete_bucket(bucket: str) -> None:
-    """Delete all versions in a bucket, then the bucket."""
-    while found := asked("s3", "list_object_versions", Bucket=bucket):
-        versions = [*found.get("Versions", ()), *found.get("DeleteMarkers", ())]
-        if not versions:
-            break
-        keys = [{"Key": each["Key"], "VersionId": each["VersionId"]} for each in versions]
-        asked("s3", "delete_objects", Bucket=bucket, Delete={"Objects": keys, "Quiet": True})
-    asked("s3", "delete_bucket", Bucket=bucket)
-
-
-def event_source_mappings(there: DeployedStack) -> Iterator[dict[str, Any]]:
-    """The mappings from queues to functions, as Lambda describes them."""
-    for output in QUEUED:
-        yield from asked("lambda", "list_event_source_mappings", FunctionName=there.output(output))[
-            "EventSourceMappings"
-        ]
-
-
 def parameters_of(there: DeployedStack) -> dict[str, str]:
     """The parameters of the deployed stack, by key."""
     found = asked("cloudformation", "describe_stacks", StackName=there.name)["Stacks"][0].get("Parameters", ())
     return {each["ParameterKey"]: each["ParameterValue"] for each in found}
-
-
-def _until(holds: Callable[[], bool], timeout: float, otherwise: str) -> None:
-    limit = time.monotonic() + timeout
-    while not holds():
-        if time.monotonic() > limit:
-            raise SetUpError(f"{otherwise} within {timeout:.0f} seconds: run the command again, it continues")
-        time.sleep(TICK_SECONDS)
 
 
 def title_of(there: DeployedStack) -> str:

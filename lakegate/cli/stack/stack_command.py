@@ -1,4 +1,4 @@
-"""lakegate stack pause, resume, delete; redrive."""
+"""lakegate stack pause, resume, repair, delete; redrive."""
 
 from __future__ import annotations
 
@@ -7,22 +7,23 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lakegate.aws.open_stack import (
+from lakegate.aws.open_stack import OTHER_SENDER, asked, parameters_of, send_again, title_of
+from lakegate.aws.stack_operations import (
     BUCKETS,
     LONGEST_WAIT,
-    OTHER_SENDER,
     TABLES,
-    asked,
+    announce_objects,
     delete_bucket,
     delete_stack,
+    discard,
     event_source_mappings,
-    parameters_of,
+    execute,
     pause_stack,
-    send_again,
-    title_of,
+    restore_drift,
 )
 from lakegate.cli.command_runner import CommandResult, confirm, stack_command
 from lakegate.cli.options import Timeout, Yes
+from lakegate.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,7 +83,7 @@ def _in_words(found: RedrivenMessages) -> Iterator[str]:
 # `resume` continues all of it.
 
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, help="Pause, resume or delete a deployed stack.")
+app = typer.Typer(no_args_is_help=True, add_completion=False, help="Pause, resume, repair or delete a deployed stack.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +103,15 @@ class DeletedStack:
     region: str
     deleted: bool
     kept: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RepairedStack:
+    """A stack that is as its template says, and what was done for that."""
+
+    stack: str
+    region: str
+    changes: tuple[str, ...]
 
 
 @app.command("pause")
@@ -143,6 +153,34 @@ def resume(
         asked("lambda", "delete_function_concurrency", FunctionName=sweep)
     return CommandResult(
         StackPause(there.name, there.region, paused=False), [_sentence(f"{title_of(there)} continues.")]
+    )
+
+
+@app.command("repair")
+@stack_command
+def repair(there: DeployedStack, *, yes: Yes = False, timeout: Timeout = LONGEST_WAIT) -> CommandResult[RepairedStack]:
+    """Create again what was deleted from the stack by hand, and set back what was changed. Every parameter stays as it is.
+
+    Shows each change, and asks, before anything is done. Other notifications of the landing bucket are kept.
+
+    Example: lakegate stack repair
+
+    Exit code: 0 it is as its template says, 2 it is not.
+    """
+    change_set = restore_drift(there, timeout)
+    changes = [each.sentence for each in change_set.changes]
+    try:
+        confirm([f"{title_of(there)}: {each}" for each in changes], yes=yes)
+    except InputError:
+        discard(change_set)
+        raise
+    if changes:
+        execute(there, change_set, timeout)
+    if announce_objects(there.output("LandingBucket")):
+        changes.append(f"sends the events of {there.output('LandingBucket')} to EventBridge again")
+    done = "; ".join(changes) or "nothing was changed by hand, so nothing was done"
+    return CommandResult(
+        RepairedStack(there.name, there.region, tuple(changes)), [_sentence(f"{title_of(there)}: {done}")]
     )
 
 

@@ -47,7 +47,7 @@ def bucket_events(examined: ExaminedStack) -> Iterator[CauseFinding]:
     """The landing bucket sends its events to EventBridge."""
     bucket = examined.stack.output("LandingBucket")
     if "EventBridgeConfiguration" not in examined.ask("s3", "get_bucket_notification_configuration", Bucket=bucket):
-        yield CAUSES["bucket-events-off"].found(bucket=bucket)
+        yield CAUSES["bucket-events-off"].found(bucket=bucket, stack=examined.stack.name)
 
 
 def schedules(examined: ExaminedStack) -> Iterator[CauseFinding]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 STACK = ("cloudformation", "describe_stacks")
 CONFIGURATION = ("lambda", "get_function_configuration")
-REVERT = "--deployment-mode REVERT_DRIFT"
+REVERT = "lakegate stack repair"
 
 
 class Case(NamedTuple):

@@ -7,7 +7,6 @@ import re
 import threading
 from typing import TYPE_CHECKING, Any
 
-import jmespath
 import pytest
 
 from lakegate.features.doctor import doctor_command
@@ -86,21 +85,12 @@ def test_causes_have_a_text_and_a_remedy_for_people(world: World) -> None:
     assert "\n        workloads: " in result.stdout
 
 
-def test_what_creates_a_part_again_keeps_every_parameter() -> None:
-    """A parameter that is left out takes the default of the template."""
-    reverting = {code: each.remedy for code, each in CAUSES.items() if "REVERT_DRIFT" in each.remedy}
-    queries = {
-        query for text in (*reverting.values(), PAGE.read_text()) for query in re.findall(r'--query "(.+?)"', text)
-    }
-    parameters = [{"ParameterKey": name, "ParameterValue": "****"} for name in ("SigningKey", "MaxVcpu")]
-    (query,) = queries
+def test_what_was_deleted_by_hand_is_created_again_by_one_command() -> None:
+    """A change set by hand would give each parameter that it does not name the default of the template."""
+    repaired = {code for code, each in CAUSES.items() if "lakegate stack repair --stack {stack}" in each.remedy}
 
-    assert {"rule-missing", "target-missing", "queue-missing", "function-missing"} <= set(reverting)
-    assert all(f'--query "{query}"' in text for text in reverting.values())
-    assert jmespath.search(query, {"Stacks": [{"Parameters": parameters}]}) == [
-        "ParameterKey=SigningKey,UsePreviousValue=true",
-        "ParameterKey=MaxVcpu,UsePreviousValue=true",
-    ]
+    assert {"rule-missing", "target-missing", "queue-missing", "function-missing", "bucket-events-off"} <= repaired
+    assert not [code for code, each in CAUSES.items() if re.search("change-set|bucket-notification", each.remedy)]
 
 
 def test_workloads_of_one_cause_are_listed_together(world: World) -> None:

@@ -1,0 +1,121 @@
+"""`lakegate stack repair`: what was changed by hand is set back, and nothing else."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lakegate.aws import open_stack
+from lakegate.aws.stack_operations import delete_bucket
+from lakegate.errors import SetUpError
+from tests.fakes.cloudformation import CloudFormation, Resource
+
+if TYPE_CHECKING:
+    from tests.unit.cli.conftest import Lakegate
+
+QUEUE = {"QueueConfigurations": [{"QueueArn": "arn:aws:sqs:::theirs", "Events": ["s3:ObjectCreated:*"]}]}
+
+
+class Bucket(SimpleNamespace):
+    """The notifications of a landing bucket, which a call replaces as a whole."""
+
+    notifications: dict[str, Any]
+
+    def get_bucket_notification_configuration(self, Bucket: str) -> dict[str, Any]:  # noqa: N803, ARG002 - as boto3 has it
+        return {**self.notifications, "ResponseMetadata": {"HTTPStatusCode": 200}}
+
+    def put_bucket_notification_configuration(
+        self,
+        Bucket: str,  # noqa: N803, ARG002 - as boto3 has it
+        NotificationConfiguration: dict[str, Any],  # noqa: N803 - likewise
+    ) -> None:
+        self.notifications = NotificationConfiguration
+
+
+@pytest.fixture
+def cloud(monkeypatch: pytest.MonkeyPatch) -> CloudFormation:
+    """A stack whose rule was deleted by hand, with parameters other than the defaults."""
+    rule = Resource("AWS::Events::Rule", "as deployed", None)
+    table = Resource("AWS::DynamoDB::Table", "as deployed", "as deployed")
+    cloud = CloudFormation(
+        {"KmsKey": "", "MaxVcpu": "16"}, {"KmsKey": "own", "MaxVcpu": "64"}, {"Rule": rule, "Table": table}
+    )
+    fakes = {"cloudformation": cloud, "s3": Bucket(notifications=dict(QUEUE))}
+    client = open_stack.client
+    monkeypatch.setattr(open_stack, "client", lambda service: fakes.get(service) or client(service))
+    return cloud
+
+
+def repaired(lakegate: Lakegate, *options: str) -> tuple[int, Any]:
+    result = lakegate("stack", "repair", "--json", *options)
+    return result.exit_code, json.loads(result.stdout) if result.stdout else str(result.exception)
+
+
+def test_what_was_deleted_is_created_and_every_parameter_is_kept(lakegate: Lakegate, cloud: CloudFormation) -> None:
+    """The second time there is nothing to do; other notifications of the landing bucket are kept."""
+    first, second = repaired(lakegate, "--yes"), repaired(lakegate)
+    bucket = open_stack.client("s3")
+
+    assert first == (
+        0,
+        {
+            "stack": "lakegate",
+            "region": "us-east-1",
+            "changes": ["creates Rule (AWS::Events::Rule)", "sends the events of landing to EventBridge again"],
+        },
+    )
+    assert second == (0, {"stack": "lakegate", "region": "us-east-1", "changes": []})
+    assert cloud.parameters == {"KmsKey": "own", "MaxVcpu": "64"}
+    assert cloud.resources["Rule"].there == "as deployed"
+    assert bucket.notifications == {**QUEUE, "EventBridgeConfiguration": {}}
+    assert cloud.made == {}
+
+
+def test_nothing_is_done_that_nobody_confirmed(lakegate: Lakegate, cloud: CloudFormation) -> None:
+    """Every change is named, and no change set is left."""
+    code, error = repaired(lakegate)
+
+    assert code
+    assert "the stack lakegate in us-east-1: creates Rule (AWS::Events::Rule). Nothing was changed" in error
+    assert (cloud.made, cloud.resources["Rule"].there) == ({}, None)
+
+
+def test_nothing_that_holds_data_is_replaced(lakegate: Lakegate, cloud: CloudFormation) -> None:
+    """Not even where a person says yes: the data of a table is restored otherwise."""
+    cloud.resources["Table"] = Resource("AWS::DynamoDB::Table", "as deployed", "other keys", is_replaced=True)
+    code, error = repaired(lakegate, "--yes")
+
+    assert code
+    assert "nothing was changed: the repair replaces Table (AWS::DynamoDB::Table)" in error
+    assert (cloud.made, cloud.resources["Rule"].there) == ({}, None)
+
+
+def test_a_repair_that_is_rolled_back_says_why(lakegate: Lakegate, cloud: CloudFormation) -> None:
+    """By the resource that failed first."""
+    cloud.failure = "Access denied for events:PutRule"
+    code, error = repaired(lakegate, "--yes")
+
+    assert code
+    assert "is UPDATE_ROLLBACK_COMPLETE: Rule: Access denied for events:PutRule" in error
+
+
+def test_versions_that_cannot_be_deleted_end_the_deletion_of_a_bucket(monkeypatch: pytest.MonkeyPatch) -> None:
+    """S3 answers 200 and names them: listing them again would never end."""
+    calls: list[str] = []
+
+    class Locked:
+        def list_object_versions(self, **_: str) -> dict[str, Any]:
+            calls.append("list")
+            return {"Versions": [{"Key": "a", "VersionId": "1"}, {"Key": "b", "VersionId": "2"}]}
+
+        def delete_objects(self, **_: object) -> dict[str, Any]:
+            return {"Errors": [{"Key": "a", "VersionId": "1", "Code": "AccessDenied", "Message": "locked"}]}
+
+    monkeypatch.setattr(open_stack, "client", lambda _: Locked())
+    with pytest.raises(SetUpError, match="1 of 2 versions in ours cannot be deleted"):
+        delete_bucket("ours")
+
+    assert calls == ["list"]
