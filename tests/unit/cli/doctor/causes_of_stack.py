@@ -235,7 +235,7 @@ CASES = (
     Case(
         "bucket-events-off",
         answers("s3", "get_bucket_notification_configuration"),
-        f"--bucket {LANDING} --notification-configuration '{{\"EventBridgeConfiguration\": {{}}}}'",
+        REVERT,
     ),
     Case(
         "schedule-disabled",
