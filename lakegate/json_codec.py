@@ -38,6 +38,8 @@ Convert: typing.TypeAlias = Callable[[Json], Json]
 Constraints: typing.TypeAlias = dict[type, Json]
 DOCUMENT_NAME = "document_name"
 """Metadata of a field that has another name in documents."""
+OMITTED = "omitted"
+"""Metadata of a field that documents do not have where it has its default."""
 T = typing.TypeVar("T")
 _PLAIN: Final = frozenset({str, int, float, bool, types.NoneType})
 """Types whose values are JSON."""
@@ -154,12 +156,17 @@ def _encoder(cls: type) -> Convert:
 def _dataclass_encoder(cls: Json) -> Convert:
     kind = tag(cls)
     own = {} if kind is None else {"kind": kind}
-    names = [(document_name(each), each.name) for each in fields(cls)]
+    names = [
+        (each.metadata.get(DOCUMENT_NAME, each.name), each.name, each.default if OMITTED in each.metadata else MISSING)
+        for each in fields(cls)
+    ]
 
     def encoded(value: Json) -> Json:
         document: dict[str, Json] = {**own}
-        for name, field in names:
+        for name, field, omitted in names:
             member = getattr(value, field)
+            if omitted is not MISSING and member == omitted:
+                continue
             document[name] = member if type(member) in _PLAIN else encode(member)
         return document
 
@@ -176,16 +183,32 @@ def tag(cls: type) -> str | None:
     return kind if isinstance(kind, str) else None
 
 
-def document_name(field: Field[Json]) -> str:
-    """The name of a field in documents."""
-    name: str = field.metadata.get(DOCUMENT_NAME, field.name)
-    return name
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A field of a dataclass, as documents have it."""
+
+    key: str
+    name: str
+    """Of the field."""
+    hint: Json
+    """Without None, if None is not written."""
+    is_required: bool
+    """Unless the field has a default; always, where it is a constant, which names the format."""
 
 
-def is_required(field: Field[Json], hint: Json) -> bool:
-    """Whether a document must have the field: unless it has a default, and wherever it is a constant, which names the format."""
+@cache
+def members_of(cls: type) -> tuple[Member, ...]:
+    """The fields of a dataclass."""
+    hints = typing.get_type_hints(cls, include_extras=True)
+    return tuple(_member(each, hints[each.name]) for each in fields(typing.cast("Json", cls)))
+
+
+def _member(field: Field[Json], hint: Json) -> Member:
+    if OMITTED in field.metadata and field.default is None:
+        (hint,) = (each for each in typing.get_args(hint) if each is not types.NoneType)
     is_constant = _origin(hint) is typing.Literal and len(typing.get_args(hint)) == 1
-    return is_constant or (field.default is MISSING and field.default_factory is MISSING)
+    has_default = field.default is not MISSING or field.default_factory is not MISSING
+    return Member(field.metadata.get(DOCUMENT_NAME, field.name), field.name, hint, is_constant or not has_default)
 
 
 def _origin(hint: Json) -> Json:
@@ -420,9 +443,9 @@ def _members(cls: Json, *, strict: bool) -> tuple[dict[str, tuple[str, Convert]]
 
     It is not called before a value is decoded: types may be recursive.
     """
-    hints = typing.get_type_hints(cls, include_extras=True)
-    members = {document_name(each): (each.name, decoder(hints[each.name], strict=strict)) for each in fields(cls)}
-    required = {document_name(each) for each in fields(cls) if is_required(each, hints[each.name])}
+    own = members_of(cls)
+    members = {each.key: (each.name, decoder(each.hint, strict=strict)) for each in own}
+    required = {each.key for each in own if each.is_required}
     kind = tag(cls)
     if kind is not None:
         members["kind"] = ("", _choice_decoder({kind: kind}))

@@ -11,7 +11,7 @@ import json
 import textwrap
 import types
 import typing
-from dataclasses import fields, is_dataclass
+from dataclasses import is_dataclass
 from decimal import Decimal
 from enum import Enum
 from functools import cache
@@ -19,6 +19,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
+from lakegate.diff.change_kinds import DiffDocument
 from lakegate.json_codec import (
     DECIMAL,
     KEYWORDS,
@@ -30,17 +31,25 @@ from lakegate.json_codec import (
     Permitted,
     Unique,
     annotated,
-    document_name,
-    is_required,
     limits,
+    members_of,
     tag,
 )
+from lakegate.local_check.check_result import CheckDocument, CheckTablesDocument
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import BatchRequest, Request
 from lakegate.plan.result import Result
 
 FOLDER: Final = Path(__file__).parents[2] / "lakegate/schemas"
-FORMATS: Final[dict[str, type]] = {"batch": BatchRequest, "plan": Plan, "request": Request, "result": Result}
+FORMATS: Final[dict[str, type]] = {
+    "batch": BatchRequest,
+    "check": CheckDocument,
+    "check-tables": CheckTablesDocument,
+    "diff": DiffDocument,
+    "plan": Plan,
+    "request": Request,
+    "result": Result,
+}
 """The dataclass of each published schema."""
 WIDTH: Final = 120
 Definitions: typing.TypeAlias = dict[str, tuple[type, Json]]
@@ -81,13 +90,12 @@ def main() -> None:
 
 
 def _object(cls: type, definitions: Definitions) -> Json:
-    hints, texts = typing.get_type_hints(cls, include_extras=True), _docstrings(cls)
-    own = [(each, document_name(each), hints[each.name]) for each in fields(typing.cast("Json", cls))]
+    texts, own = _docstrings(cls), members_of(cls)
     members = {
-        name: _value(hint, definitions) | ({"description": texts[each.name]} if each.name in texts else {})
-        for each, name, hint in own
+        each.key: _value(each.hint, definitions) | ({"description": texts[each.name]} if each.name in texts else {})
+        for each in own
     }
-    required = [name for each, name, hint in own if is_required(each, hint)]
+    required = [each.key for each in own if each.is_required]
     kind = tag(cls)
     if kind is not None:
         members, required = {"kind": {"const": kind}} | members, ["kind", *required]

@@ -9,9 +9,10 @@ from dataclasses import asdict, dataclass, is_dataclass
 from decimal import Decimal
 from enum import Enum
 from functools import total_ordering
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeVar
 
 from lakegate.contract.semantic_versions import precedence
+from lakegate.json_codec import Permitted, encode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable
@@ -189,7 +190,7 @@ KINDS: dict[str, ChangeKind] = {
 # ---- Changes between two versions of a contract, and the semantic version that they need ---------------------------
 
 
-FORMAT = "lakegate/diff/1"
+FORMAT: Final = "lakegate/diff/1"
 
 
 class Affected(Enum):
@@ -231,18 +232,57 @@ class Change:
             return Affected.BOTH if effect.producer else Affected.CONSUMER
         return Affected.PRODUCER if effect.producer else Affected.NOBODY
 
-    def to_json(self) -> dict[str, object]:
-        """The change as `lakegate/schemas/diff.json` describes it."""
-        return {
-            "path": self.path,
-            "kind": self.kind,
-            "before": self.before,
-            "after": self.after,
-            "consumer": self.effect.consumer,
-            "producer": self.effect.producer,
-            "bump": self.bump.value,
-            "because": self.effect.because,
-        }
+    @property
+    def document(self) -> ChangeDocument:
+        """The change with its effect."""
+        effect = self.effect
+        own = (self.path, self.kind, self.before, self.after)
+        return ChangeDocument(*own, effect.consumer, effect.producer, self.bump, effect.because)
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeDocument:
+    """One difference between two versions of a contract."""
+
+    path: str
+    """E.g. `orders.country`, `orders.country#minimum`, `serviceLevels.freshness`."""
+    kind: str
+    """One of the kinds of docs/compatibility.md."""
+    before: str | None
+    """In words, or as JSON; null if there is none."""
+    after: str | None
+    """Likewise."""
+    consumer: bool
+    """Whether a consumer of the data may be affected."""
+    producer: bool
+    """Whether data of a producer that was accepted before may be rejected."""
+    bump: Annotated[Bump, Permitted(("patch", "minor", "major"))]
+    because: str
+    """The reason of the effect, as a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class DiffDocument:
+    """The differences between two versions of a contract.
+
+    `lakegate diff --json` writes it, and `lakegate publish --json` refuses a version with it (docs/compatibility.md).
+    """
+
+    format: Literal["lakegate/diff/1"]
+    old: str
+    """The semantic version of the old document."""
+    new: str
+    """The semantic version of the new document."""
+    bump: Bump
+    """The largest bump that a change needs."""
+    declared: Bump | None
+    """The bump from the old number to the new one; null if the new number is lower."""
+    sufficient: str
+    """The lowest release number that is high enough for the changes."""
+    ok: bool
+    """Whether the new number is high enough for the changes."""
+    changes: tuple[ChangeDocument, ...]
+    """The larger bump first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,17 +322,11 @@ class VersionComparison:
         return tuple(each for each in self.changes if each.bump > found)
 
     def to_json(self) -> dict[str, object]:
-        """The comparison as `lakegate/schemas/diff.json` describes it."""
-        return {
-            "format": FORMAT,
-            "old": self.old,
-            "new": self.new,
-            "bump": self.bump.value,
-            "declared": None if self.declared is None else self.declared.value,
-            "sufficient": self.sufficient,
-            "ok": self.ok,
-            "changes": [each.to_json() for each in self.changes],
-        }
+        """The comparison as a document of the schema `diff.json`."""
+        changes = tuple(each.document for each in self.changes)
+        own = (self.bump, self.declared, self.sufficient, self.ok)
+        document: dict[str, object] = encode(DiffDocument(FORMAT, self.old, self.new, *own, changes))
+        return document
 
 
 def declared(old: str, new: str) -> Bump | None:

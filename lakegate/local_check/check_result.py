@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from hashlib import file_digest
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
-from lakegate.errors import ContractError, InputError, SetUpError
+from lakegate.errors import ContractError, InputError, Problem, SetUpError
+from lakegate.json_codec import OMITTED, Bounds, Count, Permitted, Sha256, encode
+from lakegate.plan.billed_cost import Amount
 from lakegate.report.dcm_results import technologies
-from lakegate.report.delivery_report import CheckFinding
-from lakegate.report.failing_rows_file import sample_of
+from lakegate.report.delivery_report import CheckChange, CheckFinding
+from lakegate.report.failing_rows_file import FailingRow, sample_of
 from lakegate.text import counted
 from lakegate.verdict.check_status import Status
-from lakegate.verdict.verdict import counts_of, worst
+from lakegate.verdict.verdict import Verdict, counts_of, worst
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from lakegate.errors import LakegateError
     from lakegate.local_check.data_files import DataFile
     from lakegate.report.dcm_results import MeasuringTechnology
-    from lakegate.report.delivery_report import CheckChange, Progress, Report
+    from lakegate.report.delivery_report import Progress, Report
     from lakegate.verdict.check_status import CheckOutcome
 
 # ---- `lakegate check --against`: what a corrected file improves on an earlier delivery, or on an earlier check -----
@@ -124,27 +126,184 @@ def _numbers(each: CheckChange) -> str:
     return "" if before is None or now is None else f" ({counted(before, 'failing row')} before, {now:,} now)"
 
 
+@dataclass(frozen=True, slots=True)
+class Against:
+    """The checks that are, or were, broken, beside an earlier result."""
+
+    name: str
+    verdict: str
+    fixed: tuple[CheckChange, ...]
+    still_broken: tuple[CheckChange, ...]
+    newly_broken: tuple[CheckChange, ...]
+    not_measured: tuple[CheckChange, ...]
+
+
 def as_document(before: Earlier, found: Progress) -> dict[str, object]:
     """The comparison for programs."""
-    groups = {name: [_as_document(each) for each in getattr(found, name)] for name in WORDS}
-    return {"name": before.name, "verdict": before.verdict, **groups}
+    document: dict[str, object] = encode(
+        Against(before.name, before.verdict, *(getattr(found, name) for name in WORDS))
+    )
+    return document
 
 
-def _as_document(each: CheckChange) -> dict[str, object]:
-    return {"id": each.id, "before": _finding(each.before), "now": _finding(each.after)}
+# ---- The document of `check --json`: one for every end of the command ----------------------------------------------
 
 
-def _finding(finding: CheckFinding | None) -> dict[str, object] | None:
-    return None if finding is None else {"status": finding.status.value, "failing_rows": finding.rows}
-
-
-# ---- The answer of `check --json`: one document for every end of the command (lakegate/schemas/check.json) --------
-
-
-VERSION = "lakegate/check/1"
-TABLES_VERSION = "lakegate/check-tables/1"
+VERSION: Final = "lakegate/check/1"
+TABLES_VERSION: Final = "lakegate/check-tables/1"
 SAMPLES = 20
 """Failing rows of a check in the document."""
+StatusName = Annotated[str, Permitted(tuple(each.value for each in Status))]
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """What wrote the document."""
+
+    name: Literal["lakegate"]
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedFile:
+    """A data file."""
+
+    file: str
+    size: Count | None
+    """Bytes; null where the file cannot be read."""
+    sha256: Sha256 | None
+    """Null where the file cannot be read, and of an object of S3."""
+    etag: str = field(default="", metadata={OMITTED: True})
+    """The ETag of an object of S3; files have none."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckInputs:
+    """What the command was given."""
+
+    contract: str
+    """The contract document as it was named."""
+    files: Annotated[tuple[CheckedFile, ...], Bounds(1)]
+    references: tuple[str, ...]
+    """`NAME=FILE`, as given with --reference."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnusableInput:
+    """What cannot be used."""
+
+    kind: Annotated[str, Permitted(("contract", "input", "set-up"))]
+    """The contract document, a file or option, or this machine."""
+    message: str
+    problems: tuple[Problem, ...]
+    """Of a contract, as `lint --json` lists them."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedContract:
+    """The contract by which the files were judged."""
+
+    id: str
+    version: str
+    plan: Sha256
+    """Digest of the compiled plan: the same at the gate."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReason:
+    """What explains the verdict."""
+
+    id: str
+    message: str
+    explains: tuple[str, ...]
+    """Ids of the checks that a cause of the file explains; empty where the reason is a check itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckMeasurement:
+    """The measurement of a check."""
+
+    text: str
+    value: float | None
+    """The number that is compared with the threshold; null where there was no value to take it of."""
+    unit: str
+    """`rows`, `elements`, `columns`, `values`, `characters`, `answers`, `seconds`, `percent`, `share` or `value`."""
+    rows: Count | None
+    """Rows (or elements, or keys) that break the rule, where such are counted."""
+    of: Count
+    """Rows (or elements, or keys) the number was taken over."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckDetails:
+    """One check: what was wanted, what was measured, and the first failing rows."""
+
+    id: str
+    rule: str
+    field: str | None
+    """Several fields are joined by `, `."""
+    status: StatusName
+    metric: str | None
+    """What is measured, e.g. `failing_rows`; null for what the file itself is, and where nothing is measured."""
+    threshold: str
+    """What is wanted, in words."""
+    measured: CheckMeasurement | None
+    """Null where nothing was measured."""
+    technology: str | None
+    """What measured it: Deequ, Spark, DuckDB, Lakegate, or the technology of a validator; null where nothing was measured."""
+    version: str | None
+    """Of the technology."""
+    failing_rows: Count | None
+    message: str
+    samples: Annotated[tuple[FailingRow, ...], Bounds(most=SAMPLES)]
+    """The first failing rows."""
+    good_shapes: tuple[str, ...]
+    """The commonest shapes of values that pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckDocument:
+    """The result of `lakegate check --json`. What is judged is null, or empty, where nothing was."""
+
+    version: Literal["lakegate/check/1"]
+    tool: Tool
+    inputs: CheckInputs
+    verdict: Verdict | None
+    """Null where nothing was judged: see `error`."""
+    error: UnusableInput | None
+    """Why nothing was judged; exit code 2."""
+    dataset: str | None
+    contract: CheckedContract | None
+    rows: Count | None
+    """Records of all files, malformed ones included."""
+    published_rows: Count | None
+    """Rows that the gate would publish."""
+    rejected_rows: Count | None
+    """Rows that the gate would put into quarantine."""
+    breaking_rows: Count | None
+    """Rows that break a rule that single rows can break, or are malformed."""
+    counts: Annotated[dict[StatusName, Count], Bounds(len(Status))] | None
+    """Checks by status; `skip` was not measured."""
+    reasons: tuple[CheckReason, ...]
+    """What explains the verdict, the worst first."""
+    checks: tuple[CheckDetails, ...]
+    timings: dict[str, Amount]
+    """Seconds by step."""
+    against: Against | None = field(default=None, metadata={OMITTED: True})
+    """With --against only."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckTablesDocument:
+    """The result of `lakegate check --json` for several datasets of a contract."""
+
+    version: Literal["lakegate/check-tables/1"]
+    verdict: Verdict
+    """Rejected where one table is, else undecided where one is."""
+    tables: Annotated[tuple[CheckDocument, ...], Bounds(2)]
+    """One document of check.json for each dataset that has files, in the order of the contract."""
+    against: Against | None = field(default=None, metadata={OMITTED: True})
+    """What the files improve on an earlier result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,116 +314,105 @@ class Inputs:
     files: list[DataFile]
     references: list[str]
 
-    def to_json(self) -> dict[str, object]:
-        """The contract's file, and every data file with its size and SHA-256, null where it cannot be read; of S3 the ETag."""
-        files = [_file(each) for each in self.files]
-        return {"contract": str(self.contract), "files": files, "references": self.references}
+    def document(self) -> CheckInputs:
+        """The contract's file, and every data file with its size and SHA-256."""
+        return CheckInputs(str(self.contract), tuple(map(_file, self.files)), tuple(self.references))
 
 
 def judged(inputs: Inputs, report: Report) -> dict[str, object]:
     """The document of a delivery that was judged."""
+    document: dict[str, object] = encode(_judged(inputs, report))
+    return document
+
+
+def _judged(inputs: Inputs, report: Report) -> CheckDocument:
     plan, judgement = report.plan, report.judgement
     counts = counts_of(plan, judgement)
-    return _document(inputs) | {
-        "verdict": judgement.verdict.value,
-        "dataset": plan.dataset,
-        "contract": {"id": plan.contract, "version": plan.contract_version, "plan": plan.digest},
-        "rows": counts.rows,
-        "published_rows": counts.published_rows,
-        "rejected_rows": counts.rejected_rows,
-        "breaking_rows": judgement.rejected_rows,
-        "counts": counts.checks,
-        "reasons": _reasons(report),
-        "checks": checks(report),
-        "timings": report.result.timings,
-    }
+    return replace(
+        _document(inputs),
+        verdict=judgement.verdict,
+        dataset=plan.dataset,
+        contract=CheckedContract(plan.contract, plan.contract_version, plan.digest),
+        rows=counts.rows,
+        published_rows=counts.published_rows,
+        rejected_rows=counts.rejected_rows,
+        breaking_rows=judgement.rejected_rows,
+        counts=counts.checks,
+        reasons=_reasons(report),
+        checks=_checks(report),
+        timings=report.result.timings,
+    )
 
 
 def judged_tables(inputs: Inputs, reports: Sequence[Report]) -> dict[str, object]:
-    """The document of one dataset; of several, one with the documents of all (lakegate/schemas/check-tables.json)."""
+    """The document of one dataset; of several, one with the documents of all."""
     if len(reports) == 1:
         return judged(inputs, reports[0])
     files = {each.shown: each for each in inputs.files}
-    tables = [judged(replace(inputs, files=[files[name] for name in each.files]), each) for each in reports]
-    return {
-        "version": TABLES_VERSION,
-        "verdict": worst(each.judgement.verdict for each in reports).value,
-        "tables": tables,
-    }
+    tables = tuple(_judged(replace(inputs, files=[files[name] for name in each.files]), each) for each in reports)
+    verdict = worst(each.judgement.verdict for each in reports)
+    document: dict[str, object] = encode(CheckTablesDocument(TABLES_VERSION, verdict, tables))
+    return document
 
 
 def refused(inputs: Inputs, error: LakegateError) -> dict[str, object]:
     """The document where contract, data or machine cannot be used."""
     kind = {ContractError: "contract", SetUpError: "set-up"}.get(type(error), "input")
-    problems = [asdict(each) for each in error.problems] if isinstance(error, ContractError) else []
-    return _document(inputs) | {"error": {"kind": kind, "message": str(error), "problems": problems}}
+    problems = error.problems if isinstance(error, ContractError) else ()
+    unusable = UnusableInput(kind, str(error), problems)
+    document: dict[str, object] = encode(replace(_document(inputs), error=unusable))
+    return document
 
 
-def _reasons(report: Report) -> list[dict[str, object]]:
+def _reasons(report: Report) -> tuple[CheckReason, ...]:
     """Causes with the checks that they explain, and the checks that no cause explains."""
-    explains = {each.as_outcome(): list(each.explains) for each in report.judgement.causes}
+    explains = {each.as_outcome(): tuple(each.explains) for each in report.judgement.causes}
     reasons = report.judgement.reasons
-    return [{"id": each.id, "message": report.message(each), "explains": explains.get(each, [])} for each in reasons]
+    return tuple(CheckReason(each.id, report.message(each), explains.get(each, ())) for each in reasons)
 
 
 def checks(report: Report) -> list[dict[str, object]]:
     """Every check with what was wanted, what was measured, and the first failing rows."""
+    return [encode(each) for each in _checks(report)]
+
+
+def _checks(report: Report) -> tuple[CheckDetails, ...]:
     metrics = {each.id: each.metric.value for each in report.plan.checks if each.skip is None}
-    measured_by = technologies(report.plan, report.judgement, report.result)
-    return [_check(report, each, metrics.get(each.id), measured_by.get(each.id)) for each in report.judgement.outcomes]
+    by = technologies(report.plan, report.judgement, report.result)
+    return tuple(_check(report, each, metrics.get(each.id), by.get(each.id)) for each in report.judgement.outcomes)
 
 
-def _document(inputs: Inputs) -> dict[str, object]:
-    """What every document has; null, and empty, until the delivery was judged."""
-    judged_only = (
-        "verdict",
-        "error",
-        "dataset",
-        "contract",
-        "rows",
-        "published_rows",
-        "rejected_rows",
-        "breaking_rows",
-    )
-    return {
-        "version": VERSION,
-        "tool": {"name": "lakegate", "version": version("lakegate")},
-        "inputs": inputs.to_json(),
-        **dict.fromkeys(judged_only),
-        "counts": None,
-        "reasons": [],
-        "checks": [],
-        "timings": {},
-    }
+def _document(inputs: Inputs) -> CheckDocument:
+    """What every document has until the delivery was judged."""
+    unknown = (None,) * 9
+    return CheckDocument(VERSION, Tool("lakegate", version("lakegate")), inputs.document(), *unknown, (), (), {})
 
 
-def _file(file: DataFile) -> dict[str, object]:
+def _file(file: DataFile) -> CheckedFile:
     if file.pin is not None:
-        return {"file": file.shown, "size": file.pin.size, "sha256": None, "etag": file.pin.etag}
+        return CheckedFile(file.shown, file.pin.size, None, file.pin.etag)
     try:
         with Path(file.name).open("rb") as opened:
             digest = file_digest(opened, "sha256").hexdigest()
-            return {"file": file.shown, "size": opened.tell(), "sha256": digest}
+            return CheckedFile(file.shown, opened.tell(), digest)
     except OSError:
-        return {"file": file.shown, "size": None, "sha256": None}
+        return CheckedFile(file.shown, None, None)
 
 
-def _check(
-    report: Report, outcome: CheckOutcome, metric: str | None, by: MeasuringTechnology | None
-) -> dict[str, object]:
+def _check(report: Report, outcome: CheckOutcome, metric: str | None, by: MeasuringTechnology | None) -> CheckDetails:
     numbers = outcome.numbers
-    return {
-        "id": outcome.id,
-        "rule": outcome.rule,
-        "field": ", ".join(outcome.fields) or None,
-        "status": outcome.status.value,
-        "metric": metric,
-        "threshold": outcome.wanted,
-        "measured": {"text": outcome.measured, **asdict(numbers)} if numbers else None,
-        "technology": by.name if by else None,
-        "version": by.version if by else None,
-        "failing_rows": outcome.failing_rows,
-        "message": report.message(outcome),
-        "samples": [sample_of(report, each) for each in outcome.samples[:SAMPLES]],
-        "good_shapes": list(outcome.good),
-    }
+    return CheckDetails(
+        id=outcome.id,
+        rule=outcome.rule,
+        field=", ".join(outcome.fields) or None,
+        status=outcome.status.value,
+        metric=metric,
+        threshold=outcome.wanted,
+        measured=CheckMeasurement(outcome.measured, **asdict(numbers)) if numbers else None,
+        technology=by.name if by else None,
+        version=by.version if by else None,
+        failing_rows=outcome.failing_rows,
+        message=report.message(outcome),
+        samples=tuple(sample_of(report, each) for each in outcome.samples[:SAMPLES]),
+        good_shapes=tuple(outcome.good),
+    )

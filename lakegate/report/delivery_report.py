@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from lakegate.json_codec import DOCUMENT_NAME
 from lakegate.plan.check import Unit
 from lakegate.text import counted, printable
 from lakegate.verdict.check_status import Status
@@ -388,7 +389,7 @@ class CheckFinding:
     """A check of the earlier delivery."""
 
     status: Status
-    rows: int | None = None
+    rows: int | None = field(default=None, metadata={DOCUMENT_NAME: "failing_rows"})
     """Failing rows; None where they are not known, or not counted."""
 
 
@@ -399,7 +400,7 @@ class CheckChange:
     id: str
     before: CheckFinding | None
     """None where it was not measured."""
-    after: CheckFinding | None
+    after: CheckFinding | None = field(metadata={DOCUMENT_NAME: "now"})
     """Likewise."""
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 import json
 import re
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated
 
 from lakegate.errors import InputError
+from lakegate.json_codec import OMITTED, Bounds, Count, Permitted, encode
 from lakegate.report.delivery_report import is_masked, is_raw
 from lakegate.text import counted, printable
 from lakegate.verdict.check_status import Status
@@ -20,16 +22,34 @@ if TYPE_CHECKING:
     from lakegate.report.delivery_report import Report
     from lakegate.verdict.check_status import CheckOutcome
 
-# ---- The answer of `check --json`: one document for every end of the command (lakegate/schemas/check.json) --------
+
+@dataclass(frozen=True, slots=True)
+class FailingRow:
+    """One failing row in documents."""
+
+    file: str
+    part: Count
+    """Place of the file among the inputs, from 0."""
+    row: Annotated[int, Bounds(1)]
+    """Line of the file, the header included; the record's number, where there are no lines."""
+    at: str = field(metadata={OMITTED: True}, default="")
+    """Where in the row, for an element of a list or a map: `items[2]`."""
+    record: Annotated[str, Permitted(("header", "blank", "total"))] | None = field(
+        metadata={OMITTED: True}, default=None
+    )
+    """What the record is, where it holds no data: the header line once more, or no values."""
+    values: tuple[str | None, ...] = field(kw_only=True)
+    """Values of the check's fields: shapes (`aaa-99`) where masked; null where there is none."""
+    masked: tuple[bool, ...] = field(kw_only=True)
+    """Of each value whether it is masked."""
 
 
-def sample_of(report: Report, sample: Sample) -> dict[str, object]:
+def sample_of(report: Report, sample: Sample) -> FailingRow:
     """One failing row: its place, and its values, and whether each is masked."""
-    masked = [is_masked(sample, at) for at in range(len(sample.shapes))]
-    values = [text if masked[at] or is_raw(sample, at) else None for at, text in enumerate(sample.shapes)]
-    place = {"file": report.files[sample.part], "part": sample.part, "row": sample.row}
-    optional = {name: text for name, text in (("at", sample.at), ("record", sample.record)) if text}
-    return place | optional | {"values": values, "masked": masked}
+    masked = tuple(is_masked(sample, at) for at in range(len(sample.shapes)))
+    values = tuple(text if masked[at] or is_raw(sample, at) else None for at, text in enumerate(sample.shapes))
+    file = report.files[sample.part]
+    return FailingRow(file, sample.part, sample.row, sample.at, sample.record, values=values, masked=masked)
 
 
 # ---- Failing rows in a file of their own, for the people who correct them: CSV for a spreadsheet, JSON for a
@@ -66,12 +86,13 @@ def write(option: str, path: Path, reports: Sequence[Report]) -> str:
 
 
 def _row(report: Report, outcome: CheckOutcome, sample: Sample) -> dict[str, object]:
+    row: dict[str, object] = encode(sample_of(report, sample))
     return {
         "status": outcome.status.value,
         "rule": outcome.rule,
         "field": list(outcome.fields),
         "message": report.message(outcome),
-    } | sample_of(report, sample)
+    } | row
 
 
 def cell(value: object) -> str:

@@ -112,7 +112,7 @@ def test_results_name_the_technology_and_its_version() -> None:
     assert problems("api", "RuleResult", over_http, 5) == ()
     assert (of_command["technology"], of_command["version"], of_command["metric"]) == ("Probe", "1.2.3", "external")
     assert of_command["failing_rows"] is None
-    assert Draft202012Validator({"$ref": "#/$defs/check", "$defs": load("check")["$defs"]}).is_valid(of_command)
+    assert Draft202012Validator({"$ref": "#/$defs/CheckDetails", "$defs": load("check")["$defs"]}).is_valid(of_command)
 
 
 def test_nothing_is_decided_before_all_have_answered() -> None:
