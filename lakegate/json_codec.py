@@ -184,7 +184,7 @@ def tag(cls: type) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class DocumentField:
     """A field of a dataclass, as documents have it."""
 
     key: str
@@ -197,18 +197,20 @@ class Member:
 
 
 @cache
-def members_of(cls: type) -> tuple[Member, ...]:
+def members_of(cls: type) -> tuple[DocumentField, ...]:
     """The fields of a dataclass."""
     hints = typing.get_type_hints(cls, include_extras=True)
     return tuple(_member(each, hints[each.name]) for each in fields(typing.cast("Json", cls)))
 
 
-def _member(field: Field[Json], hint: Json) -> Member:
+def _member(field: Field[Json], hint: Json) -> DocumentField:
     if OMITTED in field.metadata and field.default is None:
         (hint,) = (each for each in typing.get_args(hint) if each is not types.NoneType)
     is_constant = _origin(hint) is typing.Literal and len(typing.get_args(hint)) == 1
     has_default = field.default is not MISSING or field.default_factory is not MISSING
-    return Member(field.metadata.get(DOCUMENT_NAME, field.name), field.name, hint, is_constant or not has_default)
+    return DocumentField(
+        field.metadata.get(DOCUMENT_NAME, field.name), field.name, hint, is_constant or not has_default
+    )
 
 
 def _origin(hint: Json) -> Json:

@@ -14,7 +14,7 @@ from lakegate.json_codec import OMITTED, Bounds, Count, Permitted, Sha256, encod
 from lakegate.plan.billed_cost import Amount
 from lakegate.report.dcm_results import technologies
 from lakegate.report.delivery_report import CheckChange, CheckFinding
-from lakegate.report.failing_rows_file import FailingRow, sample_of
+from lakegate.report.failing_rows_file import SampledRow, sample_of
 from lakegate.text import counted
 from lakegate.verdict.check_status import Status
 from lakegate.verdict.verdict import Verdict, counts_of, worst
@@ -255,7 +255,7 @@ class CheckDetails:
     """Of the technology."""
     failing_rows: Count | None
     message: str
-    samples: Annotated[tuple[FailingRow, ...], Bounds(most=SAMPLES)]
+    samples: Annotated[tuple[SampledRow, ...], Bounds(most=SAMPLES)]
     """The first failing rows."""
     good_shapes: tuple[str, ...]
     """The commonest shapes of values that pass."""

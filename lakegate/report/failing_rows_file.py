@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class FailingRow:
+class SampledRow:
     """One failing row in documents."""
 
     file: str
@@ -44,12 +44,12 @@ class FailingRow:
     """Of each value whether it is masked."""
 
 
-def sample_of(report: Report, sample: Sample) -> FailingRow:
+def sample_of(report: Report, sample: Sample) -> SampledRow:
     """One failing row: its place, and its values, and whether each is masked."""
     masked = tuple(is_masked(sample, at) for at in range(len(sample.shapes)))
     values = tuple(text if masked[at] or is_raw(sample, at) else None for at, text in enumerate(sample.shapes))
     file = report.files[sample.part]
-    return FailingRow(file, sample.part, sample.row, sample.at, sample.record, values=values, masked=masked)
+    return SampledRow(file, sample.part, sample.row, sample.at, sample.record, values=values, masked=masked)
 
 
 # ---- Failing rows in a file of their own, for the people who correct them: CSV for a spreadsheet, JSON for a

@@ -723,7 +723,11 @@ def test_the_producers_page_names_every_key_and_option() -> None:
     definitions = schema["$defs"]
     keys = {
         *schema["properties"],
-        *(name for each in ("CheckDetails", "CheckMeasurement", "FailingRow") for name in definitions[each]["properties"]),
+        *(
+            name
+            for each in ("CheckDetails", "CheckMeasurement", "SampledRow")
+            for name in definitions[each]["properties"]
+        ),
     }
     options = {"--show-values", "--failures", "--reference", "--reference-contract", "--dataset", "--json", "--all"}
 
