@@ -9,9 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 TABLE: Final[tuple[tuple[str, str, str], ...]] = (
-    ("anchors", "keep", "lakegate.features.anchors.verify_anchors:keep_anchor"),
-    ("anchors", "kept", "lakegate.features.anchors.verify_anchors:kept_anchors"),
-    ("anchors", "verify", "lakegate.features.anchors.verify_anchors:verify_anchors"),
+    ("anchors", "anchors", "lakegate.features.anchors.verify_anchors:ANCHORS"),
     ("attempt companions", "external_validators", "lakegate.features.external_validators.external_rules:COMPANION"),
     ("channels", "sns", "lakegate.features.notifications.sns:Sns"),
     ("channels", "webhook", "lakegate.features.notifications.webhook:Webhook"),
@@ -39,8 +37,8 @@ TABLE: Final[tuple[tuple[str, str, str], ...]] = (
         "lakegate.features.release_check.verify_release_command:verify_release",
     ),
     ("commands", "route import", "lakegate.features.convert.route_import_command:import_routes"),
-    ("comparisons", "integrity", "lakegate.features.odf.verify_slices:integrity"),
-    ("comparisons", "replay", "lakegate.features.odf.verify_slices:replay"),
+    ("comparisons", "integrity", "lakegate.features.odf.slice_comparisons:INTEGRITY"),
+    ("comparisons", "replay", "lakegate.features.odf.slice_comparisons:REPLAY"),
     ("decisions", "approve", "lakegate.features.workflows.approvals:approve"),
     ("decisions", "decline", "lakegate.features.workflows.approvals:decline"),
     ("decisions", "waive", "lakegate.features.waivers.waiver:waive"),

@@ -23,7 +23,7 @@ from unittest.mock import patch
 import pyarrow.csv as pc
 import pyarrow.parquet as pq
 
-from lakegate.cli.datasets.verify_command import signatures_by
+from lakegate.cli.datasets.chain_proofs import signatures_by
 from lakegate.errors import NotFound
 from lakegate.features.odf import dataset_command, read_slices
 from lakegate.features.odf.exchange.odf_import import Proof, imported, verify_dataset

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.cli.datasets.verify_command import signatures_by
+from lakegate.cli.datasets.chain_proofs import signatures_by
 from lakegate.errors import InputError
 from lakegate.features.odf.exchange.odf_export import LONGEST
 from lakegate.features.odf.exchange.odf_import import Proof, imported

@@ -17,7 +17,7 @@ import pytest
 
 from lakegate import json_codec
 from lakegate.admission import refusals
-from lakegate.cli.datasets import verify_command
+from lakegate.cli.datasets import chain_proofs
 from lakegate.contract.delivery_policy import OnReject, Policy
 from lakegate.contract.file_formats import Csv
 from lakegate.contract.logical_types import LogicalType
@@ -80,7 +80,7 @@ def results_remembered() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Result, "from_bytes", lru_cache(REMEMBERED)(Result.from_bytes))
         patch.setattr(verification, "from_json", lru_cache(REMEMBERED)(blocks.from_json))
-        patch.setattr(verify_command, "verifies", lru_cache(REMEMBERED)(verify_command.verifies))
+        patch.setattr(chain_proofs, "verifies", lru_cache(REMEMBERED)(chain_proofs.verifies))
         patch.setattr(decide_verdict, "judge", _remembering(verdict.judge))
         patch.setattr(admit_delivery, "refusals", lru_cache(REMEMBERED)(refusals.refusals))
         patch.setattr(json_codec, "validate", _by_shape(json_codec.validate))

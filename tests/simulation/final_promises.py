@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from lakegate.cli.datasets.verify_command import signatures_by
+from lakegate.cli.datasets.chain_proofs import signatures_by
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.ledger.verification import verify_signed
 from tests.simulation.approvals import waits_rightly

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lakegate.cli.datasets.verify_command import verifies
+from lakegate.cli.datasets.chain_proofs import verifies
 from lakegate.features.anchors.anchors import (
     Anchor,
     AnchoredHead,

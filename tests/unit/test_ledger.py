@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from lakegate.cli.datasets.verify_command import signatures_by
+from lakegate.cli.datasets.chain_proofs import signatures_by
 from lakegate.errors import InputError
 from lakegate.gate.delivery.people_decisions import Waiver
 from lakegate.gate.ledger import verification

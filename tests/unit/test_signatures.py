@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.cli.datasets.verify_command import as_document, in_words, signatures_by
+from lakegate.cli.datasets.chain_proofs import as_document, in_words, signatures_by
 from lakegate.errors import InputError
 from lakegate.gate.ledger.blocks import GENESIS, canonical, canonical_json, digest, from_json
 from lakegate.gate.ledger.signatures import (

@@ -1,95 +1,52 @@
-"""lakegate verify: chain and registered comparisons."""
+"""lakegate verify: the chain of a dataset line, and registered comparisons with data."""
 
 from __future__ import annotations
 
-import re
-from dataclasses import asdict
-from functools import cache
+import inspect
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from lakegate.aws.clients import client
-from lakegate.aws.kms_signing import KmsKey
 from lakegate.aws.open_stack import DEFAULT_STACK, opened
 from lakegate.cli import terminal
-from lakegate.cli.options import AsJson, Local, OptionalLine, StackName
-from lakegate.errors import InputError, SetUpError
-from lakegate.extension_points import loaded, names
+from lakegate.cli.command_runner import CommandResult, command
+from lakegate.cli.datasets.chain_proofs import (
+    KMS,
+    MAX_SHOWN,
+    AnchorOptions,
+    ChainComparison,
+    VerifiedChain,
+    anchors_in,
+    as_document,
+    compared_in_words,
+    in_words,
+    signatures_by,
+    signatures_of,
+)
+from lakegate.cli.options import Local, OptionalLine, StackName
+from lakegate.errors import InputError
+from lakegate.extension_points import loaded, names, registered
 from lakegate.gate.datasets.dataset_names import line_named
 from lakegate.gate.ledger.blocks import Head
 from lakegate.gate.ledger.compare_objects import compared_objects
 from lakegate.gate.ledger.ledger_yaml import Passed, stored_faults, verified
-from lakegate.gate.ledger.signatures import SHORT, SPKI, Signatures, fingerprint, key_of_pem
-from lakegate.text import counted, shown
-from lakegate.text import printable as escaped
+from lakegate.text import counted
 from lakegate.transfer.download_files import compared_files
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
 
-    from lakegate.aws.open_stack import DeployedStack
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.ledger.blocks import AnyBlock
+    from lakegate.cli.datasets.chain_proofs import KeptAnchors
+    from lakegate.cli.terminal import Word
     from lakegate.gate.ledger.compare_objects import Compared, DamagedObject
+    from lakegate.gate.ledger.signatures import Signatures
     from lakegate.gate.ledger.verification import ChainFault
 
-    Comparison = Callable[[Dependencies, str, Sequence[AnyBlock]], tuple[Compared, Iterator[str]]]
-    """Compares data with the blocks of a chain; also the result in words. What the extension point `comparisons` takes."""
+# ---- Comparisons of the core: the objects of the store, and the files of a folder ----------------------------------
 
-# ---- What `lakegate verify` prints of a chain, and of the data that was compared with it ---------------------------
-
-
-def chain_document(
-    chain: str,
-    head: Head,
-    faults: tuple[ChainFault, ...],
-    signatures: dict[str, object],
-    compared: Compared | None,
-) -> dict[str, object]:
-    """The document of `--json`."""
-    damaged = [asdict(each) for each in compared.damaged] if compared else []
-    return {
-        "chain": chain,
-        "height": head.height,
-        "head": head.digest,
-        "intact": not faults and not damaged,
-        "faults": [{"height": each.height, "what": each.what.value, "why": each.why or None} for each in faults],
-        "signatures": signatures,
-        "objects": {"compared": compared.count, "expired": compared.expired, "damaged": damaged} if compared else None,
-    }
-
-
-def print_chain(chain: str, head: Head, faults: tuple[ChainFault, ...], signatures: Iterator[str]) -> None:
-    """Whether the chain is intact, and by whom it is signed."""
-    console = terminal.answers()
-    if faults:
-        broken = f"{chain}: broken. Nothing from block {faults[0].height} on can be trusted."
-        console.print(escaped(broken), style="bold red", markup=False, soft_wrap=True)
-        for each in faults:
-            named = f"  block {each.height}: {each.what.value}" + (f": {each.why}" if each.why else "")
-            console.print(escaped(named), markup=False, soft_wrap=True)
-    else:
-        console.print(escaped(f"{chain}: {counted(head.height + 1, 'block')}, intact."), markup=False, soft_wrap=True)
-    for line in signatures:
-        console.print(escaped(line), markup=False, soft_wrap=True)
-
-
-def print_data(words: Iterator[str], head: Head, faults: tuple[ChainFault, ...], compared: Compared | None) -> None:
-    """What was compared with the chain, and its head as an anchor."""
-    console = terminal.answers()
-    if compared is None:
-        console.print("Chain only; data not checked: --objects compares every object with the ledger.", soft_wrap=True)
-    else:
-        for line in words:
-            console.print(escaped(line), markup=False, soft_wrap=True)
-    if not faults and head.height >= 0 and not (compared and compared.damaged):
-        console.print(f"Anchor of today, to be kept elsewhere: {head.height}={head.digest}", soft_wrap=True)
-
-
-MAX_SHOWN = 20
 
 REMEDIES = {
     "replaced": "Another version lies on top: find out who wrote it, delete it, and the judged one is current again:\n"
@@ -115,8 +72,16 @@ REMEDIES = {
 """What to do, by the damage."""
 
 
-def damages_in_words(lake: str, compared: Compared) -> Iterator[str]:
-    """For people."""
+def _compared_objects(chain: VerifiedChain) -> Compared:
+    assert chain.dependencies is not None
+    with terminal.working("comparing objects") as progress:
+        return compared_objects(
+            chain.dependencies, chain.name, chain.top.height, lambda count: progress(f"comparing objects: {count:,}")
+        )
+
+
+def _damages_in_words(chain: VerifiedChain, compared: Compared) -> Iterator[str]:
+    assert chain.dependencies is not None
     begin = f"{counted(compared.count, 'object')} compared with the store: "
     number = len(compared.damaged)
     if not number:
@@ -127,20 +92,7 @@ def damages_in_words(lake: str, compared: Compared) -> Iterator[str]:
         return
     yield f"{begin}{counted(number, 'is', 'are')} not as recorded."
     for each in compared.damaged[:MAX_SHOWN]:
-        yield from _described(lake, each)
-    yield from terminal.more(number, MAX_SHOWN)
-
-
-def compared_in_words(compared: Compared, noun: str, done: str, kept: str) -> Iterator[str]:
-    """For people, without remedies: what was done with things of a kind, and what holds where none is damaged."""
-    begin = f"{counted(compared.count, noun)} {done}: "
-    number = len(compared.damaged)
-    if not number:
-        yield f"{begin}{kept}."
-        return
-    yield f"{begin}{counted(number, 'is', 'are')} not as recorded."
-    for each in compared.damaged[:MAX_SHOWN]:
-        yield f"{each.damage}: {each.file}" + ("" if each.height is None else f", block {each.height}")
+        yield from _described(chain.dependencies.places.lake, each)
     yield from terminal.more(number, MAX_SHOWN)
 
 
@@ -156,128 +108,129 @@ def _described(lake: str, each: DamagedObject) -> Iterator[str]:
     yield from (f"  {line.strip()}" for line in REMEDIES[each.damage].format_map(words).split("\n"))
 
 
-def files_in_words(compared: Compared | None) -> Iterator[str]:
-    """For people; nothing where nothing was compared."""
-    if compared is None:
-        return
+def _files_in_words(_: VerifiedChain, compared: Compared) -> Iterator[str]:
     kept = "size and checksum of each are as recorded; no file is extra"
-    yield from compared_in_words(compared, "file", "compared with the chain", kept)
+    return compared_in_words(compared, "file", "compared with the chain", kept)
 
 
-# ---- Keys and signatures of a chain: what `lakegate verify` is given (--key), and what it says of them -------------
-
-
-KMS = "kms"
-"""In the place of a file: the key of the stack, from KMS."""
-FETCHED = "It was fetched from KMS just now: a copy of your own, kept elsewhere, is stronger evidence (docs/ledger.md)."
-BY_ITSELF = (
-    "The chain itself names these keys: only --key FILE, or an anchor above their records, proves whose they are."
-)
-
-
-def signatures_by(path: Path | None) -> Signatures:
-    """Of a chain that is read next, by the key in a PEM file if there is one. InputError where that cannot be read."""
-    if path is None:
-        return Signatures(verifies)
-    try:
-        return Signatures(verifies, fingerprint(key_of_pem(path.read_bytes())))
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}") from error
-    except InputError as error:
-        raise InputError(f"{path} is {error}") from None
-
-
-def signatures_of(there: DeployedStack) -> Signatures:
-    """Of a chain that is read next, by the key of the stack, which KMS is asked for. SetUpError where the stack signs nothing."""
-    arn = there.outputs.get("SigningKeyArn")
-    if arn is None:
-        raise SetUpError(f"the stack {there.name} signs nothing: set SigningKey (docs/deploy.md)")
-    return Signatures(verifies, fingerprint(KmsKey(client("kms"), arn).public_key()))
-
-
-def verifies(public_key: bytes, signature: bytes, text: bytes) -> bool:
-    """Whether a signature of Ed25519 is that of a text."""
-    from cryptography.exceptions import InvalidSignature  # noqa: PLC0415 - chains without signatures need no library
-
-    try:
-        _loaded(public_key).verify(signature, text)
-    except InvalidSignature:
-        return False
-    return True
-
-
-@cache
-def _loaded(public_key: bytes) -> Any:  # noqa: ANN401 - the library's
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey  # noqa: PLC0415 - likewise
-
-    return Ed25519PublicKey.from_public_bytes(public_key.removeprefix(SPKI))
-
-
-ANCHOR = re.compile(r"([0-9]{1,15})=([0-9a-f]{64})", re.IGNORECASE | re.ASCII)
-
-
-def anchors_in(texts: Iterable[str]) -> Mapping[int, str]:
-    """Digests by height. InputError for a text that is no anchor."""
-    anchors: dict[int, str] = {}
-    for text in texts:
-        found = ANCHOR.fullmatch(text)
-        if found is None:
-            raise InputError(
-                "an anchor is HEIGHT=DIGEST, the digest in 64 hexadecimal digits, as `verify` prints it; "
-                f"not {shown(text)}"
-            )
-        height, digest = int(found[1]), found[2].lower()
-        if anchors.setdefault(height, digest) != digest:
-            raise InputError(f"two anchors of height {height} differ")
-    return anchors
-
-
-def as_document(signatures: Signatures, anchors: Iterable[int], *, fetched: bool = False) -> dict[str, object]:
-    """For machines."""
-    keys = [{"key": name, "height": key.height, "signed": key.signed} for name, key in signatures.keys.items()]
-    covered = signatures.covered if signatures.covered >= 0 else None
-    proof = _proof(signatures, anchors)
-    return {"keys": keys, "covered": covered, "proven_by": KMS if fetched and proof == "key" else proof}
-
-
-def in_words(signatures: Signatures, height: int, anchors: Iterable[int], *, fetched: bool = False) -> Iterator[str]:
-    """For people: which keys signed how much of a chain up to a height, and what that proves."""
-    if not signatures.keys:
-        yield "Not signed: this chain names no key (docs/ledger.md)."
-        return
-    for name, key in signatures.keys.items():
-        blocks = counted(key.signed, "block")
-        yield f"{blocks} signed by the key {name}, which block {key.height} names."
-    if signatures.covered < height:
-        yield f"Signatures cover block {signatures.covered} and all below it; above are records, for the next delivery to cover."
-    proof = _proof(signatures, anchors)
-    if proof == "key":
-        yield f"The given key {(signatures.given or '')[:SHORT]} is one of them."
-        if fetched:
-            yield FETCHED
-    else:
-        yield (
-            BY_ITSELF
-            if proof is None
-            else "An anchor is above the record of the first key: nobody named another one since."
-        )
-
-
-def _proof(signatures: Signatures, anchors: Iterable[int]) -> str | None:
-    """What proves whose the keys are: the given key has signed, or an anchor covers the record of the first key."""
-    if signatures.given is not None:
-        return "key" if signatures.is_by_given else None
-    first = next(iter(signatures.keys.values()), None)
-    return "anchor" if first is not None and any(each >= first.height for each in anchors) else None
+COMPARISONS: Final[Mapping[str, ChainComparison]] = {
+    "objects": ChainComparison(
+        "Compare version, size and checksum of every object with the store.",
+        "compares the store with the chain",
+        _compared_objects,
+        _damages_in_words,
+        needs_blocks=False,
+    ),
+    **{name: loaded("comparisons", name) for name in names("comparisons")},
+    "data": ChainComparison(
+        "Compare the files of a folder that `lakegate get` filled with the chain.",
+        "a folder",
+        lambda chain: compared_files(chain.given, chain.name, chain.blocks),
+        _files_in_words,
+        takes=Path,
+        needs_stack=False,
+    ),
+}
+"""By the names of their options."""
+ANCHORS: Final[KeptAnchors | None] = next(registered("anchors"), None)
 
 
 # ---- `lakegate verify`: the proof that a dataset line's chain, and on request its data, is what was recorded -------
 
 
-AS_RECORDED, BROKEN = 0, 1
+BROKEN = 1
 FILE_ONLY = "Only an anchor (--anchor) proves that no block was cut off above, or all of them rewritten."
 
 
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What verifying a chain found."""
+
+    chain: VerifiedChain
+    head: Head
+    """As the ledger has it; of a file its highest block."""
+    faults: tuple[ChainFault, ...]
+    signatures: Signatures
+    anchors: Mapping[int, str]
+    fetched: bool
+    """Whether the key was fetched from KMS."""
+    compared: Compared | None
+
+    @property
+    def is_as_recorded(self) -> bool:
+        """Whether neither chain nor data differ."""
+        return not self.faults and not (self.compared and self.compared.damaged)
+
+    def to_json(self) -> dict[str, object]:
+        """The document of `--json`."""
+        found = self.compared
+        objects = found and {
+            "compared": found.count,
+            "expired": found.expired,
+            "damaged": [asdict(each) for each in found.damaged],
+        }
+        return {
+            "chain": self.chain.name,
+            "height": self.head.height,
+            "head": self.head.digest,
+            "intact": self.is_as_recorded,
+            "faults": [
+                {"height": each.height, "what": each.what.value, "why": each.why or None} for each in self.faults
+            ],
+            "signatures": as_document(self.signatures, self.anchors, fetched=self.fetched),
+            "objects": objects,
+        }
+
+    def words(self, comparison: ChainComparison | None) -> Iterator[Word]:
+        """For people."""
+        name, head = self.chain.name, self.head
+        if self.faults:
+            yield ((f"{name}: broken. Nothing from block {self.faults[0].height} on can be trusted.", "bold red"),)
+            for each in self.faults:
+                yield f"  block {each.height}: {each.what.value}" + (f": {each.why}" if each.why else "")
+        else:
+            yield f"{name}: {counted(head.height + 1, 'block')}, intact."
+        yield from in_words(self.signatures, self.chain.top.height, self.anchors, fetched=self.fetched)
+        if self.compared is not None and comparison is not None:
+            yield from comparison.words(self.chain, self.compared)
+        if self.chain.dependencies is None:
+            yield f"Head of the file: {head.height}={head.digest}"
+            yield FILE_ONLY
+            return
+        if self.compared is None:
+            yield "Chain only; data not checked: --objects compares every object with the ledger."
+        if self.is_as_recorded and head.height >= 0:
+            yield f"Anchor of today, to be kept elsewhere: {head.height}={head.digest}"
+
+
+def _with_registered_options(function: Callable[..., CommandResult[Any]]) -> Callable[..., CommandResult[Any]]:
+    """The command with the options of comparisons, with those of anchors only where their feature is there, and its help."""
+    own = dict(inspect.signature(function).parameters)
+    del own["compare"]
+    if ANCHORS is None:
+        del own["anchors"], own["keep_anchor"]
+    last = [own.pop(name) for name in ("file", "stack", "local")]
+    compare = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=False if each.takes is bool else None,
+            annotation=Annotated[
+                bool if each.takes is bool else each.takes | None,
+                typer.Option(f"--{name}", help=each.help, show_default=False),
+            ],
+        )
+        for name, each in COMPARISONS.items()
+    ]
+    function.__signature__ = inspect.Signature([*own.values(), *compare, *last])  # type: ignore[attr-defined]  # where `inspect` looks
+    about = [*(each.about for each in COMPARISONS.values()), ANCHORS.about if ANCHORS is not None else ""]
+    first, *rest = inspect.cleandoc(function.__doc__ or "").split("\n\n")
+    function.__doc__ = "\n\n".join(filter(None, (first, *about, *rest)))
+    return function
+
+
+@command
+@_with_registered_options
 def verify(  # noqa: PLR0913 - a command has these options
     dataset: OptionalLine = None,
     anchor: Annotated[
@@ -290,6 +243,7 @@ def verify(  # noqa: PLR0913 - a command has these options
             show_default=False,
         ),
     ] = None,
+    *,
     anchors: Annotated[
         str | None,
         typer.Option(
@@ -297,173 +251,64 @@ def verify(  # noqa: PLR0913 - a command has these options
             show_default=False,
         ),
     ] = None,
-    *,
-    objects: Annotated[
-        bool, typer.Option("--objects", help="Compare version, size and checksum of every object with the store.")
-    ] = False,
-    integrity: Annotated[
-        bool,
-        typer.Option("--integrity", help="Read every slice, and compare offsets, times and hashes with the chain."),
-    ] = False,
-    replay: Annotated[
-        bool, typer.Option("--replay", help="Build every slice again from what arrived, and compare its rows.")
-    ] = False,
-    keep: Annotated[
+    keep_anchor: Annotated[
         bool, typer.Option("--keep-anchor", help="Keep the verified head in the stack's bucket of locked anchors.")
     ] = False,
     file: Annotated[
         Path | None,
         typer.Option("--yaml", help="Verify the chain in a file of `log --yaml`, without a stack.", show_default=False),
     ] = None,
-    data: Annotated[
-        Path | None,
-        typer.Option(
-            help="Compare the files of a folder that `lakegate get` filled with the chain.", show_default=False
-        ),
-    ] = None,
     stack: StackName = DEFAULT_STACK,
     local: Local = False,
-    as_json: AsJson = False,
-) -> None:
+    **compare: Any,  # noqa: ANN401 - the values of the options of comparisons
+) -> CommandResult[Any]:
     """Recompute the chain of a dataset line from its first block; with --objects also compare its data with the chain.
-
-    With --integrity, slices of Open Data Fabric are read and compared with the chain; with --replay also with what arrived: the
-    accepted originals, which lie beside them.
-
-    Anchors that the stack keeps (parameter AnchorDays) are verified without being named, and so are signatures.
-
-    With --anchors also the daily anchors themselves are verified, and without a line every chain that they name.
 
     Example: lakegate verify weather_record_v1 --objects
 
     Exit code: 0 everything that was checked is as recorded, 1 the chain is broken or an object differs, 2 not checked.
     """
-    given = _Given(tuple(anchor or ()), key, data, objects, integrity, replay, keep, as_json)
-    if anchors is not None:
-        if objects or keep or anchor or data or integrity or replay:
-            raise InputError(
-                "--anchors verifies daily anchors: leave out --anchor, --keep-anchor, --objects, --integrity, --replay and --data"
-            )
-        raise typer.Exit(loaded("anchors", "verify")(anchors, dataset, AnchorOptions(key, file, stack, local, as_json)))
+    chosen = [name for name, value in compare.items() if value]
+    if anchors is not None and ANCHORS is not None:
+        if chosen or keep_anchor or anchor:
+            options = _options("--anchor", "--keep-anchor", *(f"--{name}" for name in COMPARISONS))
+            raise InputError(f"--anchors verifies daily anchors: leave out {options}")
+        return ANCHORS.verify(anchors, dataset, AnchorOptions(key, file, stack, local))
     if dataset is None:
         raise InputError("name a line; without one, --anchors verifies every chain that is anchored")
-    if sum(map(bool, (objects, data, integrity, replay))) > 1:
-        raise InputError(
-            "--objects compares the store with the chain, --data a folder, --integrity the slices, and --replay also with what "
-            "arrived: give one of them"
-        )
-    raise typer.Exit(_of_stack(dataset, given, stack, local=local) if file is None else _of_file(dataset, given, file))
-
-
-class AnchorOptions(NamedTuple):
-    """Options of the command."""
-
-    key: str | None
-    file: Path | None
-    stack: str
-    local: bool
-    as_json: bool
-
-
-class _Given(NamedTuple):
-    """What a chain is verified by, and compared with."""
-
-    anchor: tuple[str, ...]
-    key: str | None
-    data: Path | None
-    objects: bool
-    integrity: bool
-    replay: bool
-    keep: bool
-    as_json: bool
-
-    @property
-    def signatures(self) -> Signatures:
-        """Those of the key in a file, if one is given. InputError."""
-        return signatures_by(None if self.key in {None, KMS} else Path(str(self.key)))
-
-    @property
-    def passed(self) -> Passed:
-        """With blocks only where data is compared with them."""
-        return Passed(blocks=[] if self.data or self.integrity or self.replay else None)
-
-
-def _of_file(line: str, given: _Given, file: Path) -> int:
-    """Verify the chain in a file, and print the result; the exit code. InputError."""
-    passed, anchors, signatures = given.passed, anchors_in(given.anchor), given.signatures
-    if given.key == KMS or given.objects or given.keep or given.integrity or given.replay:
-        raise InputError(
-            "--yaml asks no stack: leave out --key kms, --keep-anchor, --objects, --integrity and --replay"
-        )
-    faults = verified(file, line, signatures, anchors, passed)
-    return _print_file(line, faults, signatures, anchors, passed, data=given.data, as_json=given.as_json)
-
-
-def _of_stack(named: str, given: _Given, stack: str, *, local: bool) -> int:
-    """Verify the chain of a line, and print the result; the exit code. InputError."""
-    passed, anchors, signatures = given.passed, anchors_in(given.anchor), given.signatures
-    is_from_kms = given.key == KMS
+    if len(chosen) > 1:
+        phrases = (f"--{name} {each.phrase}" for name, each in COMPARISONS.items())
+        raise InputError(f"{_options(*phrases)}: give one of them")
+    comparison = COMPARISONS[chosen[0]] if chosen else None
+    value = compare[chosen[0]] if chosen else None
+    passed = Passed(blocks=[] if comparison is not None and comparison.needs_blocks else None)
+    known, signatures = anchors_in(anchor or ()), signatures_by(None if key in {None, KMS} else Path(str(key)))
+    if file is not None:
+        if key == KMS or keep_anchor or (comparison is not None and comparison.needs_stack):
+            of_stack = (f"--{name}" for name, each in COMPARISONS.items() if each.needs_stack)
+            raise InputError(f"--yaml asks no stack: leave out {_options('--key kms', '--keep-anchor', *of_stack)}")
+        faults = verified(file, dataset, signatures, known, passed)
+        top = Head(passed.height, passed.digest)
+        chain = VerifiedChain(dataset, top, passed.blocks or (), None, value)
+        compared = comparison.compare(chain) if comparison else None
+        found = Verification(chain, top, faults, signatures, known, fetched=False, compared=compared)
+        return CommandResult(found, found.words(comparison), 0 if found.is_as_recorded else BROKEN)
     with opened(stack, local=local) as there:
         dependencies = there.dependencies()
-        signatures = signatures_of(there) if is_from_kms else signatures
-        chain = line_named(dependencies, named)
-        head = dependencies.ledger.head(chain)
-        kept: list[str] = loaded("anchors", "kept")(there, chain) if "kept" in names("anchors") else []
-        anchors = anchors_in([*_texts(anchors), *kept])
-        faults = stored_faults(dependencies, chain, head, signatures, anchors, passed=passed)
-        top = Head(passed.height, passed.digest)
-        compared, words = _compared(dependencies, chain, top, passed.blocks or (), given)
-        if given.keep and not faults:
-            loaded("anchors", "keep")(there, chain, head)
-    if given.as_json:
-        proof = as_document(signatures, anchors, fetched=is_from_kms)
-        terminal.print_json(chain_document(chain, head, faults, proof, compared))
-    else:
-        print_chain(chain, head, faults, in_words(signatures, top.height, anchors, fetched=is_from_kms))
-        print_data(words, head, faults, compared)
-    return BROKEN if faults or (compared and compared.damaged) else AS_RECORDED
+        signatures = signatures_of(there) if key == KMS else signatures
+        name = line_named(dependencies, dataset)
+        head = dependencies.ledger.head(name)
+        kept = ANCHORS.kept(there, name) if ANCHORS is not None else []
+        known = anchors_in([*(f"{height}={digest}" for height, digest in known.items()), *kept])
+        faults = stored_faults(dependencies, name, head, signatures, known, passed=passed)
+        chain = VerifiedChain(name, Head(passed.height, passed.digest), passed.blocks or (), dependencies, value)
+        compared = comparison.compare(chain) if comparison else None
+        if keep_anchor and not faults and ANCHORS is not None:
+            ANCHORS.keep(there, name, head)
+    found = Verification(chain, head, faults, signatures, known, fetched=key == KMS, compared=compared)
+    return CommandResult(found, found.words(comparison), 0 if found.is_as_recorded else BROKEN)
 
 
-def _compared(
-    dependencies: Dependencies, chain: str, head: Head, blocks: Sequence[AnyBlock], given: _Given
-) -> tuple[Compared | None, Iterator[str]]:
-    """The data of a chain, compared with it, and the result in words."""
-    if given.objects:
-        with terminal.working("comparing objects") as progress:
-            found = compared_objects(
-                dependencies, chain, head.height, lambda count: progress(f"comparing objects: {count:,}")
-            )
-        return found, damages_in_words(dependencies.places.lake, found)
-    if given.integrity or given.replay:
-        compare: Comparison = loaded("comparisons", "integrity" if given.integrity else "replay")
-        return compare(dependencies, chain, blocks)
-    if given.data is not None:
-        found = compared_files(given.data, chain, blocks)
-        return found, files_in_words(found)
-    return None, iter(())
-
-
-def _print_file(  # noqa: PLR0913 - what a file and a folder were verified by
-    line: str,
-    faults: tuple[ChainFault, ...],
-    signatures: Signatures,
-    given: Mapping[int, str],
-    passed: Passed,
-    *,
-    data: Path | None,
-    as_json: bool,
-) -> int:
-    head = Head(passed.height, passed.digest)
-    compared = compared_files(data, line, passed.blocks or ()) if data else None
-    if as_json:
-        terminal.print_json(chain_document(line, head, faults, as_document(signatures, given), compared))
-    else:
-        print_chain(line, head, faults, in_words(signatures, head.height, given))
-        for text in files_in_words(compared):
-            terminal.answers().print(escaped(text), markup=False, soft_wrap=True)
-        terminal.answers().print(f"Head of the file: {head.height}={head.digest}\n{FILE_ONLY}", soft_wrap=True)
-    return BROKEN if faults or (compared and compared.damaged) else AS_RECORDED
-
-
-def _texts(anchors: Mapping[int, str]) -> list[str]:
-    return [f"{height}={digest}" for height, digest in anchors.items()]
+def _options(*options: str) -> str:
+    *first, last = options
+    return f"{', '.join(first)} and {last}"

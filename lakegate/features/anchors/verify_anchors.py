@@ -5,19 +5,19 @@ from __future__ import annotations
 from contextlib import ExitStack
 from datetime import date, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from lakegate.aws.open_stack import asked, entered, opened, readable_errors
 from lakegate.aws.wiring import SystemClock
 from lakegate.cli import terminal
-from lakegate.cli.datasets.verify_command import FETCHED, KMS, AnchorOptions, signatures_by, signatures_of
+from lakegate.cli.command_runner import CommandResult
+from lakegate.cli.datasets.chain_proofs import FETCHED, KMS, AnchorOptions, KeptAnchors, signatures_by, signatures_of
 from lakegate.errors import InputError, SetUpError
 from lakegate.features.anchors.anchors import FOLDER, AnchorFault, AnchorFlaw, Anchors, contradictions
 from lakegate.gate.datasets.dataset_names import line_named
 from lakegate.gate.ledger.ledger_yaml import Passed, stored_faults, verified
 from lakegate.gate.ledger.signatures import SHORT
 from lakegate.text import counted
-from lakegate.text import printable as escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -131,9 +131,30 @@ class _Checked(NamedTuple):
     faults: tuple[Fault, ...]
     fetched: bool
 
+    def to_json(self) -> dict[str, object]:
+        """The document of `--json`."""
+        anchors = self.anchors
+        proof = (KMS if self.fetched else "key") if anchors.is_by_given else None
+        return {
+            "anchors": {
+                "documents": anchors.documents,
+                "first": anchors.days[0] if anchors.days else None,
+                "last": anchors.days[-1] if anchors.days else None,
+                "finished": anchors.is_finished,
+                "without": _without(anchors),
+                "keys": [{"key": key, "signed": count} for key, count in anchors.keys.items()],
+                "proven_by": proof,
+            },
+            "chains": self.chains,
+            "intact": not self.faults,
+            "faults": [
+                {**each._asdict(), "where": each.where or None, "why": each.why or None} for each in self.faults
+            ],
+        }
 
-def verify_anchors(place: str, line: str | None, options: AnchorOptions) -> int:
-    """Print what anchors at a place prove of a line, or of every chain that they name; 0 if nothing is wrong, else 1."""
+
+def verify_anchors(place: str, line: str | None, options: AnchorOptions) -> CommandResult[_Checked]:
+    """What anchors at a place prove of a line, or of every chain that they name."""
     if options.file is not None and line is None:
         raise InputError("--yaml has one chain: name its line")
     with ExitStack() as context:
@@ -144,12 +165,16 @@ def verify_anchors(place: str, line: str | None, options: AnchorOptions) -> int:
             entered(options.stack, local=options.local)
             context.enter_context(readable_errors())
         checked = _checked(place, line, options, there)
-    if options.as_json:
-        terminal.print_json(_as_document(checked))
-    else:
-        for text in _in_words(checked):
-            terminal.answers().print(escaped(text), markup=False, soft_wrap=True)
-    return 1 if checked.faults else 0
+    return CommandResult(checked, _in_words(checked), 1 if checked.faults else 0)
+
+
+ANCHORS: Final = KeptAnchors(
+    kept_anchors,
+    keep_anchor,
+    verify_anchors,
+    "Anchors that the stack keeps (parameter AnchorDays) are verified without being named, and so are signatures.\n\n"
+    "With --anchors also the daily anchors themselves are verified, and without a line every chain that they name.",
+)
 
 
 def _checked(place: str, line: str | None, options: AnchorOptions, there: DeployedStack | None) -> _Checked:
@@ -221,25 +246,6 @@ def _without(anchors: Anchors) -> list[str]:
     days = [date.fromisoformat(each) for each in anchors.days]
     span = range((days[-1] - days[0]).days + 1) if days else ()
     return sorted({(days[0] + timedelta(each)).isoformat() for each in span} - set(anchors.days))
-
-
-def _as_document(checked: _Checked) -> dict[str, object]:
-    anchors = checked.anchors
-    proof = (KMS if checked.fetched else "key") if anchors.is_by_given else None
-    return {
-        "anchors": {
-            "documents": anchors.documents,
-            "first": anchors.days[0] if anchors.days else None,
-            "last": anchors.days[-1] if anchors.days else None,
-            "finished": anchors.is_finished,
-            "without": _without(anchors),
-            "keys": [{"key": key, "signed": count} for key, count in anchors.keys.items()],
-            "proven_by": proof,
-        },
-        "chains": checked.chains,
-        "intact": not checked.faults,
-        "faults": [{**each._asdict(), "where": each.where or None, "why": each.why or None} for each in checked.faults],
-    }
 
 
 def _in_words(checked: _Checked) -> Iterator[str]:

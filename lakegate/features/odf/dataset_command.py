@@ -305,7 +305,7 @@ def verify(  # noqa: PLR0913 - a command has these options
 
 
 def _proof(key: Path | None, anchor: list[str] | None, must_be: list[str] | None, *, takes_unsigned: bool) -> Proof:
-    from lakegate.cli.datasets.verify_command import anchors_in, signatures_by  # noqa: PLC0415 - likewise
+    from lakegate.cli.datasets.chain_proofs import anchors_in, signatures_by  # noqa: PLC0415 - likewise
     from lakegate.features.odf.exchange.odf_import import Proof  # noqa: PLC0415 - likewise
 
     return Proof(signatures_by(key), anchors_in(anchor or ()), frozenset(must_be or ()), takes_unsigned)

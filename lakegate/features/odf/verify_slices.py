@@ -17,7 +17,6 @@ from lakegate.admission.file_signatures import UnreadableError
 from lakegate.aws.clients import client
 from lakegate.aws.open_stack import opened
 from lakegate.cli import terminal
-from lakegate.cli.datasets.verify_command import compared_in_words
 from lakegate.engine.measure.duckdb_tables import database
 from lakegate.engine.read.data_source import LocalStore, path_of
 from lakegate.engine.read.open_delivery import open_source
@@ -441,13 +440,6 @@ def fetched_object(dependencies: Dependencies, folder: Path, judged: LedgerObjec
     return folder / file.place
 
 
-def integrity(dependencies: Dependencies, _chain: str, blocks: Sequence[AnyBlock]) -> tuple[Compared, Iterator[str]]:
-    """What `verify --integrity` compares, and the result in words."""
-    compared = read_slices(dependencies, blocks)
-    kept = "offsets, event times and both hashes of each are those of its block"
-    return compared, compared_in_words(compared, "slice", "read", kept)
-
-
 # ---- Slices built again from the accepted originals beside them, and compared with the chain (`lakegate verify
 # --replay`)
 
@@ -543,10 +535,3 @@ def _hashes(  # noqa: PLR0913, PLR0917 - a delivery as it arrived, and what is k
         return logical_hashes(Plan.from_bytes(body), parts, LocalStore(), begin, counts, folder, below)
     except (Alarm, InputError):  # the plan is missing or another one, or an original cannot be read by it
         return ()
-
-
-def replay(dependencies: Dependencies, chain: str, blocks: Sequence[AnyBlock]) -> tuple[Compared, Iterator[str]]:
-    """What `verify --replay` compares, and the result in words."""
-    compared = replayed_slices(dependencies, chain, blocks)
-    kept = "the rows of each are the same, and its file is as recorded"
-    return compared, compared_in_words(compared, "slice", "built again from what arrived", kept)

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from lakegate.cli.datasets.chain_proofs import VerifiedChain
 from lakegate.contract.delivery_policy import MergeStrategy, Policy, PublishAs
 from lakegate.engine.read.data_source import path_of
-from lakegate.features.odf.verify_slices import read_slices, replay, replayed_slices
-from lakegate.gate.ledger.blocks import LedgerObject, LedgerSlice
+from lakegate.features.odf.slice_comparisons import REPLAY
+from lakegate.features.odf.verify_slices import read_slices, replayed_slices
+from lakegate.gate.ledger.blocks import Head, LedgerObject, LedgerSlice
 from lakegate.gate.ports import Address
 from lakegate.plan.slice_order import SliceOrder
 from tests.deliveries.delivery import plan_of
@@ -20,10 +22,11 @@ from tests.unit.cli.stack import LAKE
 from tests.unit.ledger_chain import a_block
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from lakegate.gate.ledger.blocks import Block
+    from lakegate.gate.ledger.blocks import AnyBlock, Block
+    from lakegate.gate.ledger.compare_objects import Compared
     from lakegate.plan.plan import Plan
     from tests.unit.cli.conftest import Lakegate
 
@@ -63,6 +66,12 @@ class SlicedLine:
         objects = (*originals, published)
         return replace(a_block(), chain=LINE, workload=name, plan=self.plan.digest, objects=objects, slices=(stated,))
 
+    def replayed(self, *blocks: AnyBlock) -> tuple[Compared, Iterator[str]]:
+        """What `verify --replay` finds, and the same in words."""
+        chain = VerifiedChain(LINE, Head(-1, ""), blocks, self.lakegate.dependencies, given=True)
+        found = REPLAY.compare(chain)
+        return found, REPLAY.words(chain, found)
+
     def damages(self, *blocks: Block) -> list[tuple[str, str]]:
         """Of each damaged slice: how, and the key."""
         found = replayed_slices(self.lakegate.dependencies, LINE, blocks)
@@ -80,7 +89,7 @@ def line(lakegate: Lakegate, tmp_path: Path) -> SlicedLine:
 def test_slices_are_those_of_what_arrived(line: SlicedLine) -> None:
     """Two deliveries, beside one of a line that is published as it arrived."""
     blocks = [line.block(b"id\n1\n2\n"), line.block(b"id\n3\n"), a_block(5)]
-    found, words = replay(line.lakegate.dependencies, LINE, blocks)
+    found, words = line.replayed(*blocks)
 
     assert (found.count, found.damaged) == (2, ())
     assert list(words) == [
@@ -159,7 +168,7 @@ def test_a_slice_is_compared_with_its_block(
 def test_a_slice_of_other_rows_is_found(line: SlicedLine) -> None:
     """Even if file and block agree with each other: a value, a row less, and a row more than what arrived."""
     blocks = [line.block(b"id\n1\n2\n", rows_of=rows) for rows in (b"id\n1\n3\n", b"id\n1\n", b"id\n1\n2\n3\n")]
-    _, first = replay(line.lakegate.dependencies, LINE, blocks)
+    _, first = line.replayed(*blocks)
 
     assert line.damages(*blocks) == [("irreproducible", each.objects[2].key) for each in blocks]
     assert list(first)[:2] == [

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.cli.datasets.verify_command import signatures_by
+from lakegate.cli.datasets.chain_proofs import signatures_by
 from lakegate.errors import SigningDenied
 from lakegate.gate.decisions import append
 from lakegate.gate.delivery.advance import advance

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.aws.open_stack import opened
 from lakegate.cli import terminal
-from lakegate.cli.datasets.verify_command import signatures_by
+from lakegate.cli.datasets.chain_proofs import signatures_by
 from lakegate.contract.delivery_policy import MergeStrategy
 from lakegate.contract.file_formats import Format
 from lakegate.errors import InputError

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from lakegate.aws.open_stack import entered, readable_errors
 from lakegate.cli import terminal
-from lakegate.cli.datasets import verify_command
-from lakegate.cli.datasets.verify_command import MAX_SHOWN
+from lakegate.cli.datasets import chain_proofs
+from lakegate.cli.datasets.chain_proofs import MAX_SHOWN
 from lakegate.errors import InputError, NotFound
 from lakegate.features.odf.exchange.odf_export import ledger_in, named_plan, odf_blocks, plan_in
 from lakegate.features.odf.exchange.odf_repositories import (
@@ -91,7 +91,7 @@ def as_document(found: DatasetCopy, folder: Path, proof: Proof) -> dict[str, obj
         "bytes": sum(each.data.size for each in found.added),
         "ledger": ledger and {"line": ledger.line, "height": ledger.height, "digest": ledger.digest},
         "left_out": ledger.unproven if ledger else 0,
-        "signatures": ledger and verify_command.as_document(proof.signatures, proof.anchors),
+        "signatures": ledger and chain_proofs.as_document(proof.signatures, proof.anchors),
     }
 
 
@@ -114,7 +114,7 @@ def in_words(found: DatasetCopy, new: str, proof: Proof) -> Iterator[str]:
         if found.ledger.unproven:
             blocks = counted(found.ledger.unproven, "block")
             yield f"Left out: {blocks} of the ledger above, which no signature covers yet; --unsigned takes them."
-        yield from verify_command.in_words(proof.signatures, found.ledger.height, proof.anchors)
+        yield from chain_proofs.in_words(proof.signatures, found.ledger.height, proof.anchors)
 
 
 # ---- The chain of the ledger in the attachments of a dataset that `lakegate dataset export` wrote ------------------

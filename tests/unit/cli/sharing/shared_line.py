@@ -10,7 +10,7 @@ from hashlib import sha256
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from lakegate.cli.datasets.verify_command import signatures_by
+from lakegate.cli.datasets.chain_proofs import signatures_by
 from lakegate.contract.delivery_policy import Policy, PublishAs
 from lakegate.engine.read.data_source import path_of
 from lakegate.errors import NotFound

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from typer.testing import CliRunner
 
-from lakegate.cli.datasets.verify_command import signatures_by
+from lakegate.cli.datasets.chain_proofs import signatures_by
 from lakegate.cli.main import app
 from lakegate.errors import InputError
 from lakegate.features.odf.exchange.odf_import import Proof, imported

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.cli.datasets.verify_command import signatures_by
+from lakegate.cli.datasets.chain_proofs import signatures_by
 from lakegate.errors import InputError
 from lakegate.features.odf.exchange.odf_import import Proof, verify_dataset
 from tests.reference.sampling import sampled

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.cli.datasets.verify_command import signatures_by
+from lakegate.cli.datasets.chain_proofs import signatures_by
 from lakegate.errors import InputError
 from lakegate.features.odf.exchange.odf_export import odf_blocks
 from lakegate.features.odf.exchange.odf_import import BROKEN, Proof, imported, in_words, verify_dataset

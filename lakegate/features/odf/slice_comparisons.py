@@ -1,0 +1,45 @@
+"""Comparisons of `lakegate verify` with the slices of a line: each is read, or built again from what arrived."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from lakegate.cli.datasets.chain_proofs import ChainComparison, compared_in_words
+
+if TYPE_CHECKING:
+    from lakegate.cli.datasets.chain_proofs import VerifiedChain
+    from lakegate.gate.ledger.compare_objects import Compared
+
+
+def _read(chain: VerifiedChain) -> Compared:
+    from lakegate.features.odf.verify_slices import read_slices  # noqa: PLC0415 - other comparisons read no Parquet
+
+    assert chain.dependencies is not None
+    return read_slices(chain.dependencies, chain.blocks)
+
+
+def _built_again(chain: VerifiedChain) -> Compared:
+    from lakegate.features.odf.verify_slices import replayed_slices  # noqa: PLC0415 - likewise
+
+    assert chain.dependencies is not None
+    return replayed_slices(chain.dependencies, chain.name, chain.blocks)
+
+
+INTEGRITY: Final = ChainComparison(
+    "Read every slice, and compare offsets, times and hashes with the chain.",
+    "the slices",
+    _read,
+    lambda _, compared: compared_in_words(
+        compared, "slice", "read", "offsets, event times and both hashes of each are those of its block"
+    ),
+    about="With --integrity, slices of Open Data Fabric are read and compared with the chain; with --replay also with what "
+    "arrived: the accepted originals, which lie beside them.",
+)
+REPLAY: Final = ChainComparison(
+    "Build every slice again from what arrived, and compare its rows.",
+    "also with what arrived",
+    _built_again,
+    lambda _, compared: compared_in_words(
+        compared, "slice", "built again from what arrived", "the rows of each are the same, and its file is as recorded"
+    ),
+)
