@@ -15,7 +15,7 @@ export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 # the tests start hundreds of Python processes: without bytecode files each of them compiles all that it imports
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup quick test spark lint format nightly mutation simulate bench sample-data schemas docs lock clean
+.PHONY: help setup quick test spark lint format nightly mutation simulate bench sample-data published-schemas docs lock clean
 
 help: ## List the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -97,7 +97,7 @@ bench: setup ## One table: check natively and by Spark, a Spark program by hand,
 	@$(BIN)/python -m infra.setup.environments datacontract ministack sam
 	@$(BIN)/python -m tests.bench $(if $(BIG),--big)
 
-schemas: .venv/ready ## Write the JSON Schemas of Lakegate's own formats to lakegate/schemas, from their dataclasses
+published-schemas: .venv/ready ## Write the JSON Schemas of Lakegate's own formats to lakegate/schemas, from their dataclasses
 	$(BIN)/python -m infra.site.published_schemas
 
 docs: .venv/ready ## Build the documentation site into build/site; a broken link ends in an error

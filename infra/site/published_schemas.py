@@ -1,4 +1,4 @@
-"""The JSON Schemas of our own formats, derived from their dataclasses: `make schemas` writes them to `lakegate/schemas`.
+"""The JSON Schemas of our own formats, of their dataclasses: `make published-schemas` writes them to `lakegate/schemas`.
 
 Decoding (`lakegate.json_codec`) reads the same hints, so that it accepts exactly what a schema accepts.
 """

@@ -28,10 +28,10 @@ STRANGE = [None, True, 0, -1, 1, 1.5, 2.0, 2**64, "", "x", "\n", "é" * 2000, "0
 
 @FORMAT
 def test_a_published_schema_is_current(name: str) -> None:
-    """It is a schema, and the file has what `make schemas` writes."""
+    """It is a schema, and the file has what `make published-schemas` writes."""
     Draft202012Validator.check_schema(schema_of(FORMATS[name]))
 
-    assert text_of(FORMATS[name]) == (FOLDER / f"{name}.json").read_text(), "run `make schemas`"
+    assert text_of(FORMATS[name]) == (FOLDER / f"{name}.json").read_text(), "run `make published-schemas`"
 
 
 @FORMAT
