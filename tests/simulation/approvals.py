@@ -70,12 +70,13 @@ def _scheduled(before: Workload, row: Workload, now: datetime) -> Iterator[tuple
 
 
 def _is_date(at: datetime, row: Workload, now: datetime) -> bool:
-    """Whether a time is the one that the workflow states for a worker who computed it when the row was read, or later."""
+    """Whether a time is the one that the workflow states: after an approval, else after a worker read the result, or later."""
     assert row.pin is not None
     began = datetime.fromisoformat(row.answer.at if row.answer else row.pin.judging_time)
+    latest = began if row.answer else now
     if PUBLISH_AT:
-        return f"{at:%H:%M:%S.%f}" == f"{PUBLISH_AT[:5]}:00.000000" and began <= at <= now + timedelta(days=1)
-    return DELAY_HOURS > 0 and began <= at - timedelta(hours=DELAY_HOURS) <= now
+        return f"{at:%H:%M:%S.%f}" == f"{PUBLISH_AT[:5]}:00.000000" and began <= at <= latest + timedelta(days=1)
+    return DELAY_HOURS > 0 and began <= at - timedelta(hours=DELAY_HOURS) <= latest
 
 
 def _due(before: Workload, row: Workload, now: datetime) -> Iterator[tuple[str, str]]:

@@ -439,12 +439,19 @@ class Promises:
             raise Violation("P1", "a version counts as gone that was staged or never deleted")
 
     def _vanished(self, before: Workload, row: Workload) -> None:
-        """P1: nothing was left that could be judged, in no version; what was refused has been judged."""
+        """P1: nothing was left that could be judged, in no version; what was refused has been judged.
+
+        A release that stages elsewhere than the one before it does not look for a copy that no row names.
+        """
         self.gone(row)
         copies = (
             stored for key, stored in self.env.lake.items() if key.startswith("staging/") and f"/{row.id}/" in key
         )
-        if before.state is not S.DECIDED and any(each.described for stored in copies for each in stored):
+        if (
+            before.state is not S.DECIDED
+            and not self.env.releases
+            and any(each.described for stored in copies for each in stored)
+        ):
             raise Violation("P1", "a version counts as gone whose staged copy could be judged")
 
     def _overtaken(self, before: Workload, row: Workload) -> None:

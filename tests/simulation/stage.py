@@ -75,6 +75,8 @@ CONTENDED = frozenset(Effect) - {
 
 DAY = 24 * 60
 """Minutes."""
+COPIED = frozenset({State.VALIDATING, State.AWAITING, State.ANSWERED, State.SCHEDULED, State.DECIDED})
+"""States in which a staged copy is what is copied to its destination next."""
 OF_HELD = frozenset({Effect.PIN, Effect.FAIL, Effect.VANISH, Effect.SETTLE})
 """Effects by which what is held leaves that state."""
 LONGEST = 10_000
@@ -181,9 +183,30 @@ class Stage:
         if minutes:
             if self.trace is not None:
                 self.log(f"{minutes:g} minutes pass")
+            if minutes >= DAY:
+                self.swept_in_time()
             self.env.memory.clock.sleep(minutes * 60)
             if minutes >= DAY:
+                self.swept_in_time()
                 self.env.expire()
+
+    def swept_in_time(self) -> None:
+        """Days do not pass without a sweep: it has copied what it must, before staged copies of what was deleted expire.
+
+        Of everything else the next sweep comes as late as a schedule has it.
+        """
+        for _ in range(self.env.dependencies.timing.tries):
+            now = self.env.memory.clock.now()
+            rows = [row for row in self.promises.rows.values() if row.state in COPIED and row.due_at is not None]
+            if not any(row.due_at <= now and self.promises.upload_of(row).deleted for row in rows if row.due_at):
+                return
+            self.log("the sweep that comes every five minutes is not disturbed")
+            self.start("sweep", sweep(self.env.dependencies))
+            number, fault_at = self.started, self.fault_at
+            self.fault_at = lambda _: Fault.NONE
+            while mine := [each for each in self.workers if each.number == number]:
+                self.step(mine[0])
+            self.fault_at = fault_at
 
     def notify(self) -> None:
         """The outbox's own schedule fires, a minute later: its index lags."""

@@ -119,8 +119,9 @@ def ask(dependencies: Dependencies, workload: Workload, to: State, found: Observ
 
 
 def schedule(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:
-    """Keep what was judged, or approved, until its time has come."""
-    at = dependencies.terms(workload).workflow.date_after(dependencies.clock.now())
+    """Keep what was judged, or approved, until its time has come, which follows from when it was approved."""
+    began = datetime.fromisoformat(workload.answer.at) if workload.answer else dependencies.clock.now()
+    at = dependencies.terms(workload).workflow.date_after(began)
     after = workload._replace(state=to, candidate=found.decision, cost=spent(workload, found), deadline=at, due_at=at)
     return (yield from move(dependencies, Effect.SCHEDULE, workload, after))
 

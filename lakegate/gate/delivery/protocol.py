@@ -162,13 +162,13 @@ class Workflow:
         """The transition for a state and an outcome."""
         return self._table[state, on]
 
-    def date_after(self, now: datetime) -> datetime:
-        """When a delivery that is scheduled now is published."""
+    def date_after(self, began: datetime) -> datetime:
+        """When a delivery is published that was judged, or approved, at a time."""
         if not self.publish_at:
-            return now + timedelta(hours=self.delay_hours)
+            return began + timedelta(hours=self.delay_hours)
         hour, minute = map(int, self.publish_at.removesuffix("Z").split(":"))
-        today = now.replace(hour=hour, minute=minute, second=0, microsecond=0)
-        return today if today >= now else today + timedelta(days=1)
+        today = began.replace(hour=hour, minute=minute, second=0, microsecond=0)
+        return today if today >= began else today + timedelta(days=1)
 
     @property
     def longest_delay(self) -> timedelta:

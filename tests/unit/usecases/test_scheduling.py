@@ -207,6 +207,20 @@ def test_a_date_is_the_next_one(now: str, publish_at: str, delay: int, date: str
     assert workflow.longest_delay == (timedelta(days=1) if publish_at else timedelta(hours=delay))
 
 
+def test_the_date_of_what_is_approved_follows_from_the_approval() -> None:
+    """Who approved ended then, and the next sweep comes a day later: the time has come meanwhile."""
+    env, row = judged(b"split:12")
+    by = replace(env.dependencies, identity=MemoryIdentity(ALICE))
+    steps = approve(by, row.id)
+    call = next(steps)
+    while call.effect is not Effect.SCHEDULE:
+        call = steps.send(call.do())
+    steps.close()
+    later(env, 24 * 60)
+
+    assert env.dependencies.workloads.get(row.id).state is State.PUBLISHED
+
+
 def test_an_answer_leaves_time_for_the_date(monkeypatch: pytest.MonkeyPatch) -> None:
     """The staged copy is kept until what is approved on the last day has been published."""
     monkeypatch.setattr(decide_verdict, "STAGED_FOR", timedelta(days=20))
