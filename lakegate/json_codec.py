@@ -40,6 +40,8 @@ DOCUMENT_NAME = "document_name"
 """Metadata of a field that has another name in documents."""
 OMITTED = "omitted"
 """Metadata of a field that documents do not have where it has its default."""
+UNWRITTEN: Final = types.MappingProxyType({"unwritten": True})
+"""Metadata of a field with a default that is no part of the document: what only words for people say."""
 T = typing.TypeVar("T")
 _PLAIN: Final = frozenset({str, int, float, bool, types.NoneType})
 """Types whose values are JSON."""
@@ -159,6 +161,7 @@ def _dataclass_encoder(cls: Json) -> Convert:
     names = [
         (each.metadata.get(DOCUMENT_NAME, each.name), each.name, each.default if OMITTED in each.metadata else MISSING)
         for each in fields(cls)
+        if "unwritten" not in each.metadata
     ]
 
     def encoded(value: Json) -> Json:

@@ -1,19 +1,21 @@
-"""Stack facade: a delivery with all that is known about it, and a stack that is asked by its address."""
+"""Stack facade: deliveries and contracts of a stack, in AWS or through its HTTP API, as dataclasses."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from typing import IO, TYPE_CHECKING, Any, Final, Protocol
 
 from lakegate.errors import InputError
 from lakegate.extension_points import loaded, names
 from lakegate.gate import lake_layout
+from lakegate.gate.decisions import PersonTransition
 from lakegate.gate.delivery.delivery_objects import row_of
-from lakegate.gate.delivery.delivery_row import CAUSE_TEXTS, TERMINAL, replay_id
+from lakegate.gate.delivery.delivery_row import CAUSE_TEXTS, TERMINAL, FailureCause, replay_id
 from lakegate.gate.delivery.find_deliveries import first_of_content, judged
-from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery.people_decisions import ApprovalAnswer, Waiver
+from lakegate.gate.delivery.protocol import PASSIVE_STATES, State
 from lakegate.gate.effects import Alarm
 from lakegate.gate.lake_layout import uri_of
 from lakegate.verdict.reasons import DUPLICATE, in_words, is_of_gate
@@ -22,7 +24,7 @@ from lakegate.verdict.verdict import counts_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from lakegate.gate.delivery.delivery_row import FailedAttempt, Pin, Workload
+    from lakegate.gate.delivery.delivery_row import Pin, Workload
     from lakegate.gate.delivery.find_deliveries import Delivery
     from lakegate.gate.dependencies import Dependencies
     from lakegate.report.delivery_report import Report
@@ -219,62 +221,251 @@ def in_utc(at: datetime | None) -> str:
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC" if at else ""
 
 
-def as_document(each: Account) -> dict[str, object]:
-    """One delivery for machines."""
-    delivery, pin = each.delivery, each.pin
-    row, counted = delivery.row, each.counted
-    chosen = row is not None and row.chosen is not None and row.waiver is None
-    contract = {"id": pin.contract, "version": pin.version, "line": pin.chain} if pin and pin.contract else None
-    return {
-        "workload": delivery.id,
-        "key": delivery.key,
-        "size": delivery.size,
-        "at": delivery.at.isoformat() if delivery.at else None,
-        "state": each.state.value if each.state else None,
-        "verdict": each.verdict,
-        "contract": contract,
-        "chosen": chosen,
-        "attempt": row.attempt if row else 0,
-        "attempts": row.limit if row else 0,
-        "next_attempt": row.not_before.isoformat()
-        if row and row.not_before and row.state is State.SUBMITTING
-        else None,
-        "failed_attempts": [_failed(one) for one in row.failed] if row else [],
-        "batch": row.batch or None if row else None,
-        "run": row.run or None if row else None,
-        "counts": counted.checks if counted else None,
-        "rows": counted.rows if counted else None,
-        "published_rows": counted.published_rows if counted else None,
-        "rejected_rows": counted.rejected_rows if counted else None,
-        "reasons": list(each.reasons),
-        "where": list(each.where),
-        "report": each.report,
-        "seconds": each.seconds,
-        "problem": each.problem or None,
-        "awaiting": _awaiting(row) if row else None,
-        "publish_at": row.deadline.isoformat() if row and row.deadline and row.state is State.SCHEDULED else None,
-        "answer": asdict(row.answer) if row and row.answer else None,
-        "replay_of": row.replay_of or None if row else None,
-        "replayed_by": each.replay.id if each.replay else None,
-        "waiver": asdict(row.waiver) | {"expired": each.expired} if row and row.waiver else None,
-        "duplicate_of": _origin(each.first) if each.first else None,
-    }
+# ---- A delivery as commands print it, and the HTTP API with `details` --------------------------------------------
 
 
-def _awaiting(row: Workload) -> dict[str, object] | None:
+@dataclass(frozen=True, slots=True)
+class ContractOfDelivery:
+    """The contract version that judges a delivery."""
+
+    id: str
+    version: str
+    line: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryAttempt:
+    """An attempt that failed."""
+
+    attempt: int
+    run: str | None
+    cause: FailureCause
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class AwaitedAnswer:
     """What a person is asked about, and until when."""
+
+    verdict: str
+    reasons: tuple[str, ...]
+    until: str
+
+
+@dataclass(frozen=True, slots=True)
+class WaiverOfDelivery(Waiver):
+    """A waiver, and whether it is over."""
+
+    expired: bool
+
+
+@dataclass(frozen=True, slots=True)
+class OriginOfContent:
+    """The delivery that brought the same content first."""
+
+    workload: str
+    key: str
+    at: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryStatus:
+    """A delivery. Times are ISO 8601."""
+
+    workload: str
+    key: str
+    """Where it landed; empty of an announcement that nothing has landed for."""
+    size: int
+    at: str | None
+    state: State | None
+    """None before intake."""
+    verdict: str | None
+    contract: ContractOfDelivery | None
+    chosen: bool
+    """Whether a person chose the version for a replay."""
+    attempt: int
+    attempts: int
+    next_attempt: str | None
+    failed_attempts: tuple[DeliveryAttempt, ...]
+    batch: str | None
+    run: str | None
+    counts: dict[str, int] | None
+    """Checks by status."""
+    rows: int | None
+    published_rows: int | None
+    rejected_rows: int | None
+    reasons: tuple[str, ...]
+    where: tuple[str, ...]
+    """Where its data is now."""
+    report: str | None
+    seconds: float | None
+    problem: str | None
+    awaiting: AwaitedAnswer | None
+    publish_at: str | None
+    answer: ApprovalAnswer | None
+    replay_of: str | None
+    replayed_by: str | None
+    waiver: WaiverOfDelivery | None
+    duplicate_of: OriginOfContent | None
+    standing: str = field(default="", metadata=UNWRITTEN)
+    """Its state in words; empty where only the state is known."""
+    judged: tuple[str, tuple[str, ...]] | None = field(default=None, metadata=UNWRITTEN)
+    """Verdict and reasons that wait for a person or a date."""
+    replay: tuple[str, str] | None = field(default=None, metadata=UNWRITTEN)
+    """What came of it: `replayed` or `waived`, and by which workload."""
+
+
+def status_of_account(each: Account) -> DeliveryStatus:
+    """A delivery as it is printed."""
+    delivery, pin = each.delivery, each.pin
+    row, counted, waiver = delivery.row, each.counted, delivery.row.waiver if delivery.row else None
+    first = each.first
+    is_scheduled = row is not None and row.state is State.SCHEDULED
+    return DeliveryStatus(
+        workload=delivery.id,
+        key=delivery.key,
+        size=delivery.size,
+        at=_iso(delivery.at),
+        state=each.state,
+        verdict=each.verdict,
+        contract=ContractOfDelivery(pin.contract, pin.version, pin.chain) if pin and pin.contract else None,
+        chosen=row is not None and row.chosen is not None and waiver is None,
+        attempt=row.attempt if row else 0,
+        attempts=row.limit if row else 0,
+        next_attempt=_iso(row.not_before) if row and row.state is State.SUBMITTING else None,
+        failed_attempts=tuple(
+            DeliveryAttempt(one.number, one.run or None, one.cause, one.at.isoformat()) for one in row.failed
+        )
+        if row
+        else (),
+        batch=row.batch or None if row else None,
+        run=row.run or None if row else None,
+        counts=counted.checks if counted else None,
+        rows=counted.rows if counted else None,
+        published_rows=counted.published_rows if counted else None,
+        rejected_rows=counted.rejected_rows if counted else None,
+        reasons=each.reasons,
+        where=each.where,
+        report=each.report,
+        seconds=each.seconds,
+        problem=each.problem or None,
+        awaiting=_awaiting(row) if row else None,
+        publish_at=_iso(row.deadline) if row and is_scheduled else None,
+        answer=row.answer if row else None,
+        replay_of=row.replay_of or None if row else None,
+        replayed_by=each.replay.id if each.replay else None,
+        waiver=WaiverOfDelivery(waiver.actor, waiver.reason, waiver.expires, waiver.rejected, each.expired)
+        if waiver
+        else None,
+        duplicate_of=OriginOfContent(first.id, first.key, _iso(first.at)) if first else None,
+        standing=standing(row) if row else STANDING[each.state],
+        judged=(row.candidate.verdict, row.candidate.reasons)
+        if row and row.candidate and row.state in PASSIVE_STATES
+        else None,
+        replay=("waived" if each.replay.waiver else "replayed", f"{each.replay.id}: {standing(each.replay)}")
+        if each.replay
+        else None,
+    )
+
+
+def delivery_status(dependencies: Dependencies, delivery: Delivery) -> DeliveryStatus:
+    """A delivery as it is printed, read from the stack. Reads the result and the plan, where there are any."""
+    return status_of_account(account(dependencies, delivery))
+
+
+def announced_status(workload: str, contract: str, version: str, *, expired: bool) -> DeliveryStatus:
+    """An announcement that nothing has landed for."""
+    unknown: dict[str, Any] = {each.name: None for each in fields(DeliveryStatus)}
+    known = {
+        "workload": workload,
+        "key": "",
+        "size": 0,
+        "contract": ContractOfDelivery(contract, version, ""),
+        "chosen": False,
+        "attempt": 0,
+        "attempts": 0,
+        "failed_attempts": (),
+        "reasons": (),
+        "where": (),
+        "problem": "announcement-expired" if expired else None,
+        "standing": "",
+    }
+    return DeliveryStatus(**unknown | known)
+
+
+def _iso(at: datetime | None) -> str | None:
+    return at.isoformat() if at else None
+
+
+def _awaiting(row: Workload) -> AwaitedAnswer | None:
     if row.candidate is None or row.deadline is None or row.state is not State.AWAITING:
         return None
-    judged = row.candidate
-    return {"verdict": judged.verdict, "reasons": list(judged.reasons), "until": row.deadline.isoformat()}
+    return AwaitedAnswer(row.candidate.verdict, tuple(row.candidate.reasons), row.deadline.isoformat())
 
 
-def _failed(one: FailedAttempt) -> dict[str, object]:
-    return {"attempt": one.number, "run": one.run or None, "cause": one.cause.value, "at": one.at.isoformat()}
+# ---- What a person's transition of a delivery has led to -----------------------------------------------------------
 
 
-def _origin(first: Delivery) -> dict[str, object]:
-    return {"workload": first.id, "key": first.key, "at": first.at.isoformat() if first.at else None}
+@dataclass(frozen=True, slots=True)
+class ReplayVersion:
+    """The version that a person chose."""
+
+    line: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class StartedReplay:
+    """The workload that judges a delivery again."""
+
+    workload: str
+    replay_of: str | None
+    """The delivery, where that is another workload."""
+    state: State
+    started: bool
+    """False: it was replayed before, or is being judged."""
+    chosen: ReplayVersion | None
+    waived: bool = field(default=False, metadata=UNWRITTEN)
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredDelivery:
+    """A delivery that a person approved or declined."""
+
+    workload: str
+    state: State
+    verdict: str | None
+    answer: ApprovalAnswer
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WaivedDelivery:
+    """The workload by which a rejected delivery is accepted."""
+
+    workload: str
+    state: State
+    verdict: str | None
+    waiver: Waiver
+    started: bool
+    """False: it was waived before."""
+
+
+def transition_result(
+    wanted: PersonTransition, row: Workload, before: str, *, started: bool
+) -> StartedReplay | AnsweredDelivery | WaivedDelivery:
+    """What came of a transition: `row` is the workload that is judged, accepted or rejected now; `before` the delivery."""
+    decided = row.decision
+    verdict, reasons = (decided.verdict, tuple(decided.reasons)) if decided else (None, ())
+    if wanted is PersonTransition.REPLAY:
+        chosen = ReplayVersion(row.chosen.line, row.chosen.version) if row.chosen else None
+        of = before if before != row.id else None
+        return StartedReplay(row.id, of, row.state, started, chosen, row.waiver is not None)
+    if wanted is PersonTransition.WAIVE:
+        assert row.waiver is not None
+        return WaivedDelivery(row.id, row.state, verdict, row.waiver, started)
+    assert row.answer is not None
+    return AnsweredDelivery(row.id, row.state, verdict, row.answer, reasons)
 
 
 LATEST = 200
