@@ -203,7 +203,8 @@ class DocumentField:
 def members_of(cls: type) -> tuple[DocumentField, ...]:
     """The fields of a dataclass."""
     hints = typing.get_type_hints(cls, include_extras=True)
-    return tuple(_member(each, hints[each.name]) for each in fields(typing.cast("Json", cls)))
+    written = (each for each in fields(typing.cast("Json", cls)) if "unwritten" not in each.metadata)
+    return tuple(_member(each, hints[each.name]) for each in written)
 
 
 def _member(field: Field[Json], hint: Json) -> DocumentField:

@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import IO, TYPE_CHECKING, Any, Final, Protocol
 
+from lakegate.aws.open_stack import opened
+from lakegate.contract_files import chosen, snapshot_of
 from lakegate.errors import InputError
 from lakegate.extension_points import loaded, names
 from lakegate.gate import lake_layout
 from lakegate.gate.decisions import PersonTransition
 from lakegate.gate.delivery.delivery_objects import row_of
 from lakegate.gate.delivery.delivery_row import CAUSE_TEXTS, TERMINAL, FailureCause, replay_id
-from lakegate.gate.delivery.find_deliveries import first_of_content, judged
+from lakegate.gate.delivery.find_deliveries import first_of_content, judged, named
 from lakegate.gate.delivery.people_decisions import ApprovalAnswer, Waiver
-from lakegate.gate.delivery.protocol import PASSIVE_STATES, State
-from lakegate.gate.effects import Alarm
+from lakegate.gate.delivery.protocol import END_STATES, PASSIVE_STATES, State
+from lakegate.gate.delivery.replay import decide
+from lakegate.gate.delivery.replay import replay as start_again
+from lakegate.gate.effects import Alarm, run
 from lakegate.gate.lake_layout import uri_of
+from lakegate.json_codec import UNWRITTEN
 from lakegate.verdict.reasons import DUPLICATE, in_words, is_of_gate
 from lakegate.verdict.verdict import counts_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from lakegate.aws.open_stack import DeployedStack
     from lakegate.gate.delivery.delivery_row import Pin, Workload
     from lakegate.gate.delivery.find_deliveries import Delivery
     from lakegate.gate.dependencies import Dependencies
@@ -307,11 +314,11 @@ class DeliveryStatus:
     replayed_by: str | None
     waiver: WaiverOfDelivery | None
     duplicate_of: OriginOfContent | None
-    standing: str = field(default="", metadata=UNWRITTEN)
+    standing: str = field(default="", kw_only=True, metadata=UNWRITTEN)
     """Its state in words; empty where only the state is known."""
-    judged: tuple[str, tuple[str, ...]] | None = field(default=None, metadata=UNWRITTEN)
+    judged: tuple[str, tuple[str, ...]] | None = field(default=None, kw_only=True, metadata=UNWRITTEN)
     """Verdict and reasons that wait for a person or a date."""
-    replay: tuple[str, str] | None = field(default=None, metadata=UNWRITTEN)
+    replay: tuple[str, str] | None = field(default=None, kw_only=True, metadata=UNWRITTEN)
     """What came of it: `replayed` or `waived`, and by which workload."""
 
 
@@ -425,7 +432,7 @@ class StartedReplay:
     started: bool
     """False: it was replayed before, or is being judged."""
     chosen: ReplayVersion | None
-    waived: bool = field(default=False, metadata=UNWRITTEN)
+    waived: bool = field(default=False, kw_only=True, metadata=UNWRITTEN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -451,25 +458,166 @@ class WaivedDelivery:
     """False: it was waived before."""
 
 
-def transition_result(
-    wanted: PersonTransition, row: Workload, before: str, *, started: bool
-) -> StartedReplay | AnsweredDelivery | WaivedDelivery:
-    """What came of a transition: `row` is the workload that is judged, accepted or rejected now; `before` the delivery."""
-    decided = row.decision
-    verdict, reasons = (decided.verdict, tuple(decided.reasons)) if decided else (None, ())
-    if wanted is PersonTransition.REPLAY:
-        chosen = ReplayVersion(row.chosen.line, row.chosen.version) if row.chosen else None
-        of = before if before != row.id else None
-        return StartedReplay(row.id, of, row.state, started, chosen, row.waiver is not None)
-    if wanted is PersonTransition.WAIVE:
-        assert row.waiver is not None
-        return WaivedDelivery(row.id, row.state, verdict, row.waiver, started)
+def replay_of(row: Workload, before: str, *, started: bool) -> StartedReplay:
+    """What came of a replay: `row` is the workload that is judged now, `before` the delivery."""
+    chosen = ReplayVersion(row.chosen.line, row.chosen.version) if row.chosen else None
+    of = before if before != row.id else None
+    return StartedReplay(row.id, of, row.state, started, chosen, waived=row.waiver is not None)
+
+
+def answer_of(row: Workload) -> AnsweredDelivery:
+    """What came of an answer."""
     assert row.answer is not None
-    return AnsweredDelivery(row.id, row.state, verdict, row.answer, reasons)
+    verdict, reasons = (row.decision.verdict, row.decision.reasons) if row.decision else (None, ())
+    return AnsweredDelivery(row.id, row.state, verdict, row.answer, tuple(reasons))
+
+
+def waiver_of(row: Workload, *, started: bool) -> WaivedDelivery:
+    """What came of a waiver."""
+    assert row.waiver is not None
+    return WaivedDelivery(row.id, row.state, row.decision.verdict if row.decision else None, row.waiver, started)
 
 
 LATEST = 200
 """Deliveries among which the beginning of an id, or a key, is looked for."""
+
+
+# ---- A stack, in AWS or through its HTTP API (`--api`) ---------------------------------------------------------------
+
+
+class Stack(Protocol):
+    """A stack: in AWS, or behind its HTTP API. Methods raise InputError; a contract beside a name is for the API alone."""
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether it is behind its API: then the next sweep carries on what a person decides."""
+        ...
+
+    @property
+    def aws(self) -> AwsStack:
+        """What only a stack in AWS has. InputError through the API."""
+        ...
+
+    def refuse(self, **options: object) -> None:
+        """Raise InputError for options that are given and that it has nothing for."""
+        ...
+
+    def delivery(self, name: str, contract: str | None) -> DeliveryStatus:
+        """A delivery by the id of its workload; in AWS also by the beginning of one, or a landing key."""
+        ...
+
+    def replay(self, name: str, contract: str | None) -> StartedReplay:
+        """Judge a delivery again; by a version, if `contract` is `contract@version`."""
+        ...
+
+    def answer(self, name: str, contract: str | None, declined: str | None) -> AnsweredDelivery:
+        """Approve a delivery, or decline it for a reason."""
+        ...
+
+    def waive(self, name: str, contract: str | None, reason: str, expires: str) -> WaivedDelivery:
+        """Accept a rejected delivery as it is."""
+        ...
+
+
+@contextmanager
+def open_stack(name: str, *, local: bool, api: str | None) -> Iterator[Stack]:
+    """The stack of a name, or the one at the address of an API."""
+    if api:
+        there = remote_stack(api)
+        there.refuse(local=local)
+        yield there
+        return
+    with ExitStack() as context:
+        yield AwsStack(lambda: context.enter_context(opened(name, local=local)))
+
+
+@dataclass
+class AwsStack:
+    """A stack in AWS; it is opened when it is first asked something."""
+
+    opens: Callable[[], DeployedStack]
+
+    @property
+    def is_remote(self) -> bool:
+        """See `Stack`."""
+        return False
+
+    @property
+    def aws(self) -> AwsStack:
+        """See `Stack`."""
+        return self
+
+    @cached_property
+    def there(self) -> DeployedStack:
+        """What is deployed."""
+        return self.opens()
+
+    @cached_property
+    def dependencies(self) -> Dependencies:
+        """The gate for everything that starts no job."""
+        return self.there.dependencies()
+
+    @cached_property
+    def working(self) -> Dependencies:
+        """The gate as the intake function has it, job included."""
+        return self.there.working_dependencies()
+
+    def refuse(self, **_options: object) -> None:
+        """See `Stack`."""
+
+    def delivery(self, name: str, contract: str | None) -> DeliveryStatus:
+        """See `Stack`."""
+        _refuse_contract(contract)
+        return delivery_status(self.dependencies, named(self.dependencies, name, LATEST))
+
+    def replay(self, name: str, contract: str | None) -> StartedReplay:
+        """See `Stack`."""
+        version = self.whole_version(contract)
+        before = named(self.working, name, LATEST)
+        already = _already(self.working, before)
+        identity = already.id if already else run(start_again(self.working, before.id, version), self.working.clock)
+        return replay_of(self.working.workloads.get(identity), before.id, started=already is None)
+
+    def answer(self, name: str, contract: str | None, declined: str | None) -> AnsweredDelivery:
+        """See `Stack`."""
+        _refuse_contract(contract)
+        wanted = PersonTransition.APPROVE if declined is None else PersonTransition.DECLINE
+        given = {} if declined is None else {"reason": declined.strip()}
+        return answer_of(self._decided(wanted, named(self.working, name, LATEST), **given))
+
+    def waive(self, name: str, contract: str | None, reason: str, expires: str) -> WaivedDelivery:
+        """See `Stack`."""
+        _refuse_contract(contract)
+        before = named(self.working, name, LATEST)
+        already = row_of(self.working, replay_id(before.id))
+        row = self._decided(PersonTransition.WAIVE, before, reason=reason.strip(), expires=expires)
+        return waiver_of(row, started=already is None)
+
+    def whole_version(self, written: str | None) -> str:
+        """`contract@version` with the whole id of the contract; empty for none."""
+        contract, at, version = (written or "").rpartition("@")
+        if not at or not contract:
+            return written or ""
+        return f"{chosen(snapshot_of(self.working.registry, contract), contract).contract}@{version}"
+
+    def _decided(self, wanted: PersonTransition, before: Delivery, **given: str) -> Workload:
+        steps = decide(self.working, wanted, before.id, **given)
+        return self.working.workloads.get(run(steps, self.working.clock))
+
+
+def _refuse_contract(contract: str | None) -> None:
+    if contract is not None:
+        raise InputError("--contract is for --api: here the workload alone names the delivery")
+
+
+def _already(dependencies: Dependencies, before: Delivery) -> Workload | None:
+    """The workload that judges this delivery, or has judged it again, so that nothing is to be started."""
+    row = before.row
+    if row is None:
+        raise InputError("it landed and was not taken in yet: there is nothing to replay (`lakegate status`)")
+    if row.state is State.QUARANTINED:
+        return row_of(dependencies, replay_id(row.id))
+    return None if row.state in END_STATES else row
 
 
 # ---- A stack that is asked through an address, without rights in its account (`--api`) -----------------------------
@@ -492,14 +640,14 @@ def known_form() -> Iterator[None]:
     """What reads an answer; InputError for one of another form, from a later version or from something else."""
     try:
         yield
-    except (KeyError, TypeError, AttributeError):
+    except (KeyError, TypeError, AttributeError, ValueError):
         raise InputError(
             "the answer has a form that this command does not know: is the address that of a Lakegate?"
         ) from None
 
 
-class RemoteStack(Protocol):
-    """A stack by its address; documents are those of docs/api.md. Methods raise Refused, or InputError without an answer."""
+class RemoteStack(Stack, Protocol):
+    """A stack by its address, also with what only its API has. Methods raise Refused, or InputError without an answer."""
 
     def contracts(self, query: Mapping[str, str]) -> Iterator[dict[str, Any]]:
         """The highest versions of the contracts that have the labels."""
@@ -513,16 +661,12 @@ class RemoteStack(Protocol):
         """Publish a document: the contract's id, or the proposal."""
         ...
 
-    def workload(self, workload: str, contract: str | None) -> dict[str, Any]:
-        """A workload or announcement by its whole id; below its contract's address, if that is given."""
-        ...
-
-    def transition(self, workload: str, contract: str, transition: Mapping[str, str]) -> dict[str, Any]:
-        """Do a person's transition of a workload; the one that is judged or accepted now."""
-        ...
-
     def pull(self, name: str) -> dict[str, Any]:
         """Have a line pulled by its whole name, or all lines of a contract; where each is."""
+        ...
+
+    def workload(self, workload: str, contract: str | None) -> dict[str, Any]:
+        """A workload or announcement by its whole id, as DCM represents it; below its contract's address, if that is given."""
         ...
 
     def announce(self, contract: str, wanted: Mapping[str, Any]) -> dict[str, Any]:

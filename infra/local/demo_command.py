@@ -180,7 +180,7 @@ def _report(text: str) -> None:
 def _show(accounts: list[Account]) -> None:
     console = terminal.wide()
     console.print()
-    console.print(table(accounts))
+    table(accounts).print()
     console.print()
 
 

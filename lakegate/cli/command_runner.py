@@ -8,9 +8,9 @@ import shutil
 import signal
 import sys
 import tempfile
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, fields, is_dataclass
-from functools import wraps
+from functools import cache, wraps
 from pathlib import Path
 from secrets import token_hex
 from types import MappingProxyType, SimpleNamespace
@@ -20,16 +20,18 @@ import typer
 
 from lakegate.aws.open_stack import DEFAULT_STACK, opened
 from lakegate.cli import terminal
-from lakegate.cli.options import AsJson, Local, StackName
+from lakegate.cli.options import ApiUrl, AsJson, Local, StackName
 from lakegate.errors import InputError
 from lakegate.json_codec import encode
 from lakegate.text import printable as escaped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from contextlib import AbstractContextManager
 
     from lakegate.aws.open_stack import DeployedStack
     from lakegate.cli.terminal import Word
+    from lakegate.stack import Stack
 
 # ---- The runner ----------------------------------------------------------------------------------------------------
 #
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 
 
 R = TypeVar("R")
+T = TypeVar("T")
 P = ParamSpec("P")
 KEYWORD: Final = inspect.Parameter.KEYWORD_ONLY
 
@@ -70,23 +73,38 @@ class CommandResult(Generic[R]):
 
 def command(function: Callable[P, CommandResult[Any]]) -> Callable[..., None]:
     """A command that opens no stack, or opens it itself; the runner adds `--json`."""
-    return _with_options(function, ())
+    return _with_options(function, None, ())
 
 
 def stack_command(function: Callable[Concatenate[DeployedStack, P], CommandResult[Any]]) -> Callable[..., None]:
     """A command of a stack in AWS, which is its first argument; the runner adds `--stack`, `--local` and `--json`."""
-    return _with_options(function, (_option("stack", StackName, DEFAULT_STACK), _option("local", Local, False)))
+    return _with_options(function, opened, (STACK, LOCAL))
+
+
+def facade_command(function: Callable[Concatenate[Stack, P], CommandResult[Any]]) -> Callable[..., None]:
+    """A command of a stack in AWS or behind its API, which is its first argument; the runner adds `--api`, too."""
+
+    def opens(name: str, *, local: bool, api: str | None) -> AbstractContextManager[Stack]:
+        from lakegate.stack import open_stack  # noqa: PLC0415 - the gate, for commands of a stack alone
+
+        return open_stack(name, local=local, api=api)
+
+    return _with_options(function, opens, (STACK, LOCAL, _option("api", ApiUrl, None)))
 
 
 def _option(name: str, hint: Any, default: object) -> inspect.Parameter:  # noqa: ANN401 - a type
     return inspect.Parameter(name, KEYWORD, default=default, annotation=hint)
 
 
+STACK: Final = _option("stack", StackName, DEFAULT_STACK)
+LOCAL: Final = _option("local", Local, False)
 AS_JSON: Final = _option("as_json", AsJson, False)
 
 
 def _with_options(
-    function: Callable[..., CommandResult[Any]], of_stack: tuple[inspect.Parameter, ...]
+    function: Callable[..., CommandResult[Any]],
+    opens: Callable[..., AbstractContextManager[Any]] | None,
+    of_stack: tuple[inspect.Parameter, ...],
 ) -> Callable[..., None]:
     """The function that typer reads: the parameters of a command, and behind them the shared ones, `--yes` as the last but one.
 
@@ -104,17 +122,34 @@ def _with_options(
     def run(*, as_json: bool, **given: Any) -> None:  # noqa: ANN401 - the options of the command
         options = {"as_json": as_json, **given}
         told = {name: each for name, each in options.items() if name in asked or name not in shared}
-        if of_stack:
-            with opened(given["stack"], local=given["local"]) as there:
-                outcome = function(there, **told)
-        else:
+        if opens is None:
             outcome = function(**told)
+        else:
+            of_opening = {each.name: given[each.name] for each in of_stack[1:]}
+            with ExitStack() as context:
+                opening = opens(given["stack"], **of_opening)
+                outcome = function(_Lazy(lambda: context.enter_context(opening)), **told)
         render(outcome, as_json=as_json)
 
     signature = inspect.Signature([*declared, *of_stack, *last, AS_JSON])
     run.__signature__ = signature  # type: ignore[attr-defined]  # where `inspect` looks
     run.__annotations__ = {name: each.annotation for name, each in signature.parameters.items()}
     return run
+
+
+class _Lazy:
+    """A stack that is opened when it is first asked something: what a command is given is refused before."""
+
+    def __init__(self, opening: Callable[[], Any]) -> None:
+        self._opened = cache(opening)
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - as of the stack
+        return getattr(self._opened(), name)
+
+
+def extended(cls: type[T], base: Any, **more: object) -> T:  # noqa: ANN401 - of a class that `cls` extends
+    """A result with the fields of another one, and more."""
+    return cls(**{each.name: getattr(base, each.name) for each in fields(base)} | more)
 
 
 def render(outcome: CommandResult[Any], *, as_json: bool) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lakegate.cli import terminal
-from lakegate.cli.command_runner import CommandResult, stack_command
+from lakegate.cli.command_runner import CommandResult, extended, stack_command
 from lakegate.cli.datasets.lifecycle_command import LineLifecycle, lifecycle_in_words, lifecycle_of, named_line
 from lakegate.cli.options import Line
 from lakegate.contract.contract_model import line_of, parts_of
@@ -154,11 +154,8 @@ def acknowledge(
 
 
 def _outcome(line: dataset_lines.Line, now: str) -> CommandResult[SubscribedLine]:
-    found = lifecycle_of(line, now)
-    of_status = {each.name: getattr(found, each.name) for each in fields(found)}
-    result = SubscribedLine(
-        **of_status, subscribers=tuple(line.subscriptions), notice=line.notice, parents=tuple(line.parents)
-    )
+    more = {"subscribers": tuple(line.subscriptions), "notice": line.notice, "parents": tuple(line.parents)}
+    result = extended(SubscribedLine, lifecycle_of(line, now), **more)
     return CommandResult(result, _in_words(result))
 
 

@@ -13,15 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from lakegate.aws.open_stack import DEFAULT_STACK, opened
 from lakegate.cli import terminal
-from lakegate.cli.command_runner import refuse_options
-from lakegate.cli.deliveries.status_command import print_remote
-from lakegate.cli.deliveries.wait_for_verdict import LONGEST_WAIT, Timeout, Wait, Waited, WaitExit, exit_code, print_end
+from lakegate.cli.command_runner import CommandResult, extended, facade_command
+from lakegate.cli.deliveries.wait_for_verdict import LONGEST_WAIT, Waited, WaitExit, exit_code, print_end
 from lakegate.cli.deliveries.wait_for_verdict import wait as wait_for
-from lakegate.cli.options import ApiUrl, AsJson, Local, OptionalDelivery, StackName
-from lakegate.contract_files import chosen as chosen_of
-from lakegate.contract_files import snapshot_of
+from lakegate.cli.options import TIMES, AsJson, OptionalDelivery, Timeout, Wait
 from lakegate.errors import InputError, LakegateError
 from lakegate.gate.datasets.dataset_names import lines_fitting
 from lakegate.gate.delivery.delivery_objects import row_of
@@ -31,13 +27,15 @@ from lakegate.gate.delivery.pin_contract import route_of
 from lakegate.gate.delivery.protocol import END_STATES, State
 from lakegate.gate.delivery.replay import replay as start_again
 from lakegate.gate.effects import run
-from lakegate.stack import LATEST, SHORT_ID, STANDING, as_document, in_utc, remote_stack
-from lakegate.text import printable as escaped
+from lakegate.stack import SHORT_ID, STANDING, DeliveryStatus, StartedReplay, in_utc, status_of_account
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from lakegate.gate.delivery.delivery_row import Workload
     from lakegate.gate.delivery.find_deliveries import Delivery
     from lakegate.gate.dependencies import Dependencies
+    from lakegate.stack import Stack
 
 # ---- Many replays at once: which deliveries, one after the other, and what came of each ----------------------------
 #
@@ -50,7 +48,6 @@ if TYPE_CHECKING:
 
 MOST: Final = 5_000
 """As many blocks of a line are searched for quarantined deliveries."""
-TIMES: Final = ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"]
 
 
 class Replayable(StrEnum):
@@ -95,6 +92,30 @@ class ManyReplays:
     """Why not, by the delivery."""
 
 
+@dataclass(frozen=True, slots=True)
+class SelectedDelivery:
+    """A delivery that was selected for a replay."""
+
+    workload: str
+    key: str
+    at: str | None
+    judged_by: str | None
+    """The workload that judges it."""
+    refused: str | None
+    """Why it is not replayed."""
+
+
+@dataclass(frozen=True, slots=True)
+class ManyReplayed:
+    """What came of many replays."""
+
+    dry_run: bool
+    selected: int
+    started: int
+    refused: int
+    deliveries: tuple[SelectedDelivery, ...]
+
+
 def replay_many(
     dependencies: Dependencies, chosen: Chosen, contract: str = "", *, dry_run: bool = False
 ) -> ManyReplays:
@@ -115,29 +136,27 @@ def replay_many(
     return outcome
 
 
-def print_outcome(outcome: ManyReplays, *, as_json: bool) -> None:
-    """What was selected, and what came of it."""
-    if as_json:
-        deliveries = [
-            {
-                "workload": each.id,
-                "key": each.key,
-                "at": each.at.isoformat() if each.at else None,
-                "judged_by": outcome.started.get(each.id),
-                "refused": outcome.refused.get(each.id),
-            }
-            for each in outcome.selected
-        ]
-        counts = {"selected": len(deliveries), "started": len(outcome.started), "refused": len(outcome.refused)}
-        terminal.print_json({"dry_run": outcome.dry_run, **counts, "deliveries": deliveries})
-        return
-    console = terminal.answers()
+def _many(outcome: ManyReplays) -> ManyReplayed:
+    deliveries = tuple(
+        SelectedDelivery(
+            each.id,
+            each.key,
+            each.at.isoformat() if each.at else None,
+            outcome.started.get(each.id),
+            outcome.refused.get(each.id),
+        )
+        for each in outcome.selected
+    )
+    counts = len(deliveries), len(outcome.started), len(outcome.refused)
+    return ManyReplayed(outcome.dry_run, *counts, deliveries)
+
+
+def _many_in_words(outcome: ManyReplays) -> Iterator[str]:
     for each in outcome.selected:
         result = outcome.refused.get(each.id) or ("selected" if outcome.dry_run else "is being judged")
-        text = f"{each.id[:SHORT_ID]}  {in_utc(each.at)}  {each.key}: {result}"
-        console.print(escaped(text), markup=False, soft_wrap=True)
+        yield f"{each.id[:SHORT_ID]}  {in_utc(each.at)}  {each.key}: {result}"
     done = "nothing was started (--dry-run)" if outcome.dry_run else f"{len(outcome.started)} started"
-    console.print(f"{len(outcome.selected)} selected, {done}, {len(outcome.refused)} refused")
+    yield f"{len(outcome.selected)} selected, {done}, {len(outcome.refused)} refused"
 
 
 def _selected(dependencies: Dependencies, chosen: Chosen, contract: str) -> list[Delivery]:
@@ -167,7 +186,25 @@ def _is_due(dependencies: Dependencies, row: Workload, contract: str) -> bool:
 # ---- `lakegate replay`: judge again, under the contract that is valid now ------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class WaitSeconds:
+    """Seconds to the verdict and to the completion."""
+
+    verdict: float | None
+    completion: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayedDelivery(DeliveryStatus):
+    """What became of a replay (`--wait`)."""
+
+    started: bool
+    waited: WaitSeconds
+
+
+@facade_command
 def replay(  # noqa: PLR0913 - a command has these options
+    there: Stack,
     workload: OptionalDelivery = None,
     *,
     state: Annotated[
@@ -187,11 +224,8 @@ def replay(  # noqa: PLR0913 - a command has these options
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Many: list them, and start nothing.")] = False,
     wait: Wait = False,
     timeout: Timeout = LONGEST_WAIT,
-    stack: StackName = DEFAULT_STACK,
-    local: Local = False,
-    api: ApiUrl = None,
     as_json: AsJson = False,
-) -> None:
+) -> CommandResult[StartedReplay | ReplayedDelivery | ManyReplayed]:
     """Judge a failed delivery again, or a quarantined one from its copy in quarantine. It is idempotent.
 
     A landing key selects the newest upload under it, also after a replay: the command is idempotent. With --state many
@@ -205,88 +239,43 @@ def replay(  # noqa: PLR0913 - a command has these options
     Exit code: 0 it is being judged, or was replayed before (with --wait: accepted), 1 rejected, 3 no verdict. With --state:
     0 all were started, 3 some could not be.
     """
-    if api:
-        refuse_options(local=local, wait=wait, state=state, line=line, since=since, until=until, dry_run=dry_run)
-        if workload is None:
-            raise InputError("the HTTP API has no list of deliveries: name the workload by its id")
-        own, at, _ = (contract or "").rpartition("@")
-        body = {"transition": "replay"} | ({"contract": str(contract)} if at else {})
-        print_remote(remote_stack(api).transition(workload, own if at else contract or "", body), as_json=as_json)
-        return
+    there.refuse(wait=wait, state=state, line=line, since=since, until=until, dry_run=dry_run)
+    if workload is None and there.is_remote:
+        raise InputError("the HTTP API has no list of deliveries: name the workload by its id")
     if workload is None or state is not None:
         if workload is not None or state is None or wait:
             raise InputError("name a workload, or choose many with --state (then without --wait)")
-        with opened(stack, local=local) as there:
-            chosen = Chosen(state, line, since, until, limit)
-            dependencies = there.working_dependencies()
-            outcome = replay_many(dependencies, chosen, whole_version(dependencies, contract), dry_run=dry_run)
-        print_outcome(outcome, as_json=as_json)
-        raise typer.Exit(WaitExit.NO_VERDICT if outcome.refused else WaitExit.ACCEPTED)
-    with opened(stack, local=local) as there:
-        limit_of_wait = timeout if wait else None
-        dependencies = there.working_dependencies()
-        version = whole_version(dependencies, contract)
-        ended = _replay_one(dependencies, workload, version, limit_of_wait, as_json=as_json)
-    raise typer.Exit(ended)
-
-
-def whole_version(dependencies: Dependencies, written: str | None) -> str:
-    """`contract@version` with the whole id of the contract; empty for none."""
-    contract, at, version = (written or "").rpartition("@")
-    if not at or not contract:
-        return written or ""
-    return f"{chosen_of(snapshot_of(dependencies.registry, contract), contract).contract}@{version}"
-
-
-def _replay_one(
-    dependencies: Dependencies, workload: str, contract: str, timeout: int | None, *, as_json: bool
-) -> WaitExit:
-    """Replay one delivery, print the answer, and return the exit code; with a timeout, in seconds, after its verdict."""
+        chosen = Chosen(state, line, since, until, limit)
+        outcome = replay_many(there.aws.working, chosen, there.aws.whole_version(contract), dry_run=dry_run)
+        code = WaitExit.NO_VERDICT if outcome.refused else WaitExit.ACCEPTED
+        return CommandResult(_many(outcome), _many_in_words(outcome), code)
     began = time.monotonic()
-    before = named(dependencies, workload, LATEST)
-    already = _already(dependencies, before)
-    identity = already.id if already else run(start_again(dependencies, before.id, contract), dependencies.clock)
-    row = dependencies.workloads.get(identity)
+    found = there.replay(workload, contract)
+    if not wait:
+        return CommandResult(found, _in_words(found))
     if not as_json:
-        terminal.answers().print(_in_words(before, row, started=already is None), soft_wrap=True)
-    waited = Waited(identity, before.key, before.size, began)
-    if timeout is not None:
-        wait_for(dependencies, [waited], timeout)
-    one = waited.account(dependencies) if timeout is not None else None
-    if as_json:
-        answer: dict[str, object] = {
-            "workload": identity,
-            "replay_of": before.id if identity != before.id else None,
-            "state": row.state,
-            "started": already is None,
-            "chosen": {"line": row.chosen.line, "version": row.chosen.version} if row.chosen else None,
-        }
-        terminal.print_json(answer | as_document(one) | {"waited": waited.as_document()} if one else answer)
-    elif one is not None:
-        print_end(one, waited, "replay")
-    return WaitExit.ACCEPTED if timeout is None else exit_code([waited])
+        terminal.tell(_in_words(found))
+    dependencies = there.aws.working
+    before = named(dependencies, found.replay_of or found.workload, 0)
+    waited = Waited(found.workload, before.key, before.size, began)
+    wait_for(dependencies, [waited], timeout)
+    one = waited.account(dependencies)
+    replayed = extended(
+        ReplayedDelivery, status_of_account(one), started=found.started, waited=WaitSeconds(*waited.seconds)
+    )
+    return CommandResult(replayed, [lambda _: print_end(one, waited, "replay")], exit_code([waited]))
 
 
-def _already(dependencies: Dependencies, before: Delivery) -> Workload | None:
-    """The workload that judges this delivery, or has judged it again, so that nothing is to be started."""
-    row = before.row
-    if row is None:
-        raise InputError("it landed and was not taken in yet: there is nothing to replay (`lakegate status`)")
-    if row.state is State.QUARANTINED:
-        return row_of(dependencies, replay_id(row.id))
-    return None if row.state in END_STATES else row
-
-
-def _in_words(before: Delivery, row: Workload, *, started: bool) -> str:
-    short = row.id[:SHORT_ID]
-    under = f" by {row.chosen.line} {row.chosen.version}" if row.chosen else ""
-    if started:
-        return f"{row.id} is being judged{under} ({row.state}).\nlakegate status {short}"
-    if row.state not in END_STATES:
-        return (
-            f"{row.id} is being judged already{under} ({row.state}); nothing more was started.\nlakegate status {short}"
-        )
-    again = "" if row.state is State.PUBLISHED else f"\nTo judge what came of it again: lakegate replay {row.id}"
-    did = "waived" if row.waiver else "replayed"
-    text = f"{before.id} was {did} before, by {row.id}: {STANDING[row.state]}. Nothing was started."
-    return f"{text}\nlakegate status {short}{again}"
+def _in_words(found: StartedReplay) -> Iterator[str]:
+    short = found.workload[:SHORT_ID]
+    under = f" by {found.chosen.line} {found.chosen.version}" if found.chosen else ""
+    if found.started:
+        yield f"{found.workload} is being judged{under} ({found.state})."
+    elif found.state not in END_STATES:
+        yield f"{found.workload} is being judged already{under} ({found.state}); nothing more was started."
+    else:
+        did, before = "waived" if found.waived else "replayed", found.replay_of or found.workload
+        yield f"{before} was {did} before, by {found.workload}: {STANDING[found.state]}. Nothing was started."
+    yield f"lakegate status {short}"
+    if not found.started and found.state in END_STATES and found.state is not State.PUBLISHED:
+        yield f"To judge what came of it again: lakegate replay {found.workload}"

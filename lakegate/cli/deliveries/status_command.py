@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from itertools import chain
@@ -10,20 +11,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
-from rich.text import Text
 
-from lakegate.aws.open_stack import DEFAULT_STACK, opened
-from lakegate.cli import terminal
-from lakegate.cli.command_runner import refuse_options, usable, write_text
-from lakegate.cli.options import ApiUrl, AsJson, Delivery, Local, OptionalDelivery, StackName
+from lakegate.cli.command_runner import (
+    BESIDE,
+    CommandResult,
+    extended,
+    facade_command,
+    stack_command,
+    usable,
+    write_text,
+)
+from lakegate.cli.options import Delivery, OfLines, OptionalDelivery
+from lakegate.cli.terminal import Grid
 from lakegate.errors import InputError
 from lakegate.extension_points import loaded, names
 from lakegate.gate.datasets.dataset_names import lines_fitting
 from lakegate.gate.delivery.clean_up import page_of
 from lakegate.gate.delivery.delivery_row import CAUSE_TEXTS
 from lakegate.gate.delivery.find_deliveries import EVERY, NO_VERDICT, Wanted, named, recent
-from lakegate.gate.delivery.protocol import PASSIVE_STATES, State
+from lakegate.gate.delivery.protocol import State
 from lakegate.local_check.check_result import checks
 from lakegate.report import failing_rows_file
 from lakegate.report.verdict_text import SHOWN, WORDS, show
@@ -31,25 +37,24 @@ from lakegate.stack import (
     LATEST,
     SHORT_ID,
     STANDING,
-    Account,
+    DeliveryStatus,
     account,
-    as_document,
     in_batch,
     in_utc,
-    known_form,
-    remote_stack,
     standing,
+    status_of_account,
 )
 from lakegate.text import counted
-from lakegate.text import printable as escaped
 from lakegate.verdict.reasons import in_words
+from lakegate.verdict.verdict import Counts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
-    from lakegate.gate.delivery.delivery_row import Workload
+    from lakegate.aws.open_stack import DeployedStack
+    from lakegate.cli.terminal import Word
     from lakegate.gate.dependencies import Dependencies
-    from lakegate.stack import LineSection, LineSections
+    from lakegate.stack import Account, LineSection, LineSections, Stack
 
 # ---- `lakegate status`: what has become of uploads -----------------------------------------------------------------
 
@@ -85,7 +90,18 @@ class Decided(StrEnum):
     NONE = NO_VERDICT
 
 
+@dataclass(frozen=True, slots=True)
+class DeliveryList:
+    """The latest deliveries, the newest first."""
+
+    deliveries: tuple[DeliveryStatus, ...]
+    sections: dict[str, Any] = field(metadata=BESIDE)
+    """What features tell of the lines of `--contract`."""
+
+
+@facade_command
 def status(  # noqa: PLR0913 - a command has these options
+    there: Stack,
     workload: OptionalDelivery = None,
     *,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="How many of the latest deliveries.")] = 20,
@@ -93,17 +109,11 @@ def status(  # noqa: PLR0913 - a command has these options
         list[Decided] | None,
         typer.Option(help="Only those with this verdict, or with none yet; repeatable."),
     ] = None,
-    contract: Annotated[
-        str | None, typer.Option(help="Only those of a contract, a dataset or a line: shop, orders, shop/orders_v1.")
-    ] = None,
+    contract: OfLines = None,
     day: Annotated[
         datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Only those whose time is of this day (UTC).")
     ] = None,
-    stack: StackName = DEFAULT_STACK,
-    local: Local = False,
-    api: ApiUrl = None,
-    as_json: AsJson = False,
-) -> None:
+) -> CommandResult[DeliveryStatus | DeliveryList]:
     """List the latest deliveries, or show everything about one: verdict, checks, rows, where the data is now.
 
     The time is that of the latest step: finished, else taken in, else landed. --contract also shows how the latest pull of each
@@ -112,37 +122,25 @@ def status(  # noqa: PLR0913 - a command has these options
 
     Example: lakegate status --limit 5 --verdict rejected --day 2026-11-21
     """
-    if api:
-        refuse_options(local=local, verdict=verdict, day=day)
-        if workload is None:
-            raise InputError("the HTTP API has no list of deliveries: name the workload by its id")
-        print_remote(remote_stack(api).workload(workload, contract), as_json=as_json)
-        return
-    if workload is not None and (verdict or contract or day):
-        raise InputError("--verdict, --contract and --day choose from the list: leave out the workload, or them")
-    with opened(stack, local=local) as there:
-        dependencies = there.dependencies()
-        if workload is None:
-            lines = lines_fitting(dependencies, contract) if contract is not None else frozenset[str]()
-            wanted = Wanted(frozenset(each.value for each in verdict or ()), lines, day.date() if day else None)
-            accounts = [account(dependencies, each) for each in recent(dependencies, limit, wanted)]
-            sections = sections_of(STATUS_SECTIONS, dependencies, lines)
-        else:
-            wanted, accounts = EVERY, [account(dependencies, named(dependencies, workload, LATEST))]
-            sections = {}
-    if as_json:
-        documents = [as_document(each) for each in accounts]
-        of_lines = {key: [document for _, document, _ in section] for key, section in sections.items()}
-        more = of_lines if contract is not None else {}
-        terminal.print_json({"deliveries": documents, **more} if workload is None else documents[0])
-    elif workload is None:
-        nothing = "Nothing has landed yet." if wanted == EVERY else "No delivery is like that."
-        terminal.wide().print(table(accounts) if accounts else nothing)
-        for about, document, words in chain.from_iterable(sections.values()):
-            text = escaped(f"{about} of {document['line']}: {words}")
-            terminal.answers().print(text, markup=False, soft_wrap=True)
-    else:
-        print_account(accounts[0])
+    there.refuse(verdict=verdict, day=day)
+    if workload is not None:
+        if not there.is_remote and (verdict or contract or day):
+            raise InputError("--verdict, --contract and --day choose from the list: leave out the workload, or them")
+        one = there.delivery(workload, contract)
+        return CommandResult(one, delivery_in_words(one))
+    if there.is_remote:
+        raise InputError("the HTTP API has no list of deliveries: name the workload by its id")
+    dependencies = there.aws.dependencies
+    lines = lines_fitting(dependencies, contract) if contract is not None else frozenset[str]()
+    wanted = Wanted(frozenset(each.value for each in verdict or ()), lines, day.date() if day else None)
+    accounts = [account(dependencies, each) for each in recent(dependencies, limit, wanted)]
+    sections = sections_of(STATUS_SECTIONS, dependencies, lines)
+    of_lines = {key: [document for _, document, _ in section] for key, section in sections.items()}
+    found = DeliveryList(tuple(map(status_of_account, accounts)), of_lines if contract is not None else {})
+    nothing = "Nothing has landed yet." if wanted == EVERY else "No delivery is like that."
+    words: list[Word] = [table(accounts) if accounts else nothing]
+    words += [f"{about} of {line['line']}: {text}" for about, line, text in chain.from_iterable(sections.values())]
+    return CommandResult(found, words)
 
 
 def sections_of(point: str, dependencies: Dependencies, lines: Iterable[str]) -> dict[str, list[LineSection]]:
@@ -151,48 +149,20 @@ def sections_of(point: str, dependencies: Dependencies, lines: Iterable[str]) ->
     return {key: list(section(dependencies, lines)) for key, section in asked}
 
 
-@known_form()
-def print_remote(found: Mapping[str, Any], *, as_json: bool) -> None:
-    """A workload of the HTTP API."""
-    if as_json:
-        terminal.print_json(found)
-        return
-    for text in _of_workload(found):
-        terminal.answers().print(escaped(text), markup=False, soft_wrap=True)
-
-
-def _of_workload(found: Mapping[str, Any]) -> Iterator[str]:
-    info = found["result"]["info"]
-    contract = f"{found['dataContractId']} {found['dataContractVersion']}" if found["dataContractId"] else "none"
-    rows = [
-        ("workload", found["workloadId"]),
-        ("contract", contract),
-        ("state", found["status"]),
-        ("verdict", found["verdict"] or "none yet"),
-        *(("reason", each) for each in (info["errors"] if info else ())),
-    ]
-    yield from (f"{name:>10}  {value}" for name, value in rows)
-
-
-def print_account(one: Account) -> None:
+def delivery_in_words(one: DeliveryStatus) -> Iterator[tuple[tuple[str, str], ...]]:
     """One delivery, line by line."""
-    console = terminal.answers()
-    for name, value in _lines(one):
-        console.print(f"{name:>10}  ", style="bold", end="")
-        console.print(escaped(value), markup=False, soft_wrap=True)
+    return (((f"{name:>10}  ", "bold"), (value, "")) for name, value in _lines(one))
 
 
-def table(accounts: Iterable[Account]) -> Table:
+def table(accounts: Iterable[Account]) -> Grid:
     """Deliveries, one a row, the newest first."""
-    grid = Table(box=None, header_style="bold", pad_edge=False)
-    for name in COLUMNS:
-        justify = "right" if name in NUMBERS else "left"
-        grid.add_column(name, justify=justify, overflow="fold", no_wrap=name in SHORT)  # type: ignore[arg-type]  # rich's own literal
-    for each in accounts:
+
+    def row(each: Account) -> Iterator[str | tuple[str, str]]:
         colour, words = _verdict(each)
-        cells = [Text(escaped(cell)) for cell in _cells(each)]
-        grid.add_row(*cells[:4], Text(escaped(words), style=colour), *cells[4:])
-    return grid
+        cells = _cells(each)
+        return chain(cells[:4], [(words, colour)], cells[4:])
+
+    return Grid(COLUMNS, map(row, accounts), NUMBERS, SHORT)
 
 
 def _cells(each: Account) -> tuple[str, ...]:
@@ -227,53 +197,66 @@ def _place(each: Account) -> str:
     return folder.replace(contract, contract[:SHORT_ID] + "…", 1) if len(contract) > SHORT_ID else folder
 
 
-def _lines(one: Account) -> Iterable[tuple[str, str]]:
-    delivery, row = one.delivery, one.delivery.row
-    yield "workload", delivery.id
-    yield "file", f"{delivery.key} ({counted(delivery.size, 'byte')})"
-    chosen = ", chosen for this replay" if row and row.chosen and not row.waiver else ""
-    yield "contract", f"{one.pin.chain} {one.pin.version}{chosen}" if one.pin and one.pin.contract else "none"
-    yield "state", standing(row) if row else STANDING[one.state]
+def _lines(one: DeliveryStatus) -> Iterator[tuple[str, str]]:
+    of = one.contract
+    yield "workload", one.workload
+    if one.key:
+        yield "file", f"{one.key} ({counted(one.size, 'byte')})"
+    chosen = ", chosen for this replay" if one.chosen else ""
+    yield "contract", f"{of.line or of.id} {of.version}{chosen}" if of else "none"
+    nothing = "announced: nothing has landed yet" if not one.problem else "expired: nothing has landed"
+    yield "state", one.standing or (STANDING[one.state] if one.key else nothing)
     yield "verdict", COLOURS.get(one.verdict or "", ("", "none yet"))[1]
-    yield from _person(row)
+    yield from _person(one)
     yield from (("reason", reason) for reason in one.reasons)
     if one.problem:
         yield "problem", f"{one.problem} (docs/operator.md)"
-    if one.counted is not None:
-        yield "checks", one.counted.checks_in_words
-        yield "rows", one.counted.rows_in_words
-    yield from _attempts(row)
+    if one.counts is not None:
+        known = Counts(one.rows or 0, one.published_rows or 0, one.rejected_rows or 0, one.counts)
+        yield "checks", known.checks_in_words
+        yield "rows", known.rows_in_words
+    yield from _attempts(one)
     yield from (("data", place) for place in one.where)
     if one.report is not None:
         yield "report", one.report
     if one.seconds is not None:
         yield "seconds", f"{one.seconds:.1f} from intake to completion"
-    yield "time", in_utc(delivery.at) or "not known"
-    if row is not None and row.replay_of:
-        yield "waives" if row.waiver else "replays", row.replay_of
-    if one.expired:
-        yield "expired", "the waiver by which it was accepted is over"
-    if one.replay is not None:
-        yield "waived" if one.replay.waiver else "replayed", f"by {one.replay.id}: {standing(one.replay)}"
+    yield "time", _utc(one.at) or "not known"
+    yield from _replays(one)
 
 
-def _person(row: Workload | None) -> Iterable[tuple[str, str]]:
+def _person(one: DeliveryStatus) -> Iterator[tuple[str, str]]:
     """What a person is asked about, or has answered."""
-    if row is not None and row.state in PASSIVE_STATES and row.candidate:
-        yield "judged", COLOURS[row.candidate.verdict][1]
-        yield from (("reason", in_words(reason)) for reason in row.candidate.reasons)
-    if row is not None and row.answer is not None:
-        yield "approved" if row.answer.approved else "declined", f"by {row.answer.actor} at {row.answer.at}"
+    if one.judged is not None:
+        verdict, reasons = one.judged
+        yield "judged", COLOURS[verdict][1]
+        yield from (("reason", in_words(reason)) for reason in reasons)
+    if one.answer is not None:
+        yield "approved" if one.answer.approved else "declined", f"by {one.answer.actor} at {one.answer.at}"
 
 
-def _attempts(row: Workload | None) -> Iterable[tuple[str, str]]:
-    for each in row.failed if row else ():
+def _replays(one: DeliveryStatus) -> Iterator[tuple[str, str]]:
+    if one.replay_of:
+        yield "waives" if one.waiver else "replays", one.replay_of
+    if one.waiver is not None and one.waiver.expired:
+        yield "expired", "the waiver by which it was accepted is over"
+    if one.replayed_by is not None:
+        did, by = one.replay or ("replayed", one.replayed_by)
+        yield did, f"by {by}"
+
+
+def _utc(at: str | None) -> str:
+    return in_utc(datetime.fromisoformat(at)) if at else ""
+
+
+def _attempts(one: DeliveryStatus) -> Iterator[tuple[str, str]]:
+    for each in one.failed_attempts:
         run = f" (job run {each.run})" if each.run else ""
-        yield "attempt", f"{each.number} failed at {in_utc(each.at)}: {CAUSE_TEXTS[each.cause]}{run}"
-    if row is not None and row.batch:
-        yield "batch", row.batch
-    if row is not None and row.run:
-        yield "job run", f"{row.run}, attempt {row.attempt} of {row.limit}"
+        yield "attempt", f"{each.attempt} failed at {_utc(each.at)}: {CAUSE_TEXTS[each.cause]}{run}"
+    if one.batch is not None:
+        yield "batch", one.batch
+    if one.run is not None:
+        yield "job run", f"{one.run}, attempt {one.attempt} of {one.attempts}"
 
 
 # ---- `lakegate reasons`: which rule, which field, which rows -------------------------------------------------------
@@ -287,17 +270,24 @@ EXPORT = (
 REPORT = "Write an HTML report into a file, to pass on; with the latest deliveries of the line."
 
 
+@dataclass(frozen=True, slots=True)
+class DeliveryReasons(DeliveryStatus):
+    """A delivery with every check, as `check --json` has it."""
+
+    checks: tuple[Any, ...]
+    timings: dict[str, Any]
+
+
+@stack_command
 def reasons(  # noqa: PLR0913 - a command has these options
+    there: DeployedStack,
     workload: Delivery,
     *,
     rows: Annotated[int, typer.Option(min=0, max=MAX_ROWS, help="Failing rows of each reason.")] = SHOWN,
     export: Annotated[Path | None, typer.Option(help=EXPORT, show_default=False)] = None,
     page: Annotated[Path | None, typer.Option("--report", help=REPORT, show_default=False)] = None,
     show_all: Annotated[bool, typer.Option("--all", help="Show every passed check on a line of its own.")] = False,
-    stack: StackName = DEFAULT_STACK,
-    local: Local = False,
-    as_json: AsJson = False,
-) -> None:
+) -> CommandResult[DeliveryReasons]:
     """Say why a delivery was judged as it was: rule, field, what was wanted, what was measured, rows (masked).
 
     Example: lakegate reasons weather/southeast_2024.csv
@@ -305,25 +295,22 @@ def reasons(  # noqa: PLR0913 - a command has these options
     for option, path, suffixes in (("--export", export, failing_rows_file.SUFFIXES), ("--report", page, (".html",))):
         if path is not None:
             usable(option, path, suffixes, ())
-    with opened(stack, local=local) as there:
-        dependencies = there.dependencies()
-        one = account(dependencies, named(dependencies, workload, LATEST))
-        html = page_of(dependencies, one.delivery) if page is not None and one.is_decided else None
+    dependencies = there.dependencies()
+    one = account(dependencies, named(dependencies, workload, LATEST))
+    html = page_of(dependencies, one.delivery) if page is not None and one.is_decided else None
     written = tuple(_written(one, export, page, html))
-    if as_json:
-        terminal.print_json(_as_document(one))
-    elif one.measured is None:
-        print_account(one)
-        for each in written:
-            terminal.answers().print(escaped(each), markup=False, soft_wrap=True)
-    else:
-        console = terminal.answers()
-        console.print(escaped(f"{one.delivery.key} (workload {one.delivery.id})"), markup=False, soft_wrap=True)
-        show(console, one.measured, show_all=show_all, advice=written, rows=rows)
-        for code in one.codes:
-            console.print(escaped(code), markup=False, soft_wrap=True)
-        for place in one.where:
-            console.print(escaped(f"The data is at {place}"), markup=False, soft_wrap=True)
+    measured = one.measured
+    found = extended(
+        DeliveryReasons,
+        status_of_account(one),
+        checks=tuple(checks(measured) if measured else ()),
+        timings=dict(measured.result.timings) if measured else {},
+    )
+    if measured is None:
+        return CommandResult(found, chain(delivery_in_words(found), written))
+    words: list[Word] = [f"{one.delivery.key} (workload {one.delivery.id})"]
+    words += [lambda console: show(console, measured, show_all=show_all, advice=written, rows=rows)]
+    return CommandResult(found, [*words, *one.codes, *(f"The data is at {place}" for place in one.where)])
 
 
 def _written(one: Account, export: Path | None, page: Path | None, html: str | None) -> Iterator[str]:
@@ -338,12 +325,3 @@ def _written(one: Account, export: Path | None, page: Path | None, html: str | N
             raise InputError(f"nothing was decided on {one.delivery.key}, {standing_now}")
         write_text("--report", page, html)
         yield f"{page}: report written"
-
-
-def _as_document(one: Account) -> dict[str, object]:
-    """All that `status` shows, and every check as `check --json` has it."""
-    measured = one.measured
-    return as_document(one) | {
-        "checks": checks(measured) if measured else [],
-        "timings": measured.result.timings if measured else {},
-    }

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,21 +12,23 @@ import typer
 
 from lakegate.admission.refusals import is_ignored
 from lakegate.aws.clients import client
-from lakegate.aws.open_stack import DEFAULT_STACK, opened
 from lakegate.cli import terminal
-from lakegate.cli.deliveries.wait_for_verdict import LONGEST_WAIT, Timeout, Wait, Waited, WaitExit, exit_code, print_end
+from lakegate.cli.command_runner import CommandResult, extended, stack_command
+from lakegate.cli.deliveries.wait_for_verdict import LONGEST_WAIT, Waited, WaitExit, exit_code, print_end
 from lakegate.cli.deliveries.wait_for_verdict import wait as wait_for
-from lakegate.cli.options import AsJson, Local, StackName
+from lakegate.cli.options import AsJson, Timeout, Wait
 from lakegate.errors import InputError, LakegateError, PortError
 from lakegate.gate.delivery.delivery_row import workload_id
 from lakegate.gate.registry.routes import candidates, covering
-from lakegate.stack import as_document
+from lakegate.stack import DeliveryStatus, status_of_account
 from lakegate.text import counted
 from lakegate.text import printable as escaped
 from lakegate.transfer.upload_files import To, destination, read, send
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from rich.console import Console
 
     from lakegate.aws.open_stack import DeployedStack
     from lakegate.gate.dependencies import Dependencies
@@ -45,7 +48,48 @@ class Sent:
     ended: float
 
 
+@dataclass(frozen=True, slots=True)
+class UploadSeconds:
+    """Seconds of the upload, and from its end to the verdict and to the completion."""
+
+    upload: float
+    verdict: float | None
+    completion: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class LandedFile:
+    """A file that has landed."""
+
+    workload: str
+    key: str
+    bucket: str
+    version: str
+    size: int
+    sha256: str
+    waited: UploadSeconds
+
+
+@dataclass(frozen=True, slots=True)
+class LandedDelivery(DeliveryStatus):
+    """A file that has landed, and what became of it (`--wait`)."""
+
+    bucket: str
+    version: str
+    sha256: str
+    waited: UploadSeconds
+
+
+@dataclass(frozen=True, slots=True)
+class LandedFiles:
+    """Several files that have landed."""
+
+    deliveries: tuple[LandedFile | LandedDelivery, ...]
+
+
+@stack_command
 def upload(  # noqa: PLR0913 - a command has these options
+    there: DeployedStack,
     files: Annotated[list[Path], typer.Argument(help="The files to deliver.", show_default=False)],
     *,
     to: Annotated[
@@ -59,10 +103,8 @@ def upload(  # noqa: PLR0913 - a command has these options
     name: Annotated[str | None, typer.Option("--as", help="The object's name, where it is not the file's.")] = None,
     wait: Wait = False,
     timeout: Timeout = LONGEST_WAIT,
-    stack: StackName = DEFAULT_STACK,
-    local: Local = False,
     as_json: AsJson = False,
-) -> None:
+) -> CommandResult[LandedFile | LandedDelivery | LandedFiles]:
     """Deliver files: into the landing bucket, with checksums that S3 verifies; with --wait up to the verdicts.
 
     Every file is a delivery of its own.
@@ -72,24 +114,26 @@ def upload(  # noqa: PLR0913 - a command has these options
     Exit code: 0 landed (with --wait: all accepted), 1 one was rejected, 3 one has no verdict (failed, gone, or not in time).
     """
     where = destination(files, to, name)
-    with opened(stack, local=local) as there:
-        dependencies, sent, waited = there.dependencies(), list[Sent](), list[Waited]()
-        for each in _sent(there, dependencies, files, where.in_bucket(there.output("LandingBucket"))):
-            sent.append(each)
-            if not as_json:
-                _print(each, alone=not wait)
-        if wait:
-            waited = [Waited(each.workload, each.to.key, each.file.size, each.ended) for each in sent]
-            wait_for(dependencies, waited, timeout)
-        accounts = [each.account(dependencies) for each in waited]
-    if as_json:
-        _print_json(sent, waited, accounts)
-    else:
-        for one, end in zip(accounts, waited, strict=True):
-            if len(accounts) > 1:
-                terminal.answers().print()
-            print_end(one, end, "upload")
-    raise typer.Exit(exit_code(waited) if wait else WaitExit.ACCEPTED)
+    dependencies, sent, waited = there.dependencies(), list[Sent](), list[Waited]()
+    for each in _sent(there, dependencies, files, where.in_bucket(there.output("LandingBucket"))):
+        sent.append(each)
+        if not as_json:
+            terminal.tell(_in_words(each, alone=not wait))
+    if wait:
+        waited = [Waited(each.workload, each.to.key, each.file.size, each.ended) for each in sent]
+        wait_for(dependencies, waited, timeout)
+    accounts = [each.account(dependencies) for each in waited]
+    ends = [(one, end, len(accounts) > 1) for one, end in zip(accounts, waited, strict=True)]
+    words = (partial(_print_end, one, end, after_blank=several) for one, end, several in ends)
+    landed = [_landed(each) for each in sent] if not wait else list(map(_judged, sent, waited, accounts))
+    found = landed[0] if len(landed) == 1 else LandedFiles(tuple(landed))
+    return CommandResult(found, words, exit_code(waited) if wait else WaitExit.ACCEPTED)
+
+
+def _print_end(one: Account, end: Waited, _console: Console, *, after_blank: bool) -> None:
+    if after_blank:
+        terminal.answers().print()
+    print_end(one, end, "upload")
 
 
 def _sent(there: DeployedStack, dependencies: Dependencies, files: list[Path], keys: tuple[str, ...]) -> Iterator[Sent]:
@@ -133,27 +177,26 @@ def _warn_if_unrouted(dependencies: Dependencies, key: str) -> None:
         terminal.errors().print(escaped(f"warning: {text}"), style="yellow", markup=False)
 
 
-def _print_json(sent: list[Sent], waited: list[Waited], accounts: list[Account]) -> None:
-    """One delivery by itself, several as a list."""
-    documents = [
-        _as_document(each, waited[place] if waited else None, accounts[place] if accounts else None)
-        for place, each in enumerate(sent)
-    ]
-    terminal.print_json(documents[0] if len(documents) == 1 else {"deliveries": documents})
+def _landed(sent: Sent) -> LandedFile:
+    file = sent.file
+    waited = UploadSeconds(round(sent.seconds, 3), None, None)
+    return LandedFile(sent.workload, sent.to.key, sent.to.bucket, sent.version, file.size, file.sha256, waited)
 
 
-def _as_document(sent: Sent, waited: Waited | None, one: Account | None) -> dict[str, object]:
-    document: dict[str, object] = as_document(one) if one else {"workload": sent.workload, "key": sent.to.key}
-    seconds = waited.as_document() if waited else {"verdict": None, "completion": None}
-    landed = {"bucket": sent.to.bucket, "version": sent.version, "size": sent.file.size, "sha256": sent.file.sha256}
-    return document | landed | {"waited": {"upload": round(sent.seconds, 3)} | seconds}
-
-
-def _print(sent: Sent, *, alone: bool) -> None:
-    console = terminal.answers()
-    console.print(escaped(f"{sent.file.path} → s3://{sent.to.bucket}/{sent.to.key}"), markup=False, soft_wrap=True)
-    console.print(
-        f"  {counted(sent.file.size, 'byte')} in {sent.seconds:.1f} s, SHA-256 {sent.file.sha256}", soft_wrap=True
+def _judged(sent: Sent, waited: Waited, one: Account) -> LandedDelivery:
+    status = status_of_account(one)
+    return extended(
+        LandedDelivery,
+        replace(status, size=sent.file.size),
+        bucket=sent.to.bucket,
+        version=sent.version,
+        sha256=sent.file.sha256,
+        waited=UploadSeconds(round(sent.seconds, 3), *waited.seconds),
     )
+
+
+def _in_words(sent: Sent, *, alone: bool) -> Iterator[str]:
+    yield f"{sent.file.path} → s3://{sent.to.bucket}/{sent.to.key}"
+    yield f"  {counted(sent.file.size, 'byte')} in {sent.seconds:.1f} s, SHA-256 {sent.file.sha256}"
     if alone:
-        console.print(f"  workload {sent.workload}", soft_wrap=True)
+        yield f"  workload {sent.workload}"

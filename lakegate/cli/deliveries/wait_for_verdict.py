@@ -5,16 +5,14 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING, Annotated, TypeAlias
-
-import typer
+from typing import TYPE_CHECKING
 
 from lakegate.cli import terminal
-from lakegate.cli.deliveries.status_command import print_account
+from lakegate.cli.deliveries.status_command import delivery_in_words
 from lakegate.gate.delivery.delivery_objects import row_of
 from lakegate.gate.delivery.find_deliveries import Delivery, named
 from lakegate.gate.delivery.protocol import END_STATES, PASSIVE_STATES, State
-from lakegate.stack import account, standing
+from lakegate.stack import account, standing, status_of_account
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,8 +20,6 @@ if TYPE_CHECKING:
     from lakegate.gate.dependencies import Dependencies
     from lakegate.stack import Account
 
-Wait: TypeAlias = Annotated[bool, typer.Option("--wait", help="Wait until every delivery is finished.")]
-Timeout: TypeAlias = Annotated[int, typer.Option("--timeout", min=1, help="Seconds to wait at most.")]
 LONGEST_WAIT = 900
 FIRST_LOOK, LONGEST_PAUSE, SLOWER = 0.1, 2.0, 1.3
 """Seconds between two looks, and the factor by which they grow: a refusal is quick, a job may take minutes."""
@@ -74,12 +70,11 @@ class Waited:
             return WaitExit.NO_VERDICT
         return WaitExit.ACCEPTED if self.state is State.PUBLISHED else WaitExit.REJECTED
 
-    def as_document(self) -> dict[str, float | None]:
-        """Seconds, for machines."""
-        return {name: each if each is None else round(each, 3) for name, each in self._seconds()}
-
-    def _seconds(self) -> tuple[tuple[str, float | None], ...]:
-        return ("verdict", self.verdict), ("completion", self.finished)
+    @property
+    def seconds(self) -> tuple[float | None, float | None]:
+        """Up to the verdict, and up to the end."""
+        verdict, finished = (None if each is None else round(each, 3) for each in (self.verdict, self.finished))
+        return verdict, finished
 
 
 def pauses() -> Iterator[float]:
@@ -108,7 +103,7 @@ def wait(dependencies: Dependencies, deliveries: Sequence[Waited], timeout: int)
 
 def print_end(one: Account, waited: Waited, since: str) -> None:
     """What came of it, for people."""
-    print_account(one)
+    terminal.tell(delivery_in_words(status_of_account(one)))
     if waited.state is State.SCHEDULED:
         terminal.errors().print("It is published at its time. To withdraw it: `lakegate decline`.", style="yellow")
     elif waited.state is State.AWAITING:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from lakegate.cli import terminal
-from lakegate.cli.deliveries.wait_for_verdict import LONGEST_WAIT, Timeout, Wait, WaitExit, pauses
-from lakegate.cli.options import AsJson
+from lakegate.cli.deliveries.wait_for_verdict import LONGEST_WAIT, WaitExit, pauses
+from lakegate.cli.options import AsJson, Timeout, Wait
 from lakegate.errors import InputError
 from lakegate.stack import Refused, known_form, remote_stack
 from lakegate.text import printable as escaped

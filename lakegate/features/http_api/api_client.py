@@ -10,14 +10,15 @@ from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlencode, urlsplit
 from urllib.request import Request
 
 from lakegate.errors import InputError, SetUpError
 from lakegate.https_client import API_SECONDS, OPENER
-from lakegate.stack import Refused
+from lakegate.json_codec import decode
+from lakegate.stack import AnsweredDelivery, DeliveryStatus, Refused, StartedReplay, WaivedDelivery, known_form
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -37,6 +38,9 @@ CONTRACTS: Final = "/api/v1/data-contract"
 LARGEST_ANSWER: Final = 8 << 20
 DONE: Final = frozenset({200, 202})
 NO_QUERY: Final[Mapping[str, str]] = MappingProxyType({})
+DETAILS: Final[Mapping[str, str]] = MappingProxyType({"details": "true"})
+"""Wants what commands print beside DCM's representation."""
+T = TypeVar("T")
 
 
 def sent(request: Request, what: str) -> tuple[int, bytes]:
@@ -126,15 +130,53 @@ class Api:
         found: dict[str, Any] | str = self.ask(method, path, body, query=query)
         return found
 
+    @property
+    def is_remote(self) -> bool:
+        """See `Stack`."""
+        return True
+
+    @property
+    def aws(self) -> NoReturn:
+        """See `Stack`."""
+        raise InputError("this is done with rights in the account of the stack: leave out --api (LAKEGATE_API)")
+
+    def refuse(self, **options: object) -> None:
+        """See `Stack`."""
+        if names := [f"--{name.replace('_', '-')}" for name, value in options.items() if value]:
+            raise InputError(
+                f"the HTTP API has nothing for {' and '.join(names)}: leave it out, or --api (LAKEGATE_API)"
+            )
+
+    @known_form()
+    def delivery(self, name: str, contract: str | None) -> DeliveryStatus:
+        """See `Stack`."""
+        return decode(DeliveryStatus, self.ask("GET", workload_path(name, contract), query=DETAILS)["details"])
+
+    def replay(self, name: str, contract: str | None) -> StartedReplay:
+        """See `Stack`. The address is that of the contract, if it is named."""
+        own, at, _ = (contract or "").rpartition("@")
+        body = {"transition": "replay"} | ({"contract": str(contract)} if at else {})
+        return self._transition(StartedReplay, name, own if at else contract, body)
+
+    def answer(self, name: str, contract: str | None, declined: str | None) -> AnsweredDelivery:
+        """See `Stack`."""
+        body = {"transition": "approve"} if declined is None else {"transition": "decline", "reason": declined}
+        return self._transition(AnsweredDelivery, name, contract, body)
+
+    def waive(self, name: str, contract: str | None, reason: str, expires: str) -> WaivedDelivery:
+        """See `Stack`."""
+        return self._transition(
+            WaivedDelivery, name, contract, {"transition": "waive", "reason": reason, "expires": expires}
+        )
+
+    @known_form()
+    def _transition(self, cls: type[T], workload: str, contract: str | None, body: Mapping[str, str]) -> T:
+        path = f"{workload_path(workload, contract)}/transition"
+        return decode(cls, self.ask("POST", path, body, key=secrets.token_hex(16), query=DETAILS)["details"])
+
     def workload(self, workload: str, contract: str | None) -> dict[str, Any]:
         """See `RemoteStack`."""
         found: dict[str, Any] = self.ask("GET", workload_path(workload, contract))
-        return found
-
-    def transition(self, workload: str, contract: str, transition: Mapping[str, str]) -> dict[str, Any]:
-        """See `RemoteStack`."""
-        path = f"{workload_path(workload, contract)}/transition"
-        found: dict[str, Any] = self.ask("POST", path, transition, key=secrets.token_hex(16))
         return found
 
     def pull(self, name: str) -> dict[str, Any]:

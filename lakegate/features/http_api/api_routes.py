@@ -55,10 +55,22 @@ ROUTES: Final[Mapping[str, Endpoint]] = {
         "readContract", contract, READ, "Read a contract", {200: "Contract"}, (404,), query=("version",)
     ),
     "GET /api/v1/data-contract/{id}/workload/{workload}": Endpoint(
-        "readWorkloadOfContract", workload, READ, "The same for a delivery to one contract", {200: "Workload"}, (404,)
+        "readWorkloadOfContract",
+        workload,
+        READ,
+        "The same for a delivery to one contract",
+        {200: "Workload"},
+        (404,),
+        flags=("details",),
     ),
     "GET /api/v1/workload/{id}": Endpoint(
-        "readWorkload", workload, READ, "Read status and result of a delivery", {200: "Workload"}, (404,)
+        "readWorkload",
+        workload,
+        READ,
+        "Read status and result of a delivery",
+        {200: "Workload"},
+        (404,),
+        flags=("details",),
     ),
     "POST /api/v1/workload/{id}/transition": Endpoint(
         "transitionWorkload",
@@ -67,6 +79,7 @@ ROUTES: Final[Mapping[str, Endpoint]] = {
         "Replay, waive, approve or decline a delivery",
         {200: "Workload"},
         (400, 404, 409, 413, 415),
+        flags=("details",),
         takes="Transition",
     ),
     "POST /api/v1/data-contract/{id}/workload/{workload}/transition": Endpoint(
@@ -76,6 +89,7 @@ ROUTES: Final[Mapping[str, Endpoint]] = {
         "The same for a delivery to one contract",
         {200: "Workload"},
         (400, 404, 409, 413, 415),
+        flags=("details",),
         takes="Transition",
     ),
     **_of_features(),

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from lakegate.gate.delivery.delivery_row import Workload
+from lakegate.gate.delivery.delivery_objects import row_of
+from lakegate.gate.delivery.delivery_row import Workload, replay_id
 from lakegate.gate.delivery.protocol import END_STATES, State
 from lakegate.gate.effects import run
 from lakegate.http_routes import HttpAnswer, HttpProblem, document_of, found, representation
+from lakegate.json_codec import encode
 from lakegate.timestamps import instant_of, moment
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lakegate.gate.decisions import PersonTransition
     from lakegate.gate.delivery.people_decisions import ApprovalAnswer
     from lakegate.gate.dependencies import Dependencies
     from lakegate.http_routes import AnnouncedWorkload, HttpRequest
+    from lakegate.stack import AnsweredDelivery, DeliveryStatus, StartedReplay, WaivedDelivery
 
 
 def workload(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
@@ -21,7 +27,24 @@ def workload(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
 
     Of a part of a delivery, and of an announcement whose data landed, those of the delivery.
     """
-    return HttpAnswer(200, representation(dependencies, *found(dependencies, request)))
+    row, announced = found(dependencies, request)
+    body = representation(dependencies, row, announced)
+    return HttpAnswer(200, body | _details(request, lambda: _status(dependencies, row)))
+
+
+def _details(request: HttpRequest, made: Callable[[], object]) -> dict[str, object]:
+    """With the parameter `details`, what commands print of a response, beside DCM's representation."""
+    return {"details": encode(made())} if request.flag("details") else {}
+
+
+def _status(dependencies: Dependencies, row: Workload | AnnouncedWorkload) -> DeliveryStatus:
+    from lakegate.gate.delivery.find_deliveries import named  # noqa: PLC0415 - plans are read, for this parameter alone
+    from lakegate.stack import announced_status, delivery_status  # noqa: PLC0415 - likewise
+
+    if isinstance(row, Workload):
+        return delivery_status(dependencies, named(dependencies, row.id, 0))
+    expired = row.has_expired(dependencies.clock.now())
+    return announced_status(row.id, row.contract, row.version, expired=expired)
 
 
 # ---- A person's transition of a workload over HTTP (DCM 3.2.3: transitions that a user triggers by an endpoint) ----
@@ -46,17 +69,32 @@ def transition(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
     possible = legal(dependencies, row) if isinstance(row, Workload) else ()
     if not isinstance(row, Workload) or wanted not in possible:
         if wanted is PersonTransition.REPLAY and isinstance(row, Workload) and row.state not in END_STATES:
-            return HttpAnswer(200, representation(dependencies, row, announced))
+            body = representation(dependencies, row, announced)
+            return HttpAnswer(200, body | _details(request, lambda: _result(wanted, row, row.id, started=False)))
         if isinstance(row, Workload) and row.answer is not None and wanted == _answered(row.answer):
-            return HttpAnswer(200, representation(dependencies, row))
+            body = representation(dependencies, row)
+            return HttpAnswer(200, body | _details(request, lambda: _result(wanted, row, row.id, started=False)))
         status = representation(dependencies, row, announced)["status"]
         raise HttpProblem(
             409, "illegal-transition", _detail(row, wanted, status), workloadStatus=status, transitions=list(possible)
         )
+    begins = row.state is not State.QUARANTINED or row_of(dependencies, replay_id(row.id)) is None
     at_once = dependencies.without_lease()
     steps = carried_out(at_once, wanted, row.id, **_given(request, wanted, document))
     after = run(steps, dependencies.clock)
-    return HttpAnswer(200, representation(dependencies, after))
+    body = representation(dependencies, after)
+    return HttpAnswer(200, body | _details(request, lambda: _result(wanted, after, row.id, started=begins)))
+
+
+def _result(
+    wanted: PersonTransition, after: Workload, before: str, *, started: bool
+) -> StartedReplay | AnsweredDelivery | WaivedDelivery:
+    """What the command of the transition prints."""
+    from lakegate.stack import answer_of, replay_of, waiver_of  # noqa: PLC0415 - for this parameter alone
+
+    if wanted == "replay":
+        return replay_of(after, before, started=started)
+    return waiver_of(after, started=started) if wanted == "waive" else answer_of(after)
 
 
 def _answered(answer: ApprovalAnswer) -> str:

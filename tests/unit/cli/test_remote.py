@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import re
 from datetime import timedelta
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -249,38 +252,44 @@ def test_a_delivery_is_shown_by_its_id(server: Server, tmp_path: Path) -> None:
     shown = printed(ran(server, "status", workload))
     below = answer(ran(server, "status", workload, "--contract", "orders", "--json"))
 
-    assert shown[:4] == [
-        f"  workload  {workload}",
-        "  contract  orders 1.0.0",
-        "     state  Rejected",
-        "   verdict  rejected",
-    ]
-    assert shown[4] == (
+    assert shown[0] == f"  workload  {workload}"
+    assert re.fullmatch(r"      file  shop/orders/[0-9a-f]{64}/day.csv \(5 bytes\)", shown[1])
+    assert shown[2:5] == ["  contract  orders/lines_v1 1.0.0", "     state  quarantined", "   verdict  Rejected"]
+    assert shown[5] == (
         "    reason  file/whole: the whole file is rejected, although `onReject` is `rows`, because amount rejects the file, "
         "and no single rows"
     )
-    assert [each.split(":")[0].split()[-1] for each in shown[4:7]] == ["file/whole", "name", "amount"]
-    assert (below["workloadId"], below["status"]) == (workload, "Rejected")
+    assert [each.split(":")[0].split()[-1] for each in shown[5:8]] == ["file/whole", "name", "amount"]
+    assert (below["workload"], below["state"]) == (workload, "QUARANTINED")
 
 
-def test_a_delivery_that_is_under_way_has_no_verdict(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nor need it have a contract."""
-    found = {
-        "workloadId": "w",
-        "dataContractId": None,
-        "dataContractVersion": None,
-        "status": "Created",
-        "verdict": None,
+def test_an_announcement_has_no_verdict(server: Server) -> None:
+    """Nor has anything landed; when its time is over, it says so."""
+    wanted = {
+        "name": "day.csv",
+        "size": 5,
+        "checksum": f"sha256:{base64.b64encode(sha256(b'bad:1').digest()).decode()}",
     }
-    monkeypatch.setattr(
-        "lakegate.features.http_api.api_client.Api.ask",
-        lambda *_, **__: {**found, "result": {"result": "Running", "info": None}},
-    )
+    announced = server.api.call(
+        "POST /api/v1/data-contract/{id}/workload", json.dumps(wanted), path="orders", authorizer=TOKEN
+    ).body["workloadId"]
+    fresh, as_json = printed(ran(server, "status", announced)), answer(ran(server, "status", announced, "--json"))
+    server.api.env.memory.clock.sleep(timedelta(days=30).total_seconds())
+    late = printed(ran(server, "status", announced))
 
-    assert printed(ran(server, "status", "w"))[1:] == [
-        "  contract  none",
-        "     state  Created",
+    assert fresh == [
+        f"  workload  {announced}",
+        "  contract  orders 1.0.0",
+        "     state  announced: nothing has landed yet",
         "   verdict  none yet",
+        "      time  not known",
+    ]
+    assert (as_json["state"], as_json["verdict"], as_json["size"]) == (None, None, 0)
+    assert late[2:] == [
+        "     state  expired: nothing has landed",
+        "   verdict  none yet",
+        "   problem  announcement-expired (docs/operator.md)",
+        "      time  not known",
     ]
 
 
@@ -325,8 +334,8 @@ def test_a_delivery_is_waived(server: Server) -> None:
     late = ran(server, "replay", workload)
     row = server.api.env.dependencies.workloads.get(replay_id(workload))
 
-    assert (first.exit_code, printed(first)[0]) == (0, f"  workload  {row.id}")
-    assert (again.exit_code, answer(again)["workloadId"]) == (0, row.id)
+    assert (first.exit_code, printed(first)[0]) == (0, f"{workload} is waived: taken in, as {row.id}.")
+    assert (again.exit_code, answer(again)["workload"], answer(again)["started"]) == (0, row.id, False)
     assert row.waiver is not None
     assert (row.waiver.reason, row.waiver.actor) == ("known", "https://issuer.example#producer")
     assert refusal(late) == "It was replayed or waived before: what came of that is a workload of its own"
@@ -348,8 +357,11 @@ def test_a_delivery_is_approved_or_declined(server: Server, monkeypatch: pytest.
         rows = [server.api.env.dependencies.workloads.get(each) for each in (approved, declined)]
     local = ran(server, "approve", "shop@1.0.0")
 
-    assert (first.exit_code, answer(first)["status"]) == (0, "RuntimeValidationInProgress")
-    assert (other.exit_code, printed(other)[2]) == (0, "     state  RuntimeValidationInProgress")
+    assert (first.exit_code, answer(first)["state"]) == (0, "ANSWERED")
+    assert (other.exit_code, printed(other)[0]) == (
+        0,
+        f"{declined} is declined by https://issuer.example#producer: answered by a person, being decided.",
+    )
     assert "it was approved before, by https://issuer.example#producer" in refusal(late)
     assert [each.state for each in rows] == ["PUBLISHED", "QUARANTINED"]
     assert refusal(local).startswith("--api and --contract are for deliveries")
@@ -364,7 +376,7 @@ def test_a_delivery_is_replayed(server: Server, contract: tuple[str, ...], versi
     ended = ran(server, "replay", workload, *contract, "--json")
     row = server.api.env.dependencies.workloads.get(replay_id(workload))
 
-    assert (ended.exit_code, answer(ended)["workloadId"]) == (0, row.id)
+    assert (ended.exit_code, answer(ended)["workload"], answer(ended)["replay_of"]) == (0, row.id, workload)
     assert (row.chosen and row.chosen.version) == version
 
 
