@@ -485,7 +485,7 @@ LATEST = 200
 # ---- A stack, in AWS or through its HTTP API (`--api`) ---------------------------------------------------------------
 
 
-class Stack(Protocol):
+class StackFacade(Protocol):
     """A stack: in AWS, or behind its HTTP API. Methods raise InputError; a contract beside a name is for the API alone."""
 
     @property
@@ -520,7 +520,7 @@ class Stack(Protocol):
 
 
 @contextmanager
-def open_stack(name: str, *, local: bool, api: str | None) -> Iterator[Stack]:
+def open_stack(name: str, *, local: bool, api: str | None) -> Iterator[StackFacade]:
     """The stack of a name, or the one at the address of an API."""
     if api:
         there = remote_stack(api)
@@ -539,12 +539,12 @@ class AwsStack:
 
     @property
     def is_remote(self) -> bool:
-        """See `Stack`."""
+        """See `StackFacade`."""
         return False
 
     @property
     def aws(self) -> AwsStack:
-        """See `Stack`."""
+        """See `StackFacade`."""
         return self
 
     @cached_property
@@ -563,15 +563,15 @@ class AwsStack:
         return self.there.working_dependencies()
 
     def refuse(self, **_options: object) -> None:
-        """See `Stack`."""
+        """See `StackFacade`."""
 
     def delivery(self, name: str, contract: str | None) -> DeliveryStatus:
-        """See `Stack`."""
+        """See `StackFacade`."""
         _refuse_contract(contract)
         return delivery_status(self.dependencies, named(self.dependencies, name, LATEST))
 
     def replay(self, name: str, contract: str | None) -> StartedReplay:
-        """See `Stack`."""
+        """See `StackFacade`."""
         version = self.whole_version(contract)
         before = named(self.working, name, LATEST)
         already = _already(self.working, before)
@@ -579,14 +579,14 @@ class AwsStack:
         return replay_of(self.working.workloads.get(identity), before.id, started=already is None)
 
     def answer(self, name: str, contract: str | None, declined: str | None) -> AnsweredDelivery:
-        """See `Stack`."""
+        """See `StackFacade`."""
         _refuse_contract(contract)
         wanted = PersonTransition.APPROVE if declined is None else PersonTransition.DECLINE
         given = {} if declined is None else {"reason": declined.strip()}
         return answer_of(self._decided(wanted, named(self.working, name, LATEST), **given))
 
     def waive(self, name: str, contract: str | None, reason: str, expires: str) -> WaivedDelivery:
-        """See `Stack`."""
+        """See `StackFacade`."""
         _refuse_contract(contract)
         before = named(self.working, name, LATEST)
         already = row_of(self.working, replay_id(before.id))
@@ -646,7 +646,7 @@ def known_form() -> Iterator[None]:
         ) from None
 
 
-class RemoteStack(Stack, Protocol):
+class RemoteStack(StackFacade, Protocol):
     """A stack by its address, also with what only its API has. Methods raise Refused, or InputError without an answer."""
 
     def contracts(self, query: Mapping[str, str]) -> Iterator[dict[str, Any]]:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from lakegate.aws.open_stack import DeployedStack
     from lakegate.cli.terminal import Word
-    from lakegate.stack import Stack
+    from lakegate.stack import StackFacade
 
 # ---- The runner ----------------------------------------------------------------------------------------------------
 #
@@ -81,10 +81,10 @@ def stack_command(function: Callable[Concatenate[DeployedStack, P], CommandResul
     return _with_options(function, opened, (STACK, LOCAL))
 
 
-def facade_command(function: Callable[Concatenate[Stack, P], CommandResult[Any]]) -> Callable[..., None]:
+def facade_command(function: Callable[Concatenate[StackFacade, P], CommandResult[Any]]) -> Callable[..., None]:
     """A command of a stack in AWS or behind its API, which is its first argument; the runner adds `--api`, too."""
 
-    def opens(name: str, *, local: bool, api: str | None) -> AbstractContextManager[Stack]:
+    def opens(name: str, *, local: bool, api: str | None) -> AbstractContextManager[StackFacade]:
         from lakegate.stack import open_stack  # noqa: PLC0415 - the gate, for commands of a stack alone
 
         return open_stack(name, local=local, api=api)

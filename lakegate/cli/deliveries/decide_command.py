@@ -15,7 +15,7 @@ from lakegate.cli.options import TIMES, ApiContract, ApiUrl, AsJson, Delivery, L
 from lakegate.errors import InputError
 from lakegate.extension_points import loaded
 from lakegate.gate.registry.registry_rows import PROPOSALS
-from lakegate.stack import SHORT_ID, STANDING, AnsweredDelivery, Stack, WaivedDelivery, in_utc, open_stack
+from lakegate.stack import SHORT_ID, STANDING, AnsweredDelivery, StackFacade, WaivedDelivery, in_utc, open_stack
 from lakegate.text import shown
 from lakegate.timestamps import instant_of, moment
 from lakegate.verdict.verdict import ACCEPTING
@@ -24,7 +24,7 @@ from lakegate.verdict.verdict import ACCEPTING
 
 
 def _answered(
-    there: Stack, workload: str, contract: str | None, declined: str | None
+    there: StackFacade, workload: str, contract: str | None, declined: str | None
 ) -> CommandResult[AnsweredDelivery]:
     """Approve, or decline for a reason. Exit code 0: it became what was answered, or the next sweep carries it on."""
     found = there.answer(workload, contract, declined)
@@ -43,7 +43,7 @@ def _answered(
 
 @facade_command
 def decline(
-    there: Stack,
+    there: StackFacade,
     workload: Delivery,
     *,
     reason: Annotated[str, typer.Option(help="Why; it is a reason of the rejection.", show_default=False)],
@@ -129,7 +129,7 @@ def approve(  # noqa: PLR0913 - a command has these options
 
 @facade_command
 def waive(
-    there: Stack,
+    there: StackFacade,
     workload: Delivery,
     *,
     reason: Annotated[str, typer.Option(help="Why; every consumer can read it.", show_default=False)],

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from lakegate.gate.delivery.delivery_row import Workload
     from lakegate.gate.delivery.find_deliveries import Delivery
     from lakegate.gate.dependencies import Dependencies
-    from lakegate.stack import Stack
+    from lakegate.stack import StackFacade
 
 # ---- Many replays at once: which deliveries, one after the other, and what came of each ----------------------------
 #
@@ -204,7 +204,7 @@ class ReplayedDelivery(DeliveryStatus):
 
 @facade_command
 def replay(  # noqa: PLR0913 - a command has these options
-    there: Stack,
+    there: StackFacade,
     workload: OptionalDelivery = None,
     *,
     state: Annotated[

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from lakegate.aws.open_stack import DeployedStack
     from lakegate.cli.terminal import Word
     from lakegate.gate.dependencies import Dependencies
-    from lakegate.stack import Account, LineSection, LineSections, Stack
+    from lakegate.stack import Account, LineSection, LineSections, StackFacade
 
 # ---- `lakegate status`: what has become of uploads -----------------------------------------------------------------
 
@@ -101,7 +101,7 @@ class DeliveryList:
 
 @facade_command
 def status(  # noqa: PLR0913 - a command has these options
-    there: Stack,
+    there: StackFacade,
     workload: OptionalDelivery = None,
     *,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="How many of the latest deliveries.")] = 20,

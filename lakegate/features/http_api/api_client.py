@@ -132,16 +132,16 @@ class Api:
 
     @property
     def is_remote(self) -> bool:
-        """See `Stack`."""
+        """See `StackFacade`."""
         return True
 
     @property
     def aws(self) -> NoReturn:
-        """See `Stack`."""
+        """See `StackFacade`."""
         raise InputError("this is done with rights in the account of the stack: leave out --api (LAKEGATE_API)")
 
     def refuse(self, **options: object) -> None:
-        """See `Stack`."""
+        """See `StackFacade`."""
         if names := [f"--{name.replace('_', '-')}" for name, value in options.items() if value]:
             raise InputError(
                 f"the HTTP API has nothing for {' and '.join(names)}: leave it out, or --api (LAKEGATE_API)"
@@ -149,22 +149,22 @@ class Api:
 
     @known_form()
     def delivery(self, name: str, contract: str | None) -> DeliveryStatus:
-        """See `Stack`."""
+        """See `StackFacade`."""
         return decode(DeliveryStatus, self.ask("GET", workload_path(name, contract), query=DETAILS)["details"])
 
     def replay(self, name: str, contract: str | None) -> StartedReplay:
-        """See `Stack`. The address is that of the contract, if it is named."""
+        """See `StackFacade`. The address is that of the contract, if it is named."""
         own, at, _ = (contract or "").rpartition("@")
         body = {"transition": "replay"} | ({"contract": str(contract)} if at else {})
         return self._transition(StartedReplay, name, own if at else contract, body)
 
     def answer(self, name: str, contract: str | None, declined: str | None) -> AnsweredDelivery:
-        """See `Stack`."""
+        """See `StackFacade`."""
         body = {"transition": "approve"} if declined is None else {"transition": "decline", "reason": declined}
         return self._transition(AnsweredDelivery, name, contract, body)
 
     def waive(self, name: str, contract: str | None, reason: str, expires: str) -> WaivedDelivery:
-        """See `Stack`."""
+        """See `StackFacade`."""
         return self._transition(
             WaivedDelivery, name, contract, {"transition": "waive", "reason": reason, "expires": expires}
         )
