@@ -17,6 +17,7 @@ from lakegate.features.doctor.function_probes import JOB, RIGHTS, SIGNERS, SIGNS
 from tests.infra.packaging.iam import Call
 from tests.infra.packaging.iam import allowed as allowed_by
 from tests.sam.built import Stack
+from tests.sam.other_values import OTHER_VALUES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,11 +71,11 @@ POLICY_LIMIT = 6144
 SCHEMAS = TOOLS / "sam/lib/python3.11/site-packages/cfnlint/data/schemas/resources"
 MINE = "123456789012:"
 DEPLOYED = {
-    "AWS::ApiGatewayV2::Api": "arn:aws:apigateway:eu-west-1::/apis/1",
-    "AWS::ApiGatewayV2::Authorizer": "arn:aws:apigateway:eu-west-1::/apis/1/authorizers/1",
-    "AWS::ApiGatewayV2::Integration": "arn:aws:apigateway:eu-west-1::/apis/1/integrations/1",
-    "AWS::ApiGatewayV2::Route": "arn:aws:apigateway:eu-west-1::/apis/1/routes/1",
-    "AWS::ApiGatewayV2::Stage": "arn:aws:apigateway:eu-west-1::/apis/1/stages/$default",
+    "AWS::ApiGatewayV2::Api": "arn:aws:apigateway:eu-west-1::/apis/Api",
+    "AWS::ApiGatewayV2::Authorizer": "arn:aws:apigateway:eu-west-1::/apis/Api/authorizers/1",
+    "AWS::ApiGatewayV2::Integration": "arn:aws:apigateway:eu-west-1::/apis/Api/integrations/1",
+    "AWS::ApiGatewayV2::Route": "arn:aws:apigateway:eu-west-1::/apis/Api/routes/1",
+    "AWS::ApiGatewayV2::Stage": "arn:aws:apigateway:eu-west-1::/apis/Api/stages/$default",
     "AWS::S3::Bucket": "arn:aws:s3:::lakegate-lakebucket-1",
     "AWS::S3::BucketPolicy": "arn:aws:s3:::lakegate-lakebucket-1",
     "AWS::DynamoDB::Table": f"arn:aws:dynamodb:eu-west-1:{MINE}table/lakegate-LedgerTable-1",
@@ -86,16 +87,31 @@ DEPLOYED = {
     "AWS::Lambda::Permission": f"arn:aws:lambda:eu-west-1:{MINE}function:lakegate-ApiFunction-1",
     "AWS::Lambda::EventInvokeConfig": f"arn:aws:lambda:eu-west-1:{MINE}function:lakegate-IntakeFunction-1",
     "AWS::Lambda::EventSourceMapping": f"arn:aws:lambda:eu-west-1:{MINE}event-source-mapping:1",
-    "AWS::Logs::LogGroup": f"arn:aws:logs:eu-west-1:{MINE}log-group:lakegate-IntakeLog-1",
-    "AWS::IAM::ManagedPolicy": f"arn:aws:iam::{MINE}policy/lakegate-EnginePolicy-1",
-    "AWS::IAM::Role": f"arn:aws:iam::{MINE}role/lakegate-IntakeRole-1",
+    "AWS::Logs::LogGroup": f"arn:aws:logs:eu-west-1:{MINE}log-group:/lakegate/lakegate/intake",
+    "AWS::IAM::ManagedPolicy": f"arn:aws:iam::{MINE}policy/lakegate/lakegate/lakegate-EnginePolicy-1",
+    "AWS::IAM::Role": f"arn:aws:iam::{MINE}role/lakegate/lakegate/lakegate-IntakeRole-1",
     "AWS::Scheduler::Schedule": f"arn:aws:scheduler:eu-west-1:{MINE}schedule/default/lakegate-SweepEvery-1",
     "AWS::SNS::Topic": f"arn:aws:sns:eu-west-1:{MINE}lakegate-Alarms-1",
     "AWS::SNS::TopicPolicy": f"arn:aws:sns:eu-west-1:{MINE}lakegate-Alarms-1",
     "AWS::CloudWatch::Alarm": f"arn:aws:cloudwatch:eu-west-1:{MINE}alarm:lakegate-StepFailures-1",
-    "AWS::EMRServerless::Application": f"arn:aws:emr-serverless:eu-west-1:{MINE}/applications/00f1",
+    "AWS::EMRServerless::Application": f"arn:aws:emr-serverless:eu-west-1:{MINE}/applications/Application",
 }
 """A resource of each type that a deployment changes."""
+NAMELESS = {"AWS::Lambda::EventSourceMapping", "AWS::CloudWatch::Alarm", "AWS::Events::EventBus"}
+"""Types whose resources have an id, or hold nothing: alarms; the bus bears the whole name of the stack."""
+ADMINISTRATORS = {
+    "apigateway:GET",
+    "apigateway:POST",
+    "dynamodb:DeleteTable",
+    "iam:CreatePolicy",
+    "iam:CreatePolicyVersion",
+    "iam:DeletePolicy",
+    "iam:DeletePolicyVersion",
+    "iam:SetDefaultPolicyVersion",
+    "iam:UpdateAssumeRolePolicy",
+    "s3:DeleteBucket",
+}
+"""What a deployer may not do, although handlers of resources would: give rights, and delete what holds data."""
 ROLES = ("IntakeRole", "CompletionRole", "SweepRole", "NotifyRole")
 
 
@@ -222,7 +238,7 @@ def test_notify_reads_and_sends_and_nothing_else(stack: Stack) -> None:
     assert not allowed(stack, "NotifyRole", "s3:GetObject", "arn:aws:s3:::LakeBucket/accepted/a")
 
 
-PEOPLE = ("StewardPolicy", "OperatorPolicy", "DeployerPolicy", "ErasurePolicy")
+PEOPLE = ("StewardPolicy", "OperatorPolicy", "ResponderPolicy", "DeployerPolicy", "ErasurePolicy")
 PLACES = ("code", "contracts", "plans", "staging", "runs", "accepted", "quarantine", "erasures")
 PERMISSIONS = (
     *("GetObject", "GetObjectVersion", "PutObject", "DeleteObject", "DeleteObjectVersion", "PutObjectAcl"),
@@ -306,6 +322,7 @@ def test_what_people_may_do_to_objects(stack: Stack) -> None:
             for each in reads
             for place in ("contracts/1/a", "plans/1/a", "runs/1/attempt=1/result.json", "runs/1/report.html")
         },
+        "ResponderPolicy": set(),
         "DeployerPolicy": {(each, "code/1/a") for each in (*reads, "s3:PutObject")},
         "ErasurePolicy": {
             *(
@@ -321,63 +338,113 @@ def test_what_people_may_do_to_objects(stack: Stack) -> None:
     }
 
 
-def test_a_deployer_may_do_what_the_resources_handlers_need(built: Path) -> None:
-    """For each type of resource in the template, every permission that CloudFormation's own schema lists for it."""
-    stack = Stack.read(built, KmsKey="")
-    document = stack.resources("AWS::IAM::ManagedPolicy")["DeployerPolicy"]["PolicyDocument"]
-    asked = [Call(action, resource) for kind, resource in DEPLOYED.items() for action in sorted(permissions(kind))]
+def deployer(stack: Stack) -> list[dict[str, Any]]:
+    """The two policies of a deployer."""
+    managed = stack.resources("AWS::IAM::ManagedPolicy")
+    return [managed[name]["PolicyDocument"] for name in ("DeployerPolicy", "DeployerServicesPolicy")]
 
-    denied = [call for call, answer in zip(asked, allowed_by([document], asked), strict=True) if not answer]
+
+def test_a_deployer_may_do_what_the_resources_handlers_need(built: Path) -> None:
+    """For each type of resource in the template, every permission that CloudFormation's own schema lists for it.
+
+    But for what an administrator does: create and delete what holds data or has no name, and give rights.
+    """
+    boundary = "arn:aws:iam::123456789012:policy/boundary"
+    documents = deployer(Stack.read(built, KmsKey="", PermissionsBoundary=boundary))
+    under = {"iam:PermissionsBoundary": boundary}
+    asked = [
+        Call(action, resource, under)
+        for kind, resource in DEPLOYED.items()
+        for action in sorted(permissions(kind))
+        if action not in ADMINISTRATORS
+    ]
+
+    denied = [call for call, answer in zip(asked, allowed_by(documents, asked), strict=True) if not answer]
 
     assert len(asked) > 100
     assert denied == []
 
 
-def test_a_deployer_gives_rights_only_under_the_permissions_boundary(built: Path) -> None:
-    """Where the account has a boundary, a role without it, and a role of another stack, are denied."""
-    boundary = "arn:aws:iam::123456789012:policy/boundary"
-    stack = Stack.read(built, PermissionsBoundary=boundary)
-    document = stack.resources("AWS::IAM::ManagedPolicy")["DeployerPolicy"]["PolicyDocument"]
-    role = "arn:aws:iam::123456789012:role/lakegate-IntakeRole-1"
-    other = "arn:aws:iam::123456789012:role/Admin"
-    asked = [
-        Call("iam:CreateRole", role, {"iam:PermissionsBoundary": boundary}),
-        Call("iam:CreateRole", role),
-        Call("iam:AttachRolePolicy", role),
-        Call("iam:CreateRole", other, {"iam:PermissionsBoundary": boundary}),
-        Call("iam:PassRole", other, {"iam:PassedToService": "lambda.amazonaws.com"}),
-        Call("iam:PassRole", role, {"iam:PassedToService": "ec2.amazonaws.com"}),
-    ]
-
-    assert allowed_by([document], asked) == [True, False, False, False, False, False]
-
-
-@pytest.mark.parametrize(
-    "given",
-    [{}, {"PermissionsBoundary": "arn:aws:iam::123456789012:policy/boundary", "KmsKey": "own", "AnchorDays": "1"}],
-)
-def test_no_policy_is_longer_than_iam_takes(built: Path, given: dict[str, str]) -> None:
-    """6,144 characters for a managed policy, white space aside, with names as long as CloudFormation makes them."""
-    long = "lakegate-production-eu"
-    stack = Stack.read(
-        built, **given, **{"AWS::StackName": long, "LandingBucket": f"{long}-landingbucket-0123456789ab"}
+@pytest.mark.parametrize("boundary", ["", "arn:aws:iam::123456789012:policy/boundary"], ids=["none", "a boundary"])
+def test_a_deployer_gives_nobody_more_rights(built: Path, boundary: str) -> None:
+    """No policy is written, a role gets rights under the boundary of the account only, and without one not at all."""
+    documents = deployer(Stack.read(built, PermissionsBoundary=boundary))
+    iam = f"arn:aws:iam::{MINE}"
+    role, policy = (
+        f"{iam}role/lakegate/lakegate/lakegate-IntakeRole-1",
+        f"{iam}policy/lakegate/lakegate/lakegate-DeployerPolicy-1",
     )
+    giving = ("CreateRole", "PutRolePolicy", "AttachRolePolicy", "PutRolePermissionsBoundary")
+    never = [
+        *(Call(f"iam:{each}", role, {"iam:PermissionsBoundary": "arn:aws:iam::aws:policy/Other"}) for each in giving),
+        *(Call(f"iam:{each}", role) for each in (*giving, "UpdateAssumeRolePolicy", "DeleteRolePermissionsBoundary")),
+        *(Call(f"iam:{each}", policy) for each in ("CreatePolicy", "CreatePolicyVersion", "SetDefaultPolicyVersion")),
+        Call("iam:CreateRole", f"{iam}role/Admin", {"iam:PermissionsBoundary": boundary}),
+        Call("iam:PassRole", f"{iam}role/Admin", {"iam:PassedToService": "lambda.amazonaws.com"}),
+        Call("iam:PassRole", role, {"iam:PassedToService": "ec2.amazonaws.com"}),
+        Call("iam:AttachUserPolicy", f"{iam}user/me"),
+    ]
+    under = [Call(f"iam:{each}", role, {"iam:PermissionsBoundary": boundary}) for each in giving]
+
+    assert allowed_by(documents, never) == [False] * len(never)
+    assert allowed_by(documents, under) == [bool(boundary)] * len(under)
+
+
+def test_a_deployer_changes_no_stack_of_a_longer_name(built: Path) -> None:
+    """What `lakegate-eu` has, the deployer of `lakegate` leaves alone, and data that is kept is never deleted."""
+    documents = deployer(Stack.read(built, PermissionsBoundary="arn:aws:iam::123456789012:policy/boundary"))
+    kept = [
+        Call("dynamodb:DeleteTable", DEPLOYED["AWS::DynamoDB::Table"]),
+        Call("s3:DeleteBucket", DEPLOYED["AWS::S3::Bucket"]),
+    ]
+    theirs = [
+        Call(
+            action,
+            resource.replace("/lakegate/lakegate/", "/lakegate/lakegate-eu/").replace("lakegate-", "lakegate-eu-"),
+        )
+        for kind, resource in DEPLOYED.items()
+        for action in sorted(permissions(kind))
+        if kind not in NAMELESS and "lakegate" in resource and not re.match("logs:(Describe|Put.*Policy|.*LogDeliver)", action)
+    ]
+    names = {call.resource for call in theirs}
+
+    calls_made = [*kept, *theirs]
+    assert [call for call, answer in zip(calls_made, allowed_by(documents, calls_made), strict=True) if answer] == []
+    assert len(names) > 10
+
+
+def test_no_policy_is_longer_than_iam_takes(built: Path) -> None:
+    """6,144 characters for a managed policy, white space aside, with every option and the longest names there can be.
+
+    CloudFormation names a resource `<stack>-<logical id>-<12 characters>`; docs/deploy.md allows stacks of 40 characters.
+    """
+    stack_name, region = "l" * 40, "ap-southeast-2"
+    template = Stack.read(built).template
+    physical = {
+        name: f"{stack_name}-{name}-0123456789ab"[: 63 if each["Type"] == "AWS::S3::Bucket" else None]
+        for name, each in template["Resources"].items()
+    }
+    given = {**OTHER_VALUES, "AuditQuarantine": "yes", "AWS::StackName": stack_name, "AWS::Region": region}
+    stack = Stack.read(built, **given, **physical)
     lengths = {
-        name: len(json.dumps(each["PolicyDocument"], separators=(",", ":")))
+        name: len(json.dumps(each["PolicyDocument"], separators=(",", ":")).replace("eu-west-1", region))
         for name, each in stack.resources("AWS::IAM::ManagedPolicy").items()
     }
 
+    assert len(lengths) == 14
     assert {name: length for name, length in lengths.items() if length > POLICY_LIMIT} == {}
 
 
 def test_an_operator_keeps_anchors_and_changes_none(built: Path) -> None:
-    """Where the stack has a bucket for anchors, an operator lists and adds them, and shortens no retention."""
+    """Where the stack has a bucket for anchors, an operator lists them, a responder adds them, nobody shortens a retention."""
     documents = Stack.read(built, AnchorDays="30").resources("AWS::IAM::ManagedPolicy")
     place = "arn:aws:s3:::AnchorBucket"
     actions = ("PutObject", "DeleteObjectVersion", "PutObjectRetention", "BypassGovernanceRetention")
     asked = [Call("s3:ListBucket", place), *(Call(f"s3:{action}", f"{place}/shop/orders_v1/1=0") for action in actions)]
 
-    assert allowed_by([documents["OperatorPolicy"]["PolicyDocument"]], asked) == [True, True, False, False, False]
+    both = [documents[name]["PolicyDocument"] for name in ("OperatorPolicy", "ResponderPolicy")]
+    assert allowed_by(both[:1], asked) == [True, False, False, False, False]
+    assert allowed_by(both, asked) == [True, True, False, False, False]
 
 
 def test_every_role_uses_the_keys_of_the_stack(built: Path) -> None:

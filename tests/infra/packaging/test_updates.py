@@ -36,13 +36,14 @@ TOGETHER = {
 }
 """Parameters that only have an effect together."""
 EXPECTED = {
-    "AlarmTopic": "-Alarms -AlarmsPolicy AWS::CloudWatch::Alarm DoctorPolicy FailedRule",
+    "AlarmTopic": "-Alarms -AlarmsPolicy AWS::CloudWatch::Alarm DoctorPolicy FailedRule ResponderPolicy",
     "AdoptExisting": (
-        "-LandingBucket -LandingBucketPolicy ApiRole DoctorPolicy EnginePolicy Functions LandedRule OperatorPolicy"
+        "-LandingBucket -LandingBucketPolicy ApiRole DoctorPolicy EnginePolicy Functions LandedRule "
+        "OperatorPolicy ResponderPolicy"
     ),
     "AnchorDays": (
         "+AnchorBucket +AnchorBucketPolicy +AnchorEvery +AnchorFunction +AnchorLog +AnchorRole AnchorMissing "
-        "DoctorPolicy OperatorPolicy SchedulerRole"
+        "DoctorPolicy OperatorPolicy ResponderPolicy SchedulerRole"
     ),
     "ApiRate": "ApiStage",
     "AuditQuarantine": "+AuditBucket +AuditBucketPolicy +AuditTrail",
@@ -50,19 +51,23 @@ EXPECTED = {
     "BatchFiles": "Functions",
     "BatchSeconds": "Functions",
     "ChannelPrefix": "NotifyRole",
-    "PullHosts": "+PullEvery +PullFunction +PullLog +PullRole DoctorPolicy OperatorPolicy SchedulerRole",
-    "PullObjects": "+PullEvery +PullFunction +PullLog +PullRole DoctorPolicy OperatorPolicy SchedulerRole",
-    "PullSecretPrefix": "+PullEvery +PullFunction +PullLog +PullRole DoctorPolicy OperatorPolicy SchedulerRole",
-    "DriftSchedule": "+DriftEvery +DriftFunction +DriftLog +DriftRole DoctorPolicy OperatorPolicy SchedulerRole",
-    "EmrApplicationId": "-Application Dashboard DoctorPolicy EnginePolicy Functions JobRole MovedRule OperatorPolicy",
+    "PullHosts": "+PullEvery +PullFunction +PullLog +PullRole DoctorPolicy SchedulerRole",
+    "PullObjects": "+PullEvery +PullFunction +PullLog +PullRole DoctorPolicy SchedulerRole",
+    "PullSecretPrefix": "+PullEvery +PullFunction +PullLog +PullRole DoctorPolicy SchedulerRole",
+    "DriftSchedule": "+DriftEvery +DriftFunction +DriftLog +DriftRole SchedulerRole",
+    "EmrApplicationId": (
+        "-Application Dashboard DeployerServicesPolicy DoctorPolicy EnginePolicy Functions JobRole MovedRule "
+        "OperatorPolicy ResponderPolicy"
+    ),
     "EmrEndpoint": "Functions",
     "ExtraJobParameters": "Functions",
     "ExistingLakeBucket": (
         "-LakeBucket -LakeBucketPolicy ApiRole DeployerPolicy DoctorPolicy EnginePolicy ErasurePolicy Functions "
-        "JobRole LifecyclePolicy NotifyRole OperatorPolicy StewardPolicy SweepRole"
+        "JobRole LifecyclePolicy NotifyRole OperatorPolicy ResponderPolicy StewardPolicy SweepRole"
     ),
     "ExistingLandingBucket": (
-        "-LandingBucket -LandingBucketPolicy ApiRole DoctorPolicy EnginePolicy Functions LandedRule OperatorPolicy"
+        "-LandingBucket -LandingBucketPolicy ApiRole DoctorPolicy EnginePolicy Functions LandedRule "
+        "OperatorPolicy ResponderPolicy"
     ),
     "IgnoredKeys": "Functions",
     "JobCode": "Functions",
@@ -96,7 +101,7 @@ EXPECTED = {
     "SecurityGroupIds": "+VpcPolicy ApiRole Application CompletionRole Functions IntakeRole NotifyRole SweepRole",
     "ServiceEndpoint": "Functions",
     "SigningKey": "+LedgerKey +SigningPolicy Functions OperatorPolicy",
-    "SmallFileBytes": "+JudgeFunction +JudgeLog +JudgeRole ApiRole DoctorPolicy Functions OperatorPolicy",
+    "SmallFileBytes": "+JudgeFunction +JudgeLog +JudgeRole ApiRole Functions",
     "SubnetIds": "+VpcPolicy ApiRole Application CompletionRole Functions IntakeRole NotifyRole SweepRole",
     "SweepSchedule": "SweepEvery",
     "LandingPrefix": "ApiRole DoctorPolicy EnginePolicy Functions LandedRule",
