@@ -404,7 +404,9 @@ def test_a_deployer_changes_no_stack_of_a_longer_name(built: Path) -> None:
         )
         for kind, resource in DEPLOYED.items()
         for action in sorted(permissions(kind))
-        if kind not in NAMELESS and "lakegate" in resource and not re.match("logs:(Describe|Put.*Policy|.*LogDeliver)", action)
+        if kind not in NAMELESS
+        and "lakegate" in resource
+        and not re.match("logs:(Describe|Put.*Policy|.*LogDeliver)", action)
     ]
     names = {call.resource for call in theirs}
 
