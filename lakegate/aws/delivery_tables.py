@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -30,7 +30,7 @@ from lakegate.aws.dynamodb_table import (
     text,
     transact,
 )
-from lakegate.errors import ConditionFailed, NotFound, UnreadableItem
+from lakegate.errors import ConditionFailed, NotFound, Throttled, UnreadableItem
 from lakegate.extension_points import registered
 from lakegate.gate.delivery.delivery_row import producer_id
 from lakegate.gate.delivery.protocol import State
@@ -354,6 +354,10 @@ class DynamoWorkloads:
         )
 
 
+RESERVATIONS: Final = 3
+"""How often both updates of a reservation are tried: each round fails only if another worker reserves at that moment."""
+
+
 @dataclass(frozen=True, slots=True)
 class DynamoAgenda:
     """Agenda."""
@@ -383,6 +387,29 @@ class DynamoAgenda:
         with suppress(ConditionFailed):
             self.table.put({**_cursor_key(name), "cursor": text(cursor)}, "cursor", **ABSENT)
         return _text(self.table.get(_cursor_key(name)), "cursor") or cursor
+
+    def reserve_start(self, now: datetime, interval: timedelta, burst: int) -> datetime:
+        """One atomic update: `free` is when all tokens will be there again, in milliseconds, and moves on by an interval.
+
+        Of the two updates one fits, because an expression knows no maximum; unless another worker comes between them.
+        """
+        moment, step = int(now.timestamp() * 1000), int(interval.total_seconds() * 1000)
+        later = ("#free + :step", "#free >= :now", {":now": moment, ":step": step})
+        idle = (":next", "attribute_not_exists(#free) OR #free < :now", {":now": moment, ":next": moment + step})
+        for expression, condition, values in (later, idle) * RESERVATIONS:
+            with suppress(ConditionFailed):
+                stored = self.table.update(
+                    _cursor_key("starts"),
+                    "free",
+                    UpdateExpression=f"SET #free = {expression}",
+                    ConditionExpression=condition,
+                    ExpressionAttributeNames={"#free": "free"},
+                    ExpressionAttributeValues={name: number(value) for name, value in values.items()},
+                    ReturnValues="UPDATED_NEW",
+                )
+                wait = int(stored["free"]["N"]) - burst * step - moment
+                return now + timedelta(milliseconds=max(wait, 0))
+        raise Throttled("UpdateItem")
 
 
 @dataclass(frozen=True, slots=True)

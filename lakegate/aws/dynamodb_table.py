@@ -207,10 +207,10 @@ class DynamoTable:
         with port_errors(*reasons):
             self.client.put_item(TableName=self.name, Item=item, **condition)
 
-    def update(self, key: Mapping[str, Any], *reasons: str, **change: Any) -> None:  # noqa: ANN401 - as boto3 has it
-        """Update one item; `reasons` is what a condition that fails is called."""
+    def update(self, key: Mapping[str, Any], *reasons: str, **change: Any) -> Mapping[str, Any]:  # noqa: ANN401 - as boto3 has it
+        """Update one item, and return the attributes asked for; `reasons` is what a condition that fails is called."""
         with port_errors(*reasons):
-            self.client.update_item(TableName=self.name, Key=key, **change)
+            return self.client.update_item(TableName=self.name, Key=key, **change).get("Attributes", {})
 
     def delete(self, key: Mapping[str, Any]) -> None:
         """Delete one item; absent is done."""

@@ -89,6 +89,10 @@ class Timing:
     """Before the second attempt; doubles with each further one."""
     longest_backoff: timedelta = timedelta(seconds=30)
     """Short enough for a worker to wait for the next attempt, for each message of a batch of five."""
+    start_interval: timedelta = timedelta(seconds=1.2)
+    """Between starts of job runs: EMR Serverless takes one a second of an account (its guide, Endpoints and quotas)."""
+    start_burst: int = 20
+    """Starts that need not wait: EMR Serverless takes 25 at once. Other users of the account have the rest of both."""
     waits: int = 20
     """Attempts of one round that only waited and are not counted: five days, with EMR Serverless' queue timeout of six hours."""
     splits: int = 8

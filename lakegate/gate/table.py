@@ -45,6 +45,14 @@ class Agenda(Protocol):
         """Keep a cursor unless there is one; the one that is kept then."""
         ...
 
+    def reserve_start(self, now: datetime, interval: timedelta, burst: int) -> datetime:
+        """Reserve the start of one job run: the time from which it may be sent, `now` or later.
+
+        A token bucket of all workers together: `burst` tokens, one more after each interval. Starts that find no token get
+        the times at which the next ones will be there, first come, first served.
+        """
+        ...
+
 
 # ---- The rows of workloads -----------------------------------------------------------------------------------------
 

@@ -208,6 +208,20 @@ def test_of_two_who_keep_a_cursor_first_one_counts(ports: Ports) -> None:
     assert (begun, ports.agenda.cursor("folder")) == (["one", "one"], "one")
 
 
+def test_starts_beyond_the_burst_get_later_times(ports: Ports) -> None:
+    """Whoever finds no token is told when the next one will be there; an idle bucket is full again."""
+    step = timedelta(seconds=2)
+    begun = [ports.agenda.reserve_start(NOW, step, 3) for _ in range(5)]
+    after = NOW + timedelta(seconds=3)
+    busy = ports.agenda.reserve_start(after, step, 3)
+    idle = NOW + timedelta(minutes=1)
+    again = [ports.agenda.reserve_start(idle, step, 3) for _ in range(4)]
+
+    assert begun == [NOW, NOW, NOW, NOW + step, NOW + 2 * step]
+    assert busy == NOW + 3 * step
+    assert again == [idle, idle, idle, idle + step]
+
+
 def test_a_sent_message_is_pending_no_more(ports: Ports) -> None:
     """Marking is idempotent, also for a message that expired long ago; the others are pending, the oldest first."""
     ports.workloads.create(ROW)

@@ -110,6 +110,7 @@ class MemoryRows:
         """Each merge state that replaced another one: for tests that check only what changed."""
         self._held: dict[str, dict[str, datetime]] = {}
         self._cursors: dict[str, str | None] = {}
+        self._free: datetime | None = None
         self._due: dict[str, datetime] = {}
         self._late_due: list[tuple[datetime, str, datetime | None, str]] = []
         self._outbox: dict[str, Message] = {}
@@ -290,6 +291,12 @@ class MemoryRows:
         """The first one stays."""
         self.faults.pass_or_refuse()
         return self._cursors.setdefault(name, cursor) or cursor
+
+    def reserve_start(self, now: datetime, interval: timedelta, burst: int) -> datetime:
+        """A token bucket, as the time when it will be full."""
+        self.faults.pass_or_refuse()
+        self._free = max(self._free or now, now) + interval
+        return max(now, self._free - burst * interval)
 
     def pending(self, limit: int) -> tuple[Message, ...]:
         """Messages by the index."""

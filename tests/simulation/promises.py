@@ -337,12 +337,26 @@ class Promises:
             raise Violation("P6", f"a {row.state} workload was written over")
         elif row.failed != before.failed:
             raise Violation("P6", f"attempt {row.attempt} was prepared twice")
-        elif row.due_at is not None and row.due_at != before.due_at:
-            self._leased(before, row.due_at, is_back=before.tries > row.tries == 0)
+        else:
+            self._due(before, row)
         if before.decision is not None and row.decision != before.decision:
             raise Violation("P6", "a decision was taken back")
         if row.pin != before.pin and row.state is not S.RECEIVED:
             self._pinned(before, row)
+
+    def _due(self, before: Workload, row: Workload) -> None:
+        """What moves when a workload is due, and nothing else."""
+        if row.not_before != before.not_before:
+            self._put_off(before, row)
+        elif row.due_at is not None and row.due_at != before.due_at:
+            self._leased(before, row.due_at, is_back=before.tries > row.tries == 0)
+
+    def _put_off(self, before: Workload, row: Workload) -> None:
+        """P6: only the start of a run is put off, and nothing else of the workload changes."""
+        if row.state is not S.SUBMITTING or row.not_before is None:
+            raise Violation("P6", f"a {row.state} workload was put off")
+        if row != before._replace(not_before=row.not_before, due_at=row.not_before, tries=0):
+            raise Violation("P6", "a workload was changed while its start was put off")
 
     def _leased(self, before: Workload, until: datetime, *, is_back: bool) -> None:
         """P6: who leases a workload found it due; the index, which lags, is not asked. Who came to an end may give it back."""

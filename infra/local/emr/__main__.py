@@ -19,6 +19,7 @@ from botocore.config import Config
 from infra.local.aws.guard import VARIABLE
 from infra.local.emr.api_shapes import Home
 from infra.local.emr.faults import Orders
+from infra.local.emr.quotas import NONE, QUEUED, VCPUS, Quotas, read_rates
 from infra.local.emr.run_life import EventBridge, Life, Reporter
 from infra.local.emr.server import Service, ServiceServer
 from infra.local.emr.spark_processes import Executor, FileCache, Processes, Resident, Submitted, Surroundings
@@ -59,7 +60,8 @@ def serve(options: argparse.Namespace, secret: str) -> None:
     outlet = EventBridge(_client("events", around))
     reporter = Reporter(outlet)
     files = FileCache(_client("s3", around), options.state_dir / "code")
-    life = Life(executor, files, reporter, options.state_dir / "runs", options.minute)
+    quotas = NONE if options.no_quotas else Quotas(options.vcpus, options.queued, read_rates(options.rate))
+    life = Life(executor, files, reporter, options.state_dir / "runs", options.minute, quotas)
     kept = options.state_dir / "applications.json"
     service = Service(Home(options.account, options.region), life, reporter, Orders(), kept)
     server = ServiceServer(options.port, service, executor, used)
@@ -95,6 +97,16 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument(
         "--minute", type=float, default=60.0, metavar="SECONDS", help="how long a minute of a limit lasts"
     )
+    parser.add_argument("--vcpus", type=int, default=VCPUS, help="quota: vCPUs of all runs together (16)")
+    parser.add_argument("--queued", type=int, default=QUEUED, help="quota: runs that wait at the same time (2000)")
+    parser.add_argument(
+        "--rate",
+        action="append",
+        default=[],
+        metavar="OPERATION=PER_SECOND/BURST",
+        help="quota: calls of an operation (StartJobRun=1/25 and those of AWS for the others); may be repeated",
+    )
+    parser.add_argument("--no-quotas", action="store_true", help="no quota at all")
     parser.add_argument("--account", default="000000000000", help="the account that is played, and the access key")
     parser.add_argument("--region", default="us-east-1", help="the region that is played")
     return parser

@@ -7,6 +7,7 @@
     ├── SerializationError   SerializationException     400  the body is not JSON, or a member has another type
     ├── Absent               ResourceNotFoundException  404
     ├── Conflict             ConflictException          409
+    ├── QuotaExceeded        ServiceQuotaExceededException 402
     ├── ThrottlingError      ThrottlingException        429
     ├── InternalServerError  InternalServerException    500
     ├── Unsupported          UnknownOperationException  501  an operation that this local service does not have
@@ -37,20 +38,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from botocore.model import OperationModel, Shape, StructureShape
-
-# ---- What the service refuses, in AWS's own codes ------------------------------------------------------------------
-#
-# ::
-#
-#     ServiceError
-#     ├── Invalid              ValidationException        400
-#     ├── SerializationError   SerializationException     400  the body is not JSON, or a member has another type
-#     ├── Absent               ResourceNotFoundException  404
-#     ├── Conflict             ConflictException          409
-#     ├── ThrottlingError      ThrottlingException        429
-#     ├── InternalServerError  InternalServerException    500
-#     ├── Unsupported          UnknownOperationException  501  an operation that this local service does not have
-#     └── AccessDeniedError    AccessDeniedException      403  a caller that is not a program of this machine
 
 
 class ServiceError(Exception):
@@ -85,9 +72,15 @@ class Conflict(ServiceError):  # noqa: N818 - as above
 
 
 class ThrottlingError(ServiceError):
-    """Too many requests: returned only where a fault asks for it."""
+    """Too many requests of an operation."""
 
     code, status = "ThrottlingException", 429
+
+
+class QuotaExceeded(ServiceError):  # noqa: N818 - as above
+    """The account has as many as it may."""
+
+    code, status = "ServiceQuotaExceededException", 402
 
 
 class InternalServerError(ServiceError):

@@ -131,6 +131,7 @@ _ERRORS: Final = {
     kind.code: kind
     for kind in (
         api_shapes.ThrottlingError,
+        api_shapes.QuotaExceeded,
         api_shapes.InternalServerError,
         api_shapes.Conflict,
         api_shapes.Absent,

@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from infra.local.emr.api_shapes import ENDS, RunState, StoppedError, now, read_parameters
+from infra.local.emr.api_shapes import ENDS, QuotaExceeded, RunState, StoppedError, now, read_parameters
 from infra.local.emr.faults import EventDelivery, RunEnd
 from infra.local.emr.job_runs import DETAILS, RunAttempt
+from infra.local.emr.quotas import NONE, Quotas
 from infra.local.emr.spark_processes import LOGS, JobAttempt, UnreachableError
-from infra.local.emr.spark_rules import start_refusal
+from infra.local.emr.spark_rules import ROLES, run_vcpus, start_refusal, vcpus
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -188,7 +189,16 @@ class Ended:
 class Life:
     """Brings runs from SUBMITTED to their end. `changed` guards all runs and is notified of each change."""
 
-    def __init__(self, executor: Executor, files: FileCache, reporter: Reporter, folder: Path, minute: float) -> None:
+    def __init__(  # noqa: PLR0913, PLR0917 - what its processes, files and times are, and the account's quotas
+        self,
+        executor: Executor,
+        files: FileCache,
+        reporter: Reporter,
+        folder: Path,
+        minute: float,
+        quotas: Quotas = NONE,
+    ) -> None:
+        self.quotas = quotas
         self.changed = threading.Condition()
         self._executor = executor
         self._files = files
@@ -197,6 +207,8 @@ class Life:
         self._minute = minute
         self._queue: dict[str, list[Run]] = {}
         self._active: dict[str, tuple[Run, threading.Thread]] = {}
+        self._vcpus: dict[str, int] = {}
+        """Of the active runs."""
         self._seats = Seats(self.changed, executor.seats)
 
     def submit(self, run: Run) -> None:
@@ -225,9 +237,7 @@ class Life:
     def close(self) -> None:
         """Stop all runs, and what runs them; nothing is left running."""
         with self.changed:
-            runs = [run for run, _ in self._active.values()] + [
-                run for waiting in self._queue.values() for run in waiting
-            ]
+            runs = [run for run, _ in self._active.values()] + self._waiting()
             threads = [thread for _, thread in self._active.values()]
             for run in runs:
                 self.cancel(run, "the service is going down")
@@ -235,13 +245,27 @@ class Life:
         for thread in threads:
             thread.join(PATIENCE_SECONDS)
 
+    def refuse_full_queue(self) -> None:
+        """Raise QuotaExceeded where as many runs wait as the account may have."""
+        if sum(run.state is RunState.QUEUED for run in self._waiting()) >= self.quotas.queued:
+            raise QuotaExceeded("The account has the maximum number of queued job runs")
+
     def _admit(self, application: Application) -> None:
         waiting = self._queue.get(application.id, [])
-        while waiting and self._busy(application) < application.maximum:
+        while waiting and self._busy(application) < application.maximum and self._fits(waiting[0]):
             run = waiting.pop(0)
+            self._vcpus[run.id] = min(run_vcpus(settings_of(run)), self._free_vcpus())
             thread = threading.Thread(target=self._live, args=(run,), name=run.id, daemon=True)
             self._active[run.id] = run, thread
             thread.start()
+
+    def _fits(self, run: Run) -> bool:
+        """Whether the account has vCPUs for the driver and an executor of a run."""
+        settings = settings_of(run)
+        return sum(vcpus(settings, role) for role in ROLES) <= self._free_vcpus()
+
+    def _free_vcpus(self) -> int:
+        return self.quotas.vcpus - sum(self._vcpus.values())
 
     def _busy(self, application: Application) -> int:
         return sum(run.application is application for run, _ in self._active.values())
@@ -255,9 +279,13 @@ class Life:
             traceback.print_exc(file=sys.stderr)
             ended = Ended(RunState.FAILED, f"{type(error).__name__}: {error}")
         with self.changed:
-            del self._active[run.id]
+            del self._active[run.id], self._vcpus[run.id]
             self._finish(run, Ended(RunState.CANCELLED, run.stop.reason) if run.stop.requested else ended)
-            self._admit(run.application)
+            for application in {each.application.id: each.application for each in self._waiting()}.values():
+                self._admit(application)  # the vCPUs are those of all applications
+
+    def _waiting(self) -> list[Run]:
+        return [run for waiting in self._queue.values() for run in waiting]
 
     def _attempts(self, run: Run) -> Ended:
         while True:

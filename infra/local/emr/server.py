@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import sys
+import time
 import traceback
 from datetime import datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -34,6 +35,7 @@ from infra.local.emr.api_shapes import (
     refuse_unsupported,
 )
 from infra.local.emr.job_runs import Application, Run, restored
+from infra.local.emr.quotas import TokenBuckets
 from infra.local.emr.spark_rules import refuse_workers
 from lakegate.errors import SetUpError
 
@@ -194,6 +196,7 @@ class Service:
     def __init__(
         self, home: Home, life: Life, reporter: run_life.Reporter, orders: Orders, kept: Path | None = None
     ) -> None:
+        self._buckets = TokenBuckets(life.quotas.rates, time.monotonic)
         self._home = home
         self._life = life
         self._reporter = reporter
@@ -212,6 +215,7 @@ class Service:
             raise Unsupported(f"{operation} is not played by the local EMR Serverless")
         with self._life.changed:
             self._orders.refuse(operation)
+            self._buckets.take(operation)
             return performed(self, request)
 
     def order(self, document: Mapping[str, Any]) -> None:
@@ -359,6 +363,7 @@ class Service:
 
     def _new_run(self, request: Members) -> Members:
         application = self._application(request)
+        self._life.refuse_full_queue()
         if application.state in _IDLE:
             if not application.starts_itself:
                 raise Conflict(f"Application {application.id} is {application.state} and does not start itself")

@@ -9,7 +9,7 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from lakegate.errors import ConditionFailed, IdempotencyMismatch, NotFound, UnreadableItem
+from lakegate.errors import ConditionFailed, IdempotencyMismatch, NotFound, Throttled, UnreadableItem
 from lakegate.gate import lake_layout
 from lakegate.gate.delivery.attempt_request import plan_uri, write_request
 from lakegate.gate.delivery.attempts import (
@@ -26,13 +26,14 @@ from lakegate.gate.delivery.delivery_row import OF_VALIDATORS, FailureCause, job
 from lakegate.gate.delivery.protocol import Outcome, State
 from lakegate.gate.delivery.small_file_batches import cause_of_member, is_to_start, join
 from lakegate.gate.delivery.transition import Observation, OutcomeChanged, move
-from lakegate.gate.effects import Effect, Steps, perform
+from lakegate.gate.effects import ConcurrentUpdate, Effect, Steps, perform
 from lakegate.gate.ports import Address, invocation, is_invocation
 from lakegate.gate.table import Batch
 from lakegate.plan.request import BatchRequest, Request
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from datetime import datetime
 
     from lakegate.gate.delivery.delivery_row import Workload
     from lakegate.gate.dependencies import Dependencies, JobSettings
@@ -318,8 +319,12 @@ def prepare_run(dependencies: Dependencies, workload: Workload, to: State, found
     failed = failures_of(dependencies, workload, found.cause)
     if batch is None:
         request = yield from write_request(dependencies, workload, attempt)
-        start = json.dumps(start_request(dependencies, workload._replace(failed=failed), request), sort_keys=True)
+        document = start_request(dependencies, workload._replace(failed=failed), request)
+        start = json.dumps(document, sort_keys=True)
         not_before = back_off(dependencies.timing, now, workload, found.cause)
+        if not is_invocation(document):
+            reserved = yield from _reserved(dependencies)
+            not_before = max(reserved, not_before or now) if reserved > now else not_before
     else:
         not_before = batch.closes_at
     after = workload._replace(
@@ -338,8 +343,35 @@ def prepare_run(dependencies: Dependencies, workload: Workload, to: State, found
     return (yield from move(dependencies, Effect.SUBMIT, workload, after))
 
 
+def _reserved(dependencies: Dependencies) -> Steps[datetime]:
+    """From when a job run may be started, so that a burst of deliveries waits here and is not refused by EMR Serverless."""
+    timing = dependencies.timing
+    reserve = partial(
+        dependencies.agenda.reserve_start, dependencies.clock.now(), timing.start_interval, timing.start_burst
+    )
+    return (yield from perform(Effect.RESERVE_START, reserve))
+
+
+def _put_off(dependencies: Dependencies, workload: Workload) -> Steps[Workload]:
+    """End this turn, because the service takes no start now (its rate, its queue): a later sweep tries again.
+
+    Nothing failed, so that neither an attempt is counted nor a message of a queue delivered again.
+    """
+    now = dependencies.clock.now()
+    until = max((yield from _reserved(dependencies)), now + dependencies.timing.longest_backoff)
+    yield from move(dependencies, Effect.PUT_OFF, workload, workload._replace(not_before=until, due_at=until))
+    raise ConcurrentUpdate(workload.id)  # the worker that takes it up at that time
+
+
 def start_run(dependencies: Dependencies, workload: Workload, to: State, _found: Observation) -> Steps[Workload]:
     """Start the run of an attempt, or of its batch."""
+    try:
+        return (yield from _started(dependencies, workload, to))
+    except Throttled:
+        return (yield from _put_off(dependencies, workload))
+
+
+def _started(dependencies: Dependencies, workload: Workload, to: State) -> Steps[Workload]:
     if workload.batch:
         return (yield from start_in_batch(dependencies, workload, to))
     try:

@@ -163,7 +163,9 @@ class Emr:
 
 
 @contextmanager
-def service(aws: Aws, folder: Path, *options: str, **environment: str) -> Iterator[Emr]:
+def service(
+    aws: Aws, folder: Path, *options: str, quotas: tuple[str, ...] = ("--no-quotas",), **environment: str
+) -> Iterator[Emr]:
     """The service as a process; unless a test killed it, it ends well on SIGTERM, without an error."""
     command = [
         sys.executable,
@@ -176,7 +178,7 @@ def service(aws: Aws, folder: Path, *options: str, **environment: str) -> Iterat
     ]
     with (folder / "service.log").open("w") as log:
         process = subprocess.Popen(  # noqa: S603 - our own service
-            [*command, *options],
+            [*command, *options, *quotas],
             stdout=subprocess.PIPE,
             stderr=log,
             text=True,
