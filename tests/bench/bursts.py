@@ -20,10 +20,10 @@ PROFILES = {
 def main(a_minute: int, minutes: int, patience: int) -> None:
     """Print, for each profile, what became of so many uploads a minute, after the last of them and after more minutes."""
     sys.stdout.write(f"{a_minute} uploads a minute for {minutes} minutes, and {patience} more\n")
-    sys.stdout.write(
-    header = f"{'profile':32} {'judged':>7} {'of':>7} {'a minute':>8} {'most queued':>11} {'throttled':>9} {'failed':>6}"
-    sys.stdout.write(f"{header}\n")
+    header = (
+        f"{'profile':32} {'judged':>7} {'of':>7} {'a minute':>8} {'most queued':>11} {'throttled':>9} {'failed':>6}"
     )
+    sys.stdout.write(f"{header}\n")
     for name, account in PROFILES.items():
         burst = Burst(account)
         passed = 0
