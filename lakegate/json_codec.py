@@ -7,7 +7,7 @@ import math
 import re
 import types
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from decimal import Decimal
 from enum import Enum
@@ -77,6 +77,10 @@ class Unique:
 
 Sha256 = Annotated[str, Pattern("[0-9a-f]{64}")]
 Count = Annotated[int, Bounds(0, 2**63 - 1)]
+MAX_INTEGER: Final = 2**53 - 1
+"""The largest integer that all JSON libraries represent exactly."""
+Exact = Annotated[int, Bounds(0, MAX_INTEGER)]
+NotEmpty = Annotated[str, Bounds(1)]
 Name = Annotated[str, Bounds(1, 1024)]
 Share = Annotated[Decimal, Pattern(r"0(\.[0-9]{1,40})?|1(\.0{1,40})?")]
 """From 0 to 1."""
@@ -88,9 +92,18 @@ KEYWORDS: Final = {
     float: ("minimum", "maximum"),
     tuple: ("minItems", "maxItems"),
     dict: ("minProperties", "maxProperties"),
+    Mapping: ("minProperties", "maxProperties"),
 }
 """The names of bounds in JSON Schema."""
-TYPES: Final = {str: "string", int: "integer", float: "number", bool: "boolean", tuple: "array", dict: "object"}
+TYPES: Final = {
+    str: "string",
+    int: "integer",
+    float: "number",
+    bool: "boolean",
+    tuple: "array",
+    dict: "object",
+    Mapping: "object",
+}
 """The names of types in JSON Schema."""
 
 
@@ -129,6 +142,14 @@ def decode(cls: type[T], document: Json, *, strict: bool = False) -> T:
         return typing.cast("T", decoder(typing.cast("Json", cls), strict=strict)(document))
     except RecursionError:
         raise DecodeError("type", "less nested") from None
+
+
+def decode_document(cls: type[T], schema: str, document: Json) -> T:
+    """The value of a document of a published schema; InputError with the place of the first violation if it does not fit."""
+    try:
+        return decode(cls, document, strict=True)
+    except DecodeError as error:
+        raise InputError(f"{schema}.json does not fit its schema at {error.place} (rule: {error.rule})") from None
 
 
 def canonical(value: object) -> bytes:
@@ -416,7 +437,7 @@ _BUILDERS: Final[dict[Json, Callable[..., Convert]]] = {
     bool: _boolean_decoder,
     str: _text_decoder,
     tuple: _array_decoder,
-    dict: _object_decoder,
+    **dict.fromkeys((dict, Mapping), _object_decoder),
 }
 """By the type of a hint: the function of the hint, its constraints and whether unknown keys are refused."""
 
@@ -480,12 +501,7 @@ class VersionedDocument:
     @classmethod
     def from_json(cls, document: object) -> Self:
         """The value of a document; InputError with the place of the first violation if it does not fit."""
-        try:
-            return decode(cls, document, strict=True)
-        except DecodeError as error:
-            raise InputError(
-                f"{cls.schema}.json does not fit its schema at {error.place} (rule: {error.rule})"
-            ) from None
+        return decode_document(cls, cls.schema, document)
 
     @classmethod
     def from_bytes(cls, body: bytes) -> Self:

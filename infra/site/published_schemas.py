@@ -11,6 +11,7 @@ import json
 import textwrap
 import types
 import typing
+from collections.abc import Mapping
 from dataclasses import is_dataclass
 from decimal import Decimal
 from enum import Enum
@@ -20,6 +21,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from lakegate.diff.change_kinds import DiffDocument
+from lakegate.features.anchors.anchors import Anchor
+from lakegate.gate.ledger.blocks import FORMAT, MARKED, RECORD_FORMAT, SLICED, WAIVED, Block, Record
+from lakegate.gate.ledger.record_contents import CONTENTS
 from lakegate.json_codec import (
     DECIMAL,
     KEYWORDS,
@@ -42,33 +46,65 @@ from lakegate.plan.result import Result
 
 FOLDER: Final = Path(__file__).parents[2] / "lakegate/schemas"
 FORMATS: Final[dict[str, type]] = {
+    "anchor": Anchor,
     "batch": BatchRequest,
     "check": CheckDocument,
     "check-tables": CheckTablesDocument,
     "diff": DiffDocument,
+    "block": Block,
     "plan": Plan,
+    "record": Record,
+    **{f"record-{kind}": content for kind, content in CONTENTS.items()},
     "request": Request,
     "result": Result,
 }
 """The dataclass of each published schema."""
 WIDTH: Final = 120
+BETWEEN_MEMBERS: Final[dict[str, dict[str, Json]]] = {
+    "record": {"properties": {"format": {"const": RECORD_FORMAT}}},
+    "block": {
+        "properties": {"format": {"enum": [FORMAT, WAIVED, SLICED, MARKED]}},
+        "allOf": [
+            {
+                "if": {"properties": {"format": {"const": WAIVED}}},
+                "then": {"required": ["waiver"]},
+                "else": {"properties": {"waiver": False}},
+            },
+            {
+                "if": {"properties": {"format": {"enum": [SLICED, MARKED]}}},
+                "then": {"required": ["slices"], "properties": {"kind": {"const": "published"}}},
+                "else": {"properties": {"slices": False}},
+            },
+            {
+                "if": {"properties": {"format": {"const": MARKED}}},
+                "then": {"required": ["watermark"], "properties": {"slices": {"minItems": 1}}},
+                "else": {"properties": {"watermark": False}},
+            },
+        ],
+    },
+}
+"""What members have to do with each other: of blocks their format, which follows from the other members."""
 Definitions: typing.TypeAlias = dict[str, tuple[type, Json]]
 """By their names the dataclasses that are definitions of a schema, and the definitions."""
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
 
-def schema_of(cls: type) -> dict[str, Json]:
-    """The schema of the documents of a dataclass."""
+def schema_of(name: str) -> dict[str, Json]:
+    """The schema of a format."""
+    cls, more = FORMATS[name], BETWEEN_MEMBERS.get(name, {})
     definitions: Definitions = {}
     whole = _object(cls, definitions)
+    if more:
+        whole["required"] = [*more["properties"], *whole["required"]]
+        whole["properties"] = more["properties"] | whole["properties"]
     title = (inspect.getdoc(cls) or cls.__name__).split("\n\n")[0]
     own = {name: definition for name, (_, definition) in sorted(definitions.items())}
-    return {"$schema": DIALECT, "title": title, **whole, **({"$defs": own} if own else {})}
+    return {"$schema": DIALECT, "title": title, **(more | whole), **({"$defs": own} if own else {})}
 
 
-def text_of(cls: type) -> str:
+def text_of(name: str) -> str:
     """The file of a schema."""
-    return _written(schema_of(cls), 0) + "\n"
+    return _written(schema_of(name), 0) + "\n"
 
 
 def _written(node: Json, indent: int) -> str:
@@ -85,8 +121,8 @@ def _written(node: Json, indent: int) -> str:
 
 def main() -> None:
     """Write every file."""
-    for name, cls in FORMATS.items():
-        (FOLDER / f"{name}.json").write_text(text_of(cls))
+    for name in FORMATS:
+        (FOLDER / f"{name}.json").write_text(text_of(name))
 
 
 def _object(cls: type, definitions: Definitions) -> Json:
@@ -138,7 +174,7 @@ def _bounded(kind: Json, members: tuple[Json, ...], constraints: Constraints, de
     found: dict[str, Json] = {"type": TYPES[kind]}
     if kind is tuple:
         found |= _elements(members, definitions)
-    if kind is dict:
+    if kind in {dict, Mapping}:
         names = {} if members[0] is str else {"propertyNames": _value(members[0], definitions)}
         found |= names | {"additionalProperties": _value(members[1], definitions)}
     if Pattern in constraints:

@@ -17,10 +17,11 @@ from lakegate.errors import ConditionFailed, UnreadableItem
 from lakegate.extension_points import registered
 from lakegate.gate.datasets.delivery_history import entry_of, entry_of_block
 from lakegate.gate.delivery.delivery_row import Enforced
-from lakegate.gate.ledger.blocks import GENESIS, MAX_INTEGER, Block, Head, digest, from_json, to_json
+from lakegate.gate.ledger.blocks import GENESIS, Block, Head, digest, from_json, to_json
 from lakegate.gate.ledger.signatures import KEY, Signature, SignedText, fingerprint, signed_text
 from lakegate.gate.ports import UNSIGNED
 from lakegate.gate.table import CommittedBlock, HistoryEntry
+from lakegate.json_codec import MAX_INTEGER
 from lakegate.verdict.verdict import BrokenRule
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Final, Literal
 
 from lakegate.contract.delivery_policy import MAX_BATCH_FILES
-from lakegate.json_codec import Bounds, Count, Pattern, Sha256, VersionedDocument
+from lakegate.json_codec import MAX_INTEGER, Bounds, Count, Pattern, Sha256, VersionedDocument
 from lakegate.plan.slice_order import SliceOrder, Uri
 
 OwnUri = Annotated[str, Pattern(r"(file:/|s3://)[^\x00-\x20\x7f]+"), Bounds(most=2048)]
@@ -70,7 +70,7 @@ class Reference:
     """What was accepted of a line up to a height of its ledger."""
 
     line: Annotated[str, Bounds(1, 512)]
-    height: Annotated[int, Bounds(-1, 2**53 - 1)]
+    height: Annotated[int, Bounds(-1, MAX_INTEGER)]
     """-1 where nothing was accepted yet."""
     parts: Annotated[tuple[AcceptedPart, ...], Bounds(most=MOST_PARTS)]
 

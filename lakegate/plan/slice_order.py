@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from lakegate.json_codec import Bounds, Count, Name, Pattern
+from lakegate.json_codec import MAX_INTEGER, Bounds, Count, Exact, Name, Pattern
 from lakegate.timestamps import Moment, OptionalMoment
 
 Uri = Annotated[str, Pattern(r"(file:/|s3://)[^\x00-\x1f\x7f]+"), Bounds(most=2048)]
 """The address of an object of the lake."""
-Offset = Annotated[int, Bounds(0, 2**53 - 1)]
-"""A number of rows of a line that JSON has exactly."""
-Rows = Annotated[int, Bounds(1, 2**53 - 1)]
+Rows = Annotated[int, Bounds(1, MAX_INTEGER)]
 ETag = Annotated[str, Bounds(1, 256)]
 OptionalSha256 = Annotated[str, Pattern("([0-9a-f]{64})?")]
 
@@ -23,7 +21,7 @@ class StateRun:
 
     uri: Uri
     """Its address; in the control plane, its key in the lake."""
-    rows: Offset
+    rows: Exact
     digest: OptionalSha256 = ""
     """Of its index, by which every part of it is verified; empty: written by a release without digests."""
     as_of: OptionalMoment = ""
@@ -35,7 +33,7 @@ class PublishedSlice:
     """A slice of the line, from which retracted and corrected rows are read."""
 
     uri: Uri
-    offset: Offset
+    offset: Exact
     """Of the first row."""
     rows: Rows
 
@@ -67,7 +65,7 @@ class MergeOrder:
 class SliceOrder:
     """The accepted rows of the delivery are to be written as slices."""
 
-    offset: Offset
+    offset: Exact
     """Of the first row."""
     event_time: Name | None = None
     """The column with the time of the event (a date or a timestamp); None: the judging time."""
@@ -86,7 +84,7 @@ class WrittenSlice:
     etag: ETag
     """The ETag or checksum of the object after it was written."""
     rows: Rows
-    offset: Offset
+    offset: Exact
     """Of the first row."""
     event_times: tuple[Moment, Moment]
     """The earliest and the latest (RFC 3339, UTC, six decimals)."""
@@ -105,7 +103,7 @@ class WrittenRun:
     size: Count
     etag: ETag
     """The ETag or checksum of the object after it was written."""
-    rows: Offset
+    rows: Exact
     """Its own, and those of the files that it takes up."""
     digest: OptionalSha256 = ""
     """As `StateRun.digest`."""
@@ -141,7 +139,7 @@ class MergedSnapshot:
 class Merged:
     """What the accepted rows of a delivery are to its line, and the state of the line with them."""
 
-    offset: Offset
+    offset: Exact
     """Of the request."""
     known: Count
     """Rows with a key and a content that are there, and all rows of a snapshot that is not merged; they are in no slice."""

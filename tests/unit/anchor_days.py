@@ -32,7 +32,9 @@ def digest_of(chain: str, height: int) -> str:
 
 
 def signed(anchor: Anchor, keys: Iterable[MemoryKey]) -> Anchor:
-    return with_signature(anchor, [AnchorSignature(each.public_key(), each.sign(anchor.signed_text)) for each in keys])
+    return with_signature(
+        anchor, [AnchorSignature.by(each.public_key(), each.sign(anchor.signed_text)) for each in keys]
+    )
 
 
 def documents_of(
@@ -45,7 +47,7 @@ def documents_of(
         parts = [heads[place : place + most] for place in range(0, max(len(heads), 1), most)]
         for part, each in enumerate(parts):
             before = Previous(made[-1][0], sha256(made[-1][1])) if made else None
-            anchor = Anchor(day(number), part, part == len(parts) - 1, 30, before, tuple(each))
+            anchor = Anchor(day(number), part, part == len(parts) - 1, 30, before, tuple(each), ())
             anchor = signed(anchor, keys[number] if keys else [ONE])
             made.append((anchor.key, to_json(anchor)))
     return made

@@ -12,16 +12,18 @@ from datetime import date, timedelta
 from enum import StrEnum
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple
 
 from lakegate.errors import ConditionFailed, InputError
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets.dataset_names import lines_of
 from lakegate.gate.effects import Alarm, Effect, perform
-from lakegate.gate.ledger.blocks import canonical_json, contract_chain, is_count
+from lakegate.gate.ledger.blocks import canonical_json, contract_chain
 from lakegate.gate.ledger.commit import signers
-from lakegate.gate.ledger.signatures import LENGTHS, SHORT, fingerprint, is_public_key
+from lakegate.gate.ledger.record_contents import PUBLIC_KEY
+from lakegate.gate.ledger.signatures import SHORT, fingerprint, is_public_key
 from lakegate.gate.ports import Address
+from lakegate.json_codec import DOCUMENT_NAME, Exact, NotEmpty, Pattern, Sha256, decode, encode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -46,53 +48,65 @@ PREFIX: Final = b"lakegate-anchor-signature/1\n"
 MAX_HEADS: Final = 10_000
 """Of a part: some 1.5 MB."""
 _KEY: Final = re.compile(rf"{FOLDER}([0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}})/([0-9]{{5}})\.json")
-_DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 
 
-class AnchoredHead(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class AnchoredHead:
     """The top of a chain, when the anchor was made."""
 
-    chain: str
-    height: int
-    digest: str
+    chain: NotEmpty
+    height: Exact
+    digest: Sha256
+    """Of the block at that height."""
 
 
-class Previous(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Previous:
     """The document before."""
 
-    key: str
-    sha256: str
+    key: Annotated[str, Pattern(r"_daily/[0-9]{4}-[0-9]{2}-[0-9]{2}/[0-9]{5}\.json")]
+    sha256: Sha256
 
 
-class AnchorSignature(NamedTuple):
-    """Of a document, by a key."""
+@dataclass(frozen=True, slots=True)
+class AnchorSignature:
+    """Of a document without its signatures, by a key."""
 
-    public_key: bytes
-    value: bytes
+    key: Sha256
+    """SHA-256 of the public key."""
+    public_key: Annotated[str, Pattern(PUBLIC_KEY)]
+    """SubjectPublicKeyInfo of an Ed25519 key (RFC 8410), in Base64."""
+    value: Annotated[str, Pattern("[A-Za-z0-9+/]{85}[AQgw]==")]
+    """64 bytes, in Base64."""
 
-    @property
-    def key(self) -> str:
-        """The fingerprint of the key."""
-        return fingerprint(self.public_key)
+    @staticmethod
+    def by(public_key: bytes, value: bytes) -> AnchorSignature:
+        """The signature by a key."""
+        return AnchorSignature(fingerprint(public_key), _base64(public_key), _base64(value))
 
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """One part of the anchor of a day."""
+    """A document of a daily anchor: heads of the chains of the ledger.
 
-    date: str
-    part: int
+    docs/ledger.md describes it. The stored text is the canonical form of RFC 8785; the next document names it by SHA-256 of that.
+    """
+
+    date: Annotated[str, Pattern("[0-9]{4}-[0-9]{2}-[0-9]{2}")]
+    """The day (UTC)."""
+    part: Exact
     """From 0."""
-    is_last: bool
+    is_last: bool = field(metadata={DOCUMENT_NAME: "last"})
     """Whether the anchor of the day ends with it."""
-    locked_days: int
+    locked_days: Exact
     """For how many days nobody could delete it."""
     previous: Previous | None
-    """None for the first document of all."""
+    """The document before; null of the first one."""
     heads: tuple[AnchoredHead, ...]
-    """Sorted by chain, no chain twice in all parts of a day."""
-    signatures: tuple[AnchorSignature, ...] = ()
+    """Sorted by chain; a chain is in one part of a day."""
+    signatures: tuple[AnchorSignature, ...]
     """None in a stack that signs nothing; two where one key replaces another."""
+    format: Literal["lakegate-anchor/1"] = FORMAT
 
     @property
     def key(self) -> str:
@@ -102,7 +116,7 @@ class Anchor:
     @property
     def signed_text(self) -> bytes:
         """What is signed of it."""
-        unsigned = canonical_json({name: each for name, each in _document(self).items() if name != "signatures"})
+        unsigned = canonical_json({name: each for name, each in encode(self).items() if name != "signatures"})
         return PREFIX + sha256(unsigned).encode()
 
 
@@ -124,17 +138,17 @@ def sha256(text: bytes) -> str:
 
 def to_json(anchor: Anchor) -> bytes:
     """The canonical form, which is stored."""
-    return canonical_json(_document(anchor))
+    return canonical_json(encode(anchor))
 
 
 def from_json(text: bytes) -> Anchor:
     """Parse a canonical form. Raises InputError for any other text."""
     try:
-        anchor = _parsed(json.loads(text))
-        same = _is_whole(anchor) and to_json(anchor) == text
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, InputError):
+        anchor = decode(Anchor, json.loads(text), strict=True)
+        is_same = _is_whole(anchor) and to_json(anchor) == text
+    except (ValueError, RecursionError, InputError):
         raise InputError("it is not the JSON of an anchor") from None
-    if not same:
+    if not is_same:
         raise InputError("it is not the canonical form of an anchor")
     return anchor
 
@@ -144,59 +158,15 @@ def with_signature(anchor: Anchor, signatures: Iterable[AnchorSignature]) -> Anc
     return replace(anchor, signatures=tuple(signatures))
 
 
-def _document(anchor: Anchor) -> dict[str, Any]:
-    before = anchor.previous
-    return {
-        "format": FORMAT,
-        "date": anchor.date,
-        "part": anchor.part,
-        "last": anchor.is_last,
-        "locked_days": anchor.locked_days,
-        "previous": {"key": before.key, "sha256": before.sha256} if before else None,
-        "heads": [{"chain": each.chain, "height": each.height, "digest": each.digest} for each in anchor.heads],
-        "signatures": [
-            {"key": each.key, "public_key": _base64(each.public_key), "value": _base64(each.value)}
-            for each in anchor.signatures
-        ],
-    }
-
-
-def _parsed(document: Any) -> Anchor:  # noqa: ANN401 - what JSON holds
-    before = document["previous"]
-    return Anchor(
-        document["date"],
-        document["part"],
-        document["last"],
-        document["locked_days"],
-        None if before is None else Previous(before["key"], before["sha256"]),
-        tuple(AnchoredHead(each["chain"], each["height"], each["digest"]) for each in document["heads"]),
-        tuple(
-            AnchorSignature(base64.b64decode(each["public_key"]), base64.b64decode(each["value"]))
-            for each in document["signatures"]
-        ),
-    )
-
-
 def _is_whole(anchor: Anchor) -> bool:
-    """Whether each member is of its kind; unknown ones are found by the canonical form."""
-    before = anchor.previous
+    """Whether days exist, heads are sorted, and keys are good."""
+    keys = [(each.key, base64.b64decode(each.public_key)) for each in anchor.signatures]
     return (
         _is_day(anchor.date)
-        and all(map(is_count, (anchor.part, anchor.locked_days)))
-        and (before is None or (day_of(before.key) is not None and _is_digest(before.sha256)))
-        and all(_is_name(each.chain) and is_count(each.height) and _is_digest(each.digest) for each in anchor.heads)
+        and (anchor.previous is None or day_of(anchor.previous.key) is not None)
         and all(low.chain < high.chain for low, high in pairwise(anchor.heads))
-        and all(is_public_key(each.public_key) and len(each.value) == LENGTHS[1] for each in anchor.signatures)
-        and _is_flag(anchor.is_last)
+        and all(is_public_key(public_key) and key == fingerprint(public_key) for key, public_key in keys)
     )
-
-
-def _is_name(value: object) -> bool:
-    return isinstance(value, str) and value != ""
-
-
-def _is_flag(value: object) -> bool:
-    return isinstance(value, bool)
 
 
 def _is_day(value: str) -> bool:
@@ -204,10 +174,6 @@ def _is_day(value: str) -> bool:
         return date.fromisoformat(value).isoformat() == value
     except ValueError:
         return False
-
-
-def _is_digest(value: str) -> bool:
-    return _DIGEST.fullmatch(value) is not None
 
 
 def _base64(value: bytes) -> str:
@@ -354,7 +320,7 @@ class Anchors:
         if not anchor.signatures and self.keys:
             self._fault(AnchorFlaw.UNSIGNED_ANCHOR, key, "it has no signature, and an earlier one has")
         for each in anchor.signatures:
-            if not self.verifies(each.public_key, each.value, anchor.signed_text):
+            if not self.verifies(base64.b64decode(each.public_key), base64.b64decode(each.value), anchor.signed_text):
                 self._fault(AnchorFlaw.ANCHOR_SIGNATURE, key, f"it is not what the key {each.key[:SHORT]} signed")
                 return
         names = {each.key for each in anchor.signatures}
@@ -586,10 +552,10 @@ def _next(
         place += len(chains)
     previous = Previous(before.anchor.key, sha256(before.text)) if before else None
     part, is_last = continued.part + 1 if continued else 0, place == len(names)
-    return Anchor(day, part, is_last, dependencies.places.anchor_days, previous, tuple(heads)), wrong
+    return Anchor(day, part, is_last, dependencies.places.anchor_days, previous, tuple(heads), ()), wrong
 
 
 def _signed(dependencies: Dependencies, anchor: Anchor, before: _Kept | None) -> Anchor:
     known = before.anchor.signatures[-1].key if before and before.anchor.signatures else ""
     keys = signers(dependencies.signing, known, anchor.key)
-    return with_signature(anchor, (AnchorSignature(key.public_key(), key.sign(anchor.signed_text)) for key in keys))
+    return with_signature(anchor, (AnchorSignature.by(key.public_key(), key.sign(anchor.signed_text)) for key in keys))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from lakegate.json_codec import NotEmpty
 from lakegate.timestamps import instant_of
 from lakegate.verdict.reasons import DUPLICATE, WAIVER_EXPIRED
 
@@ -54,13 +55,13 @@ delivery that can be read."""
 class Waiver:
     """Who lets which delivery through, why and until when."""
 
-    actor: str
+    actor: NotEmpty
     """The ARN of the caller; never a text that was given."""
-    reason: str
+    reason: NotEmpty
     """One line that the person wrote."""
-    expires: str
+    expires: NotEmpty
     """RFC 3339, UTC, six decimals."""
-    rejected: str
+    rejected: NotEmpty
     """The workload whose rejection is waived."""
 
     def has_expired(self, at: str) -> bool:

@@ -4,34 +4,37 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import pairwise
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Annotated, Any, Final, NamedTuple, TypeAlias
 
 from lakegate.errors import InputError
 from lakegate.gate.delivery.people_decisions import Waiver
-from lakegate.json_codec import decode, encode
-from lakegate.verdict.verdict import ACCEPTING, Verdict
-
-# ---- The objects and slices in a block of the ledger, and what the values of its fields must be --------------------
-
-
-Holds: TypeAlias = Callable[[object], bool]
-MAX_INTEGER: Final = 2**53 - 1
-"""The largest integer that all JSON libraries represent exactly."""
+from lakegate.gate.ledger.record_contents import CONTENTS, Started
+from lakegate.json_codec import (
+    MAX_INTEGER,
+    OMITTED,
+    Exact,
+    NotEmpty,
+    Pattern,
+    Permitted,
+    Sha256,
+    decode_document,
+    encode,
+)
+from lakegate.timestamps import Moment
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerObject:
     """One object of a delivery in the lake bucket."""
 
-    key: str
-    version: str
+    key: NotEmpty
+    version: NotEmpty
     """S3 version id of the copy."""
-    size: int
+    size: Exact
     """Bytes."""
     checksum: str
     """`<algorithm>:<value>` of the full object; opaque here."""
@@ -41,15 +44,16 @@ class LedgerObject:
 class LedgerSlice:
     """One slice of Open Data Fabric, among the objects of its delivery."""
 
-    key: str
-    offset: int
+    key: NotEmpty
+    """Of one of the objects."""
+    offset: Exact
     """Of its first row."""
-    rows: int
-    event_time: tuple[str, str]
+    rows: Started
+    event_time: tuple[NotEmpty, NotEmpty]
     """Earliest and latest, RFC 3339."""
-    logical: str
+    logical: NotEmpty
     """Hash of the rows, and below that of the bytes, as multihashes."""
-    physical: str
+    physical: NotEmpty
 
     @property
     def end(self) -> int:
@@ -57,74 +61,11 @@ class LedgerSlice:
         return self.offset + self.rows
 
 
-def is_text(value: object) -> bool:
-    """A text."""
-    return isinstance(value, str)
-
-
-def is_name(value: object) -> bool:
-    """A text that is not empty."""
-    return value != "" and is_text(value)
-
-
-def is_count(value: object) -> bool:
-    """A number that JSON holds exactly, from 0."""
-    return type(value) is int and 0 <= value <= MAX_INTEGER
-
-
-def is_measured(value: object) -> bool:
-    """A count, if there is one."""
-    return value is None or is_count(value)
-
-
-def matches(pattern: re.Pattern[str]) -> Holds:
-    """Texts of a pattern."""
-    return lambda value: isinstance(value, str) and pattern.fullmatch(value) is not None
-
-
-def is_span(value: object) -> bool:
-    """Two texts, or nothing."""
-    return value is None or (
-        isinstance(value, list) and len(value) == len(("first", "last")) and all(map(is_name, value))
-    )
-
-
-def are_objects(value: object) -> bool:
-    """Objects in the order of their keys."""
-    objects: list[dict[str, object]] = value  # type: ignore[assignment]  # `encode` makes a list of a tuple
-    good = all(holds(each[field]) for each in objects for field, holds in _OBJECT_FIELDS.items())
-    return good and all(str(low["key"]) < str(high["key"]) for low, high in pairwise(objects))
-
-
-def are_slices(value: object) -> bool:
-    """Whether the offsets of slices follow one another."""
-    slices: list[dict[str, Any]] = value  # type: ignore[assignment]  # likewise
-    good = all(holds(each[field]) for each in slices for field, holds in _SLICE_FIELDS.items())
-    return good and all(low["offset"] + low["rows"] == high["offset"] for low, high in pairwise(slices))
-
-
-_OBJECT_FIELDS: Final[Mapping[str, Holds]] = {
-    "key": is_name,
-    "version": is_name,
-    "size": is_count,
-    "checksum": is_text,
-}
-
-_SLICE_FIELDS: Final[Mapping[str, Holds]] = {
-    "key": is_name,
-    "offset": is_count,
-    "rows": lambda value: is_count(value) and value != 0,
-    "event_time": is_span,
-    "logical": is_name,
-    "physical": is_name,
-}
-
-
 # ---- Blocks that record an act: who, what, and to which contract or dataset line. Most are of people ---------------
 #
 # A record is a block of the ledger beside the deliveries: it has a height and the digest of the block below, and is
 # verified
-# with them. Its content belongs to its kind, and has a closed JSON Schema: `lakegate/schemas/record-<kind>.json`.
+# with them. Its content belongs to its kind, as `lakegate.gate.ledger.record_contents` defines it.
 
 
 RECORD_FORMAT: Final = "lakegate-block/2"
@@ -154,22 +95,22 @@ KINDS: Final[Mapping[str, tuple[str, ...]]] = {
 class Record:
     """One act. No field contains text of a producer."""
 
-    kind: str
-    """A key of KINDS."""
-    height: int
+    kind: Annotated[str, Permitted(tuple(CONTENTS))]
+    height: Exact
     """From 0, without gaps, counted with the deliveries of the chain."""
-    previous: str
+    previous: Sha256
     """Digest of the previous block; GENESIS at height 0."""
-    system_time: str
+    system_time: Moment
     """RFC 3339, UTC, six decimals."""
-    chain: str
+    chain: NotEmpty
     """Of a dataset line (`orders/lines_v1`) or of a contract (`_contracts/orders`)."""
-    actor: str
-    """The ARN of the caller (STS GetCallerIdentity), of a record `key` that of the KMS key; never a text that was given."""
-    event: str
+    actor: Annotated[str, Pattern("(arn:|https://|callback:)[!-~]+")]
+    """ARN of the caller, as STS names it, of a record `key` that of the KMS key; of a caller of the HTTP API with a token
+    `<issuer>#<subject>`; of a callback `callback:` and the channel that its token was sent to. Never a text that was given."""
+    event: Sha256
     """Identifies the act: no two records of a ledger have the same. See `event_id`."""
     content: Mapping[str, Any]
-    """What was done, by the schema of the kind."""
+    """What was done, by `CONTENTS` of the kind."""
 
 
 def contract_chain(contract: str) -> str:
@@ -183,30 +124,17 @@ def event_id(kind: str, *parts: str | int) -> str:
 
 
 def document_of(record: Record) -> dict[str, object]:
-    """The JSON document of a record. Raises InputError where the record or its content does not match its schema."""
-    from lakegate.json_codec import validate  # noqa: PLC0415 - a Lambda that meets no record must not pay for it
-
-    document = {
-        "format": RECORD_FORMAT,
-        "kind": record.kind,
-        "height": record.height,
-        "previous": record.previous,
-        "system_time": record.system_time,
-        "chain": record.chain,
-        "actor": record.actor,
-        "event": record.event,
-        "content": dict(record.content),
-    }
-    validate("record", document)
-    if record.kind not in KINDS:
-        raise InputError("a record cannot have this `kind`")
-    validate(f"record-{record.kind}", document["content"])
-    return document
+    """The JSON document of a record. Raises InputError where the record or its content does not fit."""
+    document: dict[str, object] = encode(record)
+    record_from(document)
+    return document | {"format": RECORD_FORMAT}
 
 
 def record_from(document: Mapping[str, Any]) -> Record:
-    """The record of a document as `document_of` makes it; TypeError where members are missing or unknown."""
-    return Record(**{name: value for name, value in document.items() if name != "format"})
+    """The record of a document without its format; InputError where it, or its content, does not fit."""
+    record = decode_document(Record, "record", document)
+    decode_document(CONTENTS[record.kind], f"record-{record.kind}", record.content)
+    return record
 
 
 # ---- The blocks of the ledger: deliveries, and records of what people did; their canonical form and their digest ----
@@ -240,43 +168,39 @@ class Block:
     """One finished delivery. No field contains text of the producer."""
 
     kind: BlockKind
-    height: int
+    height: Exact
     """From 0, without gaps."""
-    previous: str
+    previous: Sha256
     """Digest of the previous block; GENESIS at height 0."""
-    system_time: str
+    system_time: Moment
     """RFC 3339, UTC, six decimals: `2026-11-21T11:30:00.000000Z`."""
-    chain: str
+    chain: NotEmpty
     """Of the dataset line: `orders/lines_v1`, `_unrouted/2026-11-21`."""
-    workload: str
+    workload: NotEmpty
     contract_version: str
     """Semantic version; empty for unrouted deliveries."""
     plan: str
     """Digest of the plan; empty for unrouted deliveries."""
-    verdict: str
-    """`accepted`, `accepted_with_warnings` or `rejected`."""
+    verdict: Annotated[str, Permitted(("accepted", "accepted_with_warnings", "rejected"))]
     objects: tuple[LedgerObject, ...]
     """Sorted by key, no key twice."""
-    rows: int | None
-    """None if nothing was measured (refused at the door)."""
-    rejected_rows: int | None
-    event_time: tuple[str, str] | None
+    rows: Exact | None
+    """None if nothing was measured (refused at admission)."""
+    rejected_rows: Exact | None
+    event_time: tuple[NotEmpty, NotEmpty] | None
     """Earliest and latest event time in the data, RFC 3339; None if the contract has no event time."""
-    waiver: Waiver | None = None
+    waiver: Waiver | None = field(default=None, metadata={OMITTED: True})
     """By which it was accepted; such a block has the format `WAIVED`."""
-    slices: tuple[LedgerSlice, ...] | None = None
+    slices: tuple[LedgerSlice, ...] | None = field(default=None, metadata={OMITTED: True})
     """Of a published delivery in the order of their offsets, none of one without rows; such a block has the format `SLICED`.
 
     None: it is published as it arrived.
     """
-    watermark: str | None = None
+    watermark: Moment | None = field(default=None, metadata={OMITTED: True})
     """Of the line, from its slices on, as `system_time`; such a block has the format `MARKED`. None: the line has none."""
 
 
 AnyBlock: TypeAlias = Block | Record
-_TIME: Final = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}Z", re.ASCII)
-_DIGEST: Final = re.compile(r"[0-9a-f]{64}")
-_VERDICTS: Final = ACCEPTING | {Verdict.REJECTED}
 _written: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
 
 
@@ -311,19 +235,26 @@ def _has_exact_numbers(value: object) -> bool:
 
 
 def _document_of(block: Block) -> dict[str, object]:
-    form = WAIVED if block.waiver else MARKED if block.watermark else FORMAT if block.slices is None else SLICED
-    document: dict[str, object] = {"format": form} | encode(block) | {"kind": block.kind}
-    for field, holds in _FIELDS.items():
-        if not holds(document[field]):
-            raise InputError(f"a block cannot have this `{field}`")
-    if block.slices is not None and not _are_among_objects(block, block.slices):
+    document: dict[str, object] = encode(block)
+    _fit(decode_document(Block, "block", document))
+    return document | {"format": _format_of(block)}
+
+
+def _format_of(block: Block) -> str:
+    return WAIVED if block.waiver else MARKED if block.watermark else FORMAT if block.slices is None else SLICED
+
+
+def _fit(block: Block) -> None:
+    """Raise InputError where members of a block do not fit each other."""
+    slices = block.slices or ()
+    if not all(low.key < high.key for low, high in pairwise(block.objects)):
+        raise InputError("a block cannot have this `objects`")
+    if not all(low.end == high.offset for low, high in pairwise(slices)):
+        raise InputError("a block cannot have this `slices`")
+    if block.slices is not None and not _are_among_objects(block, slices):
         raise InputError("a block has no `slices` but of its own published objects, one of each")
-    if block.watermark is not None and not block.slices:
+    if block.watermark is not None and not slices:
         raise InputError("a block has no `watermark` without slices")
-    for optional in ("waiver", "slices", "watermark"):
-        if document[optional] is None:
-            del document[optional]
-    return document
 
 
 def _are_among_objects(block: Block, slices: tuple[LedgerSlice, ...]) -> bool:
@@ -349,19 +280,21 @@ def to_json(block: AnyBlock) -> str:
 def from_json(text: str) -> AnyBlock:
     """Parse a canonical form. Raises InputError for any other text, so that equal blocks have equal bytes."""
     try:
-        block = _parsed(json.loads(text))
-        same = to_json(block) == text
-    except (ValueError, RecursionError, TypeError):
-        raise InputError("a stored block cannot be read: it is not the JSON of a block") from None
-    if not same:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        raise InputError("a stored block cannot be read: it is not JSON") from None
+    if not isinstance(document, dict) or "format" not in document:
+        raise InputError("a stored block cannot be read: it is not the JSON of a block")
+    if canonical_json(document) != text.encode():
         raise InputError("a stored block cannot be read: it is not in its canonical form")
-    return block
-
-
-def _parsed(document: object) -> AnyBlock:
-    if isinstance(document, dict) and document.get("format") == RECORD_FORMAT:
+    form = document.pop("format")
+    if form == RECORD_FORMAT:
         return record_from(document)
-    return decode(Block, document)
+    block = decode_document(Block, "block", document)
+    _fit(block)
+    if form != _format_of(block):
+        raise InputError("block.json does not fit its schema at format (rule: const)")
+    return block
 
 
 def stored_block(text: bytes) -> AnyBlock | None:
@@ -370,26 +303,6 @@ def stored_block(text: bytes) -> AnyBlock | None:
         return from_json(text.decode())
     except (InputError, UnicodeDecodeError):
         return None
-
-
-_FIELDS: Final[Mapping[str, Holds]] = {
-    "kind": lambda value: isinstance(value, BlockKind),
-    "height": is_count,
-    "previous": matches(_DIGEST),
-    "system_time": matches(_TIME),
-    "chain": is_name,
-    "workload": is_name,
-    "contract_version": is_text,
-    "plan": is_text,
-    "verdict": lambda value: value in _VERDICTS,
-    "objects": are_objects,
-    "rows": is_measured,
-    "rejected_rows": is_measured,
-    "event_time": is_span,
-    "slices": lambda value: value is None or are_slices(value),
-    "watermark": lambda value: value is None or matches(_TIME)(value),
-    "waiver": lambda value: value is None or (isinstance(value, dict) and all(map(is_name, value.values()))),
-}
 
 
 class Head(NamedTuple):

@@ -69,7 +69,7 @@ def test_a_file_is_verified_for_people(file: Path) -> None:
     ("old", "new", "answer"),
     [
         ("rows: 10", "rows: 11", "block 0: altered"),
-        ("rows: 10", "rows: -1", "block 0: schema: block.json does not fit its schema at rows (rule: anyOf)"),
+        ("rows: 10", "rows: -1", "block 0: schema: block.json does not fit its schema at rows (rule: minimum)"),
         ("height: 0", "height: 7", "block 0: height"),
         (
             f"chain: {json.dumps(LINE)}\n",

@@ -134,7 +134,7 @@ def test_a_block_that_its_schema_refuses_is_reported(kept: Lakegate) -> None:
     client = kept.clients["dynamodb"]
     text = client.get_item(TableName="ledger", Key=key)["Item"]["block"]["S"].replace('"rows":4', '"rows":-4')
     client.put_item(TableName="ledger", Item={**key, "block": {"S": text}})
-    why = "block.json does not fit its schema at rows (rule: anyOf)"
+    why = "block.json does not fit its schema at rows (rule: minimum)"
 
     assert f"  block 1: schema: {why}\n" in kept("verify", "orders_v1").stdout
     assert {"height": 1, "what": "schema", "why": why} in json.loads(kept("verify", "orders_v1", "--json").stdout)[

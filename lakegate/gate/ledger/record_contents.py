@@ -1,0 +1,332 @@
+"""The contents of records, by their kinds. A member that may be absent is never empty: equal records have equal bytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated, Final
+
+from lakegate.json_codec import MAX_INTEGER, OMITTED, Bounds, Exact, NotEmpty, Pattern, Permitted, Sha256
+from lakegate.timestamps import Moment, OptionalMoment
+
+Started = Annotated[int, Bounds(1, MAX_INTEGER)]
+Accepted = Annotated[str, Permitted(("accepted", "accepted_with_warnings"))]
+Found = Annotated[str, Permitted(("FAILED", "QUARANTINED"))]
+PUBLIC_KEY: Final = "MCowBQYDK2VwAyEA[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]="
+"""SubjectPublicKeyInfo of an Ed25519 key (RFC 8410), in Base64."""
+PLANNED: Final = ("active", "deprecated", "sunset", "retired")
+ACTS: Final = ("acknowledge", "date", "deprecate", "draft", "notice", "parent", "reactivate", "retire", "sunset")
+
+
+@dataclass(frozen=True, slots=True)
+class PlanOfDataset:
+    """The plan of one dataset."""
+
+    dataset: NotEmpty
+    plan: NotEmpty
+
+
+@dataclass(frozen=True, slots=True)
+class PublicationContent:
+    """The content of a record: a contract version became valid, or got another status."""
+
+    version: NotEmpty
+    status: NotEmpty
+    document: NotEmpty
+    """Key of the document in the lake bucket: contracts/<SHA-256>."""
+    plans: tuple[PlanOfDataset, ...]
+    """By dataset, the digest of its plan; sorted by dataset."""
+    proposed_by: Annotated[str, Pattern("(arn:|https://)[!-~]+")] | None
+    """ARN of the proposer, whose proposal the actor approved; null where the stack requires no approval."""
+    unmeasured_rules: Exact
+    """Rules that the publisher allowed never to be measured."""
+    inherited_from: Moment | None = field(default=None, metadata={OMITTED: True})
+    """From when contracts inherit from the version, if that is later than its publication."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayContent:
+    """The content of a record: a delivery is judged again."""
+
+    workload: NotEmpty
+    state: Found
+    """In which it was found."""
+    attempt: Exact
+    """The last one before the replay."""
+    replayed_by: NotEmpty
+    """The workload that is judged: the same one if it FAILED."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayVersionContent(ReplayContent):
+    """The content of a record: a delivery is judged again under a contract version that a person chose."""
+
+    line: NotEmpty
+    contract_version: NotEmpty
+    plan: NotEmpty
+    """Digest of its plan."""
+
+
+@dataclass(frozen=True, slots=True)
+class WaiverContent:
+    """The content of a record: a rejected delivery is let through."""
+
+    workload: NotEmpty
+    """That was rejected."""
+    waived_by: NotEmpty
+    """The workload that is accepted instead."""
+    reason: NotEmpty
+    expires: NotEmpty
+    """RFC 3339, UTC."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalContent:
+    """The content of a record: a person approves that a judged delivery is published."""
+
+    workload: NotEmpty
+    attempt: Started
+    """That was judged."""
+    verdict: Accepted
+    """Of the judgement."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeclineContent(ApprovalContent):
+    """The content of a record: a person declines a judged delivery, which is rejected."""
+
+    reason: NotEmpty
+
+
+@dataclass(frozen=True, slots=True)
+class FollowingStatus:
+    """A change of the status that follows by its date."""
+
+    status: Annotated[str, Permitted(PLANNED)]
+    at: Moment
+
+
+@dataclass(frozen=True, slots=True)
+class StricterParent:
+    """A version of the parent that the contract will be weaker than."""
+
+    version: NotEmpty
+    inherited_from: Moment
+    """From when it is inherited."""
+    owner: str
+    """Of the contract of the line."""
+
+
+@dataclass(frozen=True, slots=True)
+class BreakingNotice:
+    """The subscribers who were given notice of a breaking version."""
+
+    version: NotEmpty
+    follows: NotEmpty
+    """The line before."""
+    teams: tuple[NotEmpty, ...]
+    acknowledged: tuple[NotEmpty, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LifecycleContent:
+    """The content of a record: the lifecycle of a dataset line changed."""
+
+    act: Annotated[str, Permitted(ACTS)]
+    """The command. `date`: a planned change began; `draft`, `notice`: how the line began; `parent`: a stricter one came."""
+    status: Annotated[str, Permitted(("draft", *PLANNED))]
+    """After the act."""
+    since: Moment | None
+    """When that status began; null if the line was always active."""
+    planned: tuple[FollowingStatus, ...]
+    """Changes of the status that follow by their dates, the earliest first."""
+    reason: str
+    replacement: str
+    guide: str
+    notice: BreakingNotice | None
+    parents: Annotated[tuple[StricterParent, ...], Bounds(1)] | None = field(default=None, metadata={OMITTED: True})
+    """Of the act `parent`."""
+
+
+@dataclass(frozen=True, slots=True)
+class StagedCopy:
+    """An object without some of its rows."""
+
+    staged: NotEmpty
+    """Key of the copy that replaces it."""
+    version: NotEmpty
+    """Of that copy."""
+    size: Exact
+    """Bytes."""
+    checksum: Annotated[str, Pattern("sha256:.+")]
+    """SHA-256 of its bytes, as S3 writes it (Base64)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectToErase:
+    """An object that is going to be replaced."""
+
+    key: NotEmpty
+    """In the lake bucket."""
+    version: NotEmpty
+    """Which is replaced."""
+    rows: Exact | None
+    """That are erased; null where it is erased unread."""
+    left: StagedCopy | None
+    """The object without these rows; null where nothing is left."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErasureContent:
+    """The content of a record: rows of a delivery are going to be erased.
+
+    It is written before anything is changed, and does not contain the values by which the rows were found.
+    """
+
+    workload: NotEmpty
+    reason: Annotated[str, Bounds(1, 500)]
+    rows: Exact | None
+    """Of all objects; null where an object is erased unread."""
+    fields: tuple[NotEmpty, ...]
+    """By which the rows were found; none where the objects are erased unread."""
+    objects: Annotated[tuple[ObjectToErase, ...], Bounds(1)]
+
+
+@dataclass(frozen=True, slots=True)
+class StatedVersion:
+    """A version of an object."""
+
+    version: NotEmpty
+    size: Exact
+    """Bytes."""
+    checksum: str
+    """Of the whole object, as S3 has it; empty where it has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErasedObject:
+    """An object that was replaced."""
+
+    key: NotEmpty
+    rows: Exact | None
+    """That were erased; null where it was erased unread."""
+    left: StatedVersion | None
+    """The version that readers get; null where nothing is left."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErasedContent:
+    """The content of a record: rows of a delivery were erased.
+
+    It is written when every object is replaced. The versions before are deleted afterwards.
+    """
+
+    erasure: Sha256
+    """The event of the record that it completes."""
+    workload: NotEmpty
+    rows: Exact | None
+    """Of all objects; null where an object was erased unread."""
+    objects: Annotated[tuple[ErasedObject, ...], Bounds(1)]
+
+
+@dataclass(frozen=True, slots=True)
+class RestorationContent:
+    """The content of a record: a lost object of a delivery was put back.
+
+    It is written when the bytes are there again, with the size and checksum that the ledger stated for the lost version.
+    """
+
+    workload: NotEmpty
+    key: NotEmpty
+    """In the lake bucket."""
+    lost: StatedVersion
+    """The version that was deleted, as the ledger states it."""
+    left: StatedVersion
+    """The version that readers get."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyContent:
+    """The content of a record: a key signs the chain from here on.
+
+    The first one is signed by its own key, a later one by the key that it replaces.
+    """
+
+    key: Sha256
+    """SHA-256 of the public key, by which signatures name it."""
+    public_key: Annotated[str, Pattern(PUBLIC_KEY)]
+    """SubjectPublicKeyInfo of an Ed25519 key (RFC 8410), in Base64."""
+    replaces: Sha256 | None
+    """The key that signed until here; null of the first one."""
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenScheduledRule:
+    """A rule that does not hold."""
+
+    rule: NotEmpty
+    """Its id."""
+    status: Annotated[str, Permitted(("fail", "warn"))]
+    rows: Exact | None
+    """The most failing rows of one of its checks; null where rows are not counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class StaleRule:
+    """A rule that does not hold for accepted data."""
+
+    rule: NotEmpty
+    """Its id."""
+    since: NotEmpty
+    """When it was first measured not to hold: RFC 3339, UTC."""
+
+
+@dataclass(frozen=True, slots=True)
+class RevalidationContent:
+    """The content of a record: accepted data was measured by schedule.
+
+    It is a run over everything that is accepted of the line up to a height. With no rules: no rule has a schedule any more.
+    """
+
+    contract_version: NotEmpty
+    run: Sha256
+    """Names the folder of its request and its result."""
+    plan: Sha256
+    """Digest of the plan with the checks that were measured."""
+    height: Exact
+    """Up to which accepted data was measured."""
+    schedules: tuple[NotEmpty, ...]
+    """That were due, in UTC."""
+    rules: Exact
+    """How many were measured."""
+    broken: Annotated[tuple[BrokenScheduledRule, ...], Bounds(most=20)]
+    """The worst first."""
+    stale: Annotated[tuple[StaleRule, ...], Bounds(most=100)]
+    """The rules that do not hold after this run, also those of other schedules, the oldest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class WatermarkContent:
+    """The content of a record: a person set the watermark of a dataset line."""
+
+    watermark: Moment
+    """No event before this time is expected any more."""
+    before: OptionalMoment
+    """The watermark before; empty for none."""
+
+
+CONTENTS: Final[dict[str, type]] = {
+    "publication": PublicationContent,
+    "replay": ReplayContent,
+    "replay-version": ReplayVersionContent,
+    "waiver": WaiverContent,
+    "approval": ApprovalContent,
+    "decline": DeclineContent,
+    "lifecycle": LifecycleContent,
+    "erasure": ErasureContent,
+    "erased": ErasedContent,
+    "restoration": RestorationContent,
+    "key": KeyContent,
+    "revalidation": RevalidationContent,
+    "watermark": WatermarkContent,
+}
+"""By kind of record."""
