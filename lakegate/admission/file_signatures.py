@@ -17,12 +17,10 @@ if TYPE_CHECKING:
     Refusal = Callable[[bytes, Storage, Csv], "tuple[str, str] | None"]
     """Code and message of the reason why a file with these first bytes is refused; None if it is not."""
 
-# ---- Compares the first bytes of a file with the format that the contract declares. Names are ignored --------------
-#
-# Binary formats and codecs have a signature (*magic bytes*); a file without a known one is text. Every refusal is one
-# function in
-# `SIGNATURE_REFUSALS` (of bytes as delivered) or `TEXT_REFUSALS` (of decompressed text): intake and the engine both
-# apply them.
+# ---- File signatures ----
+# Binary formats and codecs have a signature (*magic bytes*); a file without a known one is text. Every refusal is one function
+# in `SIGNATURE_REFUSALS` (of bytes as delivered) or `TEXT_REFUSALS` (of decompressed text): intake and the engine both apply
+# them.
 
 
 BOM = b"\xef\xbb\xbf"
@@ -211,7 +209,7 @@ def _first_character(text: bytes) -> bytes:
     return text.removeprefix(BOM).lstrip(_JSON_SPACE)[:1]
 
 
-# ---- Decompresses the beginning of a file, given only its first bytes. The codec never depends on a file name ------
+# ---- The beginning of a compressed file ----
 
 
 def beginning(first: bytes, compression: Compression, limit: int) -> bytes | None:

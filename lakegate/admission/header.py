@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     """Code, message, fields, ids of the outcomes it explains."""
     Explain = Callable[["_Text"], str | None]
 
-# ---- Causes found in the columns of a file: misspelled names, missing columns, an exported index, other types ------
+# ---- Causes in the columns of a file ----
 
 
 MAX_NAMED = 5
@@ -104,7 +104,7 @@ def shown_pairs(pairs: dict[str, str]) -> str:
     return named(f"{there!r} should be {name}" for name, there in pairs.items())
 
 
-# ---- Explains why the first line is not the header of the dataset, and how to fix the file -------------------------
+# ---- A first line that is not the header ----
 
 
 SEPARATORS = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a vertical bar"}
@@ -244,11 +244,9 @@ _EXPLANATIONS: tuple[Explain, ...] = (
 )
 
 
-# ---- Checks the first bytes of a delivery: its file signature and its header ---------------------------------------
-#
-# Everything here is decided from at most `HEAD` bytes of each object: at the door, before any job, and again by the
-# engine, before
-# it reads a record.
+# ---- The first bytes of a delivery ----
+# Everything here is decided from at most `HEAD` bytes of each object: at the door, before any job, and again by the engine,
+# before it reads a record.
 
 
 HEAD = 1 << 18

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
     from lakegate.plan.result import Columns
 
-# ---- Keys beside the data: what Spark, Hadoop and consoles write next to their part files, and nobody wants
-# judged
+# ---- Keys that are no deliveries ----
 
 
 IGNORED: Final = (
@@ -52,9 +51,7 @@ def _matches(name: str, patterns: tuple[str, ...]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
-# ---- Refuses an object before any job: it is too large, empty, of another format, or its header rejects it
-# whatever rows follow
-#
+# ---- Refusals before any job ----
 # Each refusal is one function and its row in `REFUSALS`. Those by the first bytes alone are rows of
 # `lakegate.admission.file_signatures`, which the engine applies too.
 

@@ -64,7 +64,7 @@ def parts_of(line: str) -> tuple[str, str, int]:
     return contract, dataset, int(number)
 
 
-# ---- Where the data of a field comes from, as a contract declares it -----------------------------------------------
+# ---- Lineage of a field ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +98,10 @@ class FieldLineage:
     sources: Annotated[tuple[FieldSource, ...], Bounds(1)]
 
 
-# ---- The model of a contract, common to all document formats -------------------------------------------------------
-#
-# A `Contract` describes datasets; a `Rule` is any requirement of their data: a field constraint, a quality rule or a
-# service level.
-# Readers (`lakegate/contract/documents/`) build the model and `lakegate/rules/` compiles it to a plan; no other module knows
-# the formats.
+# ---- The model of a contract ----
+# A `Contract` describes datasets; a `Rule` is any requirement of their data: a field constraint, a quality rule or a service
+# level. Readers (`lakegate/contract/documents/`) build the model and `lakegate/rules/` compiles it to a plan; no other module
+# knows the formats.
 
 
 NOTHING: Mapping[str, object] = MappingProxyType({})
@@ -332,8 +330,7 @@ def separated(datasets: Iterable[Dataset]) -> tuple[tuple[Dataset, ...], Dataset
     return tuple(each for each in found if each is not common), common
 
 
-# ---- The labels of a contract, by which people and schedulers find it: owner, domain, tags, actors, what is done
-# by schedule
+# ---- Labels of a contract ----
 
 
 PULL = "pull"
@@ -366,11 +363,9 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-# ---- Placeholders of queries, and variables, in the texts of a document --------------------------------------------
-#
-# In a query `{table}` and `${table}` are placeholders, replaced when the query is compiled; any other `${NAME}` is a
-# variable of
-# ODCS 3.2, replaced before the document is validated. A reserved name is always a placeholder.
+# ---- Placeholders and variables ----
+# In a query `{table}` and `${table}` are placeholders, replaced when the query is compiled; any other `${NAME}` is a variable
+# of ODCS 3.2, replaced before the document is validated. A reserved name is always a placeholder.
 
 
 PLACEHOLDERS = frozenset(
@@ -379,7 +374,7 @@ PLACEHOLDERS = frozenset(
 VARIABLE = re.compile(r"\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}")
 
 
-# ---- Names of contracts and datasets: they become folders of the lake, keys of tables and parts of addresses -------
+# ---- Names of contracts and datasets ----
 
 
 LONGEST_NAME = 128

@@ -13,8 +13,7 @@ from lakegate.json_codec import Bounds, Permitted
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-# ---- File formats and compressions: what a contract may declare, and what is known of each -------------------------
-#
+# ---- File formats and compressions ----
 # `FORMATS` and `COMPRESSIONS` are the only tables of their properties. Documents, the door and file names read them;
 # `lakegate.engine.read.open_delivery` adds the reader of each format. Neither is ever derived from a file's name.
 

@@ -13,13 +13,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# ---- The grammar of the texts of each logical type (docs/types.md) -------------------------------------------------
-#
-# A value is checked as text before any cast, so that the result does not depend on a lenient cast (` 1`, `1d`, `2019`
-# as a date,
-# `NaN`). The pattern checks characters and structure, the cast checks range and calendar: a value is of its type if
-# the whole text
-# matches and the cast succeeds.
+# ---- The grammar of each logical type (docs/types.md) ----
+# A value is checked as text before any cast, so that the result does not depend on a lenient cast (` 1`, `1d`, `2019` as a
+# date, `NaN`). The pattern checks characters and structure, the cast checks range and calendar: a value is of its type if the
+# whole text matches and the cast succeeds.
 
 
 class LogicalType(Enum):
@@ -100,11 +97,9 @@ GRAMMARS = {
 }
 
 
-# ---- Values of a contract in the canonical form of plans -----------------------------------------------------------
-#
-# Literals are checked when the contract is compiled, so that engines never see a bound or a listed value that is not
-# of its field's
-# type.
+# ---- Literals of a contract ----
+# Literals are checked when the contract is compiled, so that engines never see a bound or a listed value that is not of its
+# field's type.
 
 
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?")

@@ -6,7 +6,7 @@ import re
 
 from lakegate.contract.logical_types import LogicalType
 
-# ---- Type names of other engines, with the logical type of each ----------------------------------------------------
+# ---- Type names of other engines ----
 
 
 _ENGINE_NAMES = {
@@ -26,8 +26,7 @@ TYPE_NAMES = {name: logical for logical, names in _ENGINE_NAMES.items() for name
 """By the name in lower case."""
 
 
-# ---- Logical types by physical type: the type names of databases and file formats, for documents without a
-# logical type
+# ---- Logical types by physical type ----
 
 
 EXACT = ("decimal", "numeric", "number", "dec", "bignumeric", "bigdecimal", "money", "smallmoney")

@@ -41,9 +41,7 @@ def _cron_number(word: str) -> int:
     return names.index(word) + 1 if word in names else -1
 
 
-# ---- Schedules as EventBridge writes them: `rate(1 hour)`, `cron(0 6 * * ? *)`, in UTC, and when they are due
-# next
-#
+# ---- Schedules ----
 # Cron's five fields and Quartz are translated to this form.
 #
 # A rate counts from 1970-01-01: `rate(1 hour)` is due at each full hour, whenever its contract was published.

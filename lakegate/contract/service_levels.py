@@ -54,7 +54,7 @@ def level_name(rule: Rule) -> str:
     return NAMES.get(written, written)
 
 
-# ---- A promise of a contract about time, as a plan has it. The gate reads promises without the module of plans -----
+# ---- Service levels of time ----
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,11 +17,9 @@ from lakegate.json_codec import Permitted, encode
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable
 
-# ---- The table of kinds of change: who is affected, and the semantic version that a change needs -------------------
-#
-# A kind that ADR-0029 names has the bump of ADR-0029. All others follow one rule: a change that may surprise a
-# consumer is MAJOR,
-# one that may only reject data of producers that was accepted before is MINOR, any other is PATCH (decision 65).
+# ---- The table of kinds of change ----
+# A kind that ADR-0029 names has the bump of ADR-0029. All others follow one rule: a change that may surprise a consumer is
+# MAJOR, one that may only reject data of producers that was accepted before is MINOR, any other is PATCH (decision 65).
 
 
 @total_ordering
@@ -187,7 +185,7 @@ KINDS: dict[str, ChangeKind] = {
 """Each kind of change with its effect."""
 
 
-# ---- Changes between two versions of a contract, and the semantic version that they need ---------------------------
+# ---- Changes between two versions ----
 
 
 FORMAT: Final = "lakegate/diff/1"
@@ -359,7 +357,7 @@ def raised(version: str, bump: Bump) -> str:
             return version
 
 
-# ---- Pairs the elements of two versions by a sequence of keys: the same elements are paired in both directions -----
+# ---- Pairs of elements ----
 
 
 Element = TypeVar("Element")
@@ -394,7 +392,7 @@ def paired(
     return pairs, before, after
 
 
-# ---- Values of contracts as texts of changes, and in a form that is equal if the meaning is ------------------------
+# ---- Values as texts ----
 
 
 def text_of(value: object) -> str | None:

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from lakegate.diff.field_changes import FieldPairs
     from lakegate.diff.metadata_changes import ContractVersion
 
-# ---- Compares what describes a contract without being measured: names, descriptions, servers, and the remainder
-# of the keys
+# ---- Names, descriptions, servers and other keys ----
 
 
 KINDS_OF_KEYS = {"physicalType": "physical-type", "description": "description", "deprecated": "deprecation"}
@@ -94,7 +93,7 @@ def _settings(server: Server) -> Mapping[str, object]:
     return {"type": server.type, **server.settings}
 
 
-# ---- Compares two versions of a contract: every difference is a `Change` -------------------------------------------
+# ---- The comparison ----
 
 
 def compare(old: ContractVersion, new: ContractVersion) -> VersionComparison:

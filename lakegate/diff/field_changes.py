@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Key = Callable[[Field], Hashable | None]
 
-# ---- Pairs the fields of two versions of a dataset, at every level; renamed and moved fields are recognised --------
+# ---- Pairs of fields ----
 
 
 ITEMS = "[]"
@@ -162,7 +162,7 @@ def _unique(key: Key, *sides: Iterable[Field]) -> Key:
     return unique
 
 
-# ---- Compares the fields of two versions of a dataset: their existence, types and descriptions ---------------------
+# ---- Changes of fields ----
 
 
 DESCRIBED = (

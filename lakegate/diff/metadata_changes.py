@@ -29,12 +29,9 @@ if TYPE_CHECKING:
 
     Part = Callable[[Plain, Mapping[str, Plain]], Plain]
 
-# ---- The keys of a document that describe data without being measured: everything that the other comparisons
-# leave out
-#
-# Each element of a document has keys that are read into the model, and compared there. The remainder is compared as
-# it is written,
-# so that no edit is overlooked. Between documents of different formats only keys that both have are compared.
+# ---- Keys that no other comparison reads ----
+# Each element of a document has keys that are read into the model, and compared there. The remainder is compared as it is
+# written, so that no edit is overlooked. Between documents of different formats only keys that both have are compared.
 
 
 Element = str
@@ -221,8 +218,7 @@ PARTS: dict[tuple[str, Element, str], Part] = {
 """Keys of which a part is read, with the function of the other part."""
 
 
-# ---- Compares the `lakegate` extension of datasets: the policy for deliveries, the file format and the CSV
-# dialect
+# ---- The `lakegate` extension ----
 
 
 STRICTNESS: dict[str, Callable[[Any], Decimal | int]] = {
@@ -282,7 +278,7 @@ def _kind(key: str, was: Any, now: Any) -> str:  # noqa: ANN401 - the values of 
     return "policy-changed" if key in POLICY and key not in PUBLISHED else "file-format"
 
 
-# ---- A version of a contract as it is compared: the model, and the document that it was read from ------------------
+# ---- A version of a contract ----
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from lakegate.plan.check import Check
     from lakegate.plan.predicates import Predicate
 
-# ---- One requirement of the data of a dataset: a check of a rule, with its path in changes -------------------------
+# ---- One requirement of a dataset ----
 
 
 PRIMARY_KEY, TEXT = "primaryKey", "text"
@@ -100,8 +100,7 @@ class Requirement:
         )
 
 
-# ---- Compares the rules of two versions of a dataset: matched by id and by what they measure, compared by their
-# checks
+# ---- Changes of rules ----
 
 
 OF_TYPES = ("type", "nested")

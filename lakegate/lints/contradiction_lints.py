@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from lakegate.lints.findings import Finding
     from lakegate.plan.check import Check
 
-# ---- Rules that contradict each other, and values of a contract that violate its own rules -------------------------
-
 
 LISTS = {"enum": "values", "allowedValues": "parameter", "invalidValues": "validValues"}
 """Kinds with a list of allowed values, and the argument with the list."""

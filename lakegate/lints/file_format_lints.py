@@ -51,9 +51,6 @@ def rewritten_rows(contract: Contract, document: Document) -> Iterator[Finding]:
             yield place.path, "Rows refused one by one are written in UTF-8: declare that, or refuse whole files."
 
 
-# ---- File formats: contradictory settings of the extension, and ambiguous servers ----------------------------------
-
-
 DELIVERY_TIMES = {
     "quietMinutes": frozenset({DeliveryUnit.QUIET}),
     "partsWithinMinutes": frozenset({DeliveryUnit.SUCCESS, DeliveryUnit.MANIFEST}),

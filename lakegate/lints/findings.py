@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lakegate.contract.contract_model import Dataset, Field, Rule
     from lakegate.contract.documents.document_tree import Place
 
-# ---- The results of lint functions, and the rows of the table of lints ---------------------------------------------
+# ---- Findings and rows of the table of lints ----
 
 
 Finding = tuple[str, str]
@@ -40,7 +40,7 @@ class Lint:
     find: Callable[[Contract, Document], Iterator[Finding]]
 
 
-# ---- Iterators over a contract and its document, shared by several lints -------------------------------------------
+# ---- Iterators over a contract and its document ----
 
 
 def fields_of(contract: Contract) -> Iterator[Field]:

@@ -27,7 +27,7 @@ from lakegate.rules.check_builder import NEVER_MEASURED
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-# ---- The table of semantic lints: each code with its level and function. To add a lint, add one row here -----------
+# ---- Semantic lints: to add one, add a row ----
 
 
 ERROR, WARNING = LintLevel.ERROR, LintLevel.WARNING
@@ -134,10 +134,9 @@ LINTS = {
 }
 
 
-# ---- All lint codes, in one table. docs/codes.md is generated from it ----------------------------------------------
-#
-# A code is public: tools filter by it, so its meaning never changes. The codes of `lakegate.lints.lint_codes` are
-# described at their functions; all others are listed here, by the module that reports them.
+# ---- All lint codes, from which docs/codes.md is generated ----
+# A code is public: tools filter by it, so its meaning never changes. The codes of `lakegate.lints.lint_codes` are described at
+# their functions; all others are listed here, by the module that reports them.
 
 
 @dataclass(frozen=True, slots=True)

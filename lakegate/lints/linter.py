@@ -54,12 +54,9 @@ def _entry(problem: Problem, name: str, *, several: bool) -> dict[str, Any]:
     return {"file": name.encode("utf-8", "replace").decode(), **entry} if several else entry
 
 
-# ---- Checks the semantics of a contract, which a JSON Schema cannot: one function for each lint code, in one
-# table
-#
-# Every rule is compiled too: refusals of the compiler are errors here, and skipped rules are warnings. Codes are
-# stable: tools may
-# filter by them.
+# ---- Semantics of a contract ----
+# Every rule is compiled too: refusals of the compiler are errors here, and skipped rules are warnings. Codes are stable: tools
+# may filter by them.
 
 
 NOT_MEASURED = "not-measured"
@@ -160,15 +157,11 @@ def _named(rule: Rule, compiled: Compiled) -> Iterator[Problem]:
             yield Problem(NOT_MEASURED, rule.origin.path, rule.origin.line, message)
 
 
-# ---- Reads contract documents. Each format has one module; the version that a document declares selects it ---------
-#
-# ::
-#
+# ---- Reading of contract documents ----
 #     read(text)      the contract, or ContractError with every error at once
 #     examine(text)   all errors and warnings, and the contract as far as it can be read
 #
-# A document that inherits is read by `lakegate.inheritance`, which passes a `complete` that adds what is
-# inherited.
+# A document that inherits is read by `lakegate.inheritance`, which passes a `complete` that adds what is inherited.
 
 
 @dataclass(frozen=True, slots=True)

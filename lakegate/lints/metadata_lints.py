@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from lakegate.contract.documents.document_tree import Document
     from lakegate.lints.findings import Finding
 
-# ---- Lints of a document except its datasets: keys without effect, links, tags, servers, team and price ------------
+# ---- Keys, links, tags, servers, team and price ----
 
 
 LINK = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:\S+|\$\{.*)")
@@ -116,8 +116,7 @@ def personal_but_public(contract: Contract, document: Document) -> Iterator[Find
             yield place.path, f"{shown(each.name)} is personal data: its values would be shown in samples."
 
 
-# ---- Lints of what a contract must declare because it, or a contract that it inherits from, requires it
-# (ADR-0029)
+# ---- What a contract or its parent requires ----
 
 
 OWNER, CLASSIFIED = "owner", "classified-personal-data"

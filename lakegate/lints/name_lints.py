@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lakegate.contract.documents.document_tree import Document, Place, Step
     from lakegate.lints.findings import Finding
 
-# ---- Keys and ids: positions without effect, optional key fields, duplicate names and ids --------------------------
+# ---- Keys and ids ----
 
 
 POSITIONS = {"primaryKeyPosition": "primaryKey", "partitionKeyPosition": "partitioned"}
@@ -101,7 +101,7 @@ def _repeated_places(places: list[Place]) -> list[Place]:
     return found
 
 
-# ---- Names and ids: duplicates, missing names, and references to unknown names -------------------------------------
+# ---- Names and references ----
 
 
 SEMANTIC = re.compile(

@@ -33,16 +33,12 @@ if TYPE_CHECKING:
     from lakegate.contract.documents.document_tree import Document
     from lakegate.lints.findings import Finding
 
-# ---- Whether backtracking engines match a pattern in linear time ---------------------------------------------------
+# ---- Patterns that are slow in backtracking engines ----
+# Engines such as `java.util.regex` try every way to divide a text among the repeats of a pattern. Reported are ambiguous
+# repeats: a repeat whose body may end with what it begins with (`(a+)+`, `(\w+\s?)*`), a repeat of alternatives that begin
+# alike (`(foo|[a-g]oo)*`), two adjacent repeats that share a character (`\d+\d*`), and any pattern over 256 characters.
 #
-# Engines such as `java.util.regex` try every way to divide a text among the repeats of a pattern. Reported are
-# ambiguous repeats:
-# a repeat whose body may end with what it begins with (`(a+)+`, `(\w+\s?)*`), a repeat of alternatives that begin
-# alike
-# (`(foo|[a-g]oo)*`), two adjacent repeats that share a character (`\d+\d*`), and any pattern over 256 characters.
-#
-# This is a warning for authors. The limits that are enforced are stricter, and are in
-# `lakegate.patterns`.
+# This is a warning for authors. The limits that are enforced are stricter, and are in `lakegate.patterns`.
 
 
 LONGEST = 256
@@ -147,7 +143,7 @@ def _next_repeat(items: Items) -> Ranges:
     return found
 
 
-# ---- Patterns: constructs of other dialects, slow patterns, and patterns without anchors ---------------------------
+# ---- Lints of patterns ----
 
 
 FOREIGN = (

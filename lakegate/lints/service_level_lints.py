@@ -57,9 +57,6 @@ def _elements(document: Document) -> Iterator[tuple[Place, str]]:
     yield from ((place, place.text) for place in document.named(*TIMESTAMPS) if place.text)
 
 
-# ---- Service levels: unknown names, units that are not units of time, percentages above 100, unreadable durations ----
-
-
 ALIKE = 0.85
 """How similar a name must be to one of the standard for a hint: other names are allowed."""
 USUAL = ("timeOfAvailability",)

@@ -29,9 +29,6 @@ def unread_variable(contract: Contract, document: Document) -> Iterator[Finding]
             yield place.path, f"{shown(found[0])} stays as it is: variables are replaced since ODCS 3.2."
 
 
-# ---- Rules about values: kinds that do not fit their field, empty ranges, and lists with duplicates ----------------
-
-
 LISTS = ("parameter", "values", "validValues", "missingValues")
 SURPRISES = re.compile(r"(?i:yes|no|on|off)|0[0-9]+|0[xo][0-9a-fA-F]+|[0-9][0-9_]*_[0-9_]*|[0-9]+(?::[0-5]?[0-9])+")
 """Unquoted texts that YAML 1.1 reads as booleans, octal or sexagesimal numbers."""

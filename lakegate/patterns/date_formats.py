@@ -11,18 +11,14 @@ from lakegate.patterns.regex_tree import plain, spelled
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# ---- Formats of `strftime` compiled to one regular expression that accepts what Python's `datetime.strptime`
-# accepts
-#
-# 1. The directives become the alternatives of `strptime`, in its order, inside one atomic group: the first reading
-# counts, and it
-#    must reach the end of the text.
-# 2. What a reading means for the calendar is remembered in empty groups (the day is a 31st, the month has 30 days,
-# the year leaps).
+# ---- Formats of `strftime` as one pattern ----
+# 1. The directives become the alternatives of `strptime`, in its order, inside one atomic group: the first reading counts, and
+#    it must reach the end of the text.
+# 2. What a reading means for the calendar is remembered in empty groups (the day is a 31st, the month has 30 days, the year
+#    leaps).
 # 3. After the end, back references to these groups refuse what no calendar has: a group that took no part fails.
 #
-# Narrower than `strptime` on purpose: digits and the case of letters are ASCII only. Names are English, as in the C
-# locale.
+# Narrower than `strptime` on purpose: digits and the case of letters are ASCII only. Names are English, as in the C locale.
 
 
 LONGEST = 100
@@ -118,13 +114,10 @@ def refusals(flags: list[str]) -> str:
     return f"(?!{'|'.join(refused)})" if refused else ""
 
 
-# ---- Date formats of Java's DateTimeFormatter (ODCS), compiled to one pattern for the whole text -------------------
-#
-# Letters have Java's strict meaning: `MM` is two digits, `M` one or two, `MMM` an English name. The pattern checks
-# the calendar, as
-# for the formats of `strftime`: no 31 April, and a 29 February in leap years only. Some parts have no exact pattern,
-# so that the
-# rule is skipped: days of the week (the date decides them), eras, week-based years, zones, optional parts.
+# ---- Formats of Java's DateTimeFormatter as one pattern ----
+# Letters have Java's strict meaning: `MM` is two digits, `M` one or two, `MMM` an English name. The pattern checks the
+# calendar, as for the formats of `strftime`: no 31 April, and a 29 February in leap years only. Some parts have no exact
+# pattern, so that the rule is skipped: days of the week (the date decides them), eras, week-based years, zones, optional parts.
 
 
 MAX_FRACTION = 9

@@ -23,14 +23,10 @@ from lakegate.patterns.regex_tree import (
     union,
 )
 
-# ---- The cost of a search by a backtracking engine: an upper bound of its steps, as a polynomial of the text's
-# length
-#
-# Backtracking engines, such as Python's `re`, try alternatives one after the other. A **choice** is cheap if the next
-# character
+# ---- An upper bound of the steps of a backtracking search ----
+# Backtracking engines, such as Python's `re`, try alternatives one after the other. A **choice** is cheap if the next character
 # decides it (`a*b`): the wrong alternative fails at once. If not (`a*ab`), the rest of the pattern is tried for each
-# alternative,
-# and costs multiply. The bound is computed from the end of the pattern to its start.
+# alternative, and costs multiply. The bound is computed from the end of the pattern to its start.
 #
 # Unbounded repeats of groups have no bound: the engine recurses for each repeat, and a long text exhausts its stack.
 
@@ -181,15 +177,12 @@ def _groups(body: Items, low: int, high: int | None, then: _Tail) -> _Tail:
     return tail
 
 
-# ---- Whether a pattern can be searched for in bounded time, for any text (P11) -------------------------------------
-#
+# ---- Whether a pattern is searched in bounded time (P11) ----
 # Both the engine and the compiler use this module.
 #
-# 1. A *backtracking* engine (java.util.regex, Python's `re`) is used only if its number of steps per character has a
-# proven bound.
-#    `lakegate.engine.evaluate.pattern_search` uses it only for patterns that RE2 cannot express.
-# 2. RE2 searches for all others. Its time is linear in the text; the pattern's weight bounds the factor. RE2 has no
-# look-ahead:
+# 1. A *backtracking* engine (java.util.regex, Python's `re`) is used only if its number of steps per character has a proven
+#    bound. `lakegate.engine.evaluate.pattern_search` uses it only for patterns that RE2 cannot express.
+# 2. RE2 searches for all others. Its time is linear in the text; the pattern's weight bounds the factor. RE2 has no look-ahead:
 #    look-aheads at the very start of an anchored pattern become separate searches, any other is refused.
 #
 # The formats of texts and dates are not split here: RE2 searches for all of them (`lakegate.engine.evaluate.pattern_search`).

@@ -21,11 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-# ---- A query of a contract in a plan: SQL with generated names, and its bind parameters ----------------------------
-#
-# `text` contains no text of the contract: relations are `r0`, `r1`, …, their columns `c0`, `c1`, …; constant texts
-# are the bind parameters `:t0`, `:t1`, …, and the evaluation time is `:now`. `lakegate.sql` generates it from the
-# contract's SQL.
+# ---- A query of a plan ----
+# `text` contains no text of the contract: relations are `r0`, `r1`, …, their columns `c0`, `c1`, …; constant texts are the bind
+# parameters `:t0`, `:t1`, …, and the evaluation time is `:now`. `lakegate.sql` generates it from the contract's SQL.
 
 
 CheckId = Annotated[str, Bounds(1, 8192)]
@@ -88,12 +86,10 @@ def _is_one(condition: str) -> bool:
     return 0 not in depths[:-1] and depths[-1] == 0
 
 
-# ---- A check: a metric that an engine can measure, with its thresholds (`Interval`: which numbers are good) --------
-#
-# A rule applied to one field, or to the dataset, is compiled into checks. The engine reports a number;
-# `Tier.interval` contains the
-# good numbers. Comparisons are exact (`Fraction`, `Decimal`); only floating-point aggregates are compared with a
-# relative epsilon.
+# ---- A check ----
+# A rule applied to one field, or to the dataset, is compiled into checks. The engine reports a number; `Tier.interval` contains
+# the good numbers. Comparisons are exact (`Fraction`, `Decimal`); only floating-point aggregates are compared with a relative
+# epsilon.
 
 
 EPSILON = Fraction(1, 10**9)
@@ -256,7 +252,7 @@ class Check:
         return self.skip is None and not self.metric.of_header and not self.metric.is_external
 
 
-# ---- The population of a check: the records (or elements) that it is measured over ---------------------------------
+# ---- The population of a check ----
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ class AnsweredTechnology:
     validator: str
 
 
-# ---- Rules that another service measures: a registered validator of DCM's Validator API ----------------------------
+# ---- Rules of registered validators ----
 
 
 @dataclass(frozen=True, slots=True)

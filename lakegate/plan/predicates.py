@@ -14,14 +14,11 @@ from typing import Annotated, Any, ClassVar
 from lakegate.contract.logical_types import LogicalType, literal
 from lakegate.json_codec import DECIMAL, Bounds, Count, Name
 
-# ---- Row conditions as frozen values, independent of the language of any engine ------------------------------------
-#
+# ---- Row conditions ----
 # **Null policy**: every predicate except `Present` holds for a null. Those that compare values (`OneOf`, `Within`,
-# `MultipleOf`)
-# hold for a text that is not of its field's type, which the type check reports; `Length` and `Matches` use the text
-# as written.
-# `Size` and `NoRepeats` hold for a value that is no list, map or record, likewise.
-# `Not` and `All` use three-valued logic: a predicate on a null is unknown, and unknown holds.
+# `MultipleOf`) hold for a text that is not of its field's type, which the type check reports; `Length` and `Matches` use the
+# text as written. `Size` and `NoRepeats` hold for a value that is no list, map or record, likewise. `Not` and `All` use
+# three-valued logic: a predicate on a null is unknown, and unknown holds.
 
 
 Limit = Annotated[str, Bounds(1, 2002)]
@@ -188,10 +185,8 @@ def any_present(fields: Iterable[str]) -> Predicate:
     return Not(All(tuple(Not(Present(name)) for name in fields)))
 
 
-# ---- Evaluates a predicate on one literal as the engines do --------------------------------------------------------
-#
-# Examples and listed values that violate their own field are found so, and minima and maxima of a data summary are
-# judged.
+# ---- Predicates on literals ----
+# Examples and listed values that violate their own field are found so, and minima and maxima of a data summary are judged.
 
 
 LONGEST_JUDGED = 200

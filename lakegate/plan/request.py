@@ -18,8 +18,7 @@ MOST_PARTS: Final = 100_000
 _UTC: Final = r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?(Z|\+00:00)"
 Text = Annotated[str, Bounds(most=1024)]
 
-# ---- `batch.json`: the deliveries that one job run judges, each by a request of its own and with a result of its
-# own
+# ---- `batch.json`: the deliveries of one job run ----
 
 
 BATCH_VERSION: Final = "lakegate/batch/1"
@@ -37,7 +36,7 @@ class BatchRequest(VersionedDocument):
     version: Literal["lakegate/batch/1"] = BATCH_VERSION
 
 
-# ---- `request.json`: the input of one attempt of the job, beside the data ------------------------------------------
+# ---- `request.json`: the input of one attempt ----
 
 
 VERSION: Final = "lakegate/request/1"

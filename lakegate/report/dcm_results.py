@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lakegate.verdict.check_status import CheckOutcome
     from lakegate.verdict.verdict import Judgement
 
-# ---- The technology that measured a check, with its version, as results of DCM name it -----------------------------
+# ---- Technologies by their names in DCM ----
 
 
 NAMES: Final = {"deequ": "Deequ", "spark": "Spark", "duckdb": "DuckDB", "lakegate": "Lakegate"}

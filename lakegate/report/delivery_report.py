@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from lakegate.verdict.check_status import CheckOutcome
     from lakegate.verdict.verdict import Judgement
 
-# ---- The share of failing rows of a check beside the share that it allows, as numbers that a bar shows -------------
+# ---- Shares as numbers of a bar ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def _percent(share: Fraction) -> float:
     return round(float(min(max(share, Fraction(0)), Fraction(1)) * 100), 4)
 
 
-# ---- A judged delivery with the names of its files: what every report of it shows ----------------------------------
+# ---- A delivery with its verdict and files ----
 
 
 UNREADABLE = "file/readable"
@@ -103,8 +103,7 @@ def is_masked(sample: Sample, at: int) -> bool:
     return not is_raw(sample, at) and sample.shapes[at] != NULL
 
 
-# ---- The templates of reports: what they print of others is escaped, and characters that are not printed are
-# shown as escapes
+# ---- Templates: every text is escaped ----
 
 
 NAMES: Final = ("base.html", "page.html", "line.html")
@@ -130,8 +129,7 @@ def _environment() -> Environment:
     )
 
 
-# ---- The report of a judged delivery as one HTML file: no script, no request, every text of others escaped
-# (`templates.py`)
+# ---- The HTML report of a delivery ----
 
 
 TITLES: Final = {
@@ -376,7 +374,7 @@ def _lines(report: Report) -> Iterator[RuleLine]:
         yield RuleLine(each.status, each.rule, ", ".join(each.fields), each.wanted, measured, shares)
 
 
-# ---- What a corrected delivery improves: its checks beside those of an earlier one ---------------------------------
+# ---- Improvements since an earlier delivery ----
 
 
 BROKEN: Final = frozenset({Status.FAIL, Status.WARN, Status.ERROR})

@@ -52,10 +52,6 @@ def sample_of(report: Report, sample: Sample) -> SampledRow:
     return SampledRow(file, sample.part, sample.row, sample.at, sample.record, values=values, masked=masked)
 
 
-# ---- Failing rows in a file of their own, for the people who correct them: CSV for a spreadsheet, JSON for a
-# program
-
-
 SUFFIXES = (".csv", ".json")
 MOST = 1000
 """Rows of each check."""

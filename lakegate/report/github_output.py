@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 
     from lakegate.lints.linter import Examined
 
-# ---- Problems of contracts in the forms that machines read: SARIF for code scanning, annotations for pull
-# requests on GitHub
+# ---- Problems of contracts: SARIF and annotations ----
 
 
 GITHUB_MESSAGE = {"%": "%25", "\r": "%0D", "\n": "%0A"}
@@ -47,7 +46,7 @@ def _escaped(text: str, escapes: Mapping[str, str]) -> str:
     return "".join(escapes.get(char, char if char.isprintable() else printable(char)) for char in known)
 
 
-# ---- The answer of `check` for other programs: JUnit XML, SARIF, annotations of GitHub, a summary in Markdown ------
+# ---- Results of `check`: JUnit, SARIF, annotations, Markdown ----
 
 
 def github(answers: Sequence[CheckAnswer]) -> Iterator[str]:

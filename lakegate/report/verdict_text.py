@@ -36,10 +36,8 @@ class CheckAnswer:
     error: LakegateError | None = None
 
 
-# ---- Findings on a terminal of any width: a table where it is wide enough, else blocks -----------------------------
-#
-# Ids are never broken or cut; sentences break between words. Only the width decides: a pipe gets the same without
-# colour.
+# ---- Findings on a terminal ----
+# Ids are never broken or cut; sentences break between words. Only the width decides: a pipe gets the same without colour.
 
 
 NARROW = 120
@@ -128,7 +126,7 @@ def _widths(entries: Sequence[Entry], width: int) -> tuple[int, ...] | None:
     return (*ids, finding, min(rows, left - finding))
 
 
-# ---- A judgement for people: what failed and where, what was not measured, and the verdict with its counts ---------
+# ---- The verdict for people ----
 
 
 WORDS = {

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Arguments = Mapping[str, object]
     """The arguments of a custom rule's call, by name."""
 
-# ---- Shared functions of all kinds of rules: their two signatures, refusals, and constructors of checks ------------
+# ---- Signatures, refusals and constructors of checks ----
 
 
 _END = 2**63
@@ -294,7 +294,7 @@ def listed(values: Iterable[object]) -> str:
     return "one of " + brief(", ".join(map(str, values)))
 
 
-# ---- Arguments of rules as descriptions, and as listed values that need not be of their field's type ---------------
+# ---- Arguments of rules ----
 
 
 def one_as_written(rule: Rule, field: Field, values: Iterable[object]) -> Predicate:

@@ -29,12 +29,9 @@ if TYPE_CHECKING:
     PlanData: TypeAlias = Callable[[Contract, Dataset, Plan], Plan]
     """A row of the extension point `plan data`: adds to the plan of a dataset what a feature needs to know of its contract."""
 
-# ---- Nested fields of records, lists and maps: their paths, and the population of their checks ---------------------
-#
-# A list has a nesting *level* of its own: `items[].sku` is not a value of a row but of each element, so that its
-# checks are
-# measured over elements. Fields of records (`address.street`) are values of their row. A nested field is required
-# only if its
+# ---- Nested fields ----
+# A list has a nesting *level* of its own: `items[].sku` is not a value of a row but of each element, so that its checks are
+# measured over elements. Fields of records (`address.street`) are values of their row. A nested field is required only if its
 # parent is present: a row without an address has no street.
 
 
@@ -112,12 +109,9 @@ def _of_parent(tier: Tier, plan: dict[str, PlanField], by_place: ByPlace) -> Tie
     return replace(tier, predicate=Not(All((Present(parent.name), Not(tier.predicate)))))
 
 
-# ---- Compiles a dataset of a contract to its plan: every rule becomes at least one check, in the order of the
-# document
-#
-# A rule that cannot be measured becomes a check with the status `skip` and a reason. An ambiguous or invalid rule (a
-# bound that is
-# not a number, a pattern that cannot be translated) is a problem of the document; all problems are raised at once.
+# ---- From a dataset to its plan ----
+# A rule that cannot be measured becomes a check with the status `skip` and a reason. An ambiguous or invalid rule (a bound that
+# is not a number, a pattern that cannot be translated) is a problem of the document; all problems are raised at once.
 
 
 BY_ARGUMENTS = ("nullValues", "missingValues", "invalidValues", "duplicateValues", "sql", "serviceLevel", "foreignKey")

@@ -35,12 +35,10 @@ if TYPE_CHECKING:
     from lakegate.plan.check import Check
     from lakegate.plan.predicates import Predicate
 
-# ---- Named formats of text (`format` of a string), each with a regular expression for the whole text ---------------
-#
-# They have the meaning that JSON Schema gives them: `email` is a mailbox of RFC 5321 (section 4.1.2, with the lengths
-# of 4.5.3.1),
-# `uri` a URI of RFC 3986 (never a relative reference), `uuid` that of RFC 4122, `hostname` that of RFC 1123.
-# Formats of display or storage (`password`, `byte`, `binary`) are not included, because they cannot be measured.
+# ---- Named formats of text ----
+# They have the meaning that JSON Schema gives them: `email` is a mailbox of RFC 5321 (section 4.1.2, with the lengths of
+# 4.5.3.1), `uri` a URI of RFC 3986 (never a relative reference), `uuid` that of RFC 4122, `hostname` that of RFC 1123. Formats
+# of display or storage (`password`, `byte`, `binary`) are not included, because they cannot be measured.
 #
 # Ambiguous parts are in atomic groups, so that the engine does not backtrack.
 
@@ -98,7 +96,7 @@ NAME_AT_DOMAIN = rf"\A[A-Za-z0-9.!#$%&'*+/=?^_`{{|}}~-]{{1,64}}@{_LABEL}(?:\.{_L
 """The email address of Soda: a name at a domain with an extension."""
 
 
-# ---- Constraints that a field declares, in every format ------------------------------------------------------------
+# ---- Constraints of fields ----
 
 
 TEXTS = (LogicalType.STRING, LogicalType.BINARY)

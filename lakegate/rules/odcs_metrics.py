@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from lakegate.plan.check import Check
     from lakegate.plan.predicates import Predicate
 
-# ---- The library metrics of ODCS: a number of rows, or a percentage of them, compared by one operator --------------
-#
+# ---- Library metrics of ODCS ----
 # The bounds of `mustBeBetween` are inclusive. Percentages are of all rows; those of an empty dataset are 0.
 
 

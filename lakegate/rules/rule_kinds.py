@@ -74,7 +74,7 @@ if TYPE_CHECKING:
 
     Arguments = Mapping[str, object]
 
-# ---- Rules of other engines (extension point `rule technologies`): compiled to checks; without an equivalent, skipped
+# ---- Rules of other engines ----
 
 
 def custom(rule: Rule, fields: tuple[Field, ...]) -> tuple[Check, ...]:
@@ -126,7 +126,7 @@ def _call(rule: Rule) -> str:
     return str(rule.arguments.get("call", ""))
 
 
-# ---- SQL rules: one query, one number, one operator. The SQL parser is loaded only if a contract contains SQL ------
+# ---- SQL rules: the parser is loaded only if a contract has one ----
 
 
 PERCENT_OF_WHAT = (
@@ -182,7 +182,7 @@ def _comparison(name: str, operand: object) -> Comparison | None:
     return Comparison(name, tuple(each for each in numbers if each is not None)) if None not in numbers else None
 
 
-# ---- The table of rules: each kind with its compiler. To add a kind, add one function and one row here -------------
+# ---- The table of rules: to add a kind, add a function and a row ----
 
 
 RULES: dict[str, Compile | InContract] = {

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from lakegate.sql.sql_names import Scope
 
-# ---- Forms of scalar functions of numbers and texts ----------------------------------------------------------------
+# ---- Scalar functions ----
 
 
 MAX_DIGITS = 18
@@ -152,7 +152,7 @@ DIALECT_FUNCTIONS: dict[type, NodeForm] = {
 }
 
 
-# ---- Forms of aggregates and of windows ----------------------------------------------------------------------------
+# ---- Aggregates and windows ----
 
 
 ORDERED = (
@@ -386,7 +386,7 @@ AGGREGATES: dict[type, NodeForm] = {
 }
 
 
-# ---- Functions that choose among values: CASE, COALESCE, NULLIF, IF, GREATEST, LEAST -------------------------------
+# ---- Functions that choose among values ----
 
 
 def _case(t: Translator, node: exp.Case, scope: Scope) -> TypedSql:

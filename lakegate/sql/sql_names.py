@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     Position = tuple[int, int] | None
     Place = tuple[int, int] | None
 
-# ---- The names of a query: what its identifiers refer to in the contract, and the generated names that replace
-# them
+# ---- Names of a query ----
 
 
 T = TypeVar("T")
@@ -131,7 +130,7 @@ def find_by_name(known: Mapping[str, T], name: str) -> T | None:
     return alike[0] if len(alike) == 1 else None
 
 
-# ---- The tables of a SELECT, and the columns that its identifiers refer to -----------------------------------------
+# ---- Tables and columns of a SELECT ----
 
 
 class OutputColumn(NamedTuple):
@@ -302,7 +301,7 @@ def _output(source: FromItem, at: int) -> TypedSql:
     return TypedSql(text, column.kind, bare=frozenset({text}), growth=column.growth)
 
 
-# ---- The translator: looks up each node of an AST in the tables of forms, for one dialect --------------------------
+# ---- The translator ----
 
 
 IGNORED_PARTS = frozenset(

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from lakegate.sql.sql_names import Scope
 
-# ---- Forms of arithmetic operators ---------------------------------------------------------------------------------
+# ---- Arithmetic ----
 
 
 def _added(t: Translator, node: exp.Add, scope: Scope) -> TypedSql:
@@ -107,7 +107,7 @@ ARITHMETIC: dict[type, NodeForm] = {
 }
 
 
-# ---- Forms of constants, columns and operators ---------------------------------------------------------------------
+# ---- Constants, columns and operators ----
 
 
 DECIMAL = re.compile(r"[0-9]{0,19}\.[0-9]{0,18}")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from lakegate.contract.contract_model import Contract, Rule
 
-# ---- SQL dialects: which one a query uses, and the differences between them that change a result -------------------
+# ---- Dialects ----
 
 
 FILES = "duckdb"
@@ -90,7 +90,7 @@ def word_of(node: exp.Expr) -> str:
     return str(node.sql_name()) if isinstance(node, exp.Func) else node.key.upper()
 
 
-# ---- Constructs that no query of a contract may contain. All of them are refused before translation ----------------
+# ---- Constructs that are always refused ----
 
 
 STATEMENTS = (exp.DML, exp.Create, exp.Drop, exp.Alter, exp.TruncateTable, exp.Command, exp.Set, exp.Merge, exp.Copy)
@@ -160,8 +160,7 @@ TABLE = (
 )
 
 
-# ---- Parse a query into an AST: replace placeholders, enforce limits, require one SELECT. Any exception of the
-# parser is caught
+# ---- From text to AST; any exception of the parser is caught ----
 
 
 MAX_LENGTH = 10_000

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from lakegate.contract.contract_model import Contract, Dataset, Rule
 
-# ---- Forms of FROM clauses: datasets, subqueries and joins ---------------------------------------------------------
+# ---- FROM: datasets, subqueries and joins ----
 
 
 Equalities = list[tuple[frozenset[str], frozenset[str]]]
@@ -216,7 +216,7 @@ def _is_of_others(columns: frozenset[str], alias: str) -> bool:
     return bool(columns) and not any(each.startswith(f"{alias}.") for each in columns)
 
 
-# ---- Forms of queries: SELECT, WITH, and set operations ------------------------------------------------------------
+# ---- SELECT, WITH and set operations ----
 
 
 SELECT_PARTS = frozenset(
@@ -456,7 +456,7 @@ def _cut(
     return [f"ORDER BY {', '.join(keys)}", f"LIMIT {int(limit.expression.this)}"]
 
 
-# ---- Translate the SQL of a rule into a query of a plan that returns one number ------------------------------------
+# ---- From the SQL of a rule to a query of a plan ----
 
 
 FORMS = {

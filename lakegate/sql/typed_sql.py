@@ -12,7 +12,7 @@ from lakegate.contract.logical_types import LogicalType
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr
 
-# ---- Exceptions of the translation: a query is refused, or this version cannot translate it ------------------------
+# ---- Errors of the translation ----
 
 
 class RefusedError(Exception):
@@ -41,8 +41,7 @@ def place_of(node: Expr) -> tuple[int, int] | None:
     return None
 
 
-# ---- Typed SQL expressions: the text in Spark SQL, the kind of the values, and the properties needed to combine
-# expressions
+# ---- Typed SQL expressions ----
 
 
 MAX_GROWTH = 64

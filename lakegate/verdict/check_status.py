@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lakegate.plan.result import Columns, Result
     from lakegate.verdict.measured_values import ReportedNumbers
 
-# ---- Measures checks of the header: the number of columns, and the columns that violate the requirement ------------
+# ---- Checks of the header ----
 
 
 def of_header(check: Check, columns: Columns) -> Measured:
@@ -45,8 +45,7 @@ def _is_like(name: str, pattern: str) -> bool:
     return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), name, re.DOTALL) is not None
 
 
-# ---- The outcome of one check: its status and message, computed from the measurement -------------------------------
-#
+# ---- The outcome of a check ----
 # The job reports numbers only. The one status in a result is Deequ's own, which must agree with the computed one.
 
 

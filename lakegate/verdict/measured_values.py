@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
     from lakegate.plan.plan import Plan
 
-# ---- Converts the result of a query, of any engine, to a measurement; its messages never contain a value of the
-# data
+# ---- Results of queries: messages contain no value of the data ----
 
 
 TIME_LIMIT = 600.0
@@ -93,12 +92,9 @@ def lists_rows(check: Check, found: Measured | None, limit: int) -> bool:
     return check.query is not None and check.query.of_rows is not None and fewer_is_better and not interval.outside
 
 
-# ---- Numbers that show values of classified fields: an answer of SQL, a mean, a percentile or an age may be the
-# value of one person
-#
-# Of such a number, an attempt's result and all that is made of it have only whether the bounds hold (P15), where a
-# check reads a
-# field with another classification than `public`. Counts of rows are no such numbers.
+# ---- Numbers of classified fields ----
+# Of such a number, an attempt's result and all that is made of it have only whether the bounds hold (P15), where a check reads
+# a field with another classification than `public`. Counts of rows are no such numbers.
 
 
 OF_VALUES = frozenset({Number.ANSWER, Number.FLOATING, Number.SECONDS})
@@ -153,7 +149,7 @@ def _with(found: Measured, number: Decimal) -> Measured:
     return replace(found, number=float(number)) if found.exact is None else replace(found, exact=number.normalize())
 
 
-# ---- Measurements as text for tables and reasons, and as numbers for machines --------------------------------------
+# ---- Measurements as text and numbers ----
 
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400

@@ -77,9 +77,7 @@ def _foreign(plan: Plan, columns: Columns) -> Iterator[Found]:
     yield "column-types", f"{message}: convert before the file is written", (), tuple(check.id for check in checks)
 
 
-# ---- Causes: one fault of a file that explains several outcomes, reported as one reason instead of one for each
-# rule
-#
+# ---- Causes ----
 # A cause is derived from the plan and the result alone. It never changes a status or the verdict.
 
 
@@ -193,7 +191,7 @@ def _of_forms(plan: Plan, answers: list[Measurement]) -> Iterator[Cause]:
             yield Cause(code, share + remedy(each.form, plan.storage), Status.FAIL, (each.check,))
 
 
-# ---- Reasons of the gate that are no check of a contract: codes, and what they mean --------------------------------
+# ---- Reasons of the gate that are no checks ----
 
 
 DUPLICATE: Final = "duplicate-content"

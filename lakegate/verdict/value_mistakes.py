@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from lakegate.contract.file_formats import Storage
     from lakegate.plan.plan import Plan, PlanField
 
-# ---- Known faults of text files that single lines show: a repeated header, a line of only delimiters, a wrong
-# encoding
+# ---- Faults that single lines show ----
 
 
 SEEN_OF_A_LINE = 2000
@@ -66,8 +65,7 @@ RECORD_MISTAKES = {
 }
 
 
-# ---- Known mistakes in texts that are not values of their type, each with its remedy -------------------------------
-#
+# ---- Mistakes in values ----
 # Only the code of a mistake is reported, and for null words the word itself, which is from a fixed list.
 
 

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from lakegate.plan.plan import Plan
     from lakegate.plan.result import Columns
 
-# ---- Counts of the rows, checks and broken rules of a delivery, as numbers and as text -----------------------------
-#
+# ---- Counts ----
 # All commands and events use this class.
 
 
@@ -79,7 +78,7 @@ class Counts:
         )
 
 
-# ---- The verdicts. `lakegate.verdict.verdict` computes them ----------------------------------------------
+# ---- The verdicts ----
 
 
 class Verdict(StrEnum):
@@ -103,13 +102,10 @@ def worst(verdicts: Iterable[Verdict]) -> Verdict:
     return max(verdicts, key=order.index)
 
 
-# ---- The judgement: a pure function of a plan and a result ---------------------------------------------------------
-#
-# 1. Each check gets exactly one status from its measurement: pass, warn, fail, error or skip
-# (`lakegate.verdict.check_status`).
+# ---- The verdict: a pure function of plan and result ----
+# 1. Each check gets exactly one status from its measurement: pass, warn, fail, error or skip (`lakegate.verdict.check_status`).
 # 2. Properties of the file give outcomes of their own (`lakegate.verdict.file_checks`).
-# 3. Any error → undecided; nothing measured → undecided; any fail → rejected, unless the policy observes or refuses
-# rows only;
+# 3. Any error → undecided; nothing measured → undecided; any fail → rejected, unless the policy observes or refuses rows only;
 #    any warn → accepted with warnings; else accepted.
 
 

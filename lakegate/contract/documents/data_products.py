@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from lakegate.contract.documents.document_tree import Place
 
-# ---- Finds contracts by file name (ADR-0029): `datacontract.yaml` beside a product, else the product's ports -------
+# ---- Contracts by file name ----
 
 
 CONTRACT = re.compile(r"(?:.*[-.])?datacontract\.ya?ml|datacontract-.*\.ya?ml")
@@ -65,10 +65,7 @@ def _is_document(path: PurePosixPath) -> bool:
     return in_folder or CONTRACT.fullmatch(path.name) is not None
 
 
-# ---- Generates a contract from the ports of a data product that has none (ADR-0029) --------------------------------
-#
-# ::
-#
+# ---- A contract from the ports of a data product ----
 #     metadata: {name: customer-360, version: 1.2.0, owner: sales-data, domain: sales, description: …}
 #     output_ports:
 #       - name: customers
@@ -78,8 +75,7 @@ def _is_document(path: PurePosixPath) -> bool:
 #           pii: false}
 #
 # becomes an ODCS 3.1 document with status `draft`: it is a proposal until its owner activates it. `outputPorts` and
-# `primaryKey`
-# are accepted too, and `schema` or `fields` for `columns`.
+# `primaryKey` are accepted too, and `schema` or `fields` for `columns`.
 
 
 PORTS = ("output_ports", "outputPorts")

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from lakegate.contract.documents.ref_definitions import Layers
     from lakegate.errors import Problem
 
-# ---- Reads fields of DCS. Each key that constrains values is one row of a table ------------------------------------
+# ---- Fields ----
 
 
 TYPES = {
@@ -230,10 +230,7 @@ def _warn(layers: Layers, logical: LogicalType | None, notes: Notes) -> None:
         notes.warning("date-format", layers["format"], message)
 
 
-# ---- Reads the `quality` block at the root of DCS before 1.1.0: checks of one engine, sorted by model --------------
-#
-# ::
-#
+# ---- Checks at the root, before DCS 1.1.0 ----
 #     quality:
 #       type: SodaCL                                   quality:
 #       specification:                                   type: great-expectations
@@ -313,8 +310,7 @@ def named_rules(levels: Place, dataset: str, known: Collection[str]) -> Iterator
             yield Rule(f"{name}:{KIND}:1", KIND, place.origin, fields, arguments | timestamps, name=name)
 
 
-# ---- Reads DCS, the Data Contract Specification. Each document is validated with the official schema of its
-# version
+# ---- The document ----
 
 
 SCHEMAS = {

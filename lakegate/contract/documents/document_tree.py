@@ -20,11 +20,9 @@ if TYPE_CHECKING:
 Scalar = str | bool | int | Decimal | None
 
 
-# ---- Nodes of a parsed document with their positions, and places: nodes with the path that leads to them -----------
-#
-# A `Place` is tolerant: an absent value or one of another type reads as nothing. So a reader can read an invalid
-# document to its
-# end, while its schema reports what is invalid, and all errors are reported at once.
+# ---- Nodes with positions, and places ----
+# A `Place` is tolerant: an absent value or one of another type reads as nothing. So a reader can read an invalid document to
+# its end, while its schema reports what is invalid, and all errors are reported at once.
 
 
 Step = str | int
@@ -171,14 +169,10 @@ def _rendered(step: Step) -> str:
     return f".{step}" if _WORD.fullmatch(step) else f"[{json.dumps(step)}]"
 
 
-# ---- Reads untrusted YAML or JSON with limits; every node has its line and column ----------------------------------
-#
-# Refused with a located `ContractError`: more than 1 MiB, more than 32 levels, more than 50,000 nodes (aliases and
-# merge keys
-# counted as often as they are used), tags, duplicate keys, keys that are not plain texts, several documents, numbers
-# beyond
-# any use, invisible characters, anything but UTF-8. `lakegate.contract.documents.yaml_parser` defines the types of
-# unquoted texts.
+# ---- Reading of untrusted YAML or JSON ----
+# Refused with a located `ContractError`: more than 1 MiB, more than 32 levels, more than 50,000 nodes (aliases and merge keys
+# counted as often as they are used), tags, duplicate keys, keys that are not plain texts, several documents, numbers beyond any
+# use, invisible characters, anything but UTF-8. `lakegate.contract.documents.yaml_parser` defines the types of unquoted texts.
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,7 +235,7 @@ def _collect(place: Place, name: str, found: dict[str, list[Place]]) -> None:
         _collect(each, key, found)
 
 
-# ---- Errors and warnings of the readers and the linter, with their places ------------------------------------------
+# ---- Errors and warnings ----
 
 
 MOST_NOTED = 5_000
@@ -274,8 +268,7 @@ class Notes:
             problems.append(Problem(code, place.path, place.mark.line, message))
 
 
-# ---- Converts values of a document to arguments of rules: numbers to `Decimal`, lists to tuples; texts stay as
-# written
+# ---- Arguments of rules ----
 
 
 def exact(place: Place) -> object:

@@ -46,8 +46,7 @@ if TYPE_CHECKING:
     from lakegate.contract.contract_model import Rule
     from lakegate.contract.documents.document_tree import Notes, Place
 
-# ---- Values of the `lakegate` extension: one function for each form, which raises with the values that are
-# possible
+# ---- Values of the extension ----
 
 
 REQUIREMENTS = ("owner", "classified-personal-data")
@@ -262,8 +261,7 @@ def pull(place: Place) -> Pull | None:
     return Pull(**parts)
 
 
-# ---- Reads the `lakegate` extension of a document: the policy for deliveries, the file format and the CSV dialect ----
-#
+# ---- The extension ----
 # Each key is one row of a table. An unknown key or an unsupported value is an error: no setting is ignored silently.
 
 

@@ -18,8 +18,7 @@ from lakegate.text import dataset_name
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-# ---- Contracts made of schemas of other tools: the model of a contract, and what of the schema it does not have ----
-#
+# ---- Contracts from schemas of other tools ----
 # Every reader of a schema fills an `ImportedSchema`; `contract()` is then written as ODCS, or as any other target.
 
 
@@ -121,7 +120,7 @@ def _paths(each: Field) -> Iterable[str]:
         yield from _paths(part)
 
 
-# ---- The promises of a dataset by field, and which of them a target expresses --------------------------------------
+# ---- Requirements by field ----
 
 
 PLAIN = re.compile(r"[\w .-]+")

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from lakegate.contract.documents.document_tree import Node, Notes, Place
 
-# ---- Reads the root of a document except its datasets: servers, deprecation (ADR-0029) and all other keys ----------
+# ---- The root of a document ----
 
 
 def about(top: Place, notes: Notes, read_keys: Collection[str], **fields: str | None) -> About:
@@ -90,8 +90,7 @@ def _deprecation(place: Place, notes: Notes) -> Deprecation | None:
     return Deprecation(place.origin, **{key: place[key].text for key in DEPRECATION_KEYS})
 
 
-# ---- References of ODCS from one field to another: those by ids (`schema/orders_id/properties/customer_id`) as
-# names with dots
+# ---- References between fields ----
 
 
 ANCHOR = "#"
@@ -119,11 +118,9 @@ def _target_by_names(top: Place, to: str) -> str:
     return (qualified(top, to) or to) if "/" in to and "://" not in to else to
 
 
-# ---- The file format in the servers of a document: the default, which the `lakegate` extension overrides -----------
-#
-# A server describes the data that consumers read. Accepted data is published unchanged, so that a format on which all
-# servers agree
-# is that of the deliveries too. A format is never replaced by another one (decision 2).
+# ---- The file format of the servers ----
+# A server describes the data that consumers read. Accepted data is published unchanged, so that a format on which all servers
+# agree is that of the deliveries too. A format is never replaced by another one (decision 2).
 
 
 _CHARACTERS = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "pipe": "|"}
@@ -155,13 +152,9 @@ def _format(server: Place) -> Format:
     return next(found, Format.UNKNOWN)
 
 
-# ---- Variables of ODCS 3.2: `${NAME}` and `${NAME:-default}` in any text are replaced before the document is
-# validated
-#
-# A variable with neither a value nor a default is an error; in parts that do not describe the data it is kept. The
-# placeholders
-# of queries (`${table}`, `${column}`, …) are not variables and are kept. The result is always a text, and is not
-# searched for
+# ---- Variables of ODCS 3.2 ----
+# A variable with neither a value nor a default is an error; in parts that do not describe the data it is kept. The placeholders
+# of queries (`${table}`, `${column}`, …) are not variables and are kept. The result is always a text, and is not searched for
 # variables again.
 
 
@@ -223,8 +216,7 @@ def _value(found: re.Match[str], place: Place, values: Mapping[str, str], notes:
     return values.get(name, default or "")
 
 
-# ---- Reads ODCS, the Open Data Contract Standard. Each document is validated with the official schema of its
-# version
+# ---- The document ----
 
 
 SCHEMAS = {

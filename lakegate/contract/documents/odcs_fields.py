@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from lakegate.contract.documents.document_tree import Notes, Place
 
-# ---- Reads `logicalTypeOptions` of ODCS. Each option is one row of a table of functions that yield rules -----------
+# ---- Options of logical types ----
 
 
 KindAndArguments = tuple[str, dict[str, object]]
@@ -150,7 +150,7 @@ NESTED_OPTIONS: dict[str, Callable[[Place, Place], Iterator[KindAndArguments]]] 
 """Options of lists, vectors, maps and objects."""
 
 
-# ---- Reads a property of ODCS: its field and its rules -------------------------------------------------------------
+# ---- Properties ----
 
 
 TYPES = {each.value: each for each in LogicalType if each not in {LogicalType.DECIMAL, LogicalType.BINARY}}

@@ -37,8 +37,7 @@ OPERATORS: dict[str, Callable[..., Interval]] = {
 BETWEEN = {"mustBeBetween", "mustNotBeBetween"}
 
 
-# ---- The schedule of a quality rule: cron with five fields in ODCS (`scheduler: cron`), Quartz in DCM, as one
-# form
+# ---- Schedules of rules ----
 
 
 QUARTZ: Final = "scheduleCronExpression"
@@ -84,7 +83,7 @@ def _checked(text: str) -> str:
     return text
 
 
-# ---- Reads quality rules of ODCS and DCS: library metrics, SQL, custom engines and text, of a dataset or a field ----
+# ---- Quality rules of ODCS and DCS ----
 
 
 SPELLINGS = {
@@ -270,8 +269,7 @@ def _severity(place: Place, notes: Notes) -> Severity:
     return Severity.WARN if declared in WARNING else Severity.FAIL
 
 
-# ---- Reads service levels. Those with a timestamp field can be measured on a delivery; the checks of all others
-# are skipped
+# ---- Service levels ----
 
 
 KNOWN = {

@@ -18,18 +18,13 @@ from lakegate.text import did_you_mean, shown
 if TYPE_CHECKING:
     from lakegate.contract.documents.document_tree import Notes
 
-# ---- Definitions in files beside a document: `$ref: 'common.yaml#/definitions/email'` ------------------------------
-#
-# ::
-#
+# ---- Definitions in files beside a document ----
 #     bundled(text, read)    the document with the definitions that it uses, in the key `definitionFiles` at its end
 #     embedded(document)     the document in which these are definitions of its own
 #
-# A bundled document needs no file: it is what is published, and its digest pins what its references mean. Its text
-# before the key
-# is unchanged, so that every line keeps its number. Each file has its SHA-256. A definition that cannot be read has
-# the reason in
-# its place, which becomes an error at each reference to it.
+# A bundled document needs no file: it is what is published, and its digest pins what its references mean. Its text before the
+# key is unchanged, so that every line keeps its number. Each file has its SHA-256. A definition that cannot be read has the
+# reason in its place, which becomes an error at each reference to it.
 
 
 FileReader: TypeAlias = Callable[[str], bytes]
@@ -249,14 +244,10 @@ def _renamed(node: Node, names: Mapping[str, str], mark: Mark | None = None) -> 
     return replace(node, content=parts, keys=node.keys if mark is None else dict.fromkeys(parts, mark))
 
 
-# ---- Fields of DCS and the definitions they refer to (`$ref: '#/definitions/order_id'`): the first layer with a
-# key wins
-#
-# Nothing is copied, so that problems of a definition are reported at the definition. The number of fields and levels
-# reached
-# through references is limited, because definitions that refer to each other can grow exponentially. In ODCS and DCM
-# the document
-# is expanded before it is read (`lakegate.contract.documents.ref_definitions`).
+# ---- Definitions of DCS: the first layer with a key wins ----
+# Nothing is copied, so that problems of a definition are reported at the definition. The number of fields and levels reached
+# through references is limited, because definitions that refer to each other can grow exponentially. In ODCS and DCM the
+# document is expanded before it is read (`lakegate.contract.documents.ref_definitions`).
 
 
 INSIDE_DOCUMENT = "#/"
@@ -367,14 +358,11 @@ def _followed(top: Place, pointer: str) -> Place:
     return place
 
 
-# ---- Expands `$ref` of documents in ODCS and DCM: `definitions` of the root are used by `$ref:
-# '#/definitions/<name>'`
-#
-# A mapping with `$ref` has the keys of the definition, and its own keys override them. Nothing outside the document
-# is read, no
-# file and no network: definitions of files are part of it before (`lakegate.contract.documents.ref_definitions`).
-# The expanded document keeps the limits of a document, so that definitions that use each other cannot grow
-# without bound. DCS has references of its own (`lakegate.contract.documents.ref_definitions`).
+# ---- Definitions of ODCS and DCM: the document is expanded ----
+# A mapping with `$ref` has the keys of the definition, and its own keys override them. Nothing outside the document is read, no
+# file and no network: definitions of files are part of it before (`lakegate.contract.documents.ref_definitions`). The expanded
+# document keeps the limits of a document, so that definitions that use each other cannot grow without bound. DCS has references
+# of its own (`lakegate.contract.documents.ref_definitions`).
 
 
 INSIDE = f"#/{DEFINITIONS}/"

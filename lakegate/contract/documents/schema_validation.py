@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
     Schema = dict[str, Any]
 
-# ---- Messages for violations of the JSON Schema of a document. `KEYWORDS` has one function for each keyword --------
-#
+# ---- Messages by keyword of JSON Schema ----
 # The messages of jsonschema repeat whole parts of the document; these name the key and how to fix it.
 
 
@@ -225,10 +224,8 @@ KEYWORDS: dict[str, Callable[[SchemaError, Mapping[str, Any]], Iterator[Message]
 }
 
 
-# ---- Validates a document with a JSON Schema and reports each violation with a message and a line ------------------
-#
-# The schemas of DCM are in `lakegate/schemas`. Set-up downloads the official ones to `lakegate/schemas/official`
-# and checks
+# ---- Validation with a JSON Schema ----
+# The schemas of DCM are in `lakegate/schemas`. Set-up downloads the official ones to `lakegate/schemas/official` and checks
 # their SHA-256. jsonschema is imported only here, and only when a document is validated.
 
 

@@ -23,8 +23,7 @@ DEPRECATION_KEYS = ("announced", "sunset_date", "replacement", "migration_guide"
 COMMON_KEYS = ("tags", "servers", DEPRECATION)
 
 
-# ---- Advice for keys and values of another format or version: the message shows the form that works ----------------
-#
+# ---- Advice for keys of another format ----
 # The schema reports one problem per key; the advice merges the problems that one edit fixes.
 
 
@@ -112,7 +111,7 @@ def _of_percent(rule: Place, number: str) -> str:
     return f"Write a number here, `{number}`, and `unit: percent` beside it."
 
 
-# ---- Warnings about keys that the schema of a format allows but does not define, and about deprecated keys ---------
+# ---- Keys that the schema does not define ----
 
 
 ALTERNATIVES = ("allOf", "anyOf", "oneOf")

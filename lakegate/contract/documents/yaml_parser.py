@@ -16,11 +16,9 @@ from lakegate.errors import ContractError, Problem
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-# ---- Types of unquoted texts in a document: exact numbers, true, false, null, else text ----------------------------
-#
-# This is the core schema of YAML 1.2 without octal, hexadecimal and infinite numbers and leading zeros: `NO`,
-# `12:30`, `010` and
-# `2024-01-01` are texts, as in JSON.
+# ---- Types of unquoted texts ----
+# This is the core schema of YAML 1.2 without octal, hexadecimal and infinite numbers and leading zeros: `NO`, `12:30`, `010`
+# and `2024-01-01` are texts, as in JSON.
 
 
 LONGEST_NUMBER = 100
@@ -55,10 +53,8 @@ def meaning(text: str) -> Scalar:
     return int(text) if whole else Decimal(text)
 
 
-# ---- Composes the nodes of a document from the events of the YAML parser, within limits ----------------------------
-#
-# An explicit stack replaces recursion, and a document that grows too large is refused at the event that exceeds the
-# limit.
+# ---- Nodes from events of the parser ----
+# An explicit stack replaces recursion, and a document that grows too large is refused at the event that exceeds the limit.
 
 
 DEEPEST_LEVEL = 32
