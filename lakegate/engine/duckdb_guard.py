@@ -12,12 +12,9 @@ if TYPE_CHECKING:
 
     import duckdb
 
-# ---- The second guard, independent of the translation: it inspects the tree that DuckDB itself parses from a
-# query, before it runs
-#
-# DuckDB writes the tree of one SELECT as JSON without resolving any name. Kinds of nodes, functions and types are in
-# closed lists,
-# and every table is a relation of this query or a query of a WITH.
+# ---- The second guard: the tree that DuckDB parses ----
+# DuckDB writes the tree of one SELECT as JSON without resolving any name. Kinds of nodes, functions and types are in closed
+# lists, and every table is a relation of this query or a query of a WITH.
 
 
 MAX_NODES = 40_000
@@ -150,10 +147,8 @@ def _nodes(tree: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401 - JSON
             todo += node
 
 
-# ---- Restricts a connection to its own tables: no files, no network, no extensions, no variables of the program ----
-#
-# Settings cannot be changed afterwards. They apply to the whole database of the connection, so that it is locked
-# after all
+# ---- A connection restricted to its own tables ----
+# Settings cannot be changed afterwards. They apply to the whole database of the connection, so that it is locked after all
 # external data is loaded.
 
 

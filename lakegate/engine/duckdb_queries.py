@@ -43,8 +43,7 @@ if TYPE_CHECKING:
     from lakegate.plan.check import Check, Query, QueryColumn, QueryRelation
     from lakegate.plan.request import AcceptedPart, Reference
 
-# ---- The accepted data that queries refer to: exactly the objects that the request lists, each read by the plan
-# that accepted it
+# ---- Accepted data of a reference: the objects that the request lists ----
 
 
 def accepted_sources(reference: Reference, store: Store) -> Iterator[tuple[Plan, Source]]:
@@ -61,18 +60,14 @@ def _plan_of(part: AcceptedPart) -> tuple[str, str]:
     return part.plan_uri, part.plan_digest
 
 
-# ---- Answers the queries of a plan, each separately, in a locked-down DuckDB, outside of the shared scan and
-# under a time limit
-#
+# ---- The queries of a plan ----
 # 1. The accepted data that queries refer to is loaded; then the connection is locked (`lakegate.engine.duckdb_guard`).
-# 2. Every relation of a query becomes a view of typed columns: `r0`, `r1`, … with columns `c0`, `c1`, …. A value that
-# is not of its
-#    type is null there.
-# 3. The query is translated into DuckDB's SQL (`lakegate.engine.duckdb_sql`), and `lakegate.engine.duckdb_guard`
-# inspects the
+# 2. Every relation of a query becomes a view of typed columns: `r0`, `r1`, … with columns `c0`, `c1`, …. A value that is not of
+#    its type is null there.
+# 3. The query is translated into DuckDB's SQL (`lakegate.engine.duckdb_sql`), and `lakegate.engine.duckdb_guard` inspects the
 #    tree that DuckDB parses from it.
-# 4. It is executed, and interrupted when its time is over. Any failure is an error of that check, with a message
-# without values.
+# 4. It is executed, and interrupted when its time is over. Any failure is an error of that check, with a message without
+#    values.
 
 
 class Accepted(Protocol):

@@ -13,7 +13,7 @@ from lakegate.contract.logical_types import LogicalType
 if TYPE_CHECKING:
     from lakegate.plan.check import Query
 
-# ---- An expression of a query in DuckDB's SQL: its text and its type -----------------------------------------------
+# ---- Expressions and types ----
 
 
 class Type(Enum):
@@ -72,12 +72,9 @@ def refuse(what: str) -> UnreadError:
     return UnreadError(f"{what} is not part of a query of a plan")
 
 
-# ---- Casts as in the Spark job: texts are read by Spark's grammars, floats lose their fraction, exact numbers
-# stay exact
-#
-# DuckDB reads other texts than Spark (`1_000`, `0x10`, `1.5` as a whole number): the part that both read is extracted
-# first. A text
-# without such a part becomes the empty text, which is not a value of any type.
+# ---- Casts as in the Spark job ----
+# DuckDB reads other texts than Spark (`1_000`, `0x10`, `1.5` as a whole number): the part that both read is extracted first. A
+# text without such a part becomes the empty text, which is not a value of any type.
 
 
 _EDGE = r"[\x{0}-\x{20}]*"
@@ -150,8 +147,7 @@ def _read(text: str, to: Type) -> str:
     return f"TRY_CAST({part} AS {to.value})"
 
 
-# ---- The functions of queries: each name that plans use, and its form in DuckDB's SQL. No other function is
-# allowed
+# ---- Functions: no other one is allowed ----
 
 
 ZERO = "a division by zero"
@@ -331,7 +327,7 @@ AGGREGATES: dict[str, tuple[int, Callable[..., AggregateFunction]]] = {
 """Likewise, of aggregates and what is computed over windows."""
 
 
-# ---- Constants and operators of queries in DuckDB's SQL ------------------------------------------------------------
+# ---- Constants and operators ----
 
 
 _LITERAL = re.compile(
@@ -402,7 +398,7 @@ def _exactly(sign: str, left: str, right: str) -> str:
     return once(f"struct_pack(a := {left}, b := {right})", added)
 
 
-# ---- The tokens of a query's text, read one after the other --------------------------------------------------------
+# ---- Tokens ----
 
 
 _TOKEN = re.compile(
@@ -496,7 +492,7 @@ def _closing(tokens: list[str]) -> dict[int, int]:
     return found
 
 
-# ---- Expressions of a query: every operator is in brackets, every name is generated, every function is in a table ----
+# ---- The parser: every operator in brackets, every name generated ----
 
 
 Columns = dict[str, Type]
@@ -732,11 +728,8 @@ _FORMS: dict[str, Callable[[Expressions], Value]] = {
 }
 
 
-# ---- Translates the text of a query from Spark's SQL, as `lakegate.sql` generates it, into
-# DuckDB's
-#
-# Every form is in a table and every name is a generated one; anything else is refused. Types are inferred from the
-# columns of
+# ---- From Spark's SQL to DuckDB's ----
+# Every form is in a table and every name is a generated one; anything else is refused. Types are inferred from the columns of
 # the relations to the answer, because the two engines treat some of them differently.
 
 

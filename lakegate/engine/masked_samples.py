@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from lakegate.plan.result import Measurement
     from lakegate.verdict.measured_values import Answer
 
-# ---- Keys of records against the declared fields, in formats without a header: absent fields, and undeclared keys ----
+# ---- Absent and undeclared keys of formats without a header ----
 
 
 MAX_NAMED = 20
@@ -125,7 +125,7 @@ def _first_records(source: Source, partials: Iterable[Partial]) -> list[dict[str
     return found
 
 
-# ---- Records that do not have the declared structure: by reason, with the first ones in the delivery ---------------
+# ---- Malformed records ----
 
 
 def lines_before(source: Source, partials: list[Partial]) -> list[int]:
@@ -163,7 +163,7 @@ def malformed_records(
     return tuple(found)
 
 
-# ---- Reads some records of a delivery again: the texts of their fields, and their lines as they were written -------
+# ---- Records that are read again ----
 
 
 Place = tuple[int, int, str]
@@ -234,13 +234,10 @@ def _by_share(places: Iterable[Any]) -> dict[int, list[Any]]:
     return found
 
 
-# ---- Samples: the records in which a failed check fails, without their values --------------------------------------
-#
-# The first failing records of each predicate, and some that pass, are noted while shares are evaluated; of keys, the
-# records that
-# share the smallest ones are selected from the table of keys. The shares that contain them are read again, each up to
-# the last
-# wanted record. A raw value is shown only for a field that the contract classifies `public`.
+# ---- Samples ----
+# The first failing records of each predicate, and some that pass, are noted while shares are evaluated; of keys, the records
+# that share the smallest ones are selected from the table of keys. The shares that contain them are read again, each up to the
+# last wanted record. A raw value is shown only for a field that the contract classifies `public`.
 
 
 GOOD_VALUES = 40

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
     from lakegate.plan.result import Result
 
-# ---- What a run writes on its way to S3: files piece by piece, in parts where they are larger than one request
-# may be
+# ---- Uploads in parts ----
 
 
 WHOLE: Final = 1 << 30
@@ -60,7 +59,7 @@ def uploaded(client: S3Client, content: bytes | Path, at: dict[str, Any], kind: 
             raise
 
 
-# ---- Objects at `file:` and `s3:` addresses. The only module of the job that knows botocore ------------------------
+# ---- Objects at `file:` and `s3:` addresses, by botocore ----
 
 
 ANSWERED = "this attempt was answered before: its result is kept as it is"
@@ -283,7 +282,7 @@ def _place(uri: str) -> tuple[str, str]:
     return parts.netloc, parts.path.removeprefix("/")
 
 
-# ---- What every entry point of the data plane does around an attempt: read its request, write its result once ------
+# ---- Around an attempt: read its request, write its result once ----
 
 
 def asked(request_uri: str, plans: dict[str, Plan] | None = None) -> tuple[Request, Plan]:
@@ -327,7 +326,7 @@ def read(uri: str) -> bytes:
         raise InputError(f"the document at {uri!r} cannot be read ({error.strerror})") from error
 
 
-# ---- Stores the files of an attempt that its engine has written on the machine -------------------------------------
+# ---- Files that the engine has written ----
 
 
 PARQUET, BYTES = "application/vnd.apache.parquet", "application/octet-stream"

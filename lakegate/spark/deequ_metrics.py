@@ -37,10 +37,8 @@ if TYPE_CHECKING:
     from lakegate.plan.check import Check, Keys, Tier
     from lakegate.spark.spark_tasks import Pass
 
-# ---- Runs Deequ through PyDeequ: constraints in, the metric and Deequ's own status of each out ---------------------
-#
-# The JVM calls the assertion of a constraint. Without PySpark's own callback server (daemon threads, a free port) the
-# process
+# ---- Deequ through PyDeequ ----
+# The JVM calls the assertion of a constraint. Without PySpark's own callback server (daemon threads, a free port) the process
 # would never end (docs/decisions/0001).
 
 
@@ -121,7 +119,7 @@ def _exact_quantile(check: Any, constraint: Constraint, asserted: Callable[[floa
     return check
 
 
-# ---- Keys that are compared across shares: how often each occurs, over the stored rows of a level ------------------
+# ---- How often each key occurs ----
 
 
 MOST_COMMON = "most_common"
@@ -166,7 +164,7 @@ def _columns(program: Program, keys: Keys) -> list[str]:
     return [value_name(program.plan.field(name).alias) for name in keys.fields]
 
 
-# ---- The partial results of a level as a small frame with a row for each share -------------------------------------
+# ---- Partial results as a frame with a row for each share ----
 
 
 JUDGED = "judged"
@@ -227,15 +225,11 @@ def local_frame(spark: SparkSession, table: pa.Table) -> DataFrame:
     return DataFrame(frame, spark).coalesce(1)
 
 
-# ---- Measures every check of a plan by Deequ, over what the tasks return -------------------------------------------
-#
-# 1. The partial results are a small frame with a row for each share: Deequ computes sums, minima and maxima of its
-# columns.
-#    There is one PyDeequ Check for each check and tier, at level Error for the tier that decides about failing, at
-#    level Warning
-#    for the stricter one.
-# 2. Keys are grouped once for each set of fields and rows, and Deequ measures the frequencies; quantiles over their
-# numbers.
+# ---- The measurement of every check ----
+# 1. The partial results are a small frame with a row for each share: Deequ computes sums, minima and maxima of its columns.
+#    There is one PyDeequ Check for each check and tier, at level Error for the tier that decides about failing, at level
+#    Warning for the stricter one.
+# 2. Keys are grouped once for each set of fields and rows, and Deequ measures the frequencies; quantiles over their numbers.
 # 3. A check without records is not measured by Deequ, which has no metric of an empty frame: its counts are zero.
 
 

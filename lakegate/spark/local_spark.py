@@ -21,7 +21,7 @@ from lakegate.extension_points import TOOLS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-# ---- The jars of the project: which, under what name, and their checksums ------------------------------------------
+# ---- Pinned jars ----
 
 
 PINS = Path(__file__).with_name("jars.json")
@@ -43,12 +43,9 @@ def pinned_jars(pins: Path = PINS) -> tuple[Jar, ...]:
     return tuple(Jar(**pin) for pin in json.loads(pins.read_text()))
 
 
-# ---- The archive of Java classes that every local Spark maps into its memory instead of reading and verifying
-# them again
-#
-# It belongs to one Java, one set of jars, and one Spark where it lies; `python -m infra.setup.classes` makes
-# it.
-# Without it, or with one that the JVM does not accept, Spark starts slower and does the same.
+# ---- The archive of Java classes ----
+# It belongs to one Java, one set of jars, and one Spark where it lies; `python -m infra.setup.classes` makes it. Without it, or
+# with one that the JVM does not accept, Spark starts slower and does the same.
 
 
 CLASSES = "classes"
@@ -61,7 +58,7 @@ def archive(java: Path, tools: Path = TOOLS) -> Path:
     return tools / CLASSES / f"{hashlib.sha256(chr(0).join(made_for).encode()).hexdigest()[:KEY_LENGTH]}.jsa"
 
 
-# ---- The jars that the local Spark is given: Deequ, and S3A with the parts of the AWS SDK it needs -----------------
+# ---- The jars that Spark is given ----
 
 
 FOLDER = "jars"
@@ -79,8 +76,7 @@ def jars(tools: Path = TOOLS) -> tuple[Path, ...]:
     return paths
 
 
-# ---- Finds the Java that Spark runs on: this machine's, when it is the right one, else the one that set-up
-# installed
+# ---- The Java that Spark runs on ----
 
 
 VERSION = "17"
@@ -129,7 +125,7 @@ def _launchers(tools: Path, environment: Mapping[str, str]) -> Iterator[Path]:
     yield tools / INSTALLED / "bin/java"
 
 
-# ---- Spark on this machine: the JVM's settings, handed over before PySpark starts it -------------------------------
+# ---- The JVM's settings ----
 
 
 LOG = "spark.log"

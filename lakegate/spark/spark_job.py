@@ -41,8 +41,7 @@ if TYPE_CHECKING:
     from lakegate.spark.spark_tasks import Pass
     from lakegate.verdict.measured_values import Answer
 
-# ---- Spark as the backend of an attempt: the native engine in its workers, Deequ over their partial results --------
-#
+# ---- Spark as the backend of an attempt ----
 # The interface is `lakegate.engine.attempt.Backend`.
 
 
@@ -138,14 +137,10 @@ class Spark:
         self._folder.cleanup()
 
 
-# ---- The processor seconds of an attempt: of this process, its JVM, and the executors' tasks -----------------------
-#
-# On one machine (`local[*]`) tasks run inside the driver's JVM, whose own clock counts them with all else: compiling,
-# planning,
-# collecting garbage. On a cluster the executors are other processes, and Spark's status of its stages has their
-# tasks' time.
-# The Python workers that evaluate shares report their own time (`lakegate.spark.spark_job`). Not counted:
-# executors that idle.
+# ---- Processor seconds of an attempt ----
+# On one machine (`local[*]`) tasks run inside the driver's JVM, whose own clock counts them with all else: compiling, planning,
+# collecting garbage. On a cluster the executors are other processes, and Spark's status of its stages has their tasks' time.
+# The Python workers that evaluate shares report their own time (`lakegate.spark.spark_job`). Not counted: executors that idle.
 
 
 NANOSECONDS = 1e9

@@ -52,19 +52,15 @@ if TYPE_CHECKING:
     from lakegate.plan.plan import Plan
     from lakegate.plan.request import Reference, Request
 
-# ---- Answers the queries of a plan, each separately, outside of the shared scan and under a time limit -------------
-#
-# 1. Every relation of a query becomes a view of typed columns: `r0`, `r1`, … with columns `c0`, `c1`, …. Malformed
-# records
-#    are not in it, and a value that is not of its type is null (its type check reports it).
-# 2. The text is parsed (Spark would run a command at once) and analysed, and `lakegate.spark.spark_guard` inspects the
-# result:
+# ---- The queries of a plan ----
+# 1. Every relation of a query becomes a view of typed columns: `r0`, `r1`, … with columns `c0`, `c1`, …. Malformed records are
+#    not in it, and a value that is not of its type is null (its type check reports it).
+# 2. The text is parsed (Spark would run a command at once) and analysed, and `lakegate.spark.spark_guard` inspects the result:
 #    only these views, only listed expressions.
 # 3. It is executed in its own job group, which a timer cancels. Any failure is an error of that check without values.
 #
-# While a query is analysed and run, Spark's ANSI mode is on: a whole number that does not fit into 64 bits, a
-# division by zero that
-# the dialect does not forgive and a text that cannot be cast are errors there, never silent nulls.
+# While a query is analysed and run, Spark's ANSI mode is on: a whole number that does not fit into 64 bits, a division by zero
+# that the dialect does not forgive and a text that cannot be cast are errors there, never silent nulls.
 
 
 ANSI = {"spark.sql.ansi.enabled": "true"}
@@ -198,8 +194,7 @@ def _within(spark: SparkSession, seconds: float, name: str) -> Iterator[threadin
         context.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]  # null is how Spark takes it away
 
 
-# ---- The accepted data that queries refer to: exactly the objects that the request lists, each read by the plan
-# that accepted it
+# ---- Accepted data of a reference: the objects that the request lists ----
 
 
 @dataclass(frozen=True, slots=True)

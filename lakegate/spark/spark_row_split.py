@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     Write = Callable[[Plan, "Judged", DataFrame, DataFrame, str], None]
 
-# ---- The types in which Spark writes the columns of a table again --------------------------------------------------
+# ---- Types in which Spark writes columns ----
 
 
 def named_type(physical: Physical) -> types.DataType:
@@ -63,8 +63,7 @@ _TYPES: dict[Kind, type[types.DataType]] = {
 }
 
 
-# ---- Writes accepted and rejected rows in the declared format, rejected rows with their reasons --------------------
-#
+# ---- Accepted and rejected rows in the declared format ----
 # ======================  ===========================  ==============================================================
 # format                  accepted rows                rejected rows
 # ======================  ===========================  ==============================================================
@@ -149,12 +148,9 @@ WRITERS: dict[Format, Write] = {Format.CSV: _csv, Format.JSONL: _jsonl}
 """Formats of text; Spark has a writer of its own for each table format."""
 
 
-# ---- Splits a delivery with `onReject: rows` into accepted records, which are published, and rejected ones with
-# their reasons
-#
+# ---- The split of a delivery ----
 # 1. The evaluation has noted which records break which check; a record that was not evaluated is malformed.
-# 2. Tasks read their shares once more and add the reasons to each record; `lakegate.spark.spark_row_split` writes the
-# unchanged
+# 2. Tasks read their shares once more and add the reasons to each record; `lakegate.spark.spark_row_split` writes the unchanged
 #    records.
 # 3. Together the two parts contain every record once.
 

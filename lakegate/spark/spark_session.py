@@ -38,10 +38,8 @@ def pydeequ(module: str) -> Any:  # noqa: ANN401 - PyDeequ has no types
     return import_module(f"pydeequ.{module}")
 
 
-# ---- A cache of the names of Java packages and classes -------------------------------------------------------------
-#
-# Py4J resolves a name each time it is used, once for every dot, and Java then searches all jars of its class path.
-# That took a
+# ---- A cache of names of Java ----
+# Py4J resolves a name each time it is used, once for every dot, and Java then searches all jars of its class path. That took a
 # fifth of the time of a small delivery.
 
 
@@ -65,7 +63,7 @@ class Names:
         return self._named(*arguments)
 
 
-# ---- The Spark session of the job: the settings that its correctness rests on, wherever it runs --------------------
+# ---- Settings that correctness rests on ----
 
 
 SETTINGS = {

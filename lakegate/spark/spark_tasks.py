@@ -160,9 +160,6 @@ def _one(values: dict[str, object], schema: pa.Schema) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-# ---- What is written in tasks ---------------------------------------------------------------------------------------
-
-
 def write_parts(
     spark: SparkSession, write: Callable[[Part, Workspace], Written], parts: Sequence[Part]
 ) -> list[Written]:

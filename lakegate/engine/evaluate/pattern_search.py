@@ -39,17 +39,13 @@ from lakegate.patterns.regex_tree import (
 if TYPE_CHECKING:
     import duckdb
 
-# ---- Our own patterns for RE2: forms of text and formats of dates, which are written with atomic groups ------------
-#
-# **Forms of text**: their inner atomic groups and possessive repeats only save time there. A character that such a
-# group could
+# ---- Our own patterns, written with atomic groups, for RE2 ----
+# **Forms of text**: their inner atomic groups and possessive repeats only save time there. A character that such a group could
 # take never follows it, so that the same texts match without them.
 #
-# **Formats of dates** (`\A(?>…)\z(?!…)`): the first reading counts, must reach the end of the text, and must not
-# raise flags (empty
-# groups) that no calendar has together. RE2 finds the same first reading, because it prefers alternatives in the same
-# order. Flags
-# become groups around what raises them, so that they are not empty where they took part.
+# **Formats of dates** (`\A(?>…)\z(?!…)`): the first reading counts, must reach the end of the text, and must not raise flags
+# (empty groups) that no calendar has together. RE2 finds the same first reading, because it prefers alternatives in the same
+# order. Flags become groups around what raises them, so that they are not empty where they took part.
 
 
 OUR_OWN = "(?>"
@@ -182,15 +178,13 @@ def _term(kind: Any, argument: Any) -> str:  # noqa: ANN401 -- as above
             raise NoPatternError
 
 
-# ---- Patterns of a plan as boolean SQL of DuckDB: searched by RE2, whose time grows with the text alone ------------
-#
+# ---- Patterns of a plan as SQL ----
 # 1. Our own forms and date formats, the only patterns with atomic groups, are rewritten
-# (`lakegate.engine.evaluate.pattern_search`).
+#    (`lakegate.engine.evaluate.pattern_search`).
 # 2. A look-ahead at a fixed number of characters after the start, or at the very end, becomes a search of its own.
-# 3. A pattern that still contains a look-ahead is searched by Python's `re`, as a function over Arrow vectors that
-# `register` adds
-#    to a connection. The compiler has proven a bound of its steps (`lakegate.patterns.matching_cost`);
-#    any other is refused.
+# 3. A pattern that still contains a look-ahead is searched by Python's `re`, as a function over Arrow vectors that `register`
+#    adds to a connection. The compiler has proven a bound of its steps (`lakegate.patterns.matching_cost`); any other is
+#    refused.
 #
 # Patterns reach SQL in hexadecimal, so that no text of a contract is ever SQL text.
 

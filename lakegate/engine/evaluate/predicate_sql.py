@@ -48,8 +48,7 @@ if TYPE_CHECKING:
     from lakegate.plan.plan import Plan
     from lakegate.plan.predicates import Predicate
 
-# ---- How both engines compute the metrics of numbers and of keys from the partial results of shares ----------------
-#
+# ---- Metrics of numbers and keys, for both engines ----
 # A metric is a row here and in `lakegate.plan.metrics`. Natively aggregates are added up in this process
 # (`lakegate.engine.measure.metric_values`); in the job Deequ computes them (`lakegate.spark.deequ_metrics`).
 
@@ -118,15 +117,11 @@ KEY_METRICS: dict[Metric, KeyMetric] = {
 }
 
 
-# ---- Predicates as SQL of DuckDB: one small function for each kind -------------------------------------------------
+# ---- Predicates as SQL ----
+# Its columns are texts (`c0`), values (`vc0`), numbers of elements (`zc0`), whether elements are equal (`dc0`), and whether a
+# pattern is found (`found_name`), so that each pattern of a field is searched for once, however many predicates have it.
 #
-# Its columns are texts (`c0`), values (`vc0`), numbers of elements (`zc0`), whether elements are equal (`dc0`), and
-# whether a
-# pattern is found (`found_name`), so that each pattern of a field is searched for once, however many predicates have
-# it.
-#
-# An expression is false where the predicate does not hold; true and NULL both mean that it does, which is the null
-# policy of
+# An expression is false where the predicate does not hold; true and NULL both mean that it does, which is the null policy of
 # `lakegate.plan.predicates`: `fails` applies it.
 
 
@@ -254,11 +249,9 @@ _CONDITIONS: dict[type, Callable[[Any, Plan], str]] = {
 }
 
 
-# ---- The program of a level: one SELECT that turns the raw columns of a chunk into bits, keys and numbers ----------
-#
-# The inner SELECT computes the value of each field that is read (`vc0`), whether there is one (`pc0`), and its text
-# (`c0`) where
-# that is needed. Patterns are searched between the two (`mc0_…`), or before, in distinct values
+# ---- The program of a level: one SELECT for a chunk ----
+# The inner SELECT computes the value of each field that is read (`vc0`), whether there is one (`pc0`), and its text (`c0`)
+# where that is needed. Patterns are searched between the two (`mc0_…`), or before, in distinct values
 # (`lakegate.engine.measure.share_evaluation`). The outer SELECT computes for each row
 #
 # * `f0`, `f1`, …: whether the row breaks each predicate, never NULL;

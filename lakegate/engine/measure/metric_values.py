@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from lakegate.engine.measure.share_evaluation import LevelCounts
     from lakegate.plan.check import Check, Tier
 
-# ---- Aggregates of numbers: each is computed of a share, and merged over the shares of a delivery ------------------
+# ---- Aggregates that are merged over shares ----
 
 
 START = datetime(1970, 1, 1, tzinfo=UTC)
@@ -64,8 +64,7 @@ def micros(moment: str) -> int:
     return ((at if at.tzinfo else at.replace(tzinfo=UTC)) - START) // timedelta(microseconds=1)
 
 
-# ---- The measurement of each check, from the sum of the partial results --------------------------------------------
-#
+# ---- The measurement of each check ----
 # `of` and `failing` are counts of records (elements, keys); where nothing is left to take a number of, both are 0.
 
 

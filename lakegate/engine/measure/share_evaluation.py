@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Keep = Callable[[Program, pa.Table, int], None]
     """Takes a program, its answer for a chunk, and the number of the share."""
 
-# ---- The partial result of a share: counts, sums and extremes, small enough to be passed between processes ---------
+# ---- The partial result of a share ----
 
 
 Bit = tuple["Level", str]
@@ -125,10 +125,8 @@ class Partial:
     """Processor seconds of the worker that evaluated it; 0 where the judge's own process did."""
 
 
-# ---- Patterns searched for once in each distinct value of a column whose values repeat, such as days and codes -----
-#
-# A text depends on the value of one raw column only: equal values have equal texts, for which a search has the same
-# result.
+# ---- Patterns in distinct values ----
+# A text depends on the value of one raw column only: equal values have equal texts, for which a search has the same result.
 
 
 LOOKED_AT = 4096
@@ -159,12 +157,9 @@ def _repeats(table: pa.Table, raw: str) -> bool:
     return len(table.column(raw).slice(0, LOOKED_AT).unique()) <= MAX_DISTINCT
 
 
-# ---- Evaluates a share: chunk by chunk, one SELECT for each level, into a partial result ---------------------------
-#
-# Keys, and values that queries or quantiles need, are appended to tables of the database, which spills to disk;
-# everything else
-# is a few numbers and a bit for each record and broken predicate. The order in which shares are evaluated changes
-# nothing.
+# ---- The evaluation of a share ----
+# Keys, and values that queries or quantiles need, are appended to tables of the database, which spills to disk; everything else
+# is a few numbers and a bit for each record and broken predicate. The order in which shares are evaluated changes nothing.
 
 
 PASSING = 40

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     """The value at a position of a block, and the position after it."""
     Read = Callable[[bytes, int], int]
 
-# ---- Types of an Avro schema (1.12) in the kinds of `lakegate.engine.read.stored_types` --------------------------------
+# ---- Types of an Avro schema (1.12) ----
 
 
 DEEPEST = 64
@@ -149,11 +149,9 @@ def names_of(schema: dict[str, Any]) -> list[str]:
     return [name, f"{space}.{name}"] if space else [name]
 
 
-# ---- Avro object container files: the schema of the header, and every block counted --------------------------------
-#
-# A file begins with its schema and codec, followed by blocks: how many records, how many bytes. All block headers are
-# read before
-# any value, so that a truncated file, or one that decompresses beyond its bounds, is rejected.
+# ---- Object container files ----
+# A file begins with its schema and codec, followed by blocks: how many records, how many bytes. All block headers are read
+# before any value, so that a truncated file, or one that decompresses beyond its bounds, is rejected.
 
 
 MAGIC = b"Obj\x01"
@@ -357,12 +355,9 @@ _UNPACK: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
-# ---- Builders of columns: values of Avro's binary encoding (1.11), one after the other, as Arrow arrays ------------
-#
-# Values are in buffers of their own width, so that an element takes about as many bytes as in the file, and no small
-# file fills the
-# memory. What does not fit (IndexError, OverflowError, `struct.error`) is damaged; the reader of the blocks reports
-# it.
+# ---- Builders of columns from Avro's binary encoding ----
+# Values are in buffers of their own width, so that an element takes about as many bytes as in the file, and no small file fills
+# the memory. What does not fit (IndexError, OverflowError, `struct.error`) is damaged; the reader of the blocks reports it.
 
 
 MAX_EMPTY_ELEMENTS = 1 << 20
@@ -550,7 +545,7 @@ class Nulls:
         return pa.nulls(count)
 
 
-# ---- Builders of nested columns: unions, records, arrays and maps of Avro ------------------------------------------
+# ---- Builders of nested columns ----
 
 
 class Optional:
@@ -683,7 +678,7 @@ class Maps(Lists):
         return pa.MapArray.from_arrays(ends, *elements, mask=missing)
 
 
-# ---- Reads Avro as Arrow batches: the blocks of a share, by the schema in the file ---------------------------------
+# ---- Blocks of a share as Arrow batches ----
 
 
 ROWS = 1 << 16

@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     Block = tuple[bytes, int]
     """Bytes of whole records, and the bytes of the object that they took."""
 
-# ---- Bounds on reading a file (docs/data.md): a decompression bomb is rejected within seconds and in bounded
-# memory
+# ---- Bounds on reading a file (docs/data.md) ----
 
 
 LONGEST_RECORD = 1 << 20
@@ -115,10 +114,8 @@ def _bounded_ends(lines: NDArray[np.int64], marks: NDArray[np.int64]) -> NDArray
     return np.array(ends, np.int64)
 
 
-# ---- Reads a compressed file, or one JSON array, as a stream: decompressed, counted, and cut into records ----------
-#
-# The codec is the one that the contract names, never that of the file's extension. The decompressed bytes are
-# compared with the
+# ---- Compressed files and JSON arrays as streams ----
+# The codec is the one that the contract names, never that of the file's extension. The decompressed bytes are compared with the
 # compressed ones, and at most one piece of the file is in memory, whatever its ratio.
 
 
@@ -291,7 +288,7 @@ READERS: dict[Compression, Callable[[BinaryIO], Iterator[Piece]]] = {Compression
 """Compressions that the standard library does not decompress."""
 
 
-# ---- Reads text objects in blocks of whole records: plain objects by byte range, compressed ones as a stream -------
+# ---- Blocks of whole records ----
 
 
 _FIRST_STEP = 1 << 16

@@ -33,15 +33,11 @@ if TYPE_CHECKING:
     from lakegate.plan.plan import Plan, PlanField
     from lakegate.plan.request import StagedPart
 
-# ---- The grammar of CSV records (docs/data.md), for whole blocks of bytes at a time --------------------------------
-#
-# A record is a line (LF or CRLF), or several where the contract allows line breaks in quoted values. It is split at
-# the delimiter;
-# quotes are those of RFC 4180: a quoted value begins right after a delimiter, ends right before one, and doubles the
-# quotes inside.
-# A CR elsewhere than before an LF is a line break too: other readers would split there. Any other record is
-# *malformed*, and never repaired. One regular expression of RE2 decides; all parsers read the accepted records in the
-# same way.
+# ---- The grammar of records (docs/data.md) ----
+# A record is a line (LF or CRLF), or several where the contract allows line breaks in quoted values. It is split at the
+# delimiter; quotes are those of RFC 4180: a quoted value begins right after a delimiter, ends right before one, and doubles the
+# quotes inside. A CR elsewhere than before an LF is a line break too: other readers would split there. Any other record is
+# *malformed*, and never repaired. One regular expression of RE2 decides; all parsers read the accepted records in the same way.
 
 
 CRLF = "\r\n"
@@ -198,8 +194,7 @@ def _decoded(
     return pa.array(lines, pa.binary()).cast(pa.string())
 
 
-# ---- CSV records by pyarrow: the strict ones of a block mean the same to every parser; the others are counted as
-# malformed
+# ---- Records by pyarrow, for blocks that every parser reads alike ----
 
 
 _FREE = [chr(code) for code in range(1, 32) if chr(code) not in "\t\n\r"]
@@ -324,11 +319,9 @@ def _stand_ins(content: bytes, dialect: Dialect) -> tuple[str, str, bytes]:
     return marks[0], marks[1], content
 
 
-# ---- CSV: byte ranges of objects as columns of text (docs/types.md, docs/data.md) ----------------------------------
-#
-# A share of a plain object is a byte range: a line belongs to the share in which it begins. An object that is packed,
-# or in which
-# quoted values may hold line breaks, is one share. `lakegate.engine.read.csv` parses the records of each block.
+# ---- Byte ranges as columns of text ----
+# A share of a plain object is a byte range: a line belongs to the share in which it begins. An object that is packed, or in
+# which quoted values may hold line breaks, is one share. `lakegate.engine.read.csv` parses the records of each block.
 
 
 SHARE_BYTES = 8 << 20

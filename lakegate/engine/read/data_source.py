@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lakegate.engine.read.stored_types import Physical
     from lakegate.plan.result import Columns
 
-# ---- Objects of a storage as seekable files ------------------------------------------------------------------------
+# ---- Objects of a storage as seekable files ----
 
 
 class AddressedFile(io.RawIOBase):
@@ -71,8 +71,7 @@ class AddressedFile(io.RawIOBase):
         return len(found)
 
 
-# ---- The interface of readers: a delivery as a source of chunks (Arrow tables), and the SQL of the values in
-# their columns
+# ---- The interface of readers ----
 
 
 Level = tuple[str, ...]
@@ -241,7 +240,7 @@ class Source(Protocol):
         ...
 
 
-# ---- Objects at `file:` addresses ----------------------------------------------------------------------------------
+# ---- Objects at `file:` addresses ----
 
 
 class LocalStore:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     Tokens = tuple[str, ...]
 
-# ---- JSON texts, parsed with numbers as their own text. An object that has a key twice is malformed ----------------
+# ---- JSON texts with numbers as their own text ----
 
 
 _PYTHON = re.compile(r"(?:True|False|None)\b")
@@ -146,11 +146,8 @@ _LOADS = json.JSONDecoder(
 ).decode
 
 
-# ---- The values of a plan's fields in JSON objects, as columns: judged by the token that each is written with,
-# before any cast
-#
-# `"5"` is not an integer, and `5` is not a text. The grammar of the type (docs/types.md) decides about a token, as
-# for CSV.
+# ---- Values by their tokens ----
+# `"5"` is not an integer, and `5` is not a text. The grammar of the type (docs/types.md) decides about a token, as for CSV.
 
 
 MAX_EXTRA = MAX_COMPARED
@@ -494,12 +491,9 @@ _OF_SHAPES: dict[Shape, frozenset[type]] = {
 }
 
 
-# ---- The fast path for JSON: flat objects whose keys are in one order, as programs write them ----------------------
-#
-# One strict expression finds the tokens of such an object: no escape, no space but one behind `:` and `,`, nothing
-# that RFC 8259
-# does not allow. Other objects are read by `lakegate.engine.read.json`, with the
-# same results.
+# ---- The fast path: flat objects with keys in one order ----
+# One strict expression finds the tokens of such an object: no escape, no space but one behind `:` and `,`, nothing that RFC
+# 8259 does not allow. Other objects are read by `lakegate.engine.read.json`, with the same results.
 
 
 LEARNED = 20
@@ -618,11 +612,8 @@ def _judged(tokens: pa.Array, field: PlanField) -> tuple[pa.Array, pa.Array]:
     return texts, truths if field.type is LogicalType.BOOLEAN else quoted
 
 
-# ---- JSON lines and arrays as chunks: a text for each declared field of each object, with its parts and the
-# elements of its lists
-#
-# A token of the field's kind (`lakegate.engine.read.json`) is a value if the grammar of the type accepts its
-# text
+# ---- JSON lines and arrays as chunks ----
+# A token of the field's kind (`lakegate.engine.read.json`) is a value if the grammar of the type accepts its text
 # (docs/types.md); a token of another kind is never a value.
 
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     Found = tuple[PlanField, Physical | None]
     """A field, and its type in the file; None if the file does not have it."""
 
-# ---- Parts of Arrow columns: members of records, and the elements of lists and maps with their rows and places -----
+# ---- Parts of Arrow columns ----
 
 
 Part = tuple[pa.Array, Physical]
@@ -186,11 +186,9 @@ def _member(part: Part, step: str) -> Part | None:
     return pc.struct_field(array, [at]), kind.parts[at][1]
 
 
-# ---- Compares the schema of a file with the declared fields. Columns are bound by name -----------------------------
-#
-# A declared column that the file lacks is absent; a column that is not declared is extra. Their order is of no
-# account: readers of
-# these formats find columns by name.
+# ---- The schema of a file and the declared fields ----
+# A declared column that the file lacks is absent; a column that is not declared is extra. Their order is of no account: readers
+# of these formats find columns by name.
 
 
 UNWRITTEN = {Kind.TIME, Kind.OTHER, Kind.NOTHING}
@@ -289,17 +287,14 @@ def refuse_values(table: Table, unpacked: int, size: int) -> None:
         raise unreadable("bomb")
 
 
-# ---- Columns of a file's own types as texts and values of a plan's fields, in SQL made of generated names alone (docs/data.md)
+# ---- Columns as texts and values, in SQL (docs/data.md) ----
+# A value of its column's own type is a value of the declared one where the two agree (`lakegate.engine.read.stored_types`), but
+# for those that a text could not write: `NaN` and the infinities are no numbers, days before the year 0 or after 9999 are no
+# dates, and a number beyond the digits of its declared type is none of it. `-0` is 0. A 32-bit float means its shortest
+# decimal.
 #
-# A value of its column's own type is a value of the declared one where the two agree
-# (`lakegate.engine.read.stored_types`),
-# but for those that a text could not write: `NaN` and the infinities are no numbers, days before the year 0 or after
-# 9999 are no dates, and a number beyond the digits of its declared type is none of it. `-0` is 0. A 32-bit float
-# means
-# its shortest decimal.
-#
-# Texts are written as Spark's `CAST(… AS STRING)` writes them, so that samples, lengths and patterns mean the same in
-# both engines.
+# Texts are written as Spark's `CAST(… AS STRING)` writes them, so that samples, lengths and patterns mean the same in both
+# engines.
 
 
 _EXACT_DIGITS, _EXACT_SCALE = 15, 22
@@ -466,7 +461,7 @@ _VALUES: dict[LogicalType, Callable[[PlanField, Physical, str], str]] = {
 }
 
 
-# ---- Reads files that contain their own schema, as chunks of columns of the file's own types -----------------------
+# ---- Files with a schema of their own, as chunks ----
 
 
 _SURROGATE, _REPLACED = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]"), "\ufffd".encode()

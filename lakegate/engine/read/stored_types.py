@@ -17,10 +17,8 @@ if TYPE_CHECKING:
 
     from lakegate.plan.plan import PlanField
 
-# ---- Compares the types of a file that contains its own schema, as a few kinds, with the declared types ------------
-#
-# Types are compared structurally, never by a cast that might succeed. Where a column's kind cannot hold values of the
-# declared
+# ---- Types of a file as kinds ----
+# Types are compared structurally, never by a cast that might succeed. Where a column's kind cannot hold values of the declared
 # type, none of its values is one, and the reason names the file's own type.
 
 
@@ -128,8 +126,7 @@ TYPES = {
 }
 
 
-# ---- The types of Arrow, which Parquet and ORC are read as, in the kinds of `lakegate.engine.read.stored_types`; its
-# arrays likewise
+# ---- Types of Arrow as kinds ----
 
 
 MAX_DIGITS = 38
