@@ -21,6 +21,7 @@ from lakegate.gate.delivery.delivery_row import OF_VALIDATORS, FailureCause, wor
 from lakegate.gate.delivery.delivery_terms import terms_of
 from lakegate.gate.delivery.find_deliveries import failed_and_staged, readable_row, recent
 from lakegate.gate.delivery.protocol import END_STATES, State
+from lakegate.gate.dependencies import Timing
 from lakegate.gate.effects import Alarm
 from lakegate.gate.lake_layout import manifest_key
 from lakegate.gate.ledger.blocks import contract_chain
@@ -105,6 +106,8 @@ def route_of(examined: ExaminedStack, key: str) -> Route | None:
 LATE: Final = timedelta(minutes=11)
 """Two sweeps and a minute: by then a stack in order has done what was due."""
 WAITING: Final = timedelta(minutes=10)
+LONGEST_BACKOFF: Final = Timing().longest_backoff
+"""Who waits longer waits for the start of a run."""
 ROWS: Final = 50
 """Open workloads, and landed versions, that one examination looks at."""
 SHORT: Final = 12
@@ -121,12 +124,13 @@ BY_STATUS: Final = ("contract-draft", "contract-sunset", "contract-retired")
 """Reasons of the door by the status of version or line, each a cause of its own."""
 
 DETAILS: Final = (
+    ("job-settings", re.compile(r"spark\.dynamicAllocation\.\w+: \d+ must be between")),
     (
         "job-python",
         re.compile(r"environment/bin/python.{0,80}(?:No such file|not found)|Cannot run program .{0,80}python"),
     ),
     ("job-memory", re.compile(r"OutOfMemory|exit ?code:? ?137|out of memory|Killed by.{0,20}memory", re.IGNORECASE)),
-    ("quota", re.compile(r"quota|maximum capacity|MaxCapacity|limit exceeded|insufficient capacity", re.IGNORECASE)),
+    ("quota", re.compile(r"quota|maximum ?capacity|MaxCapacity|limit exceeded|insufficient capacity", re.IGNORECASE)),
     ("kms", re.compile(r"KMS|kms:")),
     ("right", re.compile(r"AccessDenied|Access Denied|not authorized|Status Code: 403")),
     (
@@ -134,7 +138,14 @@ DETAILS: Final = (
         re.compile(r"/code/\S+.{0,200}(?:does not exist|NoSuchKey|Not ?Found)|NoSuchKey.{0,200}/code/", re.DOTALL),
     ),
 )
-"""What the description of a failed run contains, by cause, the first that fits. Its text is never shown."""
+"""What the description of a failed run contains, by cause, the first that fits."""
+BEGINNINGS: Final = re.compile(
+    r"Maximum value of spark\.dynamicAllocation\.initialExecutors: \d{1,10} must be between "
+    r"spark\.dynamicAllocation\.minExecutors? \d{1,10} and spark\.dynamicAllocation\.maxExecutors \d{1,10}"
+    r"|Job failed, please check complete logs in configured logging destination\. ExitCode: -?\d{1,3}",
+    re.ASCII,
+)
+"""What EMR Serverless itself writes before anything of a program: only that is shown. What follows may be text of the data."""
 
 
 def contracts(examined: ExaminedStack) -> Iterator[CauseFinding]:
@@ -252,6 +263,8 @@ def _by_run(examined: ExaminedStack, row: Workload, run: str, why: str) -> Itera
     found = _run(examined, run) or {}
     kind = next((name for name, pattern in DETAILS if pattern.search(found.get("stateDetails", ""))), "")
     short, application = row.id[:SHORT], examined.settings().application
+    fixed = BEGINNINGS.search(found.get("stateDetails", ""))
+    details = fixed[0] if fixed else ""
     if kind == "quota":
         yield CAUSES["throttled"].found(row.id, who="the job", code="capacity or quota of EMR Serverless")
     elif kind == "kms":
@@ -265,9 +278,10 @@ def _by_run(examined: ExaminedStack, row: Workload, run: str, why: str) -> Itera
         bucket = settings.entry_point.split("/")[2]
         yield CAUSES["code-missing"].found(row.id, place=settings.entry_point, bucket=bucket)
     elif kind:
-        yield CAUSES[kind].found(row.id, run=run, short=short)
+        yield CAUSES[kind].found(row.id, run=run, short=short, details=details)
     else:
-        yield CAUSES["run-failed"].found(row.id, why=why, run=run, application=application, short=short)
+        reported = {"why": why, "details": f" ({details})" if details else ""}
+        yield CAUSES["run-failed"].found(row.id, run=run, application=application, short=short, **reported)
 
 
 def _running(examined: ExaminedStack, row: Workload) -> Iterator[CauseFinding]:
@@ -294,6 +308,8 @@ def _open(examined: ExaminedStack, row: Workload) -> Iterator[CauseFinding]:
         return
     if row.batch and row.not_before is not None and row.not_before > examined.ask.now():
         yield CAUSES["batch-open"].found(row.id, until=in_utc(row.not_before), short=row.id[:SHORT])
+    elif row.not_before is not None and row.not_before > examined.ask.now() + LONGEST_BACKOFF:
+        yield CAUSES["start-waits"].found(row.id, until=in_utc(row.not_before))
     if row.due_at is not None and row.due_at < examined.ask.now() - LATE:
         minutes = _minutes(examined.ask.now() - row.due_at)
         yield CAUSES["overdue"].found(row.id, state=row.state, minutes=minutes)

@@ -99,6 +99,15 @@ def batched(world: World) -> None:
     world.lakegate.clients["dynamodb"].put_item(TableName="workloads", Item=workload_item(moved))
 
 
+def starts_later(world: World) -> None:
+    """A delivery of a burst, whose run is started later."""
+    workload = delivered(world)
+    row = world.lakegate.dependencies.workloads.get(workload)
+    later = world.now() + LATER
+    moved = row._replace(state=State.SUBMITTING, not_before=later, due_at=later, run="")
+    world.lakegate.clients["dynamodb"].put_item(TableName="workloads", Item=workload_item(moved))
+
+
 def waiting(world: World, hours: float = 20) -> None:
     """A delivery that a person is asked about for so long."""
     workload = delivered(world)
@@ -267,6 +276,11 @@ def damaged_manifest(world: World) -> None:
 
 
 BACKUP = "docs/restore.md, An item that cannot be read"
+SETTINGS_REFUSED = (
+    "Maximum value of spark.dynamicAllocation.initialExecutors: 3 must be between spark.dynamicAllocation.minExecutor 1 "
+    "and spark.dynamicAllocation.maxExecutors 2."
+)
+"""As AWS's own engineers quote it: aws-samples/aws-emr-utilities, pull request 175."""
 OUT_OF_MEMORY = "Job failed. ExitCode: 137. Last few exceptions: java.lang.OutOfMemoryError: Java heap space"
 CASES: tuple[Case, ...] = (
     Case("contract-missing", emptied, "lakegate publish FILE"),
@@ -328,6 +342,8 @@ CASES: tuple[Case, ...] = (
     Case("run-hung", hung, "cancels it"),
     Case("end-unseen", running("SUCCESS"), "the next sweep reads the result"),
     Case("end-unseen", forgotten, "the next sweep reads the result", name="forgotten"),
+    Case("start-waits", starts_later, "SmallFileBytes", (KEY,)),
+    Case("job-settings", failed(details=SETTINGS_REFUSED), "ExtraJobParameters"),
     Case("job-memory", failed(details=OUT_OF_MEMORY), "spark.executor.memory"),
     Case("job-python", failed(details="Cannot run program ./environment/bin/python: No such file"), "INTERPRETER"),
     Case("run-failed", failed(), "get-dashboard-for-job-run --application-id", (KEY,)),

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from tests.unit.cli.doctor.world import World
 
 CASES = (*causes_of_stack.CASES, *causes_of_deliveries.CASES)
+LOGS = "please check complete logs in configured logging destination"
+LOGGED = f"Job failed, {LOGS}."
 PATIENT = ("--timeout", "60")
 """The tests' machine may be busy: the bound itself has a test of its own."""
 
@@ -65,6 +67,23 @@ def test_an_injected_cause_is_found_with_its_remedy(world: World, case: Case) ->
     assert all(case.remedy in each["remedy"] for each in document["findings"])
     assert {each["level"] for each in document["findings"]} == {cause.level}
     assert code == (1 if cause.level is Level.FAULT else 0 if not document["unknown"] else 3)
+
+
+@pytest.mark.parametrize(
+    ("details", "shown"),
+    [
+        (causes_of_deliveries.SETTINGS_REFUSED, "between spark.dynamicAllocation.minExecutor 1 and spark.dyn"),
+        (f"Job failed, {LOGS}. ExitCode: 1. Last few exceptions: ValueError: secret", f"({LOGGED} ExitCode: 1)"),
+        ("secret", "no cause that is known\n"),
+    ],
+)
+def test_of_the_details_of_a_run_only_what_emr_writes_is_shown(world: World, details: str, shown: str) -> None:
+    """A text with fixed words and numbers; what a program wrote may repeat values of the data."""
+    causes_of_deliveries.failed(details=details)(world)
+    printed = world.lakegate("doctor", *PATIENT).stdout
+
+    assert shown in printed
+    assert "secret" not in printed
 
 
 def test_every_cause_is_injected() -> None:
