@@ -52,9 +52,6 @@ def pull_adapters(
     return TransferByScheme(adapters), S3LandingParts(client("s3"), settings.landing, settings.account)
 
 
-# ---- The Lambda that fetches what contracts say is pulled, on a schedule; the only one that reaches out for data ----
-
-
 LOG, METRICS = logger("pull"), metrics("pull")
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from lakegate.inheritance import Parents
     from lakegate.plan.plan import Plan
 
-# ---- Contract documents as a person names them: files, folders, or `-` for standard input --------------------------
+# ---- Documents as a person names them ----
 
 
 STANDARD_INPUT = "-"
@@ -128,8 +128,7 @@ def _beginning(file: BinaryIO) -> bytes:
     return file.read(MAX_BYTES)
 
 
-# ---- The contracts that documents of this machine inherit from: files beside them, given files and folders, and
-# the registry
+# ---- Parents of documents ----
 
 
 ParentPaths: TypeAlias = Annotated[
@@ -226,7 +225,7 @@ def _identified(documents: Iterable[InputDocument]) -> Iterator[tuple[tuple[str,
         yield identity, text
 
 
-# ---- Contracts on this machine's disk: from a file's name to a compiled plan ---------------------------------------
+# ---- From a file's name to a compiled plan ----
 
 
 ALONE = ParentPlaces()
@@ -268,7 +267,7 @@ def _chosen(contract: Contract, name: str | None) -> Dataset:
     return found
 
 
-# ---- Files of new contracts: named after their dataset, never written over another file ----------------------------
+# ---- Files of new contracts ----
 
 
 SUFFIX = ".odcs.yaml"
@@ -342,8 +341,7 @@ def chosen(snapshot: RegistrySnapshot, contract: str, version: str | None = None
     return max(of_it, key=lambda each: (each.status != WITHDRAWN, precedence(each.version)))
 
 
-# ---- Contract versions as a person names them for a comparison: files, revisions of git, or versions in the
-# registry
+# ---- Versions for a comparison ----
 
 
 PUBLISHED = re.compile(

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-# ---- The exceptions of Lakegate ------------------------------------------------------------------------------------
-#
-# ::
-#
+# ---- The exceptions of Lakegate ----
 #     LakegateError
 #     ├── ContractError        the document cannot be used; carries all its problems at once
 #     ├── InputError           a request, an address or a file cannot be used
@@ -53,10 +50,7 @@ class SetUpError(LakegateError):
     """Something is missing on this machine or in this account; the message describes how to supply it."""
 
 
-# ---- How a port fails: one tree of errors --------------------------------------------------------------------------
-#
-# ::
-#
+# ---- Errors of ports ----
 #     LakegateError
 #     └── PortError               AWS refused or did not answer
 #         ├── NotFound            the object version, row or job run is not there

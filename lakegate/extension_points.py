@@ -57,7 +57,7 @@ def _is_there(place: str) -> bool:
     return find_spec(folder) is not None
 
 
-# ---- Libraries that the plain package does not install, and the extra that has each of them (pyproject.toml) -------
+# ---- Optional libraries, with the extra that has each ----
 
 
 EXTRAS: Final[Mapping[str, str]] = MappingProxyType(
@@ -84,7 +84,7 @@ def advice(error: ModuleNotFoundError) -> str | None:
     )
 
 
-# ---- `ROOT`, the folder of this clone, and `TOOLS`, the one folder below it where set-up puts what is not Python ----
+# ---- Folders of the clone ----
 
 
 ROOT = Path(__file__).parents[1]

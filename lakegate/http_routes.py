@@ -26,11 +26,9 @@ if TYPE_CHECKING:
 
     from lakegate.gate.dependencies import Dependencies
 
-# ---- Requests and answers of the HTTP API --------------------------------------------------------------------------
-#
+# ---- Requests and responses ----
 # API Gateway's events have the payload format 2.0
-# (https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html): names of
-# headers are
+# (https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html): names of headers are
 # in lower case, paths are decoded.
 
 
@@ -238,7 +236,7 @@ def _claim_of(authorization: str) -> object:
         return None
 
 
-# ---- Bodies of requests: documents of a schema, bounded before they are read ---------------------------------------
+# ---- Bodies of a schema ----
 
 
 SCHEMA: Final = "api"
@@ -272,7 +270,7 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(name)
 
 
-# ---- How a feature declares a route: its table of the extension point `http routes` ----
+# ---- Routes of a feature ----
 
 
 READ, PUBLISH, DELIVER, OPERATE = "lakegate/read", "lakegate/publish", "lakegate/deliver", "lakegate/operate"
@@ -301,7 +299,7 @@ class Endpoint:
     """The definition of its body: `DocumentText` also as YAML, others as JSON; empty: it has none."""
 
 
-# ---- Workloads in DCM's representation (DCM 3.2.3, GET /api/v1/workload/{workloadId}) ----
+# ---- Workloads in DCM's representation (DCM 3.2.3) ----
 
 
 class AnnouncedWorkload(Protocol):

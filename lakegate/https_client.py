@@ -41,14 +41,10 @@ def read_whole(read: Callable[[int], bytes], length: int) -> bytes:
     return bytes(found)
 
 
-# ---- HTTPS requests to addresses that people configured: only to public hosts, without redirects, within limits ----
-#
-# 1. The host's name is resolved once, and every address of it has to be public: a name may have several, and may
-# change.
-# 2. The connection goes to one of these addresses, with the host's name in TLS: no second resolution can lead
-# elsewhere.
-# 3. The whole exchange has one deadline. Of the answer to a POST only status and headers are read, which
-# `http.client` limits.
+# ---- Requests to public hosts ----
+# 1. The host's name is resolved once, and every address of it has to be public: a name may have several, and may change.
+# 2. The connection goes to one of these addresses, with the host's name in TLS: no second resolution can lead elsewhere.
+# 3. The whole exchange has one deadline. Of the answer to a POST only status and headers are read, which `http.client` limits.
 #
 # A redirect is an answer like any other: it is never followed.
 #

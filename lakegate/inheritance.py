@@ -34,11 +34,9 @@ if TYPE_CHECKING:
     from lakegate.diff.change_kinds import Change
     from lakegate.diff.rule_changes import Requirement
 
-# ---- The origin of inherited elements: the contract version that declares them, and the address in its document ----
-#
-# The address of an inherited element is the address of `inherits`, followed by that version and that address. So a
-# problem of it is
-# located at `inherits`, and the address alone shows where a value comes from.
+# ---- The origin of inherited elements ----
+# The address of an inherited element is the address of `inherits`, followed by that version and that address. So a problem of
+# it is located at `inherits`, and the address alone shows where a value comes from.
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +67,7 @@ def inherited_origin(parent: Contract, origin: Origin, child: Contract) -> Origi
     return Origin(address((*steps_of(at.path), source.version, source.path)), at.line)
 
 
-# ---- Adds to a contract what it inherits: the fields, rules, service levels and settings that it does not declare
-# itself
+# ---- Inherited fields, rules, service levels and settings ----
 
 
 def templates(parent: Contract, name: str) -> tuple[Dataset, ...]:
@@ -187,12 +184,9 @@ def _measure(each: Requirement) -> Hashable:
     return each.content if each.check.skip is not None else measured(each)
 
 
-# ---- Where a contract is weaker than its parent: the comparison of versions judges, this module selects and
-# locates
-#
-# A child is compared with each template of its parent: the fields, rules, service levels and settings that the parent
-# declares for
-# a dataset. What a child adds is not a weakness, nor is what it declares more strictly.
+# ---- Weaker than the parent ----
+# A child is compared with each template of its parent: the fields, rules, service levels and settings that the parent declares
+# for a dataset. What a child adds is not a weakness, nor is what it declares more strictly.
 
 
 WEAKER = "weaker-than-parent"
@@ -323,10 +317,8 @@ def _negated(parent: Contract, template: Dataset, dataset: Dataset, document: Do
                 yield Problem(WEAKER, place.path, place.mark.line, message)
 
 
-# ---- Reads a document that inherits: its parent, the parent of that, and so on, are read first ---------------------
-#
-# Where parents are found is the caller's: `Parents` finds them in files, in the registry, or among the pinned
-# documents of a
+# ---- Documents that inherit ----
+# Where parents are found is the caller's: `Parents` finds them in files, in the registry, or among the pinned documents of a
 # published version. Nothing else is read.
 
 

@@ -25,12 +25,11 @@ if TYPE_CHECKING:
 
     from jsonschema.exceptions import ValidationError
 
-# ---- Dataclasses to JSON and back by their type hints: the dataclass is the one definition of a format -------------
-#
-# Dataclasses become objects, enums their value, `Decimal` a string, tuples arrays. The `kind` class variable of a
-# dataclass becomes `"kind"`, the discriminator of unions. The canonical text (sorted keys, no spaces, UTF-8) gives equal
-# values the same digest. What a type does not say of a value, `Annotated` says with `Bounds`, `Pattern`, `Permitted` and
-# `Unique`; `infra.site.published_schemas` derives the JSON Schemas of `lakegate/schemas` from the same hints.
+# ---- Dataclasses to JSON and back ----
+# Dataclasses become objects, enums their value, `Decimal` a string, tuples arrays. The `kind` class variable of a dataclass
+# becomes `"kind"`, the discriminator of unions. The canonical text (sorted keys, no spaces, UTF-8) gives equal values the same
+# digest. What a type does not say of a value, `Annotated` says with `Bounds`, `Pattern`, `Permitted` and `Unique`;
+# `infra.site.published_schemas` derives the JSON Schemas of `lakegate/schemas` from the same hints.
 
 
 Json = typing.Any
@@ -255,7 +254,7 @@ def annotated(base: Json, constraints: Constraints) -> Json:
     return Annotated.__class_getitem__((base, *constraints.values())) if constraints else base  # type: ignore[attr-defined] # made at run time
 
 
-# ---- Decoders: one function of a hint, which is examined once ------------------------------------------------------
+# ---- Decoders ----
 
 
 @cache
@@ -480,7 +479,7 @@ def _members(cls: Json, *, strict: bool) -> tuple[dict[str, tuple[str, Convert]]
     return members, frozenset(required)
 
 
-# ---- The base of plans, requests and results: documents with a published JSON Schema, each in `lakegate/schemas` ---
+# ---- Documents with a published schema ----
 
 
 class VersionedDocument:
@@ -513,7 +512,7 @@ class VersionedDocument:
         return cls.from_json(document)
 
 
-# ---- The JSON Schemas of the documents exchanged between packages, and the validation with them --------------------
+# ---- JSON Schemas and validation ----
 
 
 LONGEST: Final = 200

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     LineSections = Callable[[Dependencies, Iterable[str]], Iterator[LineSection]]
     """Rows of the extension points `status sections` and `history sections`, by their key in the document of `--json`."""
 
-# ---- A delivery in words: its state, what was measured, where its data is now, how long it took --------------------
+# ---- A delivery in words ----
 
 
 SHORT_ID = 12
@@ -228,7 +228,7 @@ def in_utc(at: datetime | None) -> str:
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC" if at else ""
 
 
-# ---- A delivery as commands print it, and the HTTP API with `details` --------------------------------------------
+# ---- A delivery for commands and the HTTP API ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -410,7 +410,7 @@ def _awaiting(row: Workload) -> AwaitedAnswer | None:
     return AwaitedAnswer(row.candidate.verdict, tuple(row.candidate.reasons), row.deadline.isoformat())
 
 
-# ---- What a person's transition of a delivery has led to -----------------------------------------------------------
+# ---- Results of decisions ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -482,7 +482,7 @@ LATEST = 200
 """Deliveries among which the beginning of an id, or a key, is looked for."""
 
 
-# ---- A stack, in AWS or through its HTTP API (`--api`) ---------------------------------------------------------------
+# ---- The facade of a stack, and a stack in AWS ----
 
 
 class StackFacade(Protocol):
@@ -620,7 +620,7 @@ def _already(dependencies: Dependencies, before: Delivery) -> Workload | None:
     return None if row.state in END_STATES else row
 
 
-# ---- A stack that is asked through an address, without rights in its account (`--api`) -----------------------------
+# ---- A stack behind an address (`--api`) ----
 
 
 class Refused(InputError):  # noqa: N818 - the name is what happened

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-# ---- Texts of others in messages and reports: truncated, printable, with hints at similar words --------------------
+# ---- Texts of others: truncated, printable, with hints ----
 
 
 MAX_SHOWN = 12
@@ -133,8 +133,7 @@ def _escape(character: str) -> str:
     return "  " if character == "\t" else character.encode("unicode_escape", "surrogatepass").decode("ascii")
 
 
-# ---- Text of contracts, files and data where it is shown: on a terminal it moves no cursor, in Markdown it forms
-# no syntax
+# ---- Texts of others on a terminal and in Markdown ----
 
 
 MARKDOWN = str.maketrans(

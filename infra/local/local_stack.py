@@ -52,10 +52,8 @@ if TYPE_CHECKING:
 
     from lakegate.plan.plan import Plan
 
-# ---- A program that goes on when the command that started it has ended, and is found again by any later one --------
-#
-# Its lock file holds its process id, and the process holds the lock: as long as it lives, and not a moment longer,
-# however it
+# ---- A program that outlives its command ----
+# Its lock file holds its process id, and the process holds the lock: as long as it lives, and not a moment longer, however it
 # ended. So a process id is never mistaken for another process that got the same number later.
 
 
@@ -172,7 +170,7 @@ def _ticks(seconds: float) -> Iterator[None]:
         time.sleep(TICK_SECONDS)
 
 
-# ---- The two programs of the local stack, how each is started, and what they need to be there ----------------------
+# ---- The two programs of the local stack ----
 
 
 LAUNCHER: Final = Path(__file__).with_name("aws") / "launcher.py"
@@ -256,7 +254,7 @@ def _environment(scratch: Path) -> dict[str, str]:
     return own | {"TMPDIR": str(scratch), "NO_PROXY": direct, "no_proxy": direct, "PYTHONUNBUFFERED": "1"}
 
 
-# ---- Puts the real `template.yaml` on the embedded AWS, with the real SAM, and the job's program into its bucket ----
+# ---- Deployment of `template.yaml` ----
 
 
 RELEASE: Final = "emr-7.14.0"
@@ -410,10 +408,8 @@ def _sam(state: LocalState, parameters: Mapping[str, str], log: Path) -> None:
             raise SetUpError(f"SAM could not deploy template.yaml: its log is {log}.") from error
 
 
-# ---- Makes a fresh stack as quick as a used one: functions loaded, Spark's classes loaded and its code compiled ----
-#
-# The job itself runs on deliveries of its own, under an application of its own whose events nobody listens to, while
-# SAM
+# ---- Warming up ----
+# The job itself runs on deliveries of its own, under an application of its own whose events nobody listens to, while SAM
 # deploys: so the first upload meets the same Spark as the tenth.
 
 

@@ -42,7 +42,7 @@ from lakegate.spark.local_spark import jars
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-# ---- Archives whose bytes depend on names and contents of their files alone: no times, no owners, one order --------
+# ---- Archives whose bytes depend on names and contents alone ----
 
 
 EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -93,9 +93,7 @@ def _plain(entry: tarfile.TarInfo) -> tarfile.TarInfo:
     return entry
 
 
-# ---- Bytecode of a bundle's modules: without times, with the paths that they have in Lambda, the same in every
-# process
-#
+# ---- Bytecode ----
 # Lambda's code folder is read-only: every cold start would compile four hundred modules again.
 
 
@@ -148,11 +146,9 @@ def _compile(packages: Path, interpreter: str, what: list[str], listed: Iterable
     )
 
 
-# ---- The locked packages that are deployed, as wheels for the machines of AWS, whatever this machine is ------------
-#
-# They are fetched once, into `.tools/wheels/<name>-<version of Python>`, with the hashes of the lock file. Later
-# packaging needs
-# no network. None of them has an install step: unpacking is installing.
+# ---- Locked packages as wheels ----
+# They are fetched once, into `.tools/wheels/<name>-<version of Python>`, with the hashes of the lock file. Later packaging
+# needs no network. None of them has an install step: unpacking is installing.
 
 
 PATIENCE_SECONDS = 600
@@ -206,12 +202,9 @@ def _fetch(name: str, lock: Path, store: Path, python: str) -> None:
         made.rename(store)
 
 
-# ---- What goes into the bundles: the modules that their entry modules reach by imports, and packages without what
-# nobody needs
-#
-# An import at the top of a module counts as one in a function does; one for types alone does not. A module that asks
-# an extension
-# point reaches what features register there (`lakegate/features/feature_table.py`). Data files go with the modules of
+# ---- Modules of the bundles ----
+# An import at the top of a module counts as one in a function does; one for types alone does not. A module that asks an
+# extension point reaches what features register there (`lakegate/features/feature_table.py`). Data files go with the modules of
 # their folder.
 
 

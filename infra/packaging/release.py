@@ -48,11 +48,8 @@ from lakegate.spark.local_spark import pinned_jars
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# ---- Bills of materials (CycloneDX 1.6, JSON) of what is deployed, made from the artifacts themselves by
-# `cyclonedx-py`
-#
-# An artifact's packages are those whose metadata it contains. The jars are added from their pins
-# (`lakegate/spark/jars.json`).
+# ---- Bills of materials (CycloneDX 1.6) ----
+# An artifact's packages are those whose metadata it contains. The jars are added from their pins (`lakegate/spark/jars.json`).
 
 
 FORM = ("--output-reproducible", "--spec-version", "1.6", "--output-format", "JSON")

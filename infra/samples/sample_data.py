@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-# ---- What can be wrong with a file: each flaw changes a share of its rows, exactly that share, chosen by the seed ----
+# ---- Flaws of a share of rows ----
 
 
 Columns = dict[str, pa.StringArray]
@@ -69,7 +69,7 @@ def _chosen(random: Generator, size: int, share: float) -> NDArray[np.int64]:
     return random.permutation(size)[: max(1, round(share * size))]
 
 
-# ---- Orders of an invented web shop, in the shape that the orders contract promises --------------------------------
+# ---- Orders of a web shop ----
 
 
 ORDERS_START = np.datetime64("2025-01-01T00:00:00")
@@ -122,8 +122,7 @@ def _now_and_then(random: Generator, column: pa.StringArray, share: float) -> pa
     return pc.if_else(pa.array(random.random(len(column)) < share), column, None)
 
 
-# ---- Hourly measurements of automatic stations in Brazil's Southeast, in the shape that the weather contract
-# promises
+# ---- Hourly weather of Brazil's Southeast ----
 
 
 Values = NDArray[np.float64]
@@ -236,7 +235,7 @@ def _text(values: Values) -> pa.StringArray:
     return pa.array(tidy, mask=np.isnan(tidy)).cast(pa.string())
 
 
-# ---- Writes one sample as CSV, a batch at a time, so that a large file needs no more memory than a small one -------
+# ---- CSV in batches ----
 
 
 BATCH = 100_000
@@ -287,7 +286,7 @@ def _quoted(column: pa.StringArray, delimiter: str) -> pa.StringArray:
     return pc.if_else(special, pc.binary_join_element_wise('"', doubled, '"', ""), column)
 
 
-# ---- The six files: two contracts, and for each a delivery that is clean, one in between and one that is dirty -----
+# ---- The six files ----
 
 
 MEASUREMENTS = (
@@ -355,14 +354,10 @@ SAMPLES = {
 }
 
 
-# ---- The experiment of the DCM thesis (its chapter 4) on data of that shape: hourly weather with faults put in on
-# purpose
-#
-# In 6 % of the rows the wind's direction, and in 6 % the humidity, lie outside of what is possible. Some measurements
-# are missing,
-# those of the wind's speed and gusts in more rows than the contract tolerates without a warning, and radiation at
-# night. As the
-# stations deliver it, a missing measurement is the number -9999; in the corrected file it is an empty value.
+# ---- The experiment of the DCM thesis (chapter 4) ----
+# In 6 % of the rows the wind's direction, and in 6 % the humidity, lie outside of what is possible. Some measurements are
+# missing, those of the wind's speed and gusts in more rows than the contract tolerates without a warning, and radiation at
+# night. As the stations deliver it, a missing measurement is the number -9999; in the corrected file it is an empty value.
 
 
 SENTINEL = "-9999"

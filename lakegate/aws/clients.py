@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from botocore.loaders import Loader
     from botocore.session import Session
 
-# ---- Clients of AWS: made when first used, with bounded patience ---------------------------------------------------
-#
+# ---- Clients of AWS ----
 # botocore is imported with the first client: a command that asks nothing of AWS runs where it is not installed.
 
 
@@ -111,10 +110,8 @@ def _client(service: str) -> Any:  # noqa: ANN401 - as above
     )
 
 
-# ---- Errors of AWS as port errors: one table from error code to error, for every service ---------------------------
-#
-# A port error names operation and code. It never carries AWS's message: that one may repeat keys and values of
-# producers.
+# ---- Errors of AWS as port errors ----
+# A port error names operation and code. It never carries AWS's message: that one may repeat keys and values of producers.
 # botocore is imported when an error is translated: a command that asks nothing of AWS runs where it is not installed.
 
 

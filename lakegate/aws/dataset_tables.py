@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from lakegate.gate.ledger.blocks import Record
     from lakegate.gate.ports import Message
 
-# ---- One row for each line, in the table `workloads`: promises, pulls and measurements; an index finds those that
-# are due
+# ---- Rows of datasets in the table `workloads` ----
 
 
 class LineRow(Protocol):
@@ -88,8 +87,7 @@ def promises(table: DynamoTable) -> DynamoLineRows[PromisingLine]:
     return DynamoLineRows(table, "promise", "promises", PromisingLine)
 
 
-# ---- Lines: items of the table `workloads`, because their changes are due, recorded and announced like those of
-# workloads
+# ---- Datasets in the table `workloads` ----
 
 
 KIND: Final = "line"

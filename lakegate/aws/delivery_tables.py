@@ -43,8 +43,7 @@ if TYPE_CHECKING:
     from lakegate.gate.ports import Message
     from lakegate.gate.table import Expected
 
-# ---- Batches: items of the table `workloads`. A member is one text of a list, so that joining is one conditional
-# update
+# ---- Batches: joining is one conditional update ----
 
 
 NAMES = {"#members": "members", "#request": "request"}
@@ -140,8 +139,7 @@ def _member(item: str) -> Member:
     return Member(workload, int(attempt), int(size))
 
 
-# ---- Pauses: one item for each paused line in the table of workloads, and the conditions that a workload's writes
-# have on it
+# ---- Pauses: items, and conditions on the writes of workloads ----
 
 
 MOST: Final = 1_000
@@ -264,7 +262,7 @@ def _pause(line: str, item: Mapping[str, Any]) -> Pause:
     )
 
 
-# ---- Workloads, agenda and outbox: the table `workloads` and its one index -----------------------------------------
+# ---- Workloads, agenda and outbox ----
 
 
 ABSENT = {"ConditionExpression": "attribute_not_exists(id)"}

@@ -154,7 +154,7 @@ def with_unknown(stored: Mapping[str, Any] | None, attribute: str, written: Mapp
     return {**before, **written}
 
 
-# ---- What all tables share: a name, a client, and the reasons of a cancelled transaction ---------------------------
+# ---- The base of all tables ----
 
 
 ResultT = TypeVar("ResultT")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from lakegate.gate.ports import JobRunner
 
-# ---- The job runner, on EMR Serverless -----------------------------------------------------------------------------
+# ---- The job runner ----
 
 
 ACCEPTING: Final = frozenset({"CREATED", "STARTED", "STOPPED"})
@@ -80,7 +80,7 @@ class EmrServerless:
                 raise
 
 
-# ---- The judge function as a runner of attempts, beside EMR Serverless ---------------------------------------------
+# ---- The judge function ----
 
 
 @dataclass(frozen=True, slots=True)

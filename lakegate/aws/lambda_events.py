@@ -12,7 +12,7 @@ from urllib.parse import unquote_plus
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-# ---- What an event document is decoded to, and the reasons for which it is refused ---------------------------------
+# ---- Decoded events, and reasons of refusal ----
 
 
 class RefusalReason(StrEnum):
@@ -98,8 +98,7 @@ class UnintelligibleError(Exception):
         self.path = path
 
 
-# ---- Reads the fields of an event document. A path names where it stopped making sense; no error holds text of
-# the document
+# ---- Fields of an event document: no error holds its text ----
 
 
 MAX_KEY_BYTES: Final = 1024
@@ -167,7 +166,7 @@ def key_of(key: str, path: str) -> str:
     return key
 
 
-# ---- Events of EMR Serverless --------------------------------------------------------------------------------------
+# ---- Events of EMR Serverless ----
 
 
 JOB_STATES: Final = frozenset(
@@ -197,7 +196,7 @@ def run_event_of(event: Mapping[str, object], path: str, _depth: int) -> Iterato
     yield JobMoved(identifier(event, path, "detail.applicationId"), identifier(event, path, "detail.jobRunId"), state)
 
 
-# ---- Records of asynchronous invocations, as Lambda sends them to a destination ------------------------------------
+# ---- Records of asynchronous invocations ----
 
 
 _ENDS: Final = frozenset({"Success", "RetriesExhausted", "EventAgeExceeded"})
@@ -217,10 +216,9 @@ def record_of(record: Mapping[str, object], path: str, _depth: int) -> Iterator[
     yield InvocationEnded(identifier(record, path, "requestPayload.workload"), attempt, condition != "Success")
 
 
-# ---- Events of S3. EventBridge carries an object key raw; a direct notification carries it form-encoded (a space
-# is `+`)
-#
-# Decoding one with the rule of the other names another object.
+# ---- Events of S3 ----
+# EventBridge carries an object key raw; a direct notification carries it form-encoded (a space is `+`). Decoding
+# one with the rule of the other names another object.
 
 
 _S3_CREATED: Final = "Object Created"
@@ -304,12 +302,9 @@ def _form_decoded(encoded: str, path: str) -> str:
         raise UnintelligibleError(RefusalReason.BAD_KEY, path) from None
 
 
-# ---- Decodes event documents of every source to hints. Pure: a document in, hints out, nothing raised --------------
-#
+# ---- Decoding of event documents ----
 # An event is only a hint that something may have happened; what is true is read from S3, EMR Serverless and DynamoDB
 # afterwards.
-#
-# ::
 #
 #     document ── Records ──┬─ aws:s3    one hint a record, key form-encoded
 #                           ├─ aws:sqs   the document in `body`

@@ -30,13 +30,10 @@ if TYPE_CHECKING:
     Wanted = type[Decoded] | UnionType
     """The kinds of hints that a function acts on."""
 
-# ---- What a log line may contain of a producer's text, and of an error ---------------------------------------------
-#
-# Keys are the producer's text: they can hold line breaks, escape sequences, and names of people. A log line carries
-# their
-# shape and a fingerprint, by which an operator who knows a key finds its lines. Of an error it carries the words only
-# if
-# they are ours; of any other its type and place, because its message may repeat what the producer wrote.
+# ---- Log lines ----
+# Keys are the producer's text: they can hold line breaks, escape sequences, and names of people. A log line carries their shape
+# and a fingerprint, by which an operator who knows a key finds its lines. Of an error it carries the words only if they are
+# ours; of any other its type and place, because its message may repeat what the producer wrote.
 
 
 LONGEST: Final = 120
@@ -82,13 +79,11 @@ def _masked(character: str) -> str:
     return "9" if character.isdecimal() else "?"
 
 
-# ---- What the handlers share: one gate for the life of a Lambda, and partial batch failures ------------------------
-#
-# A message fails alone: SQS delivers it again, and after as many times as its queue allows moves it to the dead-
-# letter
-# queue. Its log line holds why it failed, under `reason` (a document that cannot be understood) or `error`, with the
-# message's id; the metrics `Unintelligible` and `Errors` count them. A message of several records fails after all
-# of them were processed, so that one bad record does not block the others.
+# ---- The base of the handlers ----
+# A message fails alone: SQS delivers it again, and after as many times as its queue allows moves it to the dead- letter queue.
+# Its log line holds why it failed, under `reason` (a document that cannot be understood) or `error`, with the message's id; the
+# metrics `Unintelligible` and `Errors` count them. A message of several records fails after all of them were processed, so that
+# one bad record does not block the others.
 
 
 NAMESPACE: Final = "Lakegate"

@@ -34,10 +34,8 @@ if TYPE_CHECKING:
     from lakegate.gate.ports import Message, SigningKey, SigningKeys
     from lakegate.gate.table import Expected
 
-# ---- The index of finished deliveries: items of the ledger's table beside the blocks, written in the commit --------
-#
-# The item of a block has the entry as an attribute of its own. For the verdict, and for each broken rule, the entry
-# is written
+# ---- The index of finished deliveries ----
+# The item of a block has the entry as an attribute of its own. For the verdict, and for each broken rule, the entry is written
 # once more, below a key of its own: `<chain>#verdict#<verdict>`, `<chain>#rule#<SHA-256 of the rule>`. No chain ends so: the
 # last part of a chain is `_v<number>`, or a date.
 
@@ -126,7 +124,7 @@ def _written_entry(item: Mapping[str, Any]) -> HistoryEntry:
     )
 
 
-# ---- The ledger: blocks as the text they are digested from, and the commit -----------------------------------------
+# ---- Blocks and the commit ----
 
 
 TOKEN_LENGTH = 36

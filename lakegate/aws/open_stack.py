@@ -27,12 +27,9 @@ if TYPE_CHECKING:
 DEFAULT_STACK = "lakegate"
 
 
-# ---- A stack, opened: what it is made of, by the outputs it declares, and the same use cases over the same
-# adapters
-#
-# Without `--local` everything is boto3's own: profiles, regions, roles and endpoints, as they are for every other
-# tool.
-# With it this process sees the embedded AWS alone; nothing of a person's own AWS is in reach.
+# ---- An open stack ----
+# Without `--local` everything is boto3's own: profiles, regions, roles and endpoints, as they are for every other tool. With it
+# this process sees the embedded AWS alone; nothing of a person's own AWS is in reach.
 
 
 NOBODY_ASKS: Final = "none"
@@ -288,7 +285,7 @@ def _destination(body: str) -> tuple[str, str]:
     return "", next((queue for hint in hints if (queue := QUEUE_OF_HINT.get(type(hint)))), "LandedQueue")
 
 
-# ---- The region of every client of this process, resolved in one place ---------------------------------------------
+# ---- The region of every client ----
 
 
 def settle_region(environment: MutableMapping[str, str] = os.environ) -> None:
@@ -312,7 +309,7 @@ def title_of(there: DeployedStack) -> str:
     return f"the stack {there.name} in {there.region}"
 
 
-# ---- Where the local stack is: one small file that `lakegate local up` writes last and `down` removes first --------
+# ---- The state file of the local stack ----
 
 
 VARIABLE: Final = "LAKEGATE_LOCAL_STATE"

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from lakegate.gate.ledger.blocks import Record
 
-# ---- The item of the registry that lists all versions and routes of a contract -------------------------------------
+# ---- The item of a contract ----
 
 
 OF_A_ROUTE: Final = ("bucket", "prefix", "dataset", "version", "status", "plan")
@@ -123,7 +123,7 @@ def at_revision(revision: int) -> dict[str, Any]:
     }
 
 
-# ---- Proposals as items of the registry: `proposal#<contract>#<version>` -------------------------------------------
+# ---- Proposals ----
 
 
 _PROPOSAL: Final = "proposal#"
@@ -156,7 +156,7 @@ def _if_unchanged(seen: Proposal | None) -> dict[str, Any]:
     return {"ConditionExpression": "digest = :seen", "ExpressionAttributeValues": {":seen": text(seen.digest)}}
 
 
-# ---- The registry: routes and published versions -------------------------------------------------------------------
+# ---- Routes and published versions ----
 
 
 PAGE_ITEMS: Final = 500

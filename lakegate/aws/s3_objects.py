@@ -21,12 +21,9 @@ if TYPE_CHECKING:
 
     from lakegate.aws.dynamodb_table import DynamoTable
 
-# ---- The checksums of S3: what it answers of an object, and which algorithm a copy gets ----------------------------
-#
-# S3 knows CRCs of a whole object that came in parts, but SHA-256 and SHA-1 only of each part ("Checking object
-# integrity
-# in Amazon S3"). 32 bits do not identify content: of 10,000 objects of one size, two share a CRC-32 with a
-# probability of 1 %.
+# ---- Checksums ----
+# S3 knows CRCs of a whole object that came in parts, but SHA-256 and SHA-1 only of each part ("Checking object integrity in
+# Amazon S3"). 32 bits do not identify content: of 10,000 objects of one size, two share a CRC-32 with a probability of 1 %.
 
 
 OF_COPIES: Final = "CRC64NVME"
@@ -66,14 +63,11 @@ def _checksums(answer: Mapping[str, Any]) -> dict[str, str]:
     return {name: value for name, value in found.items() if value and "-" not in value}
 
 
-# ---- The object store, on S3. Every call names the expected owner of the bucket; every copy is of one version
-# with one ETag
-#
+# ---- The object store ----
 # A large copy goes in parts and survives the function that began it:
 #
-# 1. look for a note of an upload to this destination; without one, begin an upload and write the note, if still
-# absent
-#    (a crash in between leaves an upload without parts, which the bucket's lifecycle ends);
+# 1. look for a note of an upload to this destination; without one, begin an upload and write the note, if still absent (a crash
+#    in between leaves an upload without parts, which the bucket's lifecycle ends);
 # 2. ask S3 which parts have arrived, copy those that have not, and stop when time is short: Unfinished;
 # 3. complete, drop the note.
 #
@@ -302,7 +296,7 @@ def _listed(bucket: str, listed: Mapping[str, Any]) -> ObjectVersion:
     )
 
 
-# ---- Notes of multipart uploads in progress, so that the next worker continues the same one ------------------------
+# ---- Multipart uploads in progress ----
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from lakegate.errors import PortError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# ---- Credentials of requests to other services, from the content of a secret ---------------------------------------
+# ---- Credentials from the content of a secret ----
 
 
 CREDENTIAL_KEYS: Final = frozenset({"user", "password", "token", "header", "key"})
@@ -45,7 +45,7 @@ def header_of(content: Mapping[str, str]) -> dict[str, str]:
     return {header: value}
 
 
-# ---- Secrets of channels and of sources: read from Secrets Manager when they are needed, never written anywhere ----
+# ---- Secrets Manager ----
 
 
 SECRET_KEYS = frozenset({"url", "key"})

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from lakegate.aws.settings import Settings
     from lakegate.gate.ports import Message
 
-# ---- The clock of the machine --------------------------------------------------------------------------------------
+# ---- The clock ----
 
 
 class SystemClock:
@@ -47,7 +47,7 @@ class SystemClock:
         time.sleep(seconds)
 
 
-# ---- The notifier, on EventBridge: from there rules carry a message to topics, queues and webhooks -----------------
+# ---- The notifier ----
 
 
 SOURCE: Final = "lakegate"
@@ -90,7 +90,7 @@ class EventBridgeNotifier:
             raise BY_CODE.get(code, PortError)(f"PutEvents: {code}")
 
 
-# ---- The caller's identity, by STS ---------------------------------------------------------------------------------
+# ---- The caller's identity ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ class StsIdentity:
         return self._known[0]
 
 
-# ---- The composition root: every port with its adapter in AWS; `dataclasses.replace` exchanges one -----------------
+# ---- Every port with its adapter ----
 
 
 DRIVER_VCPU, EXECUTOR_VCPU = 2, 2

@@ -33,10 +33,9 @@ if TYPE_CHECKING:
     from lakegate.cli.terminal import Word
     from lakegate.stack import StackFacade
 
-# ---- The runner ----------------------------------------------------------------------------------------------------
-#
-# A command is a function of its own arguments and options that returns a `CommandResult`. The runner adds the options that
-# all such commands have, opens the stack, and renders the result: in words, or with `--json` its dataclass.
+# ---- The runner ----
+# A command is a function of its own arguments and options that returns a `CommandResult`. The runner adds the options that all
+# such commands have, opens the stack, and renders the result: in words, or with `--json` its dataclass.
 
 
 R = TypeVar("R")
@@ -162,7 +161,7 @@ def render(outcome: CommandResult[Any], *, as_json: bool) -> None:
         raise typer.Exit(outcome.exit_code)
 
 
-# ---- Effects that a person may not expect are confirmed before anything is written ---------------------------------
+# ---- Confirmation of effects ----
 
 
 def confirm(effects: Iterable[str], *, yes: bool) -> None:
@@ -186,7 +185,7 @@ def is_interactive() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-# ---- Options that the HTTP API has nothing for ----
+# ---- Options that the HTTP API does not have ----
 
 
 def refuse_options(**given: object) -> None:
@@ -201,7 +200,7 @@ def refuse_contract(contract: str | None) -> None:
         raise InputError("--contract is for --api: here the workload alone names the delivery")
 
 
-# ---- Files that a command writes because an option names them ------------------------------------------------------
+# ---- Files that an option names ----
 
 
 def usable(option: str, path: Path, suffixes: tuple[str, ...], inputs: Iterable[Path]) -> None:
@@ -224,7 +223,7 @@ def write_text(option: str, path: Path, text: str) -> None:
         raise InputError(f"{option} {path} cannot be written: {error.strerror}") from error
 
 
-# ---- Ctrl-C, SIGTERM or a closed terminal during a command that works in a folder of its own -----------------------
+# ---- Interruption of a command with a folder of its own ----
 
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

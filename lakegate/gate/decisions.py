@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps
 
-# ---- What a person may do with one workload, by the state that it is in ---------------------------------------------
+# ---- Decisions by the state of a workload ----
 
 
 DECISIONS: Final = "decisions"
@@ -84,11 +84,9 @@ def unanswerable(row: Workload) -> str:
     return f"it does not wait for approval: it is {row.state}"
 
 
-# ---- Records of the ledger: what a person did, with the caller's ARN -----------------------------------------------
-#
+# ---- Records of the ledger ----
 # Where what is done is one transaction, the record is part of it (`Registry.publish`). Elsewhere it is appended before: nothing
-# is done without a record, and who repeats a command after a crash completes what is recorded, without a second
-# record.
+# is done without a record, and who repeats a command after a crash completes what is recorded, without a second record.
 
 
 TRIES = 20

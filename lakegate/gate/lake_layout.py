@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from lakegate.gate.delivery.delivery_row import Pin, Workload
     from lakegate.gate.ledger.blocks import Block
 
-# ---- Keys of the lake bucket. No key contains text of the producer: hashes, numbers, names of contracts ------------
+# ---- Keys of the lake bucket: no text of the producer ----
 
 
 UNROUTED = "_unrouted"

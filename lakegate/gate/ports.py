@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-# ---- The clock of use cases: the current time, and pauses ----------------------------------------------------------
+# ---- Clock ----
 
 
 class Clock(Protocol):
@@ -26,7 +26,7 @@ class Clock(Protocol):
         ...
 
 
-# ---- The identity of the caller, which records of the ledger name --------------------------------------------------
+# ---- Identity of the caller ----
 
 
 class Identity(Protocol):
@@ -37,7 +37,7 @@ class Identity(Protocol):
         ...
 
 
-# ---- Runs of attempts: job runs of EMR Serverless, and asynchronous invocations of the judge function --------------
+# ---- Runs of attempts ----
 
 
 INVOCATION = "lambda/"
@@ -108,7 +108,7 @@ def is_invocation(request: Mapping[str, object]) -> bool:
     return "FunctionName" in request
 
 
-# ---- Where messages are sent ---------------------------------------------------------------------------------------
+# ---- Messages ----
 
 
 class Notifier(Protocol):
@@ -119,7 +119,7 @@ class Notifier(Protocol):
         ...
 
 
-# ---- The objects of the two buckets --------------------------------------------------------------------------------
+# ---- Objects of the two buckets ----
 
 
 class Address(NamedTuple):
@@ -219,7 +219,7 @@ class ObjectStore(ObjectReader, ObjectWriter, Protocol):
     """The two buckets."""
 
 
-# ---- The keys that sign the ledger ---------------------------------------------------------------------------------
+# ---- Keys that sign the ledger ----
 
 
 class SigningKey(Protocol):

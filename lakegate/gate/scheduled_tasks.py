@@ -211,7 +211,7 @@ def following(text: str, after: str) -> str:
     return moment(found) if found else ""
 
 
-# ---- Lines whose contracts say that something is done by schedule --------------------------------------------------
+# ---- Datasets with a schedule ----
 
 
 PAGES: Final = 20

@@ -56,7 +56,7 @@ def _listeners() -> Iterator[MessageListener]:
     return registered("message listeners")
 
 
-# ---- Step 13: send the messages of the outbox, each at least once, then what channels are to be notified of --------
+# ---- Step 13: the messages of the outbox ----
 
 
 BATCH = 100

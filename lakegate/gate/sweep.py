@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from lakegate.gate.scheduled_tasks import ScheduledTask
 
 
-# ---- Makes every promise hold without events: processes everything open, landed and staged -------------------------
+# ---- Everything open, landed and staged ----
 
 
 T = TypeVar("T")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lakegate.gate.ledger.blocks import AnyBlock, Block
     from lakegate.gate.ledger.signatures import SignedText
 
-# ---- Which workloads are due, who owns a content, and where listings stopped ---------------------------------------
+# ---- Agenda, content claims and cursors ----
 
 
 class Agenda(Protocol):
@@ -54,7 +54,7 @@ class Agenda(Protocol):
         ...
 
 
-# ---- The rows of workloads -----------------------------------------------------------------------------------------
+# ---- Rows of workloads ----
 
 
 class Expected(NamedTuple):
@@ -103,7 +103,7 @@ class Workloads(Protocol):
         ...
 
 
-# ---- Messages, pauses, batches, the ledger and the history of finished deliveries -----------------------------------
+# ---- Messages, pauses, batches, ledger and history ----
 
 
 class Outbox(Protocol):

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from lakegate.plan.result import Result
     from lakegate.plan.slice_order import SliceOrder
 
-# ---- The engines on this machine: a request and a plan in, a result out --------------------------------------------
+# ---- The engines on this machine ----
 
 
 STEPS = {

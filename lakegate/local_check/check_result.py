@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from lakegate.report.delivery_report import Progress, Report
     from lakegate.verdict.check_status import CheckOutcome
 
-# ---- `lakegate check --against`: what a corrected file improves on an earlier delivery, or on an earlier check -----
+# ---- `lakegate check --against` ----
 
 
 SHOWN = 20
@@ -146,7 +146,7 @@ def as_document(before: Earlier, found: Progress) -> dict[str, object]:
     return document
 
 
-# ---- The document of `check --json`: one for every end of the command ----------------------------------------------
+# ---- The document of `check --json` ----
 
 
 VERSION: Final = "lakegate/check/1"

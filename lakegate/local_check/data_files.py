@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     References = dict[str, tuple[Plan, list[Path]]]
 
-# ---- The files of one delivery as a person names them: files, folders, patterns, and the same in S3 ----------------
+# ---- Files of a delivery as a person names them ----
 
 
 MARKERS = ("_", ".")
@@ -133,8 +133,7 @@ def _paths(name: Path) -> list[Path]:
     return [name]
 
 
-# ---- Whether local files are a complete delivery of parts, as the gate would find them in a folder of the landing
-# bucket
+# ---- Complete deliveries of parts ----
 
 
 BLOCK: Final = 1 << 20
@@ -191,7 +190,7 @@ def _checksum(path: Path, algorithm: str) -> str:
     return b64encode(sum_so_far.to_bytes(4) if digest is None else digest.digest()).decode()
 
 
-# ---- What rules refer to, on this machine: `--reference NAME=FILE` replaces the accepted data of a dataset ---------
+# ---- Referenced data: `--reference NAME=FILE` ----
 
 
 def accepted(contract: Contract, plan: Plan, named: list[str], others: Iterable[Contract]) -> References:

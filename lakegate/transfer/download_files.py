@@ -35,14 +35,12 @@ if TYPE_CHECKING:
     SliceComparison = Callable[[Path, LedgerSlice], bool]
     """A row of the extension point `slice comparisons`: whether a file on this machine is the slice that a block describes."""
 
-# ---- Accepted data on local disk, byte for byte as the manifest lists it -------------------------------------------
-#
-# 1. Where every object will lie is decided before anything is fetched: a key that is not of the line's own form is
-# refused.
+# ---- Accepted data on a disk ----
+# 1. Where every object will lie is decided before anything is fetched: a key that is not of the line's own form is refused.
 # 2. Each object is fetched by its version into a hidden `.part` beside its place, from where an earlier run stopped.
 # 3. When size and checksum of all objects of a delivery are as listed, they are renamed into their places.
-# 4. `_manifest.json` in the folder lists the deliveries that are there whole; it is written last, and also when a run
-# is cut off.
+# 4. `_manifest.json` in the folder lists the deliveries that are there whole; it is written last, and also when a run is cut
+#    off.
 
 
 MANIFEST: Final = "_manifest.json"
@@ -212,8 +210,7 @@ def _read_file(path: Path, checksum: Checksum) -> Checksum:
     return checksum
 
 
-# ---- The files of a folder that `lakegate get` filled, compared with the chain of their line (`lakegate verify
-# --data`)
+# ---- Downloaded files compared with the chain ----
 
 
 HIDDEN = ("_", ".")

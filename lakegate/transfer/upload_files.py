@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
     from mypy_boto3_s3 import S3Client
 
-# ---- Which keys of the landing bucket files get: folders or a whole key, as people know it from `cp` and `aws s3
-# cp`
+# ---- Landing keys of files ----
 
 
 LONGEST_KEY = 1024
@@ -98,16 +97,13 @@ def _key(prefix: str, name: str) -> str:
     return f"{folders}{name}"
 
 
-# ---- A file on its way into the landing bucket, whole or not at all, every byte verified by S3 on arrival ----------
-#
+# ---- A verified upload ----
 # The file is read once for its checksums, and once more to be sent; what changed in between never lands.
 #
 # * Up to 16 MiB: one PutObject with the SHA-256 of the first reading, so that S3 refuses what the second found.
-# * Above: parts, four at a time, each with its CRC-32. S3 keeps that of the *whole* (it knows SHA-256 of parts only
-# part
-#   by part), the two readings are compared before the upload is completed, and S3's sum with ours where it returns
-#   one.
-#   Whatever ends the upload early, Ctrl-C included, also removes the parts that had arrived.
+# * Above: parts, four at a time, each with its CRC-32. S3 keeps that of the *whole* (it knows SHA-256 of parts only part by
+#   part), the two readings are compared before the upload is completed, and S3's sum with ours where it returns one. Whatever
+#   ends the upload early, Ctrl-C included, also removes the parts that had arrived.
 
 
 WHOLE: Final = 16 * 1024 * 1024

@@ -101,7 +101,7 @@ class AccessDeniedError(ServiceError):
     code, status = "AccessDeniedException", 403
 
 
-# ---- Who and where the service is, and the names it gives ----------------------------------------------------------
+# ---- Names of the service ----
 
 
 _LETTERS: Final = string.digits + string.ascii_lowercase
@@ -138,8 +138,7 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-# ---- What StartJobRun refuses, and what `sparkSubmitParameters` ask for, sorted by what can be done about it on
-# one machine
+# ---- StartJobRun: what is refused, and Spark's parameters ----
 
 
 Members = dict[str, Any]
@@ -271,9 +270,7 @@ def _refuse_policy(text: str | None) -> None:
         raise Invalid("Value at 'executionIamPolicy.policy': not a policy document")
 
 
-# ---- The API as AWS itself describes it: botocore's model of EMR Serverless finds the operation and judges the
-# request
-#
+# ---- The API by botocore's model ----
 # Nothing about members, lengths, patterns or values is written down a second time here.
 
 
@@ -443,7 +440,7 @@ _KINDS: Final[Mapping[str, tuple[Any, Callable[[Any, Any, str], Iterator[str]]]]
 }
 
 
-# ---- The states of applications and job runs, as AWS names them ----------------------------------------------------
+# ---- States of applications and job runs ----
 
 
 class ApplicationState(StrEnum):
@@ -478,7 +475,7 @@ ENDS: Final = frozenset({RunState.SUCCESS, RunState.FAILED, RunState.CANCELLED})
 WAITING: Final = frozenset({RunState.SUBMITTED, RunState.QUEUED})
 
 
-# ---- The request to stop a run: made once, and seen by the thread that works on the run at that moment -------------
+# ---- Stopping a run ----
 
 
 class StoppedError(Exception):

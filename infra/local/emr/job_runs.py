@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from threading import Timer
 
-# ---- Applications: what a job run belongs to -----------------------------------------------------------------------
+# ---- Applications ----
 
 
 MAXIMUM: Final = 15
@@ -119,7 +119,7 @@ def restored(kept: Mapping[str, Any]) -> Application:
     return Application(kept["id"], kept["arn"], kept["request"], **times, state=ApplicationState.CREATED)
 
 
-# ---- Job runs and their attempts, as the API and the events describe them ------------------------------------------
+# ---- Job runs and attempts ----
 
 
 MINUTES: Final = 720

@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     from infra.local.emr.job_runs import Application, Run
     from infra.local.emr.spark_processes import Executor, FileCache
 
-# ---- The events of applications and runs, on their way to EventBridge: one after the other, best effort, as AWS's
-# own
+# ---- Events on their way to EventBridge ----
 
 
 SOURCE: Final = "aws.emr-serverless"
@@ -160,16 +159,12 @@ def _written(value: object) -> str:
     raise TypeError(type(value).__name__)
 
 
-# ---- The life of job runs: queue, attempts, time limits, cancellation, and the end ---------------------------------
-#
-# ::
-#
+# ---- The life of job runs ----
 #     SUBMITTED ──────────► PENDING ► SCHEDULED ► RUNNING ─┬► SUCCESS
 #         └───► QUEUED ───────▲                            └► FAILED ► the next attempt, PENDING again
 #     any of them ► CANCELLING ► CANCELLED    (CancelJobRun, or the time is over)
 #
-# A run that its application admits has a thread of its own. Every state changes under one lock (`changed`), and the
-# event is
+# A run that its application admits has a thread of its own. Every state changes under one lock (`changed`), and the event is
 # handed over under it too: events leave in the order of the changes.
 
 

@@ -181,7 +181,7 @@ def _written(value: object) -> float:
     raise TypeError(type(value).__name__)
 
 
-# ---- The operations, by AWS's names: a checked request in, the members of the answer out ---------------------------
+# ---- Operations by AWS's names ----
 
 
 _IDLE: Final = frozenset({ApplicationState.CREATED, ApplicationState.STOPPED})

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from infra.local.emr.api_shapes import Parameters, Stop
     from infra.local.emr.job_runs import Run
 
-# ---- What runs a program: the port, and the simplest kind of it, a process of its own for each run -----------------
+# ---- A process for each run ----
 
 
 KILLED: Final = -signal.SIGKILL
@@ -158,7 +158,7 @@ def kill_group(process: subprocess.Popen[bytes]) -> None:
         os.killpg(process.pid, signal.SIGKILL)
 
 
-# ---- What runs need from S3 and leave there: programs and packages fetched by content, driver logs written ---------
+# ---- Programs, packages and logs in S3 ----
 
 
 LOGS: Final = ("stdout", "stderr")
@@ -232,12 +232,9 @@ def _log_uri(configuration: Mapping[str, Any]) -> str | None:
     return found
 
 
-# ---- Warm Spark drivers that run program after program: what makes a small run a matter of a second ----------------
-#
-# A run that is stopped, or takes its driver down, costs that driver: it is killed with all it started, and the next
-# one is
-# started at once. A run that needs settings, jars or packages other than the driver was started with gets a new
-# driver too.
+# ---- Warm Spark drivers ----
+# A run that is stopped, or takes its driver down, costs that driver: it is killed with all it started, and the next one is
+# started at once. A run that needs settings, jars or packages other than the driver was started with gets a new driver too.
 
 
 CODE: Final = ("lakegate", "spark_jobs")
@@ -443,7 +440,7 @@ class Resident:
             seat.close()
 
 
-# ---- How Spark starts on this machine, with the local AWS as its S3 ------------------------------------------------
+# ---- Spark with the local AWS as its S3 ----
 
 
 SUBMIT: Final = "PYSPARK_SUBMIT_ARGS"
@@ -481,8 +478,7 @@ def _as_options(settings: Mapping[str, str]) -> Iterator[str]:
         yield from ("--conf", f"{name}={value}")
 
 
-# ---- A `spark-submit` for each run: slower than the resident driver, and as separate as on AWS ---------------------
-#
+# ---- A `spark-submit` for each run ----
 # Run as a program, this module makes Spark's environment and turns into spark-submit: same process, same group.
 
 

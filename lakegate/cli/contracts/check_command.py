@@ -58,7 +58,7 @@ def write(form: CheckFormat, answers: Sequence[CheckAnswer]) -> None:
     sys.stdout.writelines(f"{line}\n" for line in WRITERS[form](answers))
 
 
-# ---- `lakegate check`: local files measured as the gate's job measures them, and the verdict the gate would give ----
+# ---- `lakegate check` ----
 
 
 REFERENCE = (

@@ -46,8 +46,7 @@ if TYPE_CHECKING:
     from lakegate.gate.registry.registry_rows import Publication, Route
     from lakegate.stack import RemoteStack
 
-# ---- Parents and workflows of contracts in the registry, and the children that are weaker than a new version of
-# their parent
+# ---- Parents, children and workflows in the registry ----
 
 
 def print_weaker(children: tuple[BrokenChild, ...]) -> None:
@@ -88,7 +87,7 @@ def _lines(child: BrokenChild) -> Iterator[str]:
     yield from (f"  line {each.line}: {each.message}" for each in child.problems)
 
 
-# ---- `lakegate publish`: a contract version becomes valid ----------------------------------------------------------
+# ---- `lakegate publish` ----
 
 
 def publish(  # noqa: PLR0913 - a command has these options
@@ -265,7 +264,7 @@ def _print(published: Publication, routes: list[Route]) -> None:
         console.print(escaped(f"  lakegate route add PREFIX/ {published.contract}"), markup=False, soft_wrap=True)
 
 
-# ---- Publishing through the HTTP API ---------------------------------------------------------------------------------
+# ---- Publishing through the HTTP API ----
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from lakegate.gate.ledger.blocks import AnyBlock, Head
     from lakegate.gate.ledger.compare_objects import Compared
 
-# ---- Comparisons of a verified chain with data ---------------------------------------------------------------------
+# ---- Comparisons with data ----
 
 
 class VerifiedChain(NamedTuple):
@@ -78,7 +78,7 @@ def compared_in_words(compared: Compared, noun: str, done: str, kept: str) -> It
     yield from terminal.more(number, MAX_SHOWN)
 
 
-# ---- Anchors that are kept outside of the ledger -------------------------------------------------------------------
+# ---- Anchors ----
 
 
 class AnchorOptions(NamedTuple):
@@ -103,7 +103,7 @@ class KeptAnchors(NamedTuple):
     """Paragraphs in the help of the command."""
 
 
-# ---- Keys and signatures of a chain: what `lakegate verify` is given (--key), and what it says of them -------------
+# ---- Keys and signatures ----
 
 
 KMS = "kms"

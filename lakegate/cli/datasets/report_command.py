@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from lakegate.gate.datasets.delivery_history import ObserveReport, Refusals
     from lakegate.report.dataset_report import LineHistory
 
-# ---- `lakegate report`: how a line has done over some time, as a page to pass on -----------------------------------
+# ---- `lakegate report` ----
 
 
 HTML = (
@@ -173,7 +173,7 @@ def _line_report(found: LineHistory) -> LineReport:
     )
 
 
-# ---- `lakegate observe report`: what enforcement would have refused of a line that is only observed ----------------
+# ---- `lakegate observe report` ----
 
 
 app = typer.Typer(

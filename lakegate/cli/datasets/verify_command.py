@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from lakegate.gate.ledger.signatures import Signatures
     from lakegate.gate.ledger.verification import ChainFault
 
-# ---- Comparisons of the core: the objects of the store, and the files of a folder ----------------------------------
+# ---- Comparisons of the core ----
 
 
 REMEDIES = {
@@ -135,7 +135,7 @@ COMPARISONS: Final[Mapping[str, ChainComparison]] = {
 ANCHORS: Final[KeptAnchors | None] = next(registered("anchors"), None)
 
 
-# ---- `lakegate verify`: the proof that a dataset line's chain, and on request its data, is what was recorded -------
+# ---- `lakegate verify` ----
 
 
 BROKEN = 1

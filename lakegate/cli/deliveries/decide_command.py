@@ -20,7 +20,7 @@ from lakegate.text import shown
 from lakegate.timestamps import instant_of, moment
 from lakegate.verdict.verdict import ACCEPTING
 
-# ---- `lakegate decline`, and `lakegate approve` for deliveries: the answer that a judged delivery waits for --------
+# ---- `lakegate decline`, and `lakegate approve` for deliveries ----
 
 
 def _answered(
@@ -61,8 +61,7 @@ def decline(
     return _answered(there, workload, contract, reason)
 
 
-# ---- `lakegate approve`: a second person makes a proposed contract version valid, or lets a judged delivery be
-# published
+# ---- `lakegate approve` ----
 
 
 VERSION: Final = re.compile(r"@[0-9]+\.[0-9]+\.[0-9]+$", re.ASCII)
@@ -124,7 +123,7 @@ def approve(  # noqa: PLR0913 - a command has these options
     raise typer.Exit
 
 
-# ---- `lakegate waive`: let a rejected delivery through -------------------------------------------------------------
+# ---- `lakegate waive` ----
 
 
 @facade_command

@@ -37,12 +37,9 @@ if TYPE_CHECKING:
     from lakegate.gate.dependencies import Dependencies
     from lakegate.stack import StackFacade
 
-# ---- Many replays at once: which deliveries, one after the other, and what came of each ----------------------------
-#
-# Each run reads the selection again. A quarantined delivery that was replayed has a replay, and a failed one that is
-# being
-# judged is not FAILED any more: neither is selected again, so the command can be interrupted and repeated. A replay
-# that was
+# ---- Many replays ----
+# Each run reads the selection again. A quarantined delivery that was replayed has a replay, and a failed one that is being
+# judged is not FAILED any more: neither is selected again, so the command can be interrupted and repeated. A replay that was
 # rejected is replayed only under another version than the one that rejected it.
 
 
@@ -183,7 +180,7 @@ def _is_due(dependencies: Dependencies, row: Workload, contract: str) -> bool:
     return valid not in {"", f"{row.pin.contract}@{row.pin.version}"}
 
 
-# ---- `lakegate replay`: judge again, under the contract that is valid now ------------------------------------------
+# ---- `lakegate replay` ----
 
 
 @dataclass(frozen=True, slots=True)

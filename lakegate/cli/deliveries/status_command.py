@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from lakegate.gate.dependencies import Dependencies
     from lakegate.stack import Account, LineSection, LineSections, StackFacade
 
-# ---- `lakegate status`: what has become of uploads -----------------------------------------------------------------
+# ---- `lakegate status` ----
 
 
 ANNOUNCEMENT = re.compile(r"(?<![^/])([0-9a-f]{12})[0-9a-f]{52}/")
@@ -259,7 +259,7 @@ def _attempts(one: DeliveryStatus) -> Iterator[tuple[str, str]]:
         yield "job run", f"{one.run}, attempt {one.attempt} of {one.attempts}"
 
 
-# ---- `lakegate reasons`: which rule, which field, which rows -------------------------------------------------------
+# ---- `lakegate reasons` ----
 
 
 MAX_ROWS = 20

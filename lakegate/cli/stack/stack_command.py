@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from lakegate.aws.open_stack import DeployedStack
 
-# ---- `lakegate redrive`: give messages of the dead-letter queue back to the functions that could not handle them ----
+# ---- `lakegate redrive` ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +74,10 @@ def _in_words(found: RedrivenMessages) -> Iterator[str]:
         yield "The dead-letter queue is empty."
 
 
-# ---- `lakegate stack`: pause a deployed stack before it is changed, resume it, delete it ---------------------------
-#
-# CloudFormation changes and deletes an EMR Serverless application only while that is stopped, and a stopped one
-# starts itself with
-# the next job run. So everything that submits runs is paused first: the queues keep their events for 14 days, sweep
-# is disabled.
-# `resume` continues all of it.
+# ---- `lakegate stack` ----
+# CloudFormation changes and deletes an EMR Serverless application only while that is stopped, and a stopped one starts itself
+# with the next job run. So everything that submits runs is paused first: the queues keep their events for 14 days, sweep is
+# disabled. `resume` continues all of it.
 
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Pause, resume, repair or delete a deployed stack.")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.ledger.blocks import Block
 
-# ---- The finished deliveries of a line, by height, verdict and broken rule -----------------------------------------
+# ---- Finished deliveries ----
 
 
 def entry_of(block: Block, workload: Workload) -> HistoryEntry:
@@ -70,7 +70,7 @@ def entry_of_block(block: Block) -> HistoryEntry:
     )
 
 
-# ---- What became of the deliveries of a line, from its index: chosen by rule, verdict and time, a page at a time ----
+# ---- A page of the history ----
 
 
 PAGE: Final = 500
@@ -139,8 +139,7 @@ def is_indexed(dependencies: Dependencies, chain: str) -> bool:
     return all(each.indexed for each in dependencies.history.entries(chain, below=1, limit=1))
 
 
-# ---- The history of a line for its report: from the index of finished deliveries and the ledger, no result is
-# read
+# ---- The history for a report ----
 
 
 def line_report(dependencies: Dependencies, chain: str, since: datetime) -> LineHistory:
@@ -195,7 +194,7 @@ def _delivery(entry: HistoryEntry, blocks: dict[int, Block]) -> LineDelivery:
     )
 
 
-# ---- What enforcement would have refused of the deliveries of a line that is only observed (`mode: observe`) -------
+# ---- What enforcement would have refused ----
 
 
 @dataclass(slots=True)

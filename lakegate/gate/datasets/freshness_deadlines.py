@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps
 
-# ---- What a dataset guarantees about time, and when that is missed: pure functions ---------------------------------
-#
+# ---- Deadlines as pure functions ----
 # A deadline of frequency or freshness begins with an accepted delivery: within `seconds` after it, the next one has to be
 # accepted. One of latency begins with the oldest delivery that was taken in and not accepted: no row of it is younger than
 # that. A deadline is missed at the end of its time, also if nothing arrives at all, and kept again with the next accepted
@@ -68,8 +67,7 @@ def reported(line: PromisingLine, pledges: tuple[Pledge, ...]) -> PromisingLine:
     return replace(line, pledges=after, revision=line.revision + 1)
 
 
-# ---- What an accepted delivery begins, and the message when the next one does not come -----------------------------
-#
+# ---- Deadlines of a dataset, and messages when they are missed ----
 # The index of what is due finds missed deadlines, so that nothing has to arrive and nothing is scanned.
 
 

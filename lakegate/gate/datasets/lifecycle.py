@@ -36,13 +36,10 @@ if TYPE_CHECKING:
     from lakegate.gate.effects import Steps
     from lakegate.gate.ledger.blocks import Record
 
-# ---- The lifecycle of a dataset line (ADR-0029): draft, active, deprecated, sunset, retired ------------------------
-#
-# A line has a list of changes of its status, each with the time from which it holds; later ones are planned. The
-# status at any time
-# follows from the list, for every reader at every time. What has begun is never changed, so that the status at a past
-# time stays.
-# `lakegate.gate.datasets.lifecycle` has the commands.
+# ---- The lifecycle of a dataset ----
+# A line has a list of changes of its status, each with the time from which it holds; later ones are planned. The status at any
+# time follows from the list, for every reader at every time. What has begun is never changed, so that the status at a past time
+# stays. `lakegate.gate.datasets.lifecycle` has the commands.
 
 
 MIN_DEPRECATED: Final = timedelta(days=30)
@@ -112,14 +109,10 @@ def side_effects(dependencies: Dependencies, before: Line, after: Line, now: str
         yield f"{before.name} becomes {status}: {who} below {listed(prefixes)} would be refused"
 
 
-# ---- Transitions of a line's lifecycle: pure functions from a line and a time to the line afterwards ---------------
-#
-# `draft → active → deprecated (at least MIN_DEPRECATED) → sunset (at least MIN_SUNSET) → retired`, and back to active
-# from each
-# of them. Every function returns the same line if nothing is to be done, so that a command can be repeated, and
-# raises
-# IllegalTransition, with the legal way, for what may not be done. Times are texts of
-# `lakegate.timestamps.moment`.
+# ---- Transitions as pure functions ----
+# `draft → active → deprecated (at least MIN_DEPRECATED) → sunset (at least MIN_SUNSET) → retired`, and back to active from each
+# of them. Every function returns the same line if nothing is to be done, so that a command can be repeated, and raises
+# IllegalTransition, with the legal way, for what may not be done. Times are texts of `lakegate.timestamps.moment`.
 
 
 S = LineStatus
@@ -291,7 +284,7 @@ def _day(at: str) -> str:
     return at[:10]
 
 
-# ---- Who an event is for: subscribers, as events name them ---------------------------------------------------------
+# ---- Subscribers of an event ----
 
 
 def addressed(line: Line, cause: str) -> list[dict[str, object]]:
@@ -303,12 +296,10 @@ def _subscriber(subscription: Subscription) -> dict[str, object]:
     return {"team": subscription.team, "audience": subscription.audience, "to": list(subscription.to)}
 
 
-# ---- Changes of a line's lifecycle and of its subscriptions, by command and by date --------------------------------
-#
+# ---- Changes by command and by date ----
 # 1. Record the changes that have begun by their date: what is decided next must not drop them.
 # 2. Decide by the line as it is, with a pure function of `lakegate.gate`.
-# 3. Write line, record of the ledger and message in one transaction, if nobody has written the line since; else begin
-# again.
+# 3. Write line, record of the ledger and message in one transaction, if nobody has written the line since; else begin again.
 # 4. `sweep` brings the readers' manifest up to date: people who give commands may not write it.
 #
 # The gate does not wait for the record: the status at a time follows from the dates of the line.

@@ -14,13 +14,10 @@ if TYPE_CHECKING:
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps
 
-# ---- A line is paused: its deliveries stay in landing. It is resumed: what was held is judged in order of arrival ----
-#
-# Nothing is read for it while deliveries are pinned: the write that pins one has the condition that its line is not
-# paused.
-# Where the condition fails, the delivery is HELD. `sweep` lets go what is held of a resumed line, the oldest first;
-# what arrives
-# meanwhile is held behind it. The pause ends with the last of them.
+# ---- Pause and resume ----
+# Nothing is read for it while deliveries are pinned: the write that pins one has the condition that its line is not paused.
+# Where the condition fails, the delivery is HELD. `sweep` lets go what is held of a resumed line, the oldest first; what
+# arrives meanwhile is held behind it. The pause ends with the last of them.
 
 
 LONGEST_REASON: Final = 500

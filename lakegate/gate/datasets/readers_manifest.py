@@ -37,17 +37,13 @@ if TYPE_CHECKING:
     from lakegate.gate.ledger.stored_objects import Erasures
     from lakegate.gate.ports import ObjectVersion
 
-# ---- The readers' manifest of a line: a small head that is replaced, and segments that are written once ------------
+# ---- The manifest: a head and segments ----
+# A segment lists the deliveries of so many heights. The head states how many segments there are and lists what lies above them,
+# so that a delivery writes as many bytes to a line of 10,000 as to a line of 50. Both follow from the ledger and the plans:
+# every writer of a segment writes the same bytes. It is written before the head that counts it.
 #
-# A segment lists the deliveries of so many heights. The head states how many segments there are and lists what lies
-# above
-# them, so that a delivery writes as many bytes to a line of 10,000 as to a line of 50. Both follow from the ledger
-# and the
-# plans: every writer of a segment writes the same bytes. It is written before the head that counts it.
-#
-# A completed erasure, or a lost object that was put back, changes what earlier deliveries consist of: all is listed
-# again,
-# the segments in another folder.
+# A completed erasure, or a lost object that was put back, changes what earlier deliveries consist of: all is listed again, the
+# segments in another folder.
 #
 # The JSON Schema of both is lakegate/schemas/manifest.json.
 
@@ -307,7 +303,7 @@ def _delivery(dependencies: Dependencies, block: Block, erasures: Erasures) -> d
     }
 
 
-# ---- The readers' manifest of a line as a reader has it: validated, and as one document or its newest deliveries ----
+# ---- The manifest for a reader ----
 
 
 CLOCKS: Final = timedelta(hours=1)

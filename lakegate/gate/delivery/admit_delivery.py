@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.ports import ObjectVersion
 
-# ---- The door: the reasons to reject a delivery before any job, of one object or of the parts of several. No
-# effects
+# ---- Admission: reasons to refuse, without effects ----
 
 
 AGAIN = "deliver all parts again"

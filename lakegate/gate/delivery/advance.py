@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps
 
-# ---- What can be found out about a workload in each state, without any effect: a table from state to a small
-# function
+# ---- Observers, by state ----
 
 
 def observe(dependencies: Dependencies, workload: Workload) -> Observation | None:
@@ -75,8 +74,7 @@ OBSERVERS: dict[State, Observer] = {
 }
 
 
-# ---- What is done about a workload: a table from operation to a small generator, each ending in one conditional
-# write
+# ---- Operations: each ends in one conditional write ----
 
 
 OPERATIONS: dict[Operation, Operate] = {
@@ -98,11 +96,9 @@ OPERATIONS: dict[Operation, Operate] = {
 }
 
 
-# ---- Advances a workload: observes it, looks up the operation in the workflow, performs it, until it can only
-# wait
-#
-# Any caller with any row continues the protocol at the step that the workload has reached. That is why intake,
-# completion, sweep and replay need no recovery code of their own.
+# ---- The protocol engine ----
+# Any caller with any row continues the protocol at the step that the workload has reached. That is why intake, completion,
+# sweep and replay need no recovery code of their own.
 
 
 POLLS: Final = 6
@@ -189,7 +185,7 @@ ENOUGH = 60.0
 """Seconds: with less than this left nothing more is begun. As long as one step of one workload usually takes."""
 
 
-# ---- Steps 8 to 12, on the hint that a job run has moved, or that an invocation of the judge function has ended ----
+# ---- Steps 8 to 12, after a run has ended ----
 
 
 def completion(dependencies: Dependencies, run: str) -> Steps[None]:

@@ -34,7 +34,7 @@ def spent(workload: Workload, found: Observation) -> BilledCost | None:
     return workload.cost.plus(found.cost) if workload.cost else found.cost
 
 
-# ---- Why the run of an attempt will write no result any more -------------------------------------------------------
+# ---- Failures of a run ----
 
 
 SHORTEST_QUEUE_TIMEOUT = timedelta(minutes=15)
@@ -154,8 +154,7 @@ def uncounted(timing: Timing, workload: Workload, cause: FailureCause | None) ->
     return int(cause in {*FREE, FailureCause.OVERTAKEN} or (cause in bounds and before < bounds[cause]))
 
 
-# ---- What others measure beside the run of an attempt, merged with its result before that is judged ----------------
-#
+# ---- Results of companions, merged before the verdict ----
 # The merged document is written only if it is absent. Everybody computes the verdict from it, whatever others report later, and
 # its digest is part of the decision.
 
@@ -206,7 +205,7 @@ def _merged_address(dependencies: Dependencies, workload: Workload) -> Address:
     return Address(dependencies.places.lake, lake_layout.answers_key(workload.id, workload.attempt))
 
 
-# ---- The result that a decision is about ---------------------------------------------------------------------------
+# ---- The result of a decision ----
 
 
 def measured_row(dependencies: Dependencies, workload: Workload) -> Workload:

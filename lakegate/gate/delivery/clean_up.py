@@ -29,12 +29,9 @@ if TYPE_CHECKING:
     from lakegate.plan.billed_cost import BilledCost
     from lakegate.report.delivery_report import PastDelivery
 
-# ---- The HTML report of a finished delivery, beside its results: what it shows, and the step that writes it --------
-#
-# It is written after everything else of the delivery, so that nothing waits for it. What cannot be rendered is
-# replaced by a page
-# with verdict and reasons alone. Where AWS refuses, `sweep` tries again until a day after intake; then there is no
-# report.
+# ---- The HTML report ----
+# It is written after everything else of the delivery, so that nothing waits for it. What cannot be rendered is replaced by a
+# page with verdict and reasons alone. Where AWS refuses, `sweep` tries again until a day after intake; then there is no report.
 
 
 HTML: Final = "text/html; charset=utf-8"
@@ -164,7 +161,7 @@ def _time(at: datetime) -> str:
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
-# ---- Steps 11 and 12: what follows from the commit. All of it is idempotent ----------------------------------------
+# ---- Steps 11 and 12: idempotent ----
 
 
 _SHARE = re.compile("/(?:rows|slices)/")

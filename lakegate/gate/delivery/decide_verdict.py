@@ -49,8 +49,7 @@ if TYPE_CHECKING:
     from lakegate.gate.dependencies import Dependencies
     from lakegate.plan.billed_cost import BilledCost
 
-# ---- What is decided about a judged delivery: its verdict alone, or what a person answers who is asked before ------
-#
+# ---- The decision of a person ----
 # While a person is asked, the decision is only a candidate: nothing is claimed, and nothing is visible.
 
 
@@ -158,8 +157,7 @@ def decision_of_silence(workload: Workload) -> Decision:
     return _rejected(workload.candidate, APPROVAL_EXPIRED)
 
 
-# ---- The decision on a `result.json`. Imported with the first result: intake starts without judgement and JSON
-# Schema
+# ---- The decision on a `result.json`, imported with the first result ----
 
 
 _plan = lru_cache(maxsize=16)(Plan.from_bytes)

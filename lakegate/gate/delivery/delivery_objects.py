@@ -51,7 +51,7 @@ def row_of(dependencies: Dependencies, workload: str) -> Workload | None:
         return None
 
 
-# ---- Which deliveries may be judged together, and where their copies are -------------------------------------------
+# ---- Groups of deliveries, and their copies ----
 
 
 def staging_key(dependencies: Dependencies, workload: Workload) -> str:
@@ -87,7 +87,7 @@ def limits_of(dependencies: Dependencies, workload: Workload) -> BatchLimits:
     return BatchLimits(*(other if mine is None else mine for mine, other in zip(own, others, strict=True)))
 
 
-# ---- The object that a workload is about: its address, its bytes, and what identifies its content ------------------
+# ---- The object of a workload ----
 
 
 class UnreadableSource(LakegateError):  # noqa: N818 - the name is what was observed
@@ -136,12 +136,9 @@ def of_the_source() -> Iterator[None]:
         raise UnreadableSource(FailureCause.ARCHIVED) from None
 
 
-# ---- The objects of a delivery of several: found when it is complete, listed once, claimed for it, and read by
-# every later step
-#
-# The list is an object of its own (`runs/<workload>/parts-<digest>.json`), because a row has 400 KB. A part has a
-# row, too, in the
-# state JOINED: put if absent, so that a version belongs to one delivery only.
+# ---- The objects of a delivery of several ----
+# The list is an object of its own (`runs/<workload>/parts-<digest>.json`), because a row has 400 KB. A part has a row, too, in
+# the state JOINED: put if absent, so that a version belongs to one delivery only.
 
 
 def written(dependencies: Dependencies, workload: str, listed: PartList) -> Steps[SourceObject]:
@@ -238,8 +235,7 @@ def delete_object(dependencies: Dependencies, effect: Effect, at: Address) -> St
         dependencies.undeletable.add(at.bucket)
 
 
-# ---- Which versions of a folder are the parts of a delivery: read only, and the same for every reader after it is
-# pinned
+# ---- Parts of a folder ----
 
 
 def collected(dependencies: Dependencies, workload: Workload, terms: Terms) -> PartList | None:
@@ -362,7 +358,7 @@ def _described(dependencies: Dependencies, version: ObjectVersion) -> SourceObje
     return described(dependencies.objects.head(address(described(version))))
 
 
-# ---- Repeated content ----------------------------------------------------------------------------------------------
+# ---- Repeated content ----
 
 
 def content(workload: Workload, data: SourceObject) -> str:

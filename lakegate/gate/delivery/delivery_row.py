@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lakegate.plan.slice_order import StateRun
     from lakegate.verdict.verdict import BrokenRule, Counts
 
-# ---- Why attempts come to nothing ----------------------------------------------------------------------------------
+# ---- Failure causes ----
 
 
 class FailureCause(StrEnum):
@@ -79,7 +79,7 @@ OF_VALIDATORS = frozenset(
 """Causes that say nothing about the run of the attempt."""
 
 
-# ---- Why attempts came to nothing, in words ------------------------------------------------------------------------
+# ---- Failure causes in words ----
 
 
 CAUSE_TEXTS = {
@@ -118,7 +118,7 @@ IDENTIFYING = frozenset({"crc64nvme", "sha256", "sha1"})
 """Checksums long enough that two contents of one size do not share one; every staged copy has one of them."""
 
 
-# ---- A workload: one delivery on its way through the gate, as its row remembers it ---------------------------------
+# ---- The row of a workload ----
 
 
 TERMINAL = frozenset({State.PUBLISHED, State.QUARANTINED})

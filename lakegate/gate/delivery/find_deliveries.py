@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from lakegate.gate.ports import ObjectVersion
     from lakegate.report.delivery_report import Report
 
-# ---- One delivery and what is known of it: its row, its block, its result ------------------------------------------
+# ---- One delivery with its row, block and result ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,12 +116,9 @@ def _latest(row: Workload, block: Block | None) -> datetime | None:
     return row.due_at
 
 
-# ---- What has become of deliveries: found by reading what the protocol leaves behind, so that no second list can
-# be wrong
-#
+# ---- Deliveries from what the protocol leaves ----
 # * A published or quarantined delivery is in the ledger, the newest on top of its chain.
-# * An open, FAILED or not yet claimed one is still in the landing bucket: only what has a block is deleted there by
-# the gate.
+# * An open, FAILED or not yet claimed one is still in the landing bucket: only what has a block is deleted there by the gate.
 # * Of a FAILED one whose landed version was deleted by others the staged copy is left.
 # * An open replay of a quarantined copy is on the agenda, and its id follows from the workload that it replays.
 #
@@ -323,7 +320,7 @@ def _is_hex(text: str) -> bool:
     return set(text) <= set("0123456789abcdefABCDEF")
 
 
-# ---- The result of a delivery, judged again by the same pure function as at the gate -------------------------------
+# ---- The verdict computed again ----
 
 
 def judged(dependencies: Dependencies, row: Workload) -> Report | None:

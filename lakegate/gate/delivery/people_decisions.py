@@ -9,8 +9,7 @@ from lakegate.json_codec import NotEmpty
 from lakegate.timestamps import instant_of
 from lakegate.verdict.reasons import DUPLICATE, WAIVER_EXPIRED
 
-# ---- The answer of a person whom a workflow asks before a judged delivery is published. docs/approvals.md
-# explains it
+# ---- Approvals (docs/approvals.md) ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +30,7 @@ class ApprovalAnswer:
         return f"declined: {self.reason} (by {self.actor})"
 
 
-# ---- A waiver: a named person lets a rejected delivery through, for a reason and until a time. docs/waivers.md
-# explains it
+# ---- Waivers (docs/waivers.md) ----
 
 
 NOT_WAIVED: Final = frozenset(

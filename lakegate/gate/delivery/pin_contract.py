@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from lakegate.gate.delivery.delivery_row import Workload
     from lakegate.gate.dependencies import Dependencies
 
-# ---- What is fixed when a delivery is taken in: contract version, plan, status of the line, heights of the lines
-# it refers to
+# ---- The pin ----
 
 
 def route_of(dependencies: Dependencies, workload: Workload) -> Route | None:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-# ---- The states of a workload, what can be observed in each, and the operations that lead from one to another ------
+# ---- States, observations and operations ----
 
 
 class State(StrEnum):
@@ -114,15 +114,10 @@ OUTCOMES: Mapping[State, frozenset[Outcome]] = {
 """The possible observations in each state: a workflow has exactly one transition for each."""
 
 
-# ---- Workflows: which operation follows an observation, and to which state it leads, as data that the protocol
-# engine interprets
-#
-# A transition means: for a workload in the state `source` with the observation `on`, carry out `operation`, which
-# ends in one
-# conditional write to the state `to`. `PUSH` is the workflow of every delivery. A published workflow may have another
-# number of
-# attempts, another time to wait for a person, a time of publication, and transitions of `ALTERNATIVES` in the place
-# of those of
+# ---- Workflows ----
+# A transition means: for a workload in the state `source` with the observation `on`, carry out `operation`, which ends in one
+# conditional write to the state `to`. `PUSH` is the workflow of every delivery. A published workflow may have another number of
+# attempts, another time to wait for a person, a time of publication, and transitions of `ALTERNATIVES` in the place of those of
 # `PUSH`; no other transition keeps the promises of the gate.
 
 

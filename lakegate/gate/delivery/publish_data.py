@@ -40,8 +40,7 @@ if TYPE_CHECKING:
     from lakegate.plan.result import WrittenObject
     from lakegate.plan.slice_order import WrittenRun, WrittenSlice
 
-# ---- What a decided delivery consists of: the copies of its objects, and of the slices or shares that its job
-# wrote
+# ---- Copies of objects, slices and shares ----
 
 
 DESTINATIONS = {"accepted": "accepted", "rejected": "quarantine"}
@@ -171,8 +170,7 @@ def observe_decided(_dependencies: Dependencies, workload: Workload) -> Observat
     return Observation(Outcome.ACCEPTED if workload.decision.verdict in ACCEPTING else Outcome.REJECTED)
 
 
-# ---- Steps 9 and 10: a decided workload is copied and committed ----------------------------------------------------
-#
+# ---- Steps 9 and 10 ----
 # 1. Copy every object to its destination. Keys carry the workload, so a repeated copy writes the same bytes.
 # 2. **The commit**, one transaction: terminal row, signed block on top of the chain, outbox row.
 #

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps
 
-# ---- The contract version that a person names for a replay ---------------------------------------------------------
+# ---- The contract version of a replay ----
 
 
 def chosen_version(dependencies: Dependencies, workload: Workload, written: str) -> ChosenVersion:
@@ -66,7 +66,7 @@ def _dataset(dependencies: Dependencies, workload: Workload, contract: str) -> s
     return dataset
 
 
-# ---- What a person decides is carried out; a replay judges a workload again that FAILED, or that is in quarantine --
+# ---- Decisions of people, and replays ----
 
 
 def replay(dependencies: Dependencies, workload: str, version: str = "") -> Steps[str]:

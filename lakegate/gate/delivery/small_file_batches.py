@@ -24,15 +24,11 @@ if TYPE_CHECKING:
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps
 
-# ---- Batches of small deliveries of a line: who joins which, when one is closed, and what follows when its run
-# fails
-#
-# An attempt in a batch is an attempt like any other, with its own request and result. Only the job run is shared.
-# Batches
-# of a group follow one another: the id of the next is derived from the one before, so that workers who find a batch
-# closed agree
-# on the next. When the run of a batch ends without the results of all members, those without one join two batches of
-# half the size.
+# ---- Batches ----
+# An attempt in a batch is an attempt like any other, with its own request and result. Only the job run is shared. Batches of a
+# group follow one another: the id of the next is derived from the one before, so that workers who find a batch closed agree on
+# the next. When the run of a batch ends without the results of all members, those without one join two batches of half the
+# size.
 
 
 SECOND = timedelta(seconds=1)

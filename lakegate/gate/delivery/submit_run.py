@@ -38,13 +38,11 @@ if TYPE_CHECKING:
     from lakegate.gate.delivery.delivery_row import Workload
     from lakegate.gate.dependencies import Dependencies, JobSettings
 
-# ---- The session policy of a job run: of what the job's role may do, only what this attempt needs ------------------
-#
+# ---- The session policy of a job run ----
 # EMR Serverless gives a run the intersection of its role and this policy
-# (https://docs.aws.amazon.com/emr/latest/EMR-Serverless-UserGuide/jobs-cli-execution.html), so that whatever a file
-# makes the job
-# do concerns the objects of its own run. Listing is not limited by prefix: a HEAD of an absent object has none, and
-# S3 answers 403.
+# (https://docs.aws.amazon.com/emr/latest/EMR-Serverless-UserGuide/jobs-cli-execution.html), so that whatever a file makes the
+# job do concerns the objects of its own run. Listing is not limited by prefix: a HEAD of an absent object has none, and S3
+# answers 403.
 
 
 LONGEST: Final = 2048
@@ -145,8 +143,7 @@ def _plain(text: str) -> str:
     return _NOT_PLAIN.sub("?", text)
 
 
-# ---- The inputs of an attempt and its start time: request.json, the request of StartJobRun or Invoke, the back-
-# off
+# ---- The request of an attempt, and the back-off ----
 
 
 EXECUTORS = "{executors}"
@@ -281,7 +278,7 @@ def observe_submitting(dependencies: Dependencies, workload: Workload) -> Observ
     return Observation(Outcome.STORED)
 
 
-# ---- The run of an attempt, once its request is stored: of a batch, and what is stored of every run ----------------
+# ---- The run of an attempt ----
 
 
 MINUTE = timedelta(minutes=1)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from lakegate.gate.effects import Steps
     from lakegate.plan.billed_cost import BilledCost
 
-# ---- The one conditional write that ends every operation, and how to distinguish one's own write from another's ----
+# ---- The conditional write of every operation ----
 
 
 class OutcomeChanged(LakegateError):  # noqa: N818 - the name is what happened

@@ -61,10 +61,8 @@ class LedgerSlice:
         return self.offset + self.rows
 
 
-# ---- Blocks that record an act: who, what, and to which contract or dataset line. Most are of people ---------------
-#
-# A record is a block of the ledger beside the deliveries: it has a height and the digest of the block below, and is
-# verified
+# ---- Records of acts ----
+# A record is a block of the ledger beside the deliveries: it has a height and the digest of the block below, and is verified
 # with them. Its content belongs to its kind, as `lakegate.gate.ledger.record_contents` defines it.
 
 
@@ -137,11 +135,9 @@ def record_from(document: Mapping[str, Any]) -> Record:
     return record
 
 
-# ---- The blocks of the ledger: deliveries, and records of what people did; their canonical form and their digest ----
-#
-# The canonical form is JSON by RFC 8785 (keys sorted, no blanks, UTF-8, and only integers as numbers); the digest is
-# SHA3-256 over
-# those bytes. docs/ledger.md describes them for other languages, with test vectors.
+# ---- Blocks ----
+# The canonical form is JSON by RFC 8785 (keys sorted, no blanks, UTF-8, and only integers as numbers); the digest is SHA3-256
+# over those bytes. docs/ledger.md describes them for other languages, with test vectors.
 
 
 FORMAT: Final = "lakegate-block/1"

@@ -19,11 +19,9 @@ if TYPE_CHECKING:
     from lakegate.gate.effects import Steps
     from lakegate.gate.ports import SigningKey, SigningKeys
 
-# ---- Records of the ledger: what a person did, with the caller's ARN -----------------------------------------------
-#
+# ---- Records of the ledger ----
 # Where what is done is one transaction, the record is part of it (`Registry.publish`). Elsewhere it is appended before: nothing
-# is done without a record, and who repeats a command after a crash completes what is recorded, without a second
-# record.
+# is done without a record, and who repeats a command after a crash completes what is recorded, without a second record.
 
 
 def record_at_head(  # noqa: PLR0913 - a record has these parts
@@ -46,10 +44,8 @@ def record_at_head(  # noqa: PLR0913 - a record has these parts
     return Record(kind, head.height + 1, head.digest, now, chain, actor, event, content)
 
 
-# ---- The key of the stack in the chains that it signs: named by a record before its first signature ----------------
-#
-# The head is read first, and then the key: a worker that replaces the key meanwhile moves the head, and the commit is
-# refused.
+# ---- The key of the stack ----
+# The head is read first, and then the key: a worker that replaces the key meanwhile moves the head, and the commit is refused.
 
 
 def signers(signing: SigningKeys, known: str, about: str) -> tuple[SigningKey, ...]:

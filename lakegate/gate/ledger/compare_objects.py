@@ -38,11 +38,9 @@ if TYPE_CHECKING:
     from lakegate.gate.ledger.stored_objects import Erasures
     from lakegate.gate.ports import ObjectVersion
 
-# ---- The objects of a line, compared with its ledger: versions, sizes and checksums, as the store describes them ----
-#
-# Every object that a block names costs one HeadObject, and the accepted folder of the line one listing. What is kept
-# in
-# memory meanwhile is one batch of objects, and a digest of 16 bytes for each accepted key.
+# ---- Objects compared with the ledger ----
+# Every object that a block names costs one HeadObject, and the accepted folder of the line one listing. What is kept in memory
+# meanwhile is one batch of objects, and a digest of 16 bytes for each accepted key.
 
 
 BATCH: Final = 256

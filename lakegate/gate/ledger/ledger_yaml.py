@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from lakegate.gate.ledger.blocks import AnyBlock, Head
     from lakegate.gate.ledger.signatures import Signatures
 
-# ---- A chain as a YAML file: `lakegate log --yaml` writes it, `lakegate verify --yaml` reads it without a stack ----
+# ---- Files of `lakegate log --yaml` and `verify --yaml` ----
 
 
 LONGEST_LINE = 1 << 20
@@ -127,13 +127,9 @@ def _texts(path: Path, lines: Iterator[bytes]) -> Iterator[SignedText]:
         raise InputError(f"{path}, {error}") from None
 
 
-# ---- The blocks of a chain as YAML for people, and back: each document of the text has the canonical form of its
-# block
-#
-# A document begins with `---`; beside it is the block's digest, as a comment that is not read back. Every text is
-# written
-# so that all parsers of YAML 1.1 and 1.2 read the same text. A document with the one member `signature` is the
-# block's before it.
+# ---- Blocks as YAML ----
+# A document begins with `---`; beside it is the block's digest, as a comment that is not read back. Every text is written so
+# that all parsers of YAML 1.1 and 1.2 read the same text. A document with the one member `signature` is the block's before it.
 
 
 SIGNATURE: Final = "signature"

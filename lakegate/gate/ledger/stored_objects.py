@@ -16,11 +16,9 @@ if TYPE_CHECKING:
     from lakegate.gate.ledger.blocks import AnyBlock, Block
     from lakegate.gate.ports import ObjectVersion
 
-# ---- What erasures and restorations did to the objects of a line, by the records of its chain ----------------------
-#
-# An erasure has two records: `erasure` is appended before anything is changed and states the digest of what will be
-# left of each
-# object, `erased` when each is replaced and states its new version. Versions before are deleted afterwards.
+# ---- Erasures and restorations ----
+# An erasure has two records: `erasure` is appended before anything is changed and states the digest of what will be left of
+# each object, `erased` when each is replaced and states its new version. Versions before are deleted afterwards.
 #
 # A lost object that was put back has one record, `restoration`: the same bytes under a new version.
 
@@ -145,11 +143,8 @@ def versions_of(dependencies: Dependencies, prefix: str) -> Iterator[ObjectVersi
             return
 
 
-# ---- How long quarantined data is kept: as its contract says, by a tag that lifecycle rules of the lake bucket
-# select
-#
-# A block names the plan that its delivery was judged by, which never changes: the ledger pins how long its objects
-# are kept.
+# ---- Days of quarantine ----
+# A block names the plan that its delivery was judged by, which never changes: the ledger pins how long its objects are kept.
 
 
 FOLDER: Final = "quarantine/"

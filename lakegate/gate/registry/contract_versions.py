@@ -27,11 +27,9 @@ if TYPE_CHECKING:
     from lakegate.inheritance import Parents, PinnedDocument
 
 
-# ---- The contracts that published contracts inherit from, and those that inherit from them -------------------------
-#
-# A version is resolved when it is published: the documents of its parents are pinned by their digests, so that a
-# later version of
-# a parent changes neither it nor its plans. Children that are weaker than a new version of their parent get notice
+# ---- Parents and children ----
+# A version is resolved when it is published: the documents of its parents are pinned by their digests, so that a later version
+# of a parent changes neither it nor its plans. Children that are weaker than a new version of their parent get notice
 # (`lakegate.gate.registry.parent_contracts`); they never keep it from being published.
 
 
@@ -54,7 +52,7 @@ def pinned_parents(dependencies: Dependencies, publication: Publication) -> Pare
     return pinned({name: dependencies.objects.read(Address(lake, key)) for name, key in publication.needs})
 
 
-# ---- The files of a contract version in the lake: its document and plans, each at the digest of its bytes ----------
+# ---- Files of a contract version in the lake ----
 
 
 def store(dependencies: Dependencies, compiled: CompiledContract) -> Steps[None]:
@@ -81,16 +79,14 @@ def _once(effect: Effect, put: Callable[[], object]) -> Steps[None]:
         return
 
 
-# ---- A contract version becomes valid: document and plans first, then version and routes in one transaction --------
-#
+# ---- Publishing ----
 # The current version of a line is the published one with the highest number. Every route of the line carries it.
 #
 # 1. read the contract in the registry: which version the new one follows, and which routes it takes over;
 # 2. refuse a number that is too low for the changes (`lakegate.gate.registry.publish_contract`);
 # 3. write what the transaction will name: content-addressed, so a retry writes the same bytes;
 # 4. let lines begin, or end as a deprecated document announces (`lakegate.gate.registry.publish_contract`);
-# 5. write version, routes and record in one transaction, if nobody has written the contract since step 1; else begin
-# again;
+# 5. write version, routes and record in one transaction, if nobody has written the contract since step 1; else begin again;
 # 6. put drafts in force that the version ends, and give notice to contracts that inherit and are weaker.
 
 
@@ -242,11 +238,9 @@ def publication_of(compiled: CompiledContract) -> Publication:
     )
 
 
-# ---- Records of the ledger: what a person did, with the caller's ARN -----------------------------------------------
-#
+# ---- Records of the ledger ----
 # Where what is done is one transaction, the record is part of it (`Registry.publish`). Elsewhere it is appended before: nothing
-# is done without a record, and who repeats a command after a crash completes what is recorded, without a second
-# record.
+# is done without a record, and who repeats a command after a crash completes what is recorded, without a second record.
 
 
 @dataclass(frozen=True, slots=True)

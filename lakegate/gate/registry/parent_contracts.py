@@ -30,11 +30,9 @@ if TYPE_CHECKING:
     from lakegate.gate.registry.registry_rows import Publication, RegistrySnapshot
     from lakegate.inheritance import Parents, PinnedDocument
 
-# ---- The contracts that published contracts inherit from, and those that inherit from them -------------------------
-#
-# A version is resolved when it is published: the documents of its parents are pinned by their digests, so that a
-# later version of
-# a parent changes neither it nor its plans. Children that are weaker than a new version of their parent get notice
+# ---- Parents and children ----
+# A version is resolved when it is published: the documents of its parents are pinned by their digests, so that a later version
+# of a parent changes neither it nor its plans. Children that are weaker than a new version of their parent get notice
 # (`lakegate.gate.registry.parent_contracts`); they never keep it from being published.
 
 
@@ -177,16 +175,11 @@ def _parent_line(publication: Publication) -> tuple[str, int] | None:
     return contract, major(version)
 
 
-# ---- A new version of a parent that published contracts are weaker than: inherited at once, or later, with notice
-# to their owners
-#
-# `lakegate publish --from DAY` stores the version at once. Until the day, contracts are published with the version
-# before.
-# Children never block a parent: the version is written first, whatever they are and however many. Then each line of a
-# contract
+# ---- Parents that children are weaker than ----
+# `lakegate publish --from DAY` stores the version at once. Until the day, contracts are published with the version before.
+# Children never block a parent: the version is written first, whatever they are and however many. Then each line of a contract
 # that is weaker gets the notice in its item; the same transaction has the record and the message of the outbox
-# (`lakegate.gate.datasets.lifecycle`). Who publishes a contract before the day is warned at each place that is
-# weaker.
+# (`lakegate.gate.datasets.lifecycle`). Who publishes a contract before the day is warned at each place that is weaker.
 
 
 NEEDED: Final = 10.0

@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from lakegate.gate.registry.registry_rows import RegistrySnapshot
     from lakegate.lints.linter import Examined
 
-# ---- A contract document compiled for publication, and what a person has to confirm before it is published ---------
+# ---- Compilation, and what has to be confirmed ----
 
 
 MOST_PLAN_BYTES = 16 << 20
@@ -204,7 +204,7 @@ def _folded(status: str | None) -> str:
     return (status or ACTIVE).strip().casefold()
 
 
-# ---- How a line begins: as a draft, after a notice period, or at once; and how a draft is put in force -------------
+# ---- The beginning of a dataset ----
 
 
 def begin_lines(dependencies: Dependencies, seen: RegistrySnapshot, compiled: CompiledContract) -> Steps[None]:
@@ -309,8 +309,7 @@ def _notice_period(dependencies: Dependencies, seen: RegistrySnapshot, before: s
     return timedelta(days=found.notice_days if found else NOTICE_DAYS)
 
 
-# ---- Semantic versions are enforced: a published version is compatible with the version that it follows, or has a
-# higher number
+# ---- Enforced semantic versions ----
 
 
 class IncompatibleVersion(InputError):  # noqa: N818 - the name is what happened
@@ -365,16 +364,14 @@ def refuse_incompatible(
     return comparison
 
 
-# ---- A contract version becomes valid: document and plans first, then version and routes in one transaction --------
-#
+# ---- Publishing ----
 # The current version of a line is the published one with the highest number. Every route of the line carries it.
 #
 # 1. read the contract in the registry: which version the new one follows, and which routes it takes over;
 # 2. refuse a number that is too low for the changes (`lakegate.gate.registry.publish_contract`);
 # 3. write what the transaction will name: content-addressed, so a retry writes the same bytes;
 # 4. let lines begin, or end as a deprecated document announces (`lakegate.gate.registry.publish_contract`);
-# 5. write version, routes and record in one transaction, if nobody has written the contract since step 1; else begin
-# again;
+# 5. write version, routes and record in one transaction, if nobody has written the contract since step 1; else begin again;
 # 6. put drafts in force that the version ends, and give notice to contracts that inherit and are weaker.
 
 

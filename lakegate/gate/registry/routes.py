@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from lakegate.gate.effects import Steps
     from lakegate.gate.registry.registry_rows import Publication, RegistrySnapshot
 
-# ---- The statuses by which deliveries to published versions are judged now -----------------------------------------
+# ---- Statuses of versions ----
 
 
 Statuses: TypeAlias = dict[str, LineStatus]
@@ -64,7 +64,7 @@ def _line(version: Publication, dataset: str) -> str:
     return line_of(version.contract, dataset, major(version.version))
 
 
-# ---- What a new route changes beside itself: to be confirmed before it is added ------------------------------------
+# ---- Effects of a new route ----
 
 
 def effects(dependencies: Dependencies, plan: PlannedRoute, written: str) -> Iterator[str]:
@@ -83,7 +83,7 @@ def effects(dependencies: Dependencies, plan: PlannedRoute, written: str) -> Ite
         yield f"{retired}: every delivery below {shown(route.prefix)} would be refused"
 
 
-# ---- Finds the contract, dataset and line of a landing key, by whole path segments. Pure functions -----------------
+# ---- From a landing key to contract and dataset ----
 
 
 MAX_DEPTH = 32
@@ -102,7 +102,7 @@ def covering(key: str, routes: tuple[Route, ...]) -> Route | None:
     return next((at[prefix] for prefix in candidates(key) if prefix in at), None)
 
 
-# ---- The current version of a line, and the routes that carry it: pure functions of what the registry has ----------
+# ---- The current version and its routes ----
 
 
 def leading(snapshot: RegistrySnapshot, contract: str, line: int) -> Publication | None:
@@ -147,7 +147,7 @@ def _as_scheduled(snapshot: RegistrySnapshot, publication: Publication) -> Publi
     return replace(publication, inherited_from=before.inherited_from)
 
 
-# ---- Routes: which landing keys belong to which dataset line -------------------------------------------------------
+# ---- Routes ----
 
 
 LONGEST_PREFIX = 1_000
@@ -256,7 +256,7 @@ def _lost(contract: str, version: str) -> str:
     return f"the registry has lost {contract} {version}, which routes have: publish that document again"
 
 
-# ---- Faults of the routes of a registry: overlaps, routes that no delivery reaches, and routes to what is retired ----
+# ---- Faults of routes ----
 
 
 class RouteFault(StrEnum):
