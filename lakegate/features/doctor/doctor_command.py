@@ -26,6 +26,7 @@ from lakegate.features.doctor.examination import (
     Probe,
     StackReader,
     examine,
+    rights_for,
 )
 from lakegate.gate.delivery.find_deliveries import named
 from lakegate.stack import LATEST, standing
@@ -174,6 +175,7 @@ def _document(name: str, stack: DeployedStack | None, delivery: Delivery | None,
                 "level": each.level.value,
                 "text": each.text,
                 "remedy": each.remedy,
+                "rights": rights_for(each.remedy),
                 "workload": each.workload or None,
             }
             for each in report.findings
@@ -217,6 +219,8 @@ def _print_cause(console: Console, alike: list[CauseFinding]) -> None:
     console.print(first.cause, style="bold")
     console.print(f"        {escaped(first.text)}", markup=False, soft_wrap=True)
     console.print(f"        do: {escaped(first.remedy)}", markup=False, soft_wrap=True)
+    if rights := rights_for(first.remedy):
+        console.print(f"        with: {', '.join(rights)}", soft_wrap=True)
     held = [each.workload[:SHORT] for each in alike if each.workload]
     if held:
         rest = f" and {len(held) - LISTED} more" if len(held) > LISTED else ""

@@ -39,6 +39,49 @@ class Level(StrEnum):
     """Deliveries move; a person should still know."""
 
 
+POLICIES: Final = {
+    "aws cloudformation describe-stack-events": "OperatorPolicy",
+    "aws dynamodb update-continuous-backups": "ResponderPolicy",
+    "aws emr-serverless get-dashboard-for-job-run": "OperatorPolicy",
+    "aws emr-serverless start-application": "ResponderPolicy",
+    "aws emr-serverless stop-application": "ResponderPolicy",
+    "aws emr-serverless update-application": "ResponderPolicy",
+    "aws events enable-rule": "ResponderPolicy",
+    "aws kms cancel-key-deletion": "",
+    "aws kms enable-key": "",
+    "aws lambda delete-function-concurrency": "ResponderPolicy",
+    "aws lambda update-event-source-mapping": "ResponderPolicy",
+    "aws logs tail": "OperatorPolicy",
+    "aws s3 sync": "DeployerPolicy",
+    "aws s3api delete-object": "",
+    "aws s3api put-bucket-versioning": "ResponderPolicy",
+    "aws s3api restore-object": "ResponderPolicy",
+    "aws sns subscribe": "ResponderPolicy",
+    "lakegate approve": "EnginePolicy",
+    "lakegate decline": "EnginePolicy",
+    "lakegate publish": "StewardPolicy",
+    "lakegate reactivate": "LifecyclePolicy",
+    "lakegate reasons": "OperatorPolicy",
+    "lakegate redrive": "ResponderPolicy",
+    "lakegate replay": "EnginePolicy",
+    "lakegate resume": "ResponderPolicy",
+    "lakegate route add": "StewardPolicy",
+    "lakegate show": "OperatorPolicy",
+    "lakegate stack repair": "DeployerPolicy",
+    "lakegate subscribers": "OperatorPolicy",
+    "lakegate validator list": "OperatorPolicy",
+    "lakegate verify": "OperatorPolicy",
+}
+"""The policy of the stack that holds the rights for a command, by how it begins; empty: an administrator's rights."""
+ADMINISTRATOR: Final = "an administrator's rights"
+
+
+def rights_for(remedy: str) -> tuple[str, ...]:
+    """The policies, and an administrator's rights, that the commands of a remedy take, each once, as they come."""
+    starts = sorted((remedy.find(command), policy) for command, policy in POLICIES.items() if command in remedy)
+    return tuple(dict.fromkeys(policy or ADMINISTRATOR for _, policy in starts))
+
+
 @dataclass(frozen=True, slots=True)
 class CauseFinding:
     """One cause that was found."""
