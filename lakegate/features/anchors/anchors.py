@@ -34,9 +34,7 @@ if TYPE_CHECKING:
     from lakegate.gate.ports import ObjectVersion
     from lakegate.gate.registry.registry_rows import Publication
 
-# ---- Daily anchors: documents with the head of every chain; each names the one before with its SHA-256, and may
-# be signed
-#
+# ---- Daily anchors ----
 # The anchor of a day has one part or more, each a document. docs/ledger.md describes them for other languages.
 
 
@@ -180,11 +178,8 @@ def _base64(value: bytes) -> str:
     return base64.b64encode(value).decode()
 
 
-# ---- What anchors prove: that they follow each other without a gap, and which chains are not any more what was
-# anchored
-#
-# Anchors contradict each other where a chain was rewritten between two days; a chain is compared with all of them
-# besides.
+# ---- What anchors prove ----
+# Anchors contradict each other where a chain was rewritten between two days; a chain is compared with all of them besides.
 
 
 class AnchorFlaw(StrEnum):
@@ -392,12 +387,9 @@ def contradictions(
         yield AnchorFault(AnchorFlaw.TRUNCATED, chain, why)
 
 
-# ---- The anchor of a day: the head of every chain, in documents that nobody can change, each with the SHA-256 of
-# the one before
-#
-# Every document is written once, if it is absent. What is there says where a pass begins, so that a pass which is
-# interrupted, or
-# out of time, is continued by the next one, and two at a time write one anchor.
+# ---- The anchor of a day ----
+# Every document is written once, if it is absent. What is there says where a pass begins, so that a pass which is interrupted,
+# or out of time, is continued by the next one, and two at a time write one anchor.
 
 
 ENOUGH: Final = 30.0

@@ -27,12 +27,9 @@ if TYPE_CHECKING:
     from lakegate.gate.ledger.blocks import Head
     from lakegate.gate.ledger.verification import ChainFault
 
-# ---- Anchors of the ledger in the stack's own bucket, whose objects nobody can change or delete during the
-# stack's `AnchorDays`
-#
-# The key of an anchor that a person keeps is the anchor: `<chain>/<height>=<digest>`, and the object is empty. Daily
-# anchors are
-# documents (`lakegate/features/anchors/anchors.py`).
+# ---- Anchors in the stack's own bucket ----
+# The key of an anchor that a person keeps is the anchor: `<chain>/<height>=<digest>`, and the object is empty. Daily anchors
+# are documents (`lakegate/features/anchors/anchors.py`).
 
 
 OUTPUT = "AnchorBucket"
@@ -105,7 +102,7 @@ def documents_of(bucket: str, prefix: str = "") -> StoredAnchors:
     return StoredAnchors(read(), tuple(faults))
 
 
-# ---- `lakegate verify --anchors`: the daily anchors themselves, and the chains that they name ----------------------
+# ---- `lakegate verify --anchors` ----
 
 
 STACK = "stack"

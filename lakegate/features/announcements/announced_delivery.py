@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from lakegate.gate.effects import Steps
     from lakegate.gate.registry.registry_rows import Route
 
-# ---- Deliveries that a producer has announced, before their data lands ---------------------------------------------
+# ---- Announced deliveries ----
 
 
 ARRIVES: Final = timedelta(days=1)
@@ -94,7 +94,7 @@ def announcements(dependencies: Dependencies) -> Announcements:
     return found
 
 
-# ---- Announced deliveries: items of the table `workloads` ----------------------------------------------------------
+# ---- Items of the table `workloads` ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ def _key(announcement: str) -> dict[str, dict[str, str]]:
     return {"id": text(f"announcement#{announcement}")}
 
 
-# ---- Uploads by a URL that this function signs, and hints to intake by its queue -----------------------------------
+# ---- Signed upload URLs, and hints to intake ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +167,7 @@ def presigned_uploads(settings: Settings) -> PresignedUploads:
     return PresignedUploads(signer(), client("sqs"), settings.landing, settings.landed_queue)
 
 
-# ---- Uploads by producers without rights of their own, and the hint to intake that one has ended -------------------
+# ---- Ports ----
 
 
 class UploadGate(Protocol):
@@ -196,12 +196,9 @@ def headers(size: int, sha256: str) -> dict[str, str]:
     return {"content-length": str(size), "if-none-match": "*", "x-amz-checksum-sha256": sha256}
 
 
-# ---- Announced deliveries: a producer states what it is about to send, and is refused before it sends, or gets a
-# place for it
-#
-# An announcement is no workload. Its key is of its own, so what lands there is its delivery, whichever of the
-# producer's request,
-# S3's event and `notify` comes first, twice or never: intake claims the version as any other, and links the
+# ---- Announcing a delivery ----
+# An announcement is no workload. Its key is of its own, so what lands there is its delivery, whichever of the producer's
+# request, S3's event and `notify` comes first, twice or never: intake claims the version as any other, and links the
 # announcement to it.
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lakegate.contract.documents.document_tree import Document, Notes
     from lakegate.contract.documents.imported_schema import Converted
 
-# ---- The formats that `lakegate convert --from` reads: each is one row of `READERS` --------------------------------
+# ---- Formats of `lakegate convert --from` ----
 
 
 class SchemaFormat(StrEnum):
@@ -93,8 +93,7 @@ def _dialect(name: str) -> str:
     return found
 
 
-# ---- `lakegate convert`: contracts in formats of other tools or as ODCS, and contracts from schemas of other
-# tools
+# ---- `lakegate convert` ----
 
 
 class Target(StrEnum):

@@ -23,11 +23,9 @@ if TYPE_CHECKING:
     from lakegate.contract.contract_model import Contract, Dataset, Field, Rule
     from lakegate.contract.documents.yaml_writer import Node
 
-# ---- A dataset as a source of dbt, with the generic tests that dbt has itself --------------------------------------
-#
-# dbt renders the texts of a source as templates of Jinja: what begins a tag in a text of the contract is written as a
-# literal, so
-# that dbt reads the text itself.
+# ---- A dataset as a source of dbt ----
+# dbt renders the texts of a source as templates of Jinja: what begins a tag in a text of the contract is written as a literal,
+# so that dbt reads the text itself.
 
 
 _TAG = re.compile(r"\{[{%#]")
@@ -75,19 +73,14 @@ def _test(name: str, *arguments: YamlEntry) -> yaml_writer.Mapping:
     return yaml_writer.Mapping([YamlEntry(name, yaml_writer.Mapping(arguments))])
 
 
-# ---- Reads the routes that a dbt project declares from its `manifest.json`: data about stages stays outside of
-# the contract
-#
+# ---- Routes of a dbt project ----
 # A model, seed, snapshot or source declares a route in `meta` (dbt documentation, `meta`)::
 #
 #     meta: {lakegate: {contract: shop, prefix: {dev: dev/orders/, prod: orders/}, dataset: orders, major: 1}}
 #
-# `prefix` is a text for every stage, or a mapping from stages to texts. Without `dataset`, it is the contract's only
-# one, or
-# the one with the name of the resource; without `major`, the newest line. The manifest is text of others: only these
-# keys are
-# read, and what is not of this form is refused with its place. Schema of a manifest: dbt documentation, Manifest JSON
-# file.
+# `prefix` is a text for every stage, or a mapping from stages to texts. Without `dataset`, it is the contract's only one, or
+# the one with the name of the resource; without `major`, the newest line. The manifest is text of others: only these keys are
+# read, and what is not of this form is refused with its place. Schema of a manifest: dbt documentation, Manifest JSON file.
 
 
 VERSIONS: Final = ("v10", "v11", "v12", "v20")
@@ -217,12 +210,9 @@ def _once(routes: list[DeclaredRoute]) -> Iterator[DeclaredRoute]:
             yield each
 
 
-# ---- Contracts from the `manifest.json` of a dbt project: models, seeds, snapshots and sources with the types of
-# their columns
-#
-# Read are descriptions, types, constraints, and dbt's own generic tests (dbt documentation, Manifest JSON file). A
-# column without
-# `data_type` is left out: a contract declares the type of each field.
+# ---- Contracts from a dbt project ----
+# Read are descriptions, types, constraints, and dbt's own generic tests (dbt documentation, Manifest JSON file). A column
+# without `data_type` is left out: a contract declares the type of each field.
 
 
 RESOURCES = ("model", "seed", "snapshot", "source")

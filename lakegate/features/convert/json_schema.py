@@ -30,10 +30,8 @@ if TYPE_CHECKING:
 
     Convert = Callable[[ExpressedPromises, Field], dict[str, Any]]
 
-# ---- Contracts from JSON Schema (drafts 2020-12, 2019-09 and 7): the properties of one record ----------------------
-#
-# A keyword that is not in the tables below is listed. References stay inside of the document; one that leads back to
-# itself is
+# ---- Contracts from JSON Schema ----
+# A keyword that is not in the tables below is listed. References stay inside of the document; one that leads back to itself is
 # refused. A property whose values are of several types is left out: a contract declares one type of each field.
 
 
@@ -288,7 +286,7 @@ def _is_of(value: Any, kinds: tuple[type, ...]) -> bool:  # noqa: ANN401 - a sca
     return isinstance(value, kinds) and not isinstance(value, bool)
 
 
-# ---- JSON Schema (draft 2020-12) of one record of a dataset, as JSON lines and JSON arrays have it -----------------
+# ---- JSON Schema of one record ----
 
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     Rest = Callable[[str, str], Mapping[str, Any]]
     """The keys of an element (`root`, `dataset`, `field`, `rule`, `level`) at an address that ODCS has too."""
 
-# ---- What every writer of ODCS rules needs: where a rule stands, what is written already, and plain values ---------
+# ---- Helpers of all writers of rules ----
 
 
 DATASET = ""
@@ -126,8 +126,7 @@ def own_properties(passed: Mapping[str, Any], name: str, value: object) -> Plain
     return {"customProperties": found or None}
 
 
-# ---- Constraints of fields as ODCS writes them: flags, keys, options of types and relationships (ODCS 3.2
-# §schema)
+# ---- Constraints of fields (ODCS 3.2 §schema) ----
 
 
 _TEXT = frozenset({"minLength", "maxLength", "pattern", "format"})
@@ -221,7 +220,7 @@ CONSTRAINTS: dict[str, Write] = {
 """The writer of each kind of constraint."""
 
 
-# ---- Fields as properties of ODCS: types by the physical types that distinguish them, and parts --------------------
+# ---- Fields as properties ----
 
 
 WITHOUT_LOGICAL = {LogicalType.DECIMAL: ("number", "decimal"), LogicalType.BINARY: ("string", "binary")}
@@ -289,7 +288,7 @@ def _parts(
             return
 
 
-# ---- Quality rules as ODCS writes them: library metrics, SQL, calls of other engines and text (ODCS 3.2 §quality) ----
+# ---- Quality rules (ODCS 3.2 §quality) ----
 
 
 _LISTS = ("validValues", "missingValues")
@@ -371,8 +370,7 @@ QUALITY: dict[str, Write] = {
 """The writer of each kind of quality rule."""
 
 
-# ---- Rules of DCM (table A.3) as ODCS writes them: one quality rule for each of the two thresholds -----------------
-#
+# ---- Rules of DCM (table A.3): one rule for each threshold ----
 # The numbers are those of the compiled check, so that the written rule measures the same by the same bounds.
 
 
@@ -478,10 +476,8 @@ THRESHOLDS: dict[str, Write] = {
 """The writer of each kind of rule of DCM."""
 
 
-# ---- The ODCS 3.2 document of a contract, in the plain types of JSON -----------------------------------------------
-#
-# The model gives what is measured and who answers for it; of the keys that the model leaves out, those that ODCS has
-# too are
+# ---- The document ----
+# The model gives what is measured and who answers for it; of the keys that the model leaves out, those that ODCS has too are
 # written as they are (`PASSED`), and the others are listed.
 
 
@@ -620,7 +616,7 @@ def _level(level: PromisedLevel, rest: Rest) -> Plain:
     return {"property": level.name, "value": value} | optional | dict(rest("level", level.origin.path))
 
 
-# ---- The keys of a document that the model leaves out: those that ODCS has too, and those without an equivalent ----
+# ---- Keys that the model leaves out ----
 
 
 PASSED = {
@@ -748,8 +744,7 @@ def _of_definitions(place: Place) -> Iterator[tuple[str, str]]:
         yield from _of_definitions(each["fields"])
 
 
-# ---- Which rules of a contract another one has too, threshold by threshold: by what is measured, not by how it is
-# written
+# ---- Rules that another contract has, too ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -817,11 +812,9 @@ def is_same(one: Check, other: Check) -> bool:
     )
 
 
-# ---- A whole contract as an ODCS 3.2 document, and what that does not keep -----------------------------------------
-#
-# The written document is read again and compared with the contract by `lakegate.diff`, so that nothing
-# is lost
-# without being listed: neither a rule, nor a setting, nor a text.
+# ---- A whole contract, and what is lost ----
+# The written document is read again and compared with the contract by `lakegate.diff`, so that nothing is lost without being
+# listed: neither a rule, nor a setting, nor a text.
 
 
 MAX_ROUNDS = 5

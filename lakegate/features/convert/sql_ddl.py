@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from lakegate.contract.contract_model import Contract, Dataset, Field
 
-# ---- CREATE TABLE of a dataset, for DuckDB and for Athena (the Glue catalog). Every name is quoted -----------------
+# ---- CREATE TABLE for DuckDB and Athena: every name is quoted ----
 
 
 EXACT = "DECIMAL(38,18)"
@@ -191,9 +191,7 @@ def _literal(text: str) -> str:
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'").replace("\t", "\\t") + "'"
 
 
-# ---- Contracts from SQL: `CREATE TABLE` in the dialects of sqlglot, with the constraints that columns and tables
-# declare
-#
+# ---- Contracts from SQL ----
 # The text is hostile: its size, its tokens and its nesting are bounded before it is parsed, and nothing of it is run.
 
 

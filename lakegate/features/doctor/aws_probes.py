@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lakegate.aws.open_stack import DeployedStack
     from lakegate.features.doctor.examination import CauseFinding, ExaminedStack, StackReader
 
-# ---- The way to the stack: credentials, region, clock, and the stack itself ----------------------------------------
+# ---- Credentials, region, clock and stack ----
 
 
 LARGEST_SKEW: Final = 240.0
@@ -124,7 +124,7 @@ def _elsewhere(ask: StackReader, name: str, region: str) -> list[str]:
     return sorted(found)
 
 
-# ---- What the job runs on: its application, its code, the quota, and the network -----------------------------------
+# ---- Application, code, quota and network ----
 
 
 RELEASE: Final = "emr-7.14.0"
@@ -235,7 +235,7 @@ def _needed(examined: ExaminedStack) -> int:
     return sum(cores.values())
 
 
-# ---- Buckets, tables and the keys that encrypt them ----------------------------------------------------------------
+# ---- Buckets, tables and keys ----
 
 
 BUCKETS: Final = ("LandingBucket", "LakeBucket")

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.registry.registry_rows import Route
 
-# ---- What waits for people: paused lines, and deliveries whose workflow asks somebody ------------------------------
+# ---- Paused datasets, and deliveries that wait for a person ----
 
 
 NEAR_THE_END: Final = timedelta(days=1)
@@ -82,7 +82,7 @@ def asked(row: Workload) -> CauseFinding:
     return CAUSES["answer-awaited"].found(row.id, until=in_utc(row.deadline), short=row.id[:SHORT_ID])
 
 
-# ---- What the registry says about a landing key: its route, and whether it is a part of a delivery -----------------
+# ---- Routes and parts of a landing key ----
 
 
 def is_part(examined: ExaminedStack, key: str) -> bool:
@@ -100,7 +100,7 @@ def route_of(examined: ExaminedStack, key: str) -> Route | None:
     return covering(key, examined.dependencies.registry.routes(examined.dependencies.places.landing, candidates(key)))
 
 
-# ---- Workloads that do not move, each with the reason; and the contracts that deliveries need ----------------------
+# ---- Workloads that do not move, and contracts ----
 
 
 LATE: Final = timedelta(minutes=11)
@@ -335,7 +335,7 @@ def _minutes(span: timedelta) -> int:
     return round(span.total_seconds() / 60)
 
 
-# ---- What the stack stores and cannot read: items of the tables, and the readers' manifests ------------------------
+# ---- Items and manifests that cannot be read ----
 
 
 STORED_ROWS: Final = 50

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from lakegate.aws.open_stack import DeployedStack
     from lakegate.gate.delivery.find_deliveries import Delivery
 
-# ---- All probes of `lakegate doctor`, with the rights that each needs: one table -----------------------------------
+# ---- All probes with their rights ----
 
 
 TABLES: Final = ("dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query", "dynamodb:Scan")
@@ -89,7 +89,7 @@ PROBES: Final = (
 )
 
 
-# ---- `lakegate doctor`: why deliveries do not move, and what to do -------------------------------------------------
+# ---- `lakegate doctor` ----
 
 
 COLOURS = {Level.FAULT: "red", Level.WARNING: "yellow"}

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from lakegate.gate.delivery.find_deliveries import Delivery
     from lakegate.gate.dependencies import Dependencies
 
-# ---- The causes that `lakegate doctor` recognises: the rows of causes.yaml, and a row as it was found --------------
+# ---- Causes ----
 
 
 class Level(StrEnum):
@@ -119,8 +119,7 @@ def _read() -> Mapping[str, KnownCause]:
 CAUSES: Final = _read()
 
 
-# ---- Reads AWS for probes: short patience, each question asked once, the difference of the clocks noted ------------
-#
+# ---- A reader of AWS for probes ----
 # A probe must never hold up the others, so a client has one retry and seconds, not minutes, of patience.
 
 
@@ -214,7 +213,7 @@ class StackReader:
             return self._clients[service, region]
 
 
-# ---- One examination: every probe in a thread of its own, all of them within a few seconds -------------------------
+# ---- The examination: every probe in a thread of its own ----
 
 
 MINUTES: Final = 15

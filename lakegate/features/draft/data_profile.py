@@ -47,9 +47,7 @@ if TYPE_CHECKING:
     from lakegate.engine.read.data_source import Chunk, Level, Malformed, Source, Store
     from lakegate.plan.request import StagedPart
 
-# ---- Measures columns of tables of texts: types by the written grammar, extremes, shapes, few words, forms of
-# personal data
-#
+# ---- Columns of tables of texts ----
 # SQL is made of generated names, patterns of our own and literals in hexadecimal alone.
 
 
@@ -301,7 +299,7 @@ def _type(
     return found.type, ((best, known[best]) if known[best] >= ALMOST * present > 0 else None)
 
 
-# ---- Reads a delivery once into tables of texts, one for each nesting level, by the readers of the engine ----------
+# ---- One read of the delivery ----
 
 
 INCOMING = "incoming"
@@ -443,7 +441,7 @@ def _other_dialects(plan: Plan, reasons: frozenset[str]) -> Iterator[tuple[str, 
         yield "quotes", replace(plan, csv=replace(csv, multi_line=True))
 
 
-# ---- Finds columns, and pairs of columns, that no two records share ------------------------------------------------
+# ---- Unique columns and pairs ----
 
 
 NEAR = 0.9
@@ -521,7 +519,7 @@ def _is_regular(connection: duckdb.DuckDBPyConnection, each: MeasuredField) -> b
     return bool(found <= MAX_GAPS)
 
 
-# ---- The profile of a delivery: one scan into tables of texts, which DuckDB then measures ------------------------
+# ---- The profile ----
 
 
 def profile(

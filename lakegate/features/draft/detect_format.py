@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lakegate.engine.read.data_source import Store
     from lakegate.plan.request import StagedPart
 
-# ---- Recognises the CSV dialect of a text by its beginning: encoding, delimiter, quote, header ---------------------
+# ---- CSV dialect ----
 
 
 DELIMITERS = (",", ";", "\t", "|", "^", "~", ":")
@@ -148,7 +148,7 @@ def _are_names(record: list[str]) -> bool:
     return not any(_VALUE.fullmatch(each.strip()) for each in record)
 
 
-# ---- Recognises format and compression of files by their first bytes, never by their names -------------------------
+# ---- Format and compression ----
 
 
 _SPACE = b" \t\r\n"

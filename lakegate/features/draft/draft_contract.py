@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from lakegate.features.draft.found_fields import Profile, ProfiledColumn
 
-# ---- The ODCS properties of columns: names, types, what the data suggests of them, and their parts -----------------
+# ---- Properties of columns ----
 
 
 _LOGICAL = {Shape.RECORD: "object", Shape.LIST: "array", Shape.MAP: "map"}
@@ -146,10 +146,8 @@ def _named(column: ProfiledColumn, property_: Mapping) -> Mapping:
     return Mapping([YamlEntry("name", column.name), *property_.entries])
 
 
-# ---- The draft: an ODCS 3.1 document of a profile, with the evidence of each suggestion as a comment ---------------
-#
-# What is certain (names of columns, the format, types that a file declares) has no comment. A document has limits of
-# bytes and
+# ---- The draft ----
+# What is certain (names of columns, the format, types that a file declares) has no comment. A document has limits of bytes and
 # nodes; a draft that would exceed them leaves out suggestions first, and then columns, and says so.
 
 

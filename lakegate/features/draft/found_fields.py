@@ -19,7 +19,7 @@ from lakegate.plan.plan import PlanField
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-# ---- What is known of a delivery before it has a contract: its format, and what its columns contain ----------------
+# ---- What is known before there is a contract ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class Profile:
     """Records that cannot be read."""
 
 
-# ---- The fields of a file as a plan that reads all of them, and as columns of a profile ----------------------------
+# ---- Fields of a file ----
 
 
 MAX_MEMBERS = 200

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from lakegate.local_check.data_files import DataFile
     from lakegate.report.delivery_report import Report
 
-# ---- `lakegate init`: a draft of a contract from data, which accepts that data -------------------------------------
+# ---- `lakegate init` ----
 
 
 DATA = "The files of one delivery: files, folders and patterns such as 'part-*.csv', also as s3://BUCKET/KEY."
@@ -175,7 +175,7 @@ def _words(target: str, drafted: Drafted) -> list[str]:
     ]
 
 
-# ---- `lakegate new`: an example of a contract with comments, to be replaced by the author's own --------------------
+# ---- `lakegate new` ----
 
 
 NEW_NAME = "The name of the contract and its dataset."

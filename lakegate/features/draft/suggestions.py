@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from lakegate.features.draft.found_fields import Profile, ProfiledColumn, Values
 
-# ---- Suggests how old the newest row of a delivery may be ----------------------------------------------------------
+# ---- Freshness ----
 
 
 CURRENT = timedelta(days=31)
@@ -96,8 +96,7 @@ def _age_words(age: timedelta) -> str:
     return counted(age.days, "day") if age.days > 1 else counted(hours, "hour")
 
 
-# ---- Recognises personal data by names of columns and by forms of values. A match is a suggestion, which a person
-# decides about
+# ---- Personal data ----
 
 
 FORMS = {
@@ -140,7 +139,7 @@ def why_personal(column: ProfiledColumn) -> str | None:
     )
 
 
-# ---- Ranges with a margin: what is probably still right in the next delivery ---------------------------------------
+# ---- Ranges with a margin ----
 
 
 MARGIN = Decimal("0.5")
@@ -186,8 +185,7 @@ def _rounded(number: Decimal, spread: Decimal, rounding: str) -> Decimal:
     return (number / step).to_integral_value(rounding) * step
 
 
-# ---- Patterns from shapes: `AAA-999` becomes `[A-Z]{3}-[0-9]{3}`, in the part of ECMA-262 that every engine reads
-# alike
+# ---- Patterns from shapes ----
 
 
 UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
@@ -277,11 +275,9 @@ def _times(low: int, high: int) -> str:
     return f"{{{low},{high}}}"
 
 
-# ---- Suggests what an ODCS property promises, from the values of its column; every suggestion carries its
-# evidence
-#
-# A suggestion holds for all the data that it was made from: a rule that some of the values break has a share that
-# allows for it.
+# ---- Suggestions of a column ----
+# A suggestion holds for all the data that it was made from: a rule that some of the values break has a share that allows for
+# it.
 
 
 ENOUGH_VALUES = 20
@@ -443,7 +439,7 @@ def _rule(metric: str, argument: YamlEntry | None, percent: int | None, note: st
     return Mapping([YamlEntry("metric", metric, note), *arguments, *limit])
 
 
-# ---- Chooses keys: of the columns that are unique, and of the pairs of them, those that people mean ----------------
+# ---- Keys ----
 
 
 _EXACT = frozenset(

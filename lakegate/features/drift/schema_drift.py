@@ -53,10 +53,8 @@ WORDS: Final = {
 }
 
 
-# ---- Drift: what a contract promises, and an accepted object does not have -----------------------------------------
-#
-# Only the presence of fields and their types count, nested and repeated ones included: a producer may add columns
-# freely.
+# ---- Drift of an object ----
+# Only the presence of fields and their types count, nested and repeated ones included: a producer may add columns freely.
 
 
 Kind = Literal["absent", "type", "unreadable", "missing", "replaced"]
@@ -96,10 +94,8 @@ def differences(plan: Plan, accepted_by: Plan, columns: Columns) -> tuple[Schema
     return tuple(found)
 
 
-# ---- Which declared fields an object has, by its head or its footer alone: no record after the first ones is read ----
-#
-# A header line, a footer or the header of an Avro file names all fields. JSON has no schema: the records in the first
-# `HEAD`
+# ---- Declared fields by head or footer ----
+# A header line, a footer or the header of an Avro file names all fields. JSON has no schema: the records in the first `HEAD`
 # bytes show which fields have values. A CSV file without a header names no column, so nothing is compared.
 
 
@@ -169,8 +165,7 @@ def _records(form: Format, head: bytes) -> Iterable[bytes]:
         return ()
 
 
-# ---- The schemas of accepted objects, by the readers of the engine. The only module of functions/ that needs
-# pyarrow
+# ---- Schemas by the readers of the engine, which need pyarrow ----
 
 
 _AHEAD = 1 << 20
@@ -215,7 +210,7 @@ class _OneObject:
         return BufferedReader(AddressedFile(self, address), _AHEAD)
 
 
-# ---- The schemas of accepted objects -------------------------------------------------------------------------------
+# ---- The port ----
 
 
 class SchemaReader(Protocol):
@@ -229,8 +224,7 @@ class SchemaReader(Protocol):
         ...
 
 
-# ---- Drift: the current contract of a line against what is really in `accepted/`, by the newest objects of its
-# manifest
+# ---- Drift of a dataset ----
 
 
 OBJECTS: Final = 20

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from lakegate.gate.ledger.stored_objects import Erasures
     from lakegate.gate.ports import ObjectVersion
 
-# ---- Writes an object again without some of its records ------------------------------------------------------------
+# ---- Writers ----
 
 
 CODECS: Final = {Compression.GZIP: "gzip", Compression.BZIP2: "bz2", Compression.ZSTD: "zstd"}
@@ -122,11 +122,8 @@ def write_parquet(source: Source, store: Store, numbers: list[NDArray[np.int64]]
                 before += table.num_rows
 
 
-# ---- An object without some of its records: those whose fields have given values. All other bytes of text stay as
-# they are
-#
-# A record that cannot be read (`lakegate.verdict.file_checks`) is left out if its bytes contain all the
-# values.
+# ---- An object without some of its records ----
+# A record that cannot be read (`lakegate.verdict.file_checks`) is left out if its bytes contain all the values.
 
 
 REASONS: Final = "_reasons"
@@ -288,7 +285,7 @@ def _forms(value: str) -> Iterable[bytes]:
     return {text.encode(code, errors="replace") for text in quoted for code in ("utf-8", "cp1252")}
 
 
-# ---- Finds the rows to erase in the objects of a line, and stages what is left of each object ----------------------
+# ---- Objects with rows to erase ----
 
 
 ENDED: Final = TERMINAL | {State.FAILED, State.GONE}

@@ -38,13 +38,10 @@ if TYPE_CHECKING:
     from lakegate.gate.effects import Steps
     from lakegate.plan.check import Check
 
-# ---- Rules that this version does not measure are bound to registered validators, when a contract is published -----
-#
-# A rule is bound if its technology is one that a validator answers, and the compiler has named it as not measured. So
-# a rule that
-# the engines measure stays theirs. A rule that has a problem of its own (a column that is not declared) stays
-# skipped, as does one
-# with a schedule: it is about all accepted data, of which validators get none.
+# ---- Binding of rules at publication ----
+# A rule is bound if its technology is one that a validator answers, and the compiler has named it as not measured. So a rule
+# that the engines measure stays theirs. A rule that has a problem of its own (a column that is not declared) stays skipped, as
+# does one with a schedule: it is about all accepted data, of which validators get none.
 
 
 LONGEST_RULE: Final = 32 << 10
@@ -135,10 +132,8 @@ def _plain(value: object) -> object:
     return value if value is None or isinstance(value, str | bool | int) else str(value)
 
 
-# ---- What validators answer (DCM 3.3.3), read strictly, and merged with the result of the attempt ------------------
-#
-# An answer is text of a service that may fail or lie. It counts only if it has the form of DCM's, names the
-# validation that was
+# ---- Responses of validators (DCM 3.3.3) ----
+# An answer is text of a service that may fail or lie. It counts only if it has the form of DCM's, names the validation that was
 # started, and has a result for each rule that was asked and for no other one; else the attempt has no answer.
 
 
@@ -267,9 +262,7 @@ def _refuse(message: str) -> NoReturn:
     raise InputError(message)
 
 
-# ---- The rules of an attempt that other services measure: a validation of each technology is started before the
-# attempt's run
-#
+# ---- Validations of an attempt ----
 # The id of a validation is derived from workload, attempt and technology: started again, it is the same one, and an answer to
 # another attempt has another id. Validators are asked when the attempt has its own result.
 

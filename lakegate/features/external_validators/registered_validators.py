@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from lakegate.gate.effects import Steps
     from lakegate.gate.registry.registry_rows import RegistrySnapshot
 
-# ---- Validators of the stack: services that measure rules of a technology, and speak DCM's Validator API (DCM
-# 3.3.3)
+# ---- Validators of the stack (DCM 3.3.3) ----
 
 
 NAME: Final = re.compile(r"[a-z][a-z0-9-]{0,39}", re.ASCII)
@@ -89,11 +88,9 @@ def folded(technology: str) -> str:
     return "".join(filter(str.isalnum, technology.lower()))
 
 
-# ---- Registered validators: documents in the registry, beside contracts and workflows and in the same way ----------
-#
-# A rule is bound to a validator by its name, in the plan that is pinned. Address and secret are those of the stack
-# when an attempt
-# begins: a service that moves needs no new contract version, and one that is removed gets no data any more.
+# ---- Documents in the registry ----
+# A rule is bound to a validator by its name, in the plan that is pinned. Address and secret are those of the stack when an
+# attempt begins: a service that moves needs no new contract version, and one that is removed gets no data any more.
 
 
 PREFIX: Final = "_validator:"
@@ -126,8 +123,7 @@ def _active(dependencies: Dependencies, versions: Iterable[Publication]) -> Vali
     return read_service(dependencies.objects.read(Address(dependencies.places.lake, found.document)))
 
 
-# ---- Registers validators, with a record of each act, and finds which rules of a contract they answer when that
-# is published
+# ---- Registration, with a record of each act ----
 
 
 def add_validator(dependencies: Dependencies, service: ValidatorService) -> Steps[Publication]:

@@ -24,10 +24,8 @@ if TYPE_CHECKING:
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.ports import Address
 
-# ---- Validators over HTTPS: only hosts that the stack's operator lists, with a secret of that host or signed by IAM (SigV4)
-#
-# The address of the data is signed here and goes into the request alone: it is a right to read, so nothing else has
-# it.
+# ---- Requests to validators ----
+# The address of the data is signed here and goes into the request alone: it is a right to read, so nothing else has it.
 
 
 MAX_ANSWER: Final = 1 << 20
@@ -140,7 +138,7 @@ def https_validators(settings: Settings) -> HttpsValidators:
     return HttpsValidators(web, secrets, hosts, settings.validator_secrets, signer(), signed)
 
 
-# ---- Other services that measure rules: registered validators, which speak DCM's Validator API (DCM 3.3.3) ---------
+# ---- The port ----
 
 
 class ExternalValidation(NamedTuple):

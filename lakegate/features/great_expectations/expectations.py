@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     PatternReader = Callable[[Rule, str], str]
     """Translates a pattern to the dialect of plans."""
 
-# ---- Expectations of Great Expectations about several columns of a row, and about the columns of the file ----------
+# ---- Several columns, and the columns of the file ----
 
 
 IGNORED = {
@@ -160,7 +160,7 @@ def exact_column_count(rule: Rule, _: Fields, arguments: check_builder.Arguments
     return column_count_check(rule, Interval(wanted, wanted))
 
 
-# ---- Expectations of Great Expectations about aggregates of a column, and about the set of its values --------------
+# ---- Aggregates and sets of values ----
 
 
 def unique(rule: Rule, fields: Fields, _: check_builder.Arguments) -> Check:
@@ -224,7 +224,7 @@ def most_common(rule: Rule, fields: Fields, arguments: check_builder.Arguments) 
     return listed_one, replace(single, id=f"{rule.id}:single/{fields[0].name}")
 
 
-# ---- Expectations of Great Expectations about single values --------------------------------------------------------
+# ---- Single values ----
 
 
 def present(rule: Rule, fields: Fields, _: check_builder.Arguments) -> Check:
@@ -348,14 +348,10 @@ def _typed(rule: Rule, field: Field, named: object) -> Check:
     return skipped(rule, (field,), f"the contract declares {field.name} as {field.type.value}")
 
 
-# ---- Great Expectations by their own names and arguments (`custom` rules), compiled to the same checks as every
-# other rule
-#
-# `mostly` is a share of the non-null values; for the two expectations about null itself, of all rows; for those about
-# several
-# columns, of the rows that `ignore_row_if` does not leave out. `row_condition` makes a rule of some rows only. What
-# this version
-# does not measure, including a single argument, becomes a skipped check with the reason.
+# ---- Names and arguments ----
+# `mostly` is a share of the non-null values; for the two expectations about null itself, of all rows; for those about several
+# columns, of the rows that `ignore_row_if` does not leave out. `row_condition` makes a rule of some rows only. What this
+# version does not measure, including a single argument, becomes a skipped check with the reason.
 
 
 Arguments = Mapping[str, object]

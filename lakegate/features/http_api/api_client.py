@@ -24,11 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import IO
 
-# ---- Requests to the HTTP API of a stack (docs/api.md), for people without rights in its account -------------------
-#
-# They have a token of the stack's issuer, or sign by IAM with the credentials that botocore finds. Redirects are
-# never followed: an
-# answer from elsewhere would get the token.
+# ---- Requests without rights in the account ----
+# They have a token of the stack's issuer, or sign by IAM with the credentials that botocore finds. Redirects are never
+# followed: an answer from elsewhere would get the token.
 
 
 TOKEN, TOKEN_FILE = "LAKEGATE_TOKEN", "LAKEGATE_TOKEN_FILE"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lakegate.gate.dependencies import Dependencies
     from lakegate.http_routes import HttpRequest
 
-# ---- Idempotency keys of requests: what a caller sends twice under one key is one request --------------------------
+# ---- Idempotency keys ----
 
 
 class KeptRequest(NamedTuple):
@@ -42,7 +42,7 @@ class RequestKeys(Protocol):
         ...
 
 
-# ---- Idempotency keys: items of the table `workloads` that expire --------------------------------------------------
+# ---- Items of the table `workloads` ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +64,8 @@ class DynamoRequestKeys:
         return request
 
 
-# ---- Requests that are sent again: the header `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header-07) -----
-#
-# Every POST can be repeated without harm, and answers what is true then. What a key adds: a repetition of an
-# announcement leads
+# ---- Repeated requests ----
+# Every POST can be repeated without harm, and answers what is true then. What a key adds: a repetition of an announcement leads
 # to the same announcement, and another request with the key is refused. So no answer is stored, but what was asked.
 
 

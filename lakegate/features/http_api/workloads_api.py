@@ -47,10 +47,8 @@ def _status(dependencies: Dependencies, row: Workload | AnnouncedWorkload) -> De
     return announced_status(row.id, row.contract, row.version, expired=expired)
 
 
-# ---- A person's transition of a workload over HTTP (DCM 3.2.3: transitions that a user triggers by an endpoint) ----
-#
-# What the commands `replay`, `waive`, `approve` and `decline` do, by the same use cases. A request has seconds, and
-# copying a
+# ---- Transitions over HTTP ----
+# What the commands `replay`, `waive`, `approve` and `decline` do, by the same use cases. A request has seconds, and copying a
 # delivery takes longer: here the person is recorded and the workload is due, and the next sweep carries it on.
 
 

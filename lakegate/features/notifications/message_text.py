@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lakegate.gate.delivery.delivery_row import Workload
     from lakegate.gate.dependencies import Dependencies
 
-# ---- What the adapters of channels share: the words and the document of a notification -----------------------------
+# ---- Words and document of a notification ----
 
 
 def headline(notification: Notification) -> str:

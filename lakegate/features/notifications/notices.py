@@ -48,17 +48,14 @@ if TYPE_CHECKING:
     Invite = Callable[[Dependencies, str, str], Steps[CallbackInvitation | None]]
     """How the receiver of a channel may answer for a workload: the type of the extension point `invitations`."""
 
-# ---- What a channel was notified of about a line, and what of it is due: one message for each cause ----------------
-#
-# A cause is one reason to notify: deliveries below one route that break the same rules, or one change of a line. A
-# channel gets
+# ---- Notices: one message for each cause ----
+# A cause is one reason to notify: deliveries below one route that break the same rules, or one change of a line. A channel gets
 #
 # 1. one message when a cause begins,
 # 2. at most one further message in each digest period while it occurs again, with the number of occurrences,
 # 3. one message when it is resolved.
 #
-# Nothing is sent in quiet hours. All functions are pure: a notice, and what happens to it, give the notice
-# afterwards.
+# Nothing is sent in quiet hours. All functions are pure: a notice, and what happens to it, give the notice afterwards.
 
 
 MAX_CAUSES: Final = 50
@@ -259,7 +256,7 @@ def _digest(*parts: str) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-# ---- Notices: items of the table `workloads`, whose index finds those that are due ---------------------------------
+# ---- Items of the table `workloads` ----
 
 
 KIND: Final = "notice"
@@ -315,7 +312,7 @@ def _index(notice: ChannelNotice) -> dict[str, dict[str, str]]:
     return {"shard": text(shard(KIND, notice.id)), "at": text(notice.due)} if notice.due else {}
 
 
-# ---- What channels were notified of --------------------------------------------------------------------------------
+# ---- The port ----
 
 
 class Notices(Rows[ChannelNotice | None], Protocol):
@@ -332,8 +329,7 @@ def notices(dependencies: Dependencies) -> Notices:
     return found
 
 
-# ---- What a message of the outbox means to subscribers: the cause that occurred, and the kinds of causes that it
-# ends
+# ---- Causes of a message of the outbox ----
 
 
 class Noted(NamedTuple):
@@ -433,8 +429,7 @@ def _of_line(dependencies: Dependencies, message: Message, body: Mapping[str, An
     return Noted(what, line)
 
 
-# ---- Notifications: each channel gets one message for each cause (`lakegate.features.notifications.notices`) ---------------
-#
+# ---- Notes and deliveries of notices ----
 # 1. `note` counts a message of the outbox in the notices of the channels that subscribed to it. Nothing is sent.
 # 2. `deliver` sends what is due. A channel that fails is tried again later; the others do not wait for it.
 #

@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from lakegate.plan.plan import Plan
     from lakegate.report.delivery_report import Report
 
-# ---- `lakegate dataset digest`, `inspect` and `slice`: files of published data on this machine ---------------------
+# ---- `lakegate dataset digest`, `inspect` and `slice` ----
 
 
 Read = TypeVar("Read")
@@ -165,7 +165,7 @@ def _named(path: Path, read: Callable[[Path], Read]) -> Read:
         raise InputError(f"{path}: {error}") from None
 
 
-# ---- `lakegate dataset`: published data of lines, and datasets of Open Data Fabric ---------------------------------
+# ---- `lakegate dataset` ----
 
 
 KeyFile: TypeAlias = Annotated[
@@ -348,8 +348,7 @@ def rebuild_state(
     rebuild(line, stack, local=local, as_json=as_json)
 
 
-# ---- `lakegate dataset read`: the rows of a line that publishes slices, as at a time, as of a time, or what is
-# new
+# ---- `lakegate dataset read` ----
 
 
 def read_rows(given: Reading, *, as_json: bool) -> None:
@@ -445,7 +444,7 @@ def _cell(value: object) -> str:
     return escaped(text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…")
 
 
-# ---- `lakegate dataset slice`: the accepted rows of local files as slices of Open Data Fabric ----------------------
+# ---- `lakegate dataset slice` ----
 
 
 CODES = {Verdict.REJECTED: CheckExit.REJECTED, Verdict.UNDECIDED: CheckExit.UNDECIDED}
@@ -538,7 +537,7 @@ def _print_slices(report: Report, advice: tuple[str, ...], slices: list[tuple[Pa
         typer.echo(f"  physical     {each.physical}")
 
 
-# ---- `lakegate dataset watermark`: the watermark of a line with slices, set by a person ----------------------------
+# ---- `lakegate dataset watermark` ----
 
 
 def mark(line: str, at: datetime, stack: str, *, local: bool, as_json: bool) -> None:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from lakegate.gate.effects import Steps
     from lakegate.plan.slice_order import Merged, WrittenRun, WrittenSlice
 
-# ---- The slices of an accepted delivery, by its result -------------------------------------------------------------
+# ---- Slices of an accepted delivery ----
 
 
 def offsets_of_slices(plan: Plan, result: Result) -> tuple[int, int] | None:
@@ -82,8 +82,7 @@ def merge_states(result: Result, workload: Workload) -> tuple[tuple[StateRun, ..
     return before, (*kept, StateRun(state_key(pin, workload.id), merge.run.rows, merge.run.digest, as_of))
 
 
-# ---- The watermark of a line, set by a person: no event before a time is expected any more, whatever was
-# delivered
+# ---- The watermark that a person sets ----
 
 
 KIND = "watermark"
@@ -148,7 +147,7 @@ def _snapshot(dependencies: Dependencies, workload: Workload, line: str, terms: 
     return SnapshotOrder(known, tuple(slices))
 
 
-# ---- What the steps of a delivery ask (extension point `publishers`) -------------------------------------------------
+# ---- Extension point `publishers` ----
 
 
 class SlicePublisher:

@@ -30,12 +30,10 @@ if TYPE_CHECKING:
     from lakegate.lints.findings import Finding
     from lakegate.plan.plan import Plan, PlanField
 
-# ---- Description, keywords and licence of a contract, for the plans of slices --------------------------------------
-#
+# ---- Description, keywords and licence ----
 # A document names its licence in one of these places:
 #
-# * `license`, a text or a mapping of `name`, `shortName`, `spdx` and `url`: a key of the root, or a custom property
-# of ODCS.
+# * `license`, a text or a mapping of `name`, `shortName`, `spdx` and `url`: a key of the root, or a custom property of ODCS.
 # * ODCS: an authoritative definition of the type `license`, whose `url` has the terms.
 # * DCS: the policy `license` of `terms.policies`, with `description` and `url`; `links.license`.
 
@@ -104,8 +102,7 @@ def _text(value: Mapping[str, object], key: str, longest: int = LONGEST_NAME) ->
     return found[:longest] if isinstance(found, str) else ""
 
 
-# ---- Whether the accepted rows of a dataset can be slices of Open Data Fabric: names of columns, and types that
-# ODF's hash knows
+# ---- Whether rows can be slices ----
 
 
 TIMES = {LogicalType.DATE, LogicalType.TIMESTAMP}
@@ -147,7 +144,7 @@ def event_time_misfit(fields: tuple[PlanField, ...], name: str) -> str | None:
     return None
 
 
-# ---- Lints: fields that no slice can have, times of events that are none, and settings without an effect -----------
+# ---- Lints ----
 
 _SETTINGS = ("watermarkMinutes", "lateEvents", "changedRows", "vanishedRows", "duplicates", "snapshotTime")
 
@@ -241,7 +238,7 @@ LINTS: Final = {
 }
 
 
-# ---- The plan of a dataset with slices -----------------------------------------------------------------------------
+# ---- The plan ----
 
 
 def plan_data(contract: Contract, dataset: Dataset, plan: Plan) -> Plan:

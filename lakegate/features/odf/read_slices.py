@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     from lakegate.gate.ledger.blocks import AnyBlock
     from lakegate.transfer.download_files import File
 
-# ---- Slices as one table: rows to look at, and files that other programs read (Parquet, CSV, a view in a DuckDB
-# database)
+# ---- Slices as one table, and files of other programs ----
 
 
 FORMS: Final = {
@@ -373,7 +372,7 @@ def rows_of_files(given: Reading, answer: RowsRead, paths: list[Path], temporary
     return replace(found, output=given.output)
 
 
-# ---- A folder that `lakegate dataset import` filled, for `lakegate dataset read` -----------------------------------
+# ---- Imported folders ----
 
 
 ANY: Final = "0001-01-01T00:00:00+00:00"

@@ -121,7 +121,7 @@ class TurnConditions:
 CONDITIONS: Final = TurnConditions()
 
 
-# ---- Items and updates -----------------------------------------------------------------------------------------------
+# ---- Items and updates ----
 
 
 NAMES: Final = {"#writer": "writer"}

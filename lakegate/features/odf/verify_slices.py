@@ -68,9 +68,7 @@ if TYPE_CHECKING:
     from lakegate.gate.ledger.blocks import AnyBlock, LedgerObject, LedgerSlice
     from lakegate.gate.ledger.stored_objects import Erasures
 
-# ---- The current rows of a line of snapshots, found from its slices: a key has a row unless its newest event
-# removes one
-#
+# ---- Current rows of snapshots ----
 # The slices stay on this machine, so that what a later snapshot retracts or corrects is read from them.
 
 
@@ -143,10 +141,8 @@ def _present(tables: list[pa.Table], column: str | None) -> tuple[str, ...]:
     return (column,) if column is not None and column in tables[0].column_names else ()
 
 
-# ---- Slices built again from what arrived: the logical hash of the rows that each of them must have ----------------
-#
-# Rows are neither judged nor stored. What was accepted is known: the originals of a delivery are all of its accepted
-# rows.
+# ---- Slices built again from originals ----
+# Rows are neither judged nor stored. What was accepted is known: the originals of a delivery are all of its accepted rows.
 
 
 @dataclass(slots=True)
@@ -241,8 +237,7 @@ def _tables(columns: SliceColumns, folder: Path) -> Iterator[pa.Table]:
                 yield columns.table(chunk, connection)
 
 
-# ---- The merge state of a line computed again from its slices, by way of files: only the rows of one delivery are
-# in memory
+# ---- The merge state computed again ----
 
 
 @dataclass(slots=True)
@@ -280,8 +275,7 @@ def _stored(runs: Sequence[StateRun]) -> list[StoredRun]:
     return [StoredRun(LocalStore(), each) for each in runs]
 
 
-# ---- `lakegate dataset rebuild-state`: what a line that merges rows knows of its keys, computed again from its
-# slices
+# ---- `lakegate dataset rebuild-state` ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -396,7 +390,7 @@ def _digest(store: Parts, runs: Iterable[StateRun]) -> str:
     return state_digest([StoredRun(store, each).blocks() for each in runs])
 
 
-# ---- Slices in the store, each read and compared with what its block states (`lakegate verify --integrity`) --------
+# ---- `lakegate verify --integrity` ----
 
 
 def read_slices(dependencies: Dependencies, blocks: Sequence[AnyBlock]) -> Compared:
@@ -440,8 +434,7 @@ def fetched_object(dependencies: Dependencies, folder: Path, judged: LedgerObjec
     return folder / file.place
 
 
-# ---- Slices built again from the accepted originals beside them, and compared with the chain (`lakegate verify
-# --replay`)
+# ---- `lakegate verify --replay` ----
 
 
 @dataclass(frozen=True, slots=True)

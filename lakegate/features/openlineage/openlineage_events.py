@@ -34,15 +34,11 @@ if TYPE_CHECKING:
     from lakegate.report.delivery_report import Report
     from lakegate.verdict.check_status import CheckOutcome
 
-# ---- OpenLineage 2-0-2: a delivery as events of a run, posted to a backend
-# (https://openlineage.io/apidocs/openapi)
-#
-# The run is the judgement of one delivery, its job the line. START and the end are sent together, when the delivery
-# has ended,
+# ---- OpenLineage 2-0-2 ----
+# The run is the judgement of one delivery, its job the line. START and the end are sent together, when the delivery has ended,
 # each with the time when it happened. All of an event follows from the delivery: a repetition is the same event.
 #
-# Datasets are named by https://openlineage.io/docs/spec/naming: of S3 the namespace is `s3://<bucket>`, the name the
-# key.
+# Datasets are named by https://openlineage.io/docs/spec/naming: of S3 the namespace is `s3://<bucket>`, the name the key.
 
 
 PRODUCER: Final = "urn:lakegate:openlineage:1"
@@ -216,7 +212,7 @@ def _assertion(check: Assertion) -> dict[str, Any]:
     return {"assertion": printable(check.kind), "success": check.success, "severity": severity, **given}
 
 
-# ---- The lineage of a delivery: what was read, what was checked, what was written ----------------------------------
+# ---- The lineage of a delivery ----
 
 
 class LineageDataset(NamedTuple):
@@ -293,11 +289,9 @@ class JudgedDelivery:
     """Why it was not accepted, or accepted with warnings: texts with masked values, or a code."""
 
 
-# ---- What is reported to channels for lineage about one delivery that ended ----------------------------------------
-#
-# It is read when it is sent, from the row, the plan and the result, which do not change once a delivery has ended.
-# Only a FAILED
-# one may have gone on since, by a replay: then its end is reported, and nothing that the replay may have changed.
+# ---- What is reported of a delivery ----
+# It is read when it is sent, from the row, the plan and the result, which do not change once a delivery has ended. Only a
+# FAILED one may have gone on since, by a replay: then its end is reported, and nothing that the replay may have changed.
 
 
 MEASURED: Final = frozenset({Status.PASS, Status.WARN, Status.FAIL})

@@ -23,11 +23,9 @@ if TYPE_CHECKING:
     from lakegate.gate.registry.withdraw_version import Withdrawal
 
 
-# ---- Publishing by two people: one proposes a contract version, another approves it; only then it becomes valid ----
-#
+# ---- Publishing by two people ----
 # 1. The publisher writes document and plans, and a proposal that names them. Nothing refers to it.
-# 2. The approver compiles the document again. One transaction writes version and routes, removes the proposal and
-# records both.
+# 2. The approver compiles the document again. One transaction writes version and routes, removes the proposal and records both.
 #
 # The transaction needs the very proposal that was read, and the contract as it was when it was proposed.
 
@@ -143,7 +141,7 @@ def _is_same(one: Proposal, other: Proposal) -> bool:
     return (one.publication, one.proposer, one.base) == (other.publication, other.proposer, other.base)
 
 
-# ---- A version that is taken back by two people --------------------------------------------------------------------
+# ---- Withdrawing by two people ----
 
 
 def propose_withdrawal(dependencies: Dependencies, contract: str, version: str) -> Steps[Proposal]:

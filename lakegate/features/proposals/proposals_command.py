@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from lakegate.gate.registry.contract_versions import CompiledContract
     from lakegate.gate.registry.registry_rows import Proposal
 
-# ---- `lakegate proposals`: contract versions that wait for a second person -----------------------------------------
+# ---- `lakegate proposals` ----
 
 
 SHORT = 12
@@ -106,7 +106,7 @@ def _table(found: list[Proposal], now: datetime) -> Table:
     return grid
 
 
-# ---- Parts of `lakegate publish` and `lakegate withdraw`: they leave a proposal ------------------------------------
+# ---- Parts of `lakegate publish` and `lakegate withdraw` ----
 
 
 def publish(
@@ -121,7 +121,7 @@ def withdraw(dependencies: Dependencies, contract: str, version: str, *, as_json
     _tell(run(propose_withdrawal(dependencies, contract, version), dependencies.clock), (), as_json=as_json)
 
 
-# ---- The part of `lakegate approve` that is about contract versions ------------------------------------------------
+# ---- A part of `lakegate approve` ----
 
 
 def approve_version(  # noqa: PLR0913 - the options of the command

@@ -54,7 +54,7 @@ def _times_of(rule: Rule) -> str:
     return found
 
 
-# ---- Lints: when it is pulled, from where, and that it is one object ----
+# ---- Lints ----
 
 
 def without_schedule(contract: Contract, document: Document) -> Iterator[Finding]:

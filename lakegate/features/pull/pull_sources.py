@@ -43,7 +43,7 @@ class SourceIdentity:
         return False
 
 
-# ---- What pulls may reach: the hosts that the stack's operator lists, with secrets that name who may use them ------
+# ---- Allowed hosts and secrets ----
 
 
 SCOPE: Final = frozenset({"contract", "host"})
@@ -84,7 +84,7 @@ class PullAccess:
         return {key: value for key, value in content.items() if key not in SCOPE}
 
 
-# ---- Sources that data is fetched from, and the landing bucket that it is written to in parts ----------------------
+# ---- Ports ----
 
 
 class SourceChanged(PortError):  # noqa: N818 - the name is what happened
@@ -117,7 +117,7 @@ class Transfer(Protocol):
         ...
 
 
-# ---- Sources of pulls: the scheme of an address chooses the adapter ------------------------------------------------
+# ---- Adapters by scheme ----
 
 
 NOT_MODIFIED = frozenset({"304", "NotModified"})

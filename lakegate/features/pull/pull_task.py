@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from lakegate.gate.effects import Steps
     from lakegate.gate.registry.registry_rows import Publication
 
-# ---- Where the pull of a line is: when it is due, what is being fetched, and how it ended before. Pure functions ----
+# ---- The state of a pull, as pure functions ----
 
 
 MAX_ENDS: Final = 20
@@ -243,7 +243,7 @@ def dynamo_pulls(table: DynamoTable) -> DynamoLineRows[PullingLine]:
     return DynamoLineRows(table, "pull", "pull", PullingLine)
 
 
-# ---- Objects of the landing bucket that are written in parts, on S3 ------------------------------------------------
+# ---- Objects written in parts ----
 
 
 ALGORITHM = "CRC32"
@@ -299,8 +299,7 @@ class S3LandingParts:
         return {"Bucket": self.bucket, "Key": key, "ExpectedBucketOwner": self.owner}
 
 
-# ---- What a tick writes to landing: a small object at once, a larger one in parts, each of which stays if the
-# tick ends
+# ---- Objects of a scheduled run ----
 
 
 PART: Final = 32 << 20
@@ -405,7 +404,7 @@ def moment_of(work: Work) -> str:
     return moment(work.dependencies.clock.now())
 
 
-# ---- Which lines are pulled, and how: by the current versions of the registry, and their plans ---------------------
+# ---- Datasets that are pulled ----
 
 
 CURSOR: Final = "pulls"
@@ -515,20 +514,16 @@ def _now(dependencies: Dependencies) -> str:
     return moment(dependencies.clock.now())
 
 
-# ---- A tick of the scheduler: sources of lines that are due are fetched into landing, where a delivery begins as
-# any other
-#
-# The row of a line says where its pull is. A tick leases the row, and writes what it is going to do before it does
-# it:
+# ---- A scheduled run ----
+# The row of a line says where its pull is. A tick leases the row, and writes what it is going to do before it does it:
 #
 # 1. open the source; unchanged, that was all;
 # 2. write identity and key of what is fetched: all that follows is of this identity and goes to this key;
 # 3. what is small is put as one object, anything else in parts, each of which stays if the tick ends;
 # 4. make the object, unless there is one at the key, and write how the pull ended.
 #
-# A tick that comes later first looks whether the object is there. It goes on behind the last part only if the source
-# says that it
-# is still the same; else it ends the upload and begins again, under another key.
+# A tick that comes later first looks whether the object is there. It goes on behind the last part only if the source says that
+# it is still the same; else it ends the upload and begins again, under another key.
 
 
 LEASE: Final = timedelta(minutes=20)

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from email.message import Message
 
-# ---- What an artifact consists of, read from its own bytes: the metadata of its packages, and digests --------------
-#
+# ---- Contents of an artifact ----
 # An artifact may come from anybody: only files of bounded size are read, and nothing is written or executed.
 
 
@@ -88,8 +87,7 @@ def _in_tar(archive: Path) -> Iterator[bytes]:
                 yield file.read(MAX_BYTES)
 
 
-# ---- Whether a release is what was built: every file by its digest, every bill of materials by the artifact it
-# describes
+# ---- Whether a release is what was built ----
 
 
 SUMS: Final = "SHA256SUMS"
@@ -212,7 +210,7 @@ BILLS: Final[dict[str, Callable[[Path], Materials]]] = {
 """By the path of the bill: what the artifact that it describes consists of."""
 
 
-# ---- `lakegate verify-release`: whether a release is what was built ------------------------------------------------
+# ---- `lakegate verify-release` ----
 
 
 DIFFERS = 1

@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     Content = Callable[[list[dict[str, Any]]], dict[str, Any]]
     """The content of a record, by the rules that do not hold before it."""
 
-# ---- How the latest measurement of a line's accepted data by schedule ended, in words and for machines -------------
+# ---- The latest measurement, in words and for machines ----
 
 
 def measured_lines(dependencies: Dependencies, lines: Iterable[str]) -> tuple[RevalidatedLine, ...]:
@@ -128,10 +128,8 @@ def as_document(row: RevalidatedLine) -> dict[str, object]:
     }
 
 
-# ---- Where the measurement of a line's accepted data is, for rules with a schedule of their own. Pure functions ----
-#
-# What such a run found is a record of the line's chain; what does not hold follows from the records, and is not
-# stored here.
+# ---- The state of a measurement, as pure functions ----
+# What such a run found is a record of the line's chain; what does not hold follows from the records, and is not stored here.
 
 
 KIND: Final = "revalidation"
@@ -331,7 +329,7 @@ def _next(line: RevalidatedLine) -> RevalidatedLine:
     return replace(line, revision=line.revision + 1)
 
 
-# ---- Which lines have accepted data to measure by schedule, and where that is --------------------------------------
+# ---- Datasets with rules that have a schedule ----
 
 
 def revalidations(dependencies: Dependencies) -> Rows[RevalidatedLine]:
@@ -345,7 +343,7 @@ def dynamo_revalidations(table: DynamoTable) -> DynamoLineRows[RevalidatedLine]:
     return DynamoLineRows(table, "revalidation", "revalidation", RevalidatedLine)
 
 
-# ---- What a run over accepted data found: in the ledger, in the readers' manifest, and as a message ----------------
+# ---- The end of a run: record, manifest and message ----
 
 
 class Findings(NamedTuple):
@@ -460,7 +458,7 @@ def _report(
     yield from perform(Effect.REPORT_REVALIDATION, partial(dependencies.outbox.add, message))
 
 
-# ---- One attempt to measure the accepted data of a line: its plan, its request, and how it is started --------------
+# ---- An attempt ----
 
 
 class OtherFormat(LakegateError):  # noqa: N818 - the name is what is wrong
@@ -565,20 +563,15 @@ def write_plan(dependencies: Dependencies, plan: Plan) -> Steps[str]:
     return plan.digest
 
 
-# ---- Rules with a schedule of their own, measured over everything accepted of a line; called by `sweep` ------------
-#
-# The row of a line says where this is; each write of it has the revision as its condition, so that of two sweeps one
-# goes on.
+# ---- Steps of `sweep` ----
+# The row of a line says where this is; each write of it has the revision as its condition, so that of two sweeps one goes on.
 #
 # 1. write what is going to be measured: checks, height, judging time;
 # 2. start the run, and write its id; look again every few minutes;
-# 3. with its result: record it in the ledger, mark the readers' manifest, report it, and write that the run has
-# ended.
+# 3. with its result: record it in the ledger, mark the readers' manifest, report it, and write that the run has ended.
 #
-# Each effect may be repeated, and what was done is found again: the record by its event, the mark by the records, the
-# message
-# by its id. A run that is lost is started again, as another attempt over what is accepted then; after the last one
-# its end is
+# Each effect may be repeated, and what was done is found again: the record by its event, the mark by the records, the message
+# by its id. A run that is lost is started again, as another attempt over what is accepted then; after the last one its end is
 # reported, without a record: nothing is known about the data.
 
 

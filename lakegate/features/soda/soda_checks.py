@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     Settings = Mapping[str, object]
 
-# ---- Missing and valid values in Soda's checks ---------------------------------------------------------------------
+# ---- Missing and valid values ----
 
 
 FORMATS = {
@@ -119,7 +119,7 @@ VALIDITY: dict[str, tuple[str, Callable[[Rule, Field, object], Predicate]]] = {
 """Each setting with its description and its predicate of a valid value."""
 
 
-# ---- The compilers of Soda's checks, and the settings that each check supports -------------------------------------
+# ---- Compilers of checks ----
 
 
 NO_BAD = Interval(Decimal(0), Decimal(0))
@@ -333,7 +333,7 @@ METRICS = {
 """All checks that count something; `schema` is in a module of its own."""
 
 
-# ---- Soda's schema check: the columns that a file must or must not have, and their types ---------------------------
+# ---- The schema check ----
 
 
 WRONG_TYPE = "when wrong column type"
@@ -382,10 +382,7 @@ def _of_type(rule: Rule, known: Mapping[str, Field], column: str, declared: str)
     return rows(rule, field, Typed(field.name), f"of type {brief(declared)}")
 
 
-# ---- The grammar of SodaCL, and of the equivalent checks of Soda's contracts, which are mappings -------------------
-#
-# ::
-#
+# ---- The grammar of SodaCL, and of the mappings of Soda's contracts ----
 #     check     = metric ["(" column, … ")"] [threshold]
 #     threshold = ("<" | "<=" | "=" | "!=" | "<>" | ">=" | ">") number ["%"]
 #               | ["not"] "between" ["(" | "["] number "and" number [")" | "]"]
@@ -393,8 +390,7 @@ def _of_type(rule: Rule, known: Mapping[str, Field], column: str, declared: str)
 #     number    = 12 | -0.5 | 1d | 2h30m
 #     zone      = "when" threshold                     in `warn` and `fail`: the bad numbers
 #
-# As a mapping: `type: missing_count`, `column: x` or `columns: [x, y]`, `must_be_less_than: 5`, `valid_values: [a,
-# b]`.
+# As a mapping: `type: missing_count`, `column: x` or `columns: [x, y]`, `must_be_less_than: 5`, `valid_values: [a, b]`.
 
 
 LONGEST = 1000
@@ -530,13 +526,9 @@ def _reserved() -> set[str]:
     return {*_KEYS, *_BETWEEN_KEYS, *ZONES, "column", "columns"}
 
 
-# ---- Soda's checks by their own names and settings (`custom` rules), compiled to the same checks as every other
-# rule
-#
-# `warn` and `fail` zones are checks of their own. Nulls are missing and never invalid; percentages are of all rows;
-# duplicates are
-# counted by the value, as Soda does, and not by the row. A check without an exact equivalent is skipped, with the
-# reason.
+# ---- Names and settings ----
+# `warn` and `fail` zones are checks of their own. Nulls are missing and never invalid; percentages are of all rows; duplicates
+# are counted by the value, as Soda does, and not by the row. A check without an exact equivalent is skipped, with the reason.
 
 
 Arguments = Mapping[str, object]

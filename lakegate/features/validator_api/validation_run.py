@@ -46,8 +46,7 @@ if TYPE_CHECKING:
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps
 
-# ---- Validations that other managers asked for (DCM's Validator API): each one run of the judge function, and no
-# workload
+# ---- Validations of other managers ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +97,7 @@ def validations(dependencies: Dependencies) -> Validations:
     return found
 
 
-# ---- Validations: items of the table `workloads` that expire -------------------------------------------------------
+# ---- Items of the table `workloads` ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,12 +141,9 @@ def _item(validation: Validation) -> Mapping[str, Any]:
     return {**_key(validation.id), "validation": text(content), "expires": expires}
 
 
-# ---- The plan of a validation: the caller's rules, over the fields and the file format of the contract of the
-# data
-#
-# The rules are read as those of a DCM document that has no other content, so that they mean what they mean in a
-# contract, and are
-# refused for the same reasons. Nothing of the document is published.
+# ---- The plan of a validation ----
+# The rules are read as those of a DCM document that has no other content, so that they mean what they mean in a contract, and
+# are refused for the same reasons. Nothing of the document is published.
 
 
 TYPES: Final[Mapping[LogicalType, str]] = {
@@ -224,7 +220,7 @@ def _steps(path: str) -> Iterator[str]:
         yield f"/{'ruleType' if step == 'type' else step}"
 
 
-# ---- The data that a validation reads: versions of objects that landed under a route, wherever they are now --------
+# ---- The data of a validation ----
 
 
 SHARES: Final = {State.PUBLISHED: "accepted", State.QUARANTINED: "quarantine"}
@@ -312,10 +308,8 @@ def _listed(dependencies: Dependencies, bucket: str, prefix: str) -> tuple[Sourc
     return tuple(described(each) for each in page.versions if each.current)
 
 
-# ---- DCM's Validator API: rules of another manager, measured by the judge function over data that landed here ------
-#
-# Nothing is decided, published or recorded in the ledger, and no workload is touched: a validation has a row of its
-# own that
+# ---- DCM's Validator API ----
+# Nothing is decided, published or recorded in the ledger, and no workload is touched: a validation has a row of its own that
 # expires, and its run is named after no workload, so completion and sweep find nothing to do for it.
 
 

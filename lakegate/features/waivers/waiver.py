@@ -25,10 +25,9 @@ if TYPE_CHECKING:
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps
 
-# ---- Let a rejected delivery through: a named person, a reason, and until when the waiver may be used --------------
-#
-# The delivery gets the workload that a replay would get, so that it is either replayed or waived, and accepted once.
-# Its bytes stay in quarantine until the accepted copy is committed.
+# ---- Waivers ----
+# The delivery gets the workload that a replay would get, so that it is either replayed or waived, and accepted once. Its bytes
+# stay in quarantine until the accepted copy is committed.
 
 
 LONGEST: Final = timedelta(days=366)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps
 
-# ---- Tokens by which another system answers for a delivery that waits: their hashes, never themselves --------------
+# ---- Tokens ----
 
 
 class CallbackToken(NamedTuple):
@@ -58,7 +58,7 @@ def callbacks(dependencies: Dependencies) -> Callbacks:
     return found
 
 
-# ---- What tokens of callbacks are for: items of the table `workloads` that expire, by the hashes of the tokens -----
+# ---- Items of the table `workloads` ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +89,8 @@ def _token(item: Mapping[str, Any]) -> CallbackToken:
     return CallbackToken(item["workload"]["S"], int(item["attempt"]["N"]), item["channel"]["S"], until)
 
 
-# ---- Another system answers for a delivery that waits, by a token of its own (`waitsFor: callback`).
-# docs/approvals.md explains it
-#
-# 1. `invited`: before a channel is notified, the token is made and the hash of it is kept. Sent again, it is the same
-# token.
+# ---- Decisions by a token (docs/approvals.md) ----
+# 1. `invited`: before a channel is notified, the token is made and the hash of it is kept. Sent again, it is the same token.
 # 2. `called_back`: who has the token answers as a person does. The hash finds what the token is for.
 
 

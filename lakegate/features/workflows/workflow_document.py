@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from lakegate.gate.registry.registry_rows import RegistrySnapshot
 
 
-# ---- Reads the document of a workflow: all its errors at once, each with its line ----------------------------------
+# ---- Reading of a workflow ----
 
 
 UNKNOWN: Final = "workflow-transition"
@@ -116,13 +116,10 @@ def _hint(source: str) -> str:
     return f" It has {listed(known)}." if known else f" States are {listed(by_state)}."
 
 
-# ---- Published workflows: documents in the registry, beside contracts and in the same way --------------------------
-#
-# A workflow has versions as a contract has; its id in the registry begins with an underscore, which no contract's
-# does. A contract
-# names a workflow with its major number. The newest release is written into the plans of the contract's version when
-# that is
-# published: a delivery is pinned to it with its plan, and a later version of the workflow changes nothing that is
+# ---- Published workflows ----
+# A workflow has versions as a contract has; its id in the registry begins with an underscore, which no contract's does. A
+# contract names a workflow with its major number. The newest release is written into the plans of the contract's version when
+# that is published: a delivery is pinned to it with its plan, and a later version of the workflow changes nothing that is
 # published.
 
 
@@ -165,7 +162,7 @@ def _read(dependencies: Dependencies, publication: Publication) -> PlannedWorkfl
     return read_workflow(dependencies.objects.read(Address(dependencies.places.lake, publication.document)))
 
 
-# ---- The workflow that a dataset names, in its plan ----------------------------------------------------------------
+# ---- The workflow of a dataset ----
 
 
 Workflows: TypeAlias = Callable[[str, str], PlannedWorkflow | None]

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from lakegate.gate.ledger.blocks import AnyBlock, LedgerObject, LedgerSlice
     from lakegate.gate.ledger.stored_objects import Left
 
-# ---- What the plan of a line states, as events of ODF: description, licence, and how its data is read and merged ----
+# ---- Events from the plan ----
 
 
 SOURCE: Final = "default"
@@ -149,12 +149,9 @@ def _csv(plan: Plan) -> dict[str, Any]:
     return {**found, "header": csv.header, **null}
 
 
-# ---- The chain of a line that publishes slices as the blocks of an ODF dataset, and back ---------------------------
-#
-# Each block of the ledger becomes one `SetAttachments` with its canonical text and its signature, followed by one
-# `AddData` for
-# each of its slices, and before the first of these a `SetDataSchema` where the columns are others than before. What a
-# longer
+# ---- The chain as blocks of ODF, and back ----
+# Each block of the ledger becomes one `SetAttachments` with its canonical text and its signature, followed by one `AddData` for
+# each of its slices, and before the first of these a `SetDataSchema` where the columns are others than before. What a longer
 # chain becomes begins with what a shorter one becomes: an importer takes only what is new.
 
 
@@ -331,12 +328,9 @@ def _json(text: str) -> object:
         raise InputError("a signature in the attachments is not JSON") from None
 
 
-# ---- `lakegate dataset export`: a line that publishes slices as a dataset of Open Data Fabric, in a folder or on
-# S3
-#
-# The blocks follow from the chain of the line alone, so every export writes the same ones, and what is there already
-# is left alone.
-# Data is written first, then blocks, then the head: who reads meanwhile has a whole dataset.
+# ---- `lakegate dataset export` ----
+# The blocks follow from the chain of the line alone, so every export writes the same ones, and what is there already is left
+# alone. Data is written first, then blocks, then the head: who reads meanwhile has a whole dataset.
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from lakegate.gate.ledger.blocks import Block
     from lakegate.gate.ledger.signatures import Signatures, SignedText
 
-# ---- What `lakegate dataset import` and `verify` print of a dataset in a folder ------------------------------------
+# ---- Output of `import` and `verify` ----
 
 
 LICENSE: Final = ("name", "short_name", "spdx_id", "website_url")
@@ -117,7 +117,7 @@ def in_words(found: DatasetCopy, new: str, proof: Proof) -> Iterator[str]:
         yield from chain_proofs.in_words(proof.signatures, found.ledger.height, proof.anchors)
 
 
-# ---- The chain of the ledger in the attachments of a dataset that `lakegate dataset export` wrote ------------------
+# ---- The ledger in the attachments ----
 
 
 OTHER: Final = "the ledger in the attachments gives another dataset"
@@ -265,12 +265,9 @@ def _kind(event: object) -> str:
     return shown(getattr(event, "kind", type(event).__name__))
 
 
-# ---- `lakegate dataset import`: a dataset of Open Data Fabric from a folder, S3 or a web server, verified before
-# it is visible
-#
-# 1. Blocks that are new come from the head downwards; each has the hash by which the one above names it. They have to
-# continue the
-#    chain in the folder: a fork, and an older chain, are refused.
+# ---- `lakegate dataset import` ----
+# 1. Blocks that are new come from the head downwards; each has the hash by which the one above names it. They have to continue
+#    the chain in the folder: a fork, and an older chain, are refused.
 # 2. The chain is checked, and the chain of the ledger in its attachments, if Lakegate wrote it.
 # 3. Data comes next: each file is compared with its block, and read whole, before it gets its name.
 # 4. The head is replaced last. Until then the folder has the dataset that it had before; a repeated command goes on.
@@ -397,8 +394,7 @@ def _fetch(source: OdfSource, name: str, size: int, target: Path, arrived: Calla
                 raise InputError(f"it has more than {counted(size, 'byte')}")
 
 
-# ---- `lakegate dataset verify`: a dataset in a folder, without a stack: its chain, its ledger and every file of
-# its data
+# ---- `lakegate dataset verify` ----
 
 
 AS_STATED, BROKEN = 0, 1

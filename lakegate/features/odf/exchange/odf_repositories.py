@@ -44,11 +44,9 @@ if TYPE_CHECKING:
     from lakegate.features.odf.format.logical_hash import SliceStatistics
     from lakegate.features.odf.format.metadata_chain import ChainState, DataSlice, MetadataBlock
 
-# ---- What a place of an ODF dataset is, by the simple transfer protocol (RFC-007), and a folder as one -------------
-#
-# `refs/head` names the last block, `blocks/HASH` and `data/HASH` are the others. A writer writes data, then blocks,
-# then the head:
-# who reads at any moment sees a whole dataset. Every name but the head's is a hash that was computed or read as one.
+# ---- A repository by the simple transfer protocol (RFC-007) ----
+# `refs/head` names the last block, `blocks/HASH` and `data/HASH` are the others. A writer writes data, then blocks, then the
+# head: who reads at any moment sees a whole dataset. Every name but the head's is a hash that was computed or read as one.
 
 
 HEAD: Final = "refs/head"
@@ -226,7 +224,7 @@ def _opened(place: Path) -> FileIO:
             file.close()
 
 
-# ---- The chain of an ODF dataset at a place, read from its head and checked block by block -------------------------
+# ---- A chain read and checked block by block ----
 
 
 Found = TypeVar("Found")
@@ -381,7 +379,7 @@ def names(links: Sequence[Link]) -> frozenset[str]:
     return frozenset(each.name for each in links)
 
 
-# ---- Where ODF datasets lie by the text that names it: a folder, S3, or a web server -------------------------------
+# ---- Repositories by address ----
 
 
 PATIENCE: Final = API_SECONDS
@@ -522,8 +520,7 @@ def _begun(request: Request) -> Any:  # noqa: ANN401 - the library's answer
     return answer
 
 
-# ---- A slice that somebody else wrote: what its file contains, read within the bounds on files that producers
-# deliver
+# ---- A slice that somebody else wrote ----
 
 
 def checked_slice(path: Path, stated: DataSlice, fields: Iterable[Mapping[str, Any]]) -> SliceStatistics:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from lakegate.contract.documents.document_tree import Place
     from lakegate.contract.documents.yaml_writer import Scalar
 
-# ---- The schema of a dataset as an event `SetDataSchema` of Open Data Fabric (RFC-016), with ODF's common columns ----
+# ---- `SetDataSchema` of a dataset (RFC-016) ----
 
 
 def odf(_contract: Contract, dataset: Dataset) -> Converted:
@@ -122,9 +122,7 @@ _SHAPES: dict[Shape, Callable[[ExpressedPromises, Field], Mapping]] = {
 }
 
 
-# ---- Contracts from schemas of Open Data Fabric (RFC-016): an event `SetDataSchema`, alone or in the manifest of
-# a dataset or block
-#
+# ---- Contracts from `SetDataSchema` ----
 # ODF's common columns are left out: every slice has them. What is not an `Option` is required. Attributes other than
 # descriptions, and options of types that no logical type has, are listed.
 

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
     from lakegate.gate.ledger.blocks import LedgerSlice
 
-# ---- Which types the logical hash knows, and the bytes with which a column of each begins (arrow-digest 60,
-# README)
+# ---- Types and the bytes that their columns begin with (arrow-digest 60) ----
 
 
 _UNITS = {"s": 0, "ms": 1, "us": 2, "ns": 3}
@@ -117,12 +116,9 @@ _PREFIXES: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.DataType], by
 )
 
 
-# ---- ODF's logical hash: arrow-digest, version 0, with SHA3-256, of rows as they stream ----------------------------
-#
-# Of each column, its type and then its values are hashed; then the names of all fields with their levels, and the
-# digests of
-# the columns. Batches concatenate: only the rows count, not how they are divided, compressed or encoded. A null is
-# one zero
+# ---- The logical hash: arrow-digest 0 with SHA3-256 ----
+# Of each column, its type and then its values are hashed; then the names of all fields with their levels, and the digests of
+# the columns. Batches concatenate: only the rows count, not how they are divided, compressed or encoded. A null is one zero
 # byte; a field of a record that is null is null. Decision 120 names what the hash cannot tell apart.
 
 
@@ -248,8 +244,7 @@ def _offsets(array: pa.Array) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     return found[array.offset : array.offset + len(array) + 1]
 
 
-# ---- What ODF's common columns say of a slice: its offsets, operations and times (specification, *Common Data
-# Schema*; RFC-015)
+# ---- Common columns of a slice (RFC-015) ----
 
 
 OPERATIONS = ("append", "retract", "correctFrom", "correctTo")
@@ -340,7 +335,7 @@ def _moment(bound: pa.Scalar) -> datetime:
     return found if isinstance(found, datetime) else datetime.combine(found, time(), UTC)
 
 
-# ---- The logical and the physical hash of a Parquet file -----------------------------------------------------------
+# ---- Both hashes of a Parquet file ----
 
 
 BATCH = 1 << 16

@@ -16,12 +16,9 @@ from lakegate.features.odf.format.odf_names import DatasetId, dataset_id_of
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-# ---- Blocks of an ODF dataset: what each event says, and the bytes by whose hash a block is named (specification,
-# *Metadata Chain*)
-#
-# A block is a buffer in an envelope that names its kind and version. Times are numbers, as in the schema: they may be
-# finer than
-# any of Python's, and compare as tuples.
+# ---- Blocks and their names ----
+# A block is a buffer in an envelope that names its kind and version. Times are numbers, as in the schema: they may be finer
+# than any of Python's, and compare as tuples.
 
 
 KIND: Final = 0x400000
@@ -220,8 +217,7 @@ def _hash(data: bytes, code: HashCode) -> str:
     return multihash(found, digest)
 
 
-# ---- The bytes of a block of an ODF dataset, for `lakegate.features.odf.format.metadata_chain`: the same block always has the
-# same bytes
+# ---- Bytes of a block ----
 
 
 def block_bytes(block: MetadataBlock) -> bytes:
@@ -269,9 +265,7 @@ def _slice(found: DataSlice) -> dict[str, Any]:
     }
 
 
-# ---- What every block of an ODF dataset must be after the ones before it: links, numbers, times, offsets,
-# watermarks, schema
-#
+# ---- Order of blocks ----
 # The rules are those of the specification and of the reference implementation's validators.
 
 

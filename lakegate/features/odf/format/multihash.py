@@ -12,7 +12,7 @@ from lakegate.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# ---- Bytes as text that names its own encoding: multibase, in the encodings whose status is `final` (ODF RFC-012) ----
+# ---- Multibase (RFC-012) ----
 
 
 MOST = 1024
@@ -101,7 +101,7 @@ _BASES = {
 """By the first character of a text."""
 
 
-# ---- Hashes as ODF writes them: a multihash in multibase (specification, *Hash Representation*; RFC-012) -----------
+# ---- Multihashes (RFC-012) ----
 
 
 SIZE = 32

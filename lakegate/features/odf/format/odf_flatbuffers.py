@@ -15,12 +15,9 @@ from lakegate.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-# ---- The tables of ODF's published FlatBuffers schema (`opendatafabric.fbs`) that a chain of blocks consists of ----
-#
-# Names, order and defaults are those of the schema: the place of a field in its table is its place in the file.
-# Values are as
-# `flatc --json` has them: a member for each field that is there, a union as its type's name and its value; bytes as
-# `bytes`.
+# ---- Tables of `opendatafabric.fbs` ----
+# Names, order and defaults are those of the schema: the place of a field in its table is its place in the file. Values are as
+# `flatc --json` has them: a member for each field that is there, a union as its type's name and its value; bytes as `bytes`.
 #
 # Steps and events that Lakegate does not write have no table here: their values are not read.
 
@@ -223,13 +220,10 @@ TABLES: Final[Mapping[str, Table]] = {
 }
 
 
-# ---- Values of ODF's tables from bytes of FlatBuffers that anybody may have written --------------------------------
-#
-# The library has no check of a buffer in Python. Here every place is compared with the end of the buffer, tables nest
-# to a bound,
-# and what Python needs for a value is counted before it is made: references may lead to the same place many times,
-# and a table
-# of eight bytes becomes a dictionary.
+# ---- Reading of hostile buffers ----
+# The library has no check of a buffer in Python. Here every place is compared with the end of the buffer, tables nest to a
+# bound, and what Python needs for a value is counted before it is made: references may lead to the same place many times, and a
+# table of eight bytes becomes a dictionary.
 
 
 MAX_DEPTH = 64
@@ -384,7 +378,7 @@ class _Reader:
         return kind.names[number]
 
 
-# ---- Values of ODF's tables as bytes of FlatBuffers. The same value always has the same bytes ----------------------
+# ---- Writing: the same value has the same bytes ----
 
 
 _FLAGS = {

@@ -15,10 +15,8 @@ COMMON: Final = ("offset", "op", "system_time", "event_time")
 """The columns that every slice has before its own, by the names of ODF's default vocabulary."""
 
 
-# ---- Identities, aliases and references of datasets, by the grammar of ODF (specification, *Dataset Identity*) -----
-#
-# Names have no case: compare and look them up by `key`. `str` of what was read is the text itself, but for
-# identities, which
+# ---- Identities, aliases and references ----
+# Names have no case: compare and look them up by `key`. `str` of what was read is the text itself, but for identities, which
 # are written in base16.
 
 
@@ -169,8 +167,7 @@ def _joined(*parts: str | None) -> str:
     return "/".join(each for each in parts if each is not None)
 
 
-# ---- Identities of datasets that have no private key: points of the curve of Ed25519 by a hash (RFC 8032, section
-# 5.1.3)
+# ---- Identities without a private key (RFC 8032, section 5.1.3) ----
 
 
 _P: Final = 2**255 - 19

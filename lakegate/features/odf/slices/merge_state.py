@@ -25,13 +25,10 @@ if TYPE_CHECKING:
 
     from lakegate.plan.slice_order import StateRun
 
-# ---- Hashes of rows, by which a merge strategy knows keys and contents again: 16 bytes of BLAKE2b for each row -----
-#
-# A row is hashed as the names and values of its columns that are not null, in the order of their names: a column that
-# a later
-# version of the contract adds changes no row that has no value in it. Values are encoded as for ODF's logical hash;
-# in lists, where
-# that hash is the same for some different values, each has a byte before it. docs/ledger.md has the whole encoding.
+# ---- Hashes of rows ----
+# A row is hashed as the names and values of its columns that are not null, in the order of their names: a column that a later
+# version of the contract adds changes no row that has no value in it. Values are encoded as for ODF's logical hash; in lists,
+# where that hash is the same for some different values, each has a byte before it. docs/ledger.md has the whole encoding.
 
 
 Hashes: TypeAlias = NDArray[np.bytes_]
@@ -98,14 +95,10 @@ def _text(value: bytes | None) -> pa.Scalar:
     return pa.scalar(value, _BYTES)
 
 
-# ---- The state of a merge strategy: key and content of each current row, as hashes in sorted files that are read
-# by parts
-#
-# A file (`StateRun`) has its records in the order of their keys, then an index: of each bucket of records the first
-# key and the
-# digest. A delivery reads the index, which the digest of the file proves, and the buckets that its own keys fall
-# into. A line has
-# few files: a new one takes up those that are not much larger.
+# ---- The state: hashes in sorted files ----
+# A file (`StateRun`) has its records in the order of their keys, then an index: of each bucket of records the first key and the
+# digest. A delivery reads the index, which the digest of the file proves, and the buckets that its own keys fall into. A line
+# has few files: a new one takes up those that are not much larger.
 
 
 BUCKET: Final = 2048

@@ -48,12 +48,10 @@ if TYPE_CHECKING:
     from lakegate.plan.request import Request
     from lakegate.plan.slice_order import MergeOrder, SliceOrder, StateRun, WrittenSlice
 
-# ---- How a snapshot differs from the state of its line, as events of Open Data Fabric (RFC-015) --------------------
-#
+# ---- Differences of a snapshot (RFC-015) ----
 # 1. `retract`: rows whose keys the snapshot does not have, in the order of their offsets.
 # 2. In the order of the snapshot: `append` of a row with a new key; `correctFrom` with the values of before, and then
-# `correctTo`,
-#    of a row with other values. Rows with the same values give no event.
+#    `correctTo`, of a row with other values. Rows with the same values give no event.
 
 
 APPEND, RETRACT, CORRECT_FROM, CORRECT_TO = range(4)
@@ -147,8 +145,7 @@ def _with(table: pa.Table, operations: NDArray[np.int64]) -> pa.Table:
     return table.append_column(COMMON[1], pa.array(operations.astype(np.uint8)))
 
 
-# ---- The merge strategy `ledger`: of the accepted rows of a delivery, those whose keys are new become slices -------
-#
+# ---- `ledger`: rows with new keys ----
 # 1. Hash key and content of each accepted row.
 # 2. Look the keys up in the state of the line, and compare contents.
 # 3. Write the rows with new keys, the first one of each, in the order of the delivery.
@@ -276,9 +273,7 @@ def of_rows(tables: Iterator[pa.Table], chosen: NDArray[np.bool_]) -> Iterator[p
         begin += len(table)
 
 
-# ---- The merge strategy `snapshot`: a delivery has all current rows; how it differs from the one before becomes
-# slices
-#
+# ---- `snapshot`: the difference to the one before ----
 # 1. Hash key and content of each accepted row; find the time of the snapshot.
 # 2. Compare with the whole state of the line, which is one file: a snapshot is as large.
 # 3. Read the rows that are retracted or corrected, by their offsets.
@@ -352,7 +347,7 @@ class _Times:
         return moment(min(time, now)) if time else ""
 
 
-# ---- The accepted rows of a delivery as slices (extension point `row writers`) ---------------------------------------
+# ---- Extension point `row writers` ----
 
 
 class SliceWriter:

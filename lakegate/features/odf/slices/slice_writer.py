@@ -52,11 +52,8 @@ if TYPE_CHECKING:
     from lakegate.plan.request import Request
     from lakegate.plan.slice_order import SliceOrder
 
-# ---- The rows of a chunk as typed columns of a slice: values of the plan's fields, with records and lists put
-# together again
-#
-# A text that is no value of its field's type is null: only a contract that tolerates it lets it through. Times and
-# timestamps
+# ---- Typed columns of a slice ----
+# A text that is no value of its field's type is null: only a contract that tolerates it lets it through. Times and timestamps
 # have microseconds, as in `lakegate convert --to odf`.
 
 
@@ -188,7 +185,7 @@ def _whole(column: pa.ChunkedArray) -> pa.Array:
     return pa.concat_arrays(column.chunks)
 
 
-# ---- Writes rows as one slice: Parquet with zstd, statistics and page indexes, ODF's common columns first ----------
+# ---- Parquet files ----
 
 
 GROUP_ROWS: Final = 1 << 17
@@ -346,10 +343,8 @@ def _leaves(path: str, found: pa.DataType) -> Iterator[str]:
         yield path
 
 
-# ---- The accepted rows of a delivery as slices: which shares are one slice, where it begins, and its file ----------
-#
-# Consecutive shares are put together until a slice is large enough. The division depends on the delivery alone, not
-# on the
+# ---- Division into slices ----
+# Consecutive shares are put together until a slice is large enough. The division depends on the delivery alone, not on the
 # engine: every engine writes the same slices.
 
 
@@ -434,8 +429,7 @@ class AcceptedSlices:
         return AcceptedSlices(SliceColumns(plan, source), tuple(found), begin)
 
 
-# ---- The columns of slices as fields of ODF's schema (RFC-016), from Arrow's types; a column that may be null is
-# an option
+# ---- ODF's schema from Arrow's types ----
 
 
 _UNITS = {"s": "Second", "ms": "Millisecond", "us": "Microsecond", "ns": "Nanosecond"}
