@@ -1,8 +1,8 @@
 """Workloads and messages as items of the table `workloads`, and back.
 
 What conditions and the index read has attributes of its own (`state`, `attempt`, `result`, `shard`, `at`). The whole row
-is stored beside them as JSON, except `due_at`: a lease changes it without writing the others. Keys of the row that this
-release does not know are written again as they were; those within its parts are ignored.
+is stored beside them as JSON, except `due_at`: a lease changes it without writing the others. Members of the row and of its
+decision that the core does not know are written again as they were; those within other parts are ignored.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ from lakegate.gate.delivery.people_decisions import ApprovalAnswer, Waiver
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.ports import Message
 from lakegate.plan.billed_cost import BilledCost
-from lakegate.plan.slice_order import StateRun
 from lakegate.verdict.verdict import BrokenRule, Counts
 
 if TYPE_CHECKING:
@@ -59,8 +58,8 @@ def _pin(part: Mapping[str, Any]) -> Pin:
 
 def _decision(part: Mapping[str, Any]) -> Decision:
     """A decision, of rows too that were written before decisions held counts and rules."""
-    counts, enforced, offsets = (part.get(name) for name in ("counts", "enforced", "offsets"))
-    before, after = part.get("watermarks", ("", ""))
+    counts, enforced = (part.get(name) for name in ("counts", "enforced"))
+    own = {each.name for each in fields(Decision)}
     return _known(
         Decision,
         part,
@@ -68,10 +67,7 @@ def _decision(part: Mapping[str, Any]) -> Decision:
         counts=_known(Counts, counts) if counts else None,
         broken=_each(BrokenRule, part.get("broken", ())),
         enforced=_known(Enforced, enforced) if enforced else None,
-        offsets=(offsets[0], offsets[1]) if offsets else None,
-        watermarks=(before, after),
-        before=_each(StateRun, part.get("before", ())),
-        runs=_each(StateRun, part.get("runs", ())),
+        extensions=json.dumps({name: value for name, value in part.items() if name not in own}),
     )
 
 
@@ -135,6 +131,9 @@ def workload_item(workload: Workload) -> dict[str, dict[str, str]]:
 
 
 def _plain(part: Any) -> object:  # noqa: ANN401 - a time, or a part of a row
+    if isinstance(part, Decision):
+        own = asdict(part)
+        return own | json.loads(own.pop("extensions"))
     return asdict(part) if is_dataclass(part) and not isinstance(part, type) else instant(part)
 
 

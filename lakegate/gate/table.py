@@ -91,8 +91,8 @@ class Workloads(Protocol):
         order: `""` where it held, else `state`, `content` or `pause`. The pause of its line
         (`lakegate.gate.datasets.pauses`) decides whether a row becomes HELD or PINNED.
 
-        A decision with slices (`Decision.offsets`) is written only at the next offset of its line, by its watermark
-        (`Decision.watermarks`) and its merge state (`Decision.before`), and while no other one is DECIDED there; else the last
+        A decision with slices is written only at the next offset of its line, by its watermark
+        and its merge state, and while no other one is DECIDED there; else the last
         reason is `turn`.
         `Ledger.commit` lets the next one in.
         """

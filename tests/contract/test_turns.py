@@ -9,7 +9,7 @@ import pytest
 
 from lakegate.aws.delivery_tables import DynamoWorkloads
 from lakegate.errors import ConditionFailed
-from lakegate.features.odf.slice_turns import NextSlice, turn_key
+from lakegate.features.odf.slice_turns import DecidedSlices, NextSlice, turn_key, with_slices
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.ledger.blocks import GENESIS, Record, digest, event_id
 from lakegate.gate.table import Expected
@@ -36,7 +36,7 @@ def judged(  # noqa: PLR0913, PLR0917 - what a decision requires of the turn, an
     runs: tuple[StateRun, ...] = (),
 ) -> Workload:
     """A judged delivery, as it is to be decided."""
-    decision = replace(DECISION, offsets=(first, end), watermarks=marks, before=before, runs=runs)
+    decision = with_slices(DECISION, DecidedSlices((first, end), marks, before, runs))
     decided = DECIDED._replace(id=name, decision=decision)
     ports.workloads.create(decided._replace(state=State.VALIDATING, decision=None))
     return decided
@@ -83,7 +83,7 @@ def test_a_turn_is_ended_by_its_delivery_alone(ports: Ports) -> None:
     with pytest.raises(ConditionFailed) as refused:
         ports.turns.end_turn(first._replace(id="w2"))
     ports.turns.end_turn(first)
-    ports.turns.end_turn(first._replace(decision=replace(DECISION, offsets=None)))
+    ports.turns.end_turn(first._replace(decision=DECISION))
 
     assert "turn" in refused.value.reasons
     assert ports.turns.next_slice(CHAIN) == NextSlice(6, "")
@@ -139,7 +139,7 @@ def test_a_decision_without_slices_takes_no_turn(ports: Ports) -> None:
 
 def test_a_commit_needs_the_turn(ports: Ports) -> None:
     """A decided delivery without the turn is not committed; neither state nor head is the reason."""
-    decided = DECIDED._replace(id="w1", decision=replace(DECISION, offsets=(0, 6)))
+    decided = DECIDED._replace(id="w1", decision=with_slices(DECISION, DecidedSlices((0, 6))))
     ports.workloads.create(decided)
     first = block(0, GENESIS, "w1")
     with pytest.raises(ConditionFailed) as refused:

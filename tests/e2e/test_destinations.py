@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow.parquet as pq
 import pytest
 
+from lakegate.features.odf.slice_turns import decided_slices
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery.replay import replay
@@ -115,7 +116,8 @@ def test_accepted_rows_become_slices_one_delivery_after_another(stack: Deployed,
         stack.upload(b"id,name\n4,carl\n", "sliced/good.csv"),
     ]
     rows = sorted(
-        (stack.finished(each) for each in both), key=lambda row: (row.decision and row.decision.offsets) or ()
+        (stack.finished(each) for each in both),
+        key=lambda row: decided.offsets if (decided := decided_slices(row)) else (),
     )
     manifest = json.loads(stack.body("accepted/e2e-sliced/sales_v1/_manifest.json"))
     listed = [each for delivery in manifest["deliveries"] for each in delivery["slices"]]

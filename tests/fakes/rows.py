@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from lakegate.errors import ConditionFailed, NotFound
-from lakegate.features.odf.slice_turns import NextSlice
+from lakegate.features.odf.slice_turns import NextSlice, decided_slices
 from lakegate.gate.delivery.protocol import State
 
 if TYPE_CHECKING:
@@ -167,25 +167,20 @@ class MemoryRows:
     @staticmethod
     def _takes_turn(workload: Workload, expected: Expected) -> tuple[str, Turn, Turn] | None:
         """Of a decision with slices its line, and the turn before and after."""
-        decision = workload.decision
-        if (
-            workload.state is not State.DECIDED
-            or expected.state is State.DECIDED
-            or decision is None
-            or not decision.offsets
-        ):
+        decided = decided_slices(workload)
+        if workload.state is not State.DECIDED or expected.state is State.DECIDED or decided is None:
             return None
         assert workload.pin is not None
-        (first, end), (before, after) = decision.offsets, decision.watermarks
+        (first, end), (before, after) = decided.offsets, decided.watermarks
         return (
             workload.pin.chain,
-            Turn(first, "", before, decision.before),
-            Turn(end, workload.id, after, decision.runs),
+            Turn(first, "", before, decided.before),
+            Turn(end, workload.id, after, decided.runs),
         )
 
     def end_turn(self, workload: Workload) -> None:
         """Let the next one in; refused to a delivery that has no turn."""
-        if workload.decision is None or not workload.decision.offsets:
+        if decided_slices(workload) is None:
             return
         assert workload.pin is not None
         turn = self.turns.get(workload.pin.chain, Turn())

@@ -9,6 +9,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from lakegate.features.odf.slice_turns import decided_slices
 from lakegate.gate.delivery.protocol import State
 from tests.simulation.contract import ACCEPTED, read_json
 from tests.simulation.environment import LAKE, LINE
@@ -56,21 +57,21 @@ class SlicePromises:
 
     def decided(self, row: Workload) -> str:
         """What is broken by a decision; empty: nothing."""
-        decision = row.decision
-        if row.state is not State.DECIDED or decision is None or not decision.offsets:
+        decided = decided_slices(row)
+        if row.state is not State.DECIDED or decided is None:
             return ""
         if self.writer:
             return "a delivery was decided while another one of its line was not committed"
-        if (decision.offsets[0], decision.watermarks[0], decision.before) != (
+        if (decided.offsets[0], decided.watermarks[0], decided.before) != (
             self.following,
             self.watermark,
             self.runs,
         ):
             return "a delivery was decided that was judged by another offset, watermark or state"
-        if decision.watermarks[1] != self._mark_after(row, decision.offsets):
+        if decided.watermarks[1] != self._mark_after(row, decided.offsets):
             return "a decision moves the watermark wrongly"
-        self.following, self.watermark, self.writer = decision.offsets[1], decision.watermarks[1], row.id
-        self.runs = decision.runs or self.runs
+        self.following, self.watermark, self.writer = decided.offsets[1], decided.watermarks[1], row.id
+        self.runs = decided.runs or self.runs
         return ""
 
     def _mark_after(self, row: Workload, offsets: tuple[int, int]) -> str:
@@ -92,17 +93,17 @@ class SlicePromises:
 
     def verdict(self, row: Workload, expected: str) -> str:
         """With a warning, if the delivery has late rows."""
-        decision = row.decision
-        if decision is None or not decision.offsets or expected not in ACCEPTED:
+        decided = decided_slices(row)
+        if decided is None or expected not in ACCEPTED:
             return expected
-        has_rows = decision.offsets[1] > decision.offsets[0]
-        is_late = has_rows and time_of(self._body(row)) < decision.watermarks[0]
+        has_rows = decided.offsets[1] > decided.offsets[0]
+        is_late = has_rows and time_of(self._body(row)) < decided.watermarks[0]
         return "accepted_with_warnings" if is_late else expected
 
     def committed(self, block: Block, row: Workload) -> str:
         """What is broken by the block of a delivery of slices; empty: nothing."""
-        decision = row.decision
-        if block.slices is None or decision is None or decision.offsets is None:
+        decided = decided_slices(row)
+        if block.slices is None or decided is None:
             return ""
         if self.writer != row.id:
             return "a delivery was committed that has no turn"
@@ -117,7 +118,7 @@ class SlicePromises:
         stored = [self.env.lake[each.key][-1].body for each in block.slices]
         if stored != ([f"{len(self.rows)}:".encode() + new] if new else []):
             return "the rows of a slice are not what the order of the deliveries makes of them"
-        if block.watermark != ((decision.watermarks[1] or None) if new else None):
+        if block.watermark != ((decided.watermarks[1] or None) if new else None):
             return "a block has another watermark than its decision"
         self.rows += new
         return self.state_fault() if is_merged else ""

@@ -10,6 +10,7 @@ import pytest
 
 from lakegate.contract.delivery_policy import MergeStrategy, Treatment
 from lakegate.errors import LakegateError, Unanswered
+from lakegate.features.odf.slice_turns import decided_slices
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.delivery_row import FailureCause
 from lakegate.gate.delivery.protocol import State
@@ -128,7 +129,7 @@ def test_slices_follow_one_another_whatever_happens() -> None:
         play(line, schedule)
 
         assert [each.state for each in line.rows()] == [State.PUBLISHED, State.PUBLISHED]
-        offsets = sorted(each.decision.offsets for each in line.rows())
+        offsets = sorted(decided_slices(each).offsets for each in line.rows())
         ends.add(tuple(offsets))
         assert [each.cause for row in line.rows() for each in row.failed] in ([], [FailureCause.OVERTAKEN])
 
@@ -206,7 +207,7 @@ def test_a_delivery_without_new_keys_is_published_without_a_slice() -> None:
         (7, [1]),
         (8, [1]),
     ]
-    assert [row.decision.offsets for row in line.rows()] == [(0, 5), (5, 5), (5, 6), (6, 7)]
+    assert [decided_slices(row).offsets for row in line.rows()] == [(0, 5), (5, 5), (5, 6), (6, 7)]
     listed = manifest_deliveries(line.env.lake, manifest_key(LINE)) or []
     assert [each["published_rows"] for each in listed] == [5, 0, 1, 1]
     assert [row.decision.counts.published_rows for row in line.rows()] == [5, 0, 1, 1]
@@ -248,7 +249,7 @@ def test_a_rejected_delivery_has_no_offset() -> None:
     settled(line)
 
     assert [each.state for each in line.rows()] == [State.PUBLISHED, State.QUARANTINED, State.PUBLISHED]
-    assert line.rows()[1].decision.offsets is None
+    assert decided_slices(line.rows()[1]) is None
 
 
 @pytest.mark.simulation

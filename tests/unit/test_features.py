@@ -45,6 +45,15 @@ def delivers(absent):
     machine = import_module("tests.simulation.exhaustive")
     machine.play(machine.SCENARIOS[0])
 
+def keeps(absent):
+    delivers(absent)
+    rows = import_module("lakegate.aws.delivery_items")
+    item = {**rows.workload_item(rows.workload_of(stored)), "row": {"S": ""}}
+    assert item == {**stored, "row": {"S": ""}}, item
+    kept = json.loads(rows.workload_item(rows.workload_of(stored))["row"]["S"])
+    assert {**kept, **row, "decision": kept["decision"]} == kept, kept
+    assert {**kept["decision"], **row["decision"]} == kept["decision"], kept
+
 def play(works, cases):
     for name, absent in cases.items():
         child = os.fork()
@@ -58,15 +67,42 @@ def play(works, cases):
                 os._exit(1)
         print(works.__name__, name, os.waitpid(child, 0)[1], flush=True)
 
-core, cases, command = json.load(sys.stdin)
+core, cases, command, row = json.load(sys.stdin)
+stored = {
+    "id": {"S": "workload#w1"},
+    "state": {"S": "DECIDED"},
+    "attempt": {"N": "1"},
+    "result": {"S": ""},
+    "row": {"S": json.dumps(row)},
+}
 play(checks, {"all": cases["all"]})
 import tests.simulation.exhaustive  # its doubles need the features; the core looks for them again
 play(delivers, cases)
+play(keeps, {"all": cases["all"]})
 """
 """Each case in a process of its own, forked where the libraries are loaded.
 
-Without its features all modules of the core are imported and a file is checked; and the gate plays a delivery.
+Without its features all modules of the core are imported and a file is checked; and the gate plays a delivery, and writes a row
+with their data as it was.
 """
+
+
+ROW = {
+    "id": "w1",
+    "source": {"bucket": "landing", "key": "orders/day.csv", "version": "v1", "etag": "", "size": 0, "checksum": ""},
+    "state": "DECIDED",
+    "attempt": 1,
+    "decision": {
+        "verdict": "accepted",
+        "reasons": [],
+        "offsets": [0, 6],
+        "watermarks": ["", "2026-01-05T00:00:00.000000Z"],
+        "runs": [{"uri": "accepted/orders/lines_v1/state.bin", "rows": 6}],
+        "of a feature to come": {"member": [1]},
+    },
+    "of another feature to come": True,
+}
+"""What is stored of a delivery with slices, and of features that no release has."""
 
 
 @cache
@@ -77,7 +113,7 @@ def without_each() -> tuple[dict[str, str], str]:
     cases = {**{each: [each] for each in FEATURES}, ALL: FEATURES}
     ended = subprocess.run(  # noqa: S603 - our own interpreter on our own text
         [sys.executable, "-c", WITHOUT],
-        input=json.dumps([CORE, cases, command]),
+        input=json.dumps([CORE, cases, command, ROW]),
         check=True,
         capture_output=True,
         text=True,
@@ -86,9 +122,9 @@ def without_each() -> tuple[dict[str, str], str]:
     return dict(line.rsplit(" ", 1) for line in ended.stdout.splitlines()), ended.stderr
 
 
-@pytest.mark.parametrize("case", [f"checks {ALL}", *(f"delivers {each}" for each in [*FEATURES, ALL])])
+@pytest.mark.parametrize("case", [f"checks {ALL}", f"keeps {ALL}", *(f"delivers {each}" for each in [*FEATURES, ALL])])
 def test_the_core_goes_on_without_a_feature(case: str) -> None:
-    """A file is checked without all features, and a delivery is published where the folder of a feature is not there."""
+    """A file is checked without all features, a delivery is published where the folder of one is not there, and data is kept."""
     codes, errors = without_each()
 
     assert (codes[case] == "0") is (case not in remaining.FEATURES), errors

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from lakegate.contract.delivery_policy import MergeStrategy, PublishAs
 from lakegate.contract.name_times import time_in
 from lakegate.errors import ConditionFailed, InputError, TransactionConflict
-from lakegate.features.odf.slice_turns import turns
+from lakegate.features.odf.slice_turns import DecidedSlices, decided_slices, turns, with_slices
 from lakegate.gate import lake_layout
 from lakegate.gate.decisions import TRIES
 from lakegate.gate.effects import ConcurrentUpdate, Effect, perform
@@ -161,18 +161,24 @@ class SlicePublisher:
     def decided(self, plan: Plan, result: Result, workload: Workload, decision: Decision) -> Decision:
         """With offsets, watermark and merge state, before and after."""
         assert workload.pin is not None
+        offsets = offsets_of_slices(plan, result)
+        if offsets is None:
+            return decision
         marks = (result.watermark, watermark_after(plan, result, workload.pin.judging_time))
         before, runs = merge_states(result, workload)
-        return replace(decision, offsets=offsets_of_slices(plan, result), watermarks=marks, before=before, runs=runs)
+        return with_slices(decision, DecidedSlices(offsets, marks, before, runs))
 
     def is_next(self, dependencies: Dependencies, workload: Workload) -> bool:
         """Whether the slices before are still those of the decision."""
-        assert workload.pin is not None
-        assert workload.decision is not None
-        return _is_next(dependencies, workload.pin.chain, workload.decision)
+        pin, decided = workload.pin, decided_slices(workload)
+        assert pin is not None
+        assert decided is not None
+        return _is_next(dependencies, pin.chain, decided)
 
     def settled(self, dependencies: Dependencies, workload: Workload) -> Steps[None]:
         """End the turn, unless it is another delivery's, or nobody's."""
+        if decided_slices(workload) is None:
+            return
         with suppress(ConditionFailed):
             yield from perform(Effect.SETTLE, partial(turns(dependencies).end_turn, workload))
 
@@ -185,17 +191,18 @@ class SlicePublisher:
         if merge is not None and merge.run is not None:
             yield merge.run, state_key(pin, workload.id)
 
-    def listed(self, workload: Workload, result: Result) -> tuple[LedgerSlice, ...]:
-        """The published slices."""
-        return tuple(
+    def listed(self, workload: Workload, result: Result) -> tuple[tuple[LedgerSlice, ...], str | None]:
+        """The published slices, and the watermark from them on."""
+        slices = tuple(
             LedgerSlice(_key(workload, each), each.offset, each.rows, each.event_times, each.logical, each.physical)
             for each in result.slices
         )
+        decided = decided_slices(workload)
+        return slices, (decided.watermarks[1] or None) if slices and decided is not None else None
 
 
-def _is_next(dependencies: Dependencies, line: str, decision: Decision) -> bool:
-    assert decision.offsets is not None
-    judged_by = decision.offsets[0], decision.watermarks[0], decision.before
+def _is_next(dependencies: Dependencies, line: str, decided: DecidedSlices) -> bool:
+    judged_by = decided.offsets[0], decided.watermarks[0], decided.before
     return turns(dependencies).next_slice(line)[:3] == judged_by
 
 

@@ -6,7 +6,7 @@ One item of the table `workloads` for each line. The decision takes the turn and
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from lakegate.aws.clients import client
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from lakegate.aws.settings import Settings
-    from lakegate.gate.delivery.delivery_row import Workload
+    from lakegate.gate.delivery.delivery_row import Decision, Workload
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.ledger.blocks import Record
     from lakegate.gate.table import Expected
@@ -38,6 +38,34 @@ class NextSlice(NamedTuple):
     """The merge state of the line; the file of a delivery that is DECIDED may not be there yet."""
     writer: str = ""
     """The delivery that is DECIDED and not committed; empty: none."""
+
+
+@dataclass(frozen=True, slots=True)
+class DecidedSlices:
+    """What the decision on a delivery has of its slices; in JSON its members stand beside those of the decision."""
+
+    offsets: tuple[int, int]
+    """Of the first row, and after the last."""
+    watermarks: tuple[str, str] = ("", "")
+    """Of its line, by which it was judged, and from its slices on; empty: none."""
+    before: tuple[StateRun, ...] = ()
+    """The merge state of its line, with which its rows were compared."""
+    runs: tuple[StateRun, ...] = ()
+    """That from its slices on."""
+
+
+def decided_slices(workload: Workload) -> DecidedSlices | None:
+    """The slices of a delivery that is decided; None of one without."""
+    members = json.loads(workload.decision.extensions) if workload.decision is not None else {}
+    if not members.get("offsets"):
+        return None
+    before, runs = (tuple(StateRun(**each) for each in members.get(name, ())) for name in ("before", "runs"))
+    return DecidedSlices(tuple(members["offsets"]), tuple(members.get("watermarks", ("", ""))), before, runs)
+
+
+def with_slices(decision: Decision, slices: DecidedSlices) -> Decision:
+    """The decision on a delivery with slices."""
+    return replace(decision, extensions=json.dumps(json.loads(decision.extensions) | encode(slices)))
 
 
 class Turns(Protocol):
@@ -148,21 +176,16 @@ def _next_slice(item: Mapping[str, Any]) -> NextSlice:
 
 def turn_taken(table: str, workload: Workload, expected: Expected) -> list[dict[str, Any]]:
     """What the write of a decision requires of the turn of its line; nothing for other writes, and without slices."""
-    decision, pin = workload.decision, workload.pin
-    if (
-        workload.state is not State.DECIDED
-        or expected.state is State.DECIDED
-        or decision is None
-        or not decision.offsets
-    ):
+    decided, pin = decided_slices(workload), workload.pin
+    if workload.state is not State.DECIDED or expected.state is State.DECIDED or decided is None:
         return []
     assert pin is not None
-    (first, end), (before, after) = decision.offsets, decision.watermarks
+    (first, end), (before, after) = decided.offsets, decided.watermarks
     start = "following = :first" if first else "(attribute_not_exists(following) OR following = :first)"
     mark = "watermark = :before" if before else "attribute_not_exists(watermark)"
     marks = {":before": text(before)} if before else {}
-    same, states = _same(decision.before)
-    state = {":runs": _runs(decision.runs)} if decision.runs else {}
+    same, states = _same(decided.before)
+    state = {":runs": _runs(decided.runs)} if decided.runs else {}
     moves = {":after": text(after)} if after else {}
     sets = [
         "#writer = :workload",
@@ -233,8 +256,8 @@ def _runs(runs: tuple[StateRun, ...]) -> dict[str, str]:
 
 def turn_ended(table: str, workload: Workload) -> list[dict[str, Any]]:
     """The end of the turn of a delivery, for the transaction that commits it."""
-    decision, pin = workload.decision, workload.pin
-    if decision is None or not decision.offsets:
+    pin = workload.pin
+    if decided_slices(workload) is None:
         return []
     assert pin is not None
     update = {

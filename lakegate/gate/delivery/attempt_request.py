@@ -45,25 +45,22 @@ class Publisher(Protocol):
         ...
 
     def settled(self, dependencies: Dependencies, workload: Workload) -> Steps[None]:
-        """What is left to do for a delivery whose block is in the ledger, and whose row was set back."""
+        """What is left to do for a delivery whose block is in the ledger and whose row was set back; of others nothing."""
         ...
 
     def copies(self, workload: Workload, result: Result) -> Iterable[tuple[WrittenSlice | WrittenRun, str]]:
         """What the attempt wrote, each with the key of its copy."""
         ...
 
-    def listed(self, workload: Workload, result: Result) -> tuple[LedgerSlice, ...]:
-        """What the block lists."""
+    def listed(self, workload: Workload, result: Result) -> tuple[tuple[LedgerSlice, ...], str | None]:
+        """What the block lists, and the watermark of the line from it on."""
         ...
 
 
 def publisher_of(terms: Terms) -> Publisher | None:
     """None: accepted rows are published as they arrived."""
-    return slice_publisher() if terms.as_slices else None
-
-
-def slice_publisher() -> Publisher:
-    """That of slices."""
+    if not terms.as_slices:
+        return None
     found: Publisher = loaded("publishers", PublishAs.PARQUET.value)
     return found
 

@@ -94,10 +94,7 @@ def _rejected(decision: Decision, reason: str) -> Decision:
         verdict=Verdict.REJECTED,
         reasons=reasons,
         counts=none,
-        offsets=None,
-        watermarks=("", ""),
-        before=(),
-        runs=(),
+        extensions="{}",  # what publishers added follows from an acceptance
     )
 
 

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from lakegate.contract.semantic_versions import ChosenVersion
     from lakegate.gate.delivery.people_decisions import ApprovalAnswer, Waiver
     from lakegate.plan.billed_cost import BilledCost
-    from lakegate.plan.slice_order import StateRun
     from lakegate.verdict.verdict import BrokenRule, Counts
 
 # ---- Failure causes ----
@@ -198,16 +197,10 @@ class Decision:
     """Rows and checks; None where nothing was measured, and in rows of releases that did not store them."""
     broken: tuple[BrokenRule, ...] = ()
     """The rules that failed or warned; empty too in rows of releases that did not store them."""
-    offsets: tuple[int, int] | None = None
-    """Of the first row of its slices, and after the last; None without slices."""
-    watermarks: tuple[str, str] = ("", "")
-    """Of its line, by which it was judged, and from its slices on; empty: none."""
-    before: tuple[StateRun, ...] = ()
-    """The merge state of its line, with which its rows were compared."""
-    runs: tuple[StateRun, ...] = ()
-    """That from its slices on."""
     enforced: Enforced | None = None
     """What `mode: enforce` would have decided; None where it was the mode."""
+    extensions: str = "{}"
+    """Members of its JSON that are those of features, or of a newer release, as text: the core keeps them unread."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Final
 
 from lakegate.admission.multi_file_delivery import name_of
 from lakegate.errors import ConditionFailed, NotFound, TransactionConflict
+from lakegate.extension_points import registered
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets.lifecycle import addressed
 from lakegate.gate.delivery import delivery_objects
-from lakegate.gate.delivery.attempt_request import publisher_of, slice_publisher
+from lakegate.gate.delivery.attempt_request import publisher_of
 from lakegate.gate.delivery.attempts import measured_result, measured_row
 from lakegate.gate.delivery.delivery_objects import address
 from lakegate.gate.delivery.delivery_row import TERMINAL, Decision, Pin, SourceObject
@@ -32,6 +33,7 @@ from lakegate.verdict.verdict import ACCEPTING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from lakegate.gate.delivery.attempt_request import Publisher
     from lakegate.gate.delivery.delivery_row import Workload
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps
@@ -200,8 +202,9 @@ def settle(dependencies: Dependencies, workload: Workload) -> Steps[Workload]:
         candidate=None,
         due_at=dependencies.clock.now() + dependencies.timing.lease,
     )
-    if workload.decision is not None and workload.decision.offsets:
-        yield from slice_publisher().settled(dependencies, workload)
+    publishers: Iterator[Publisher] = registered("publishers")
+    for each in publishers:
+        yield from each.settled(dependencies, workload)
     news = message(dependencies, after, block.height)
     return (yield from move(dependencies, Effect.SETTLE, workload, after, message=news))
 
@@ -294,7 +297,7 @@ def _block(
     assert pin is not None
     assert decision is not None
     publisher = publisher_of(dependencies.terms(workload)) if workload.state is State.PUBLISHED else None
-    slices = publisher.listed(workload, result) if publisher and result else None
+    slices, watermark = publisher.listed(workload, result) if publisher and result else (None, None)
     return Block(
         kind=BlockKind.PUBLISHED if workload.state is State.PUBLISHED else BlockKind.QUARANTINED,
         height=head.height + 1,
@@ -311,5 +314,5 @@ def _block(
         event_time=result.event_time if result else None,
         waiver=workload.waiver if workload.state is State.PUBLISHED else None,
         slices=slices,
-        watermark=(decision.watermarks[1] or None) if slices else None,
+        watermark=watermark,
     )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from lakegate.errors import ConditionFailed
+from lakegate.features.odf.slice_turns import DecidedSlices, with_slices
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.delivery_row import TERMINAL
 from lakegate.gate.delivery.protocol import State
@@ -159,9 +159,9 @@ def test_the_turn_of_a_line_ends_with_what_is_settled() -> None:
     env, row = decided()
     assert row.decision is not None
     drive(env.dependencies, advance(env.dependencies, row))
-    set_back(env, row._replace(decision=replace(row.decision, offsets=(0, 6))))
+    set_back(env, row._replace(decision=with_slices(row.decision, DecidedSlices((0, 6)))))
     with pytest.raises(ConditionFailed):
-        env.memory.rows.end_turn(row._replace(decision=replace(row.decision, offsets=(0, 6))))
+        env.memory.rows.end_turn(row._replace(decision=with_slices(row.decision, DecidedSlices((0, 6)))))
     swept(env)
 
     assert env.dependencies.workloads.get(row.id).state is State.PUBLISHED

@@ -10,7 +10,7 @@ import pytest
 from lakegate.contract.delivery_policy import Treatment
 from lakegate.errors import InputError
 from lakegate.features.erasure.erasure import Why, erase
-from lakegate.features.odf.slice_turns import NextSlice
+from lakegate.features.odf.slice_turns import NextSlice, decided_slices
 from lakegate.features.validator_api.validation_run import data_at
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.delivery_row import FailureCause
@@ -128,16 +128,16 @@ def test_late_events_have_the_outcome_that_the_contract_names(late: Treatment, v
             Treatment.REJECT: (whole, message),
         }[late]
     )
-    assert (row.decision.offsets is None) is (end is State.QUARANTINED)
+    assert (decided_slices(row) is None) is (end is State.QUARANTINED)
     assert [each for each in line.env.memory.objects.current(LAKE, "runs/") if "/slices/" in each] == []
 
 
 def test_a_delivery_that_is_overtaken_is_judged_again_by_the_same_means() -> None:
     """The second of two is judged from the offset after the first; both attempts are in its row."""
     line = published(b"good:1", b"good:333")
-    later = max(line.rows(), key=lambda row: row.decision.offsets)
+    later = max(line.rows(), key=lambda row: decided_slices(row).offsets)
 
-    assert sorted(row.decision.offsets[0] > 0 for row in line.rows()) == [False, True]
+    assert sorted(decided_slices(row).offsets[0] > 0 for row in line.rows()) == [False, True]
     assert [each.cause for each in later.failed] == [FailureCause.OVERTAKEN]
     assert line.env.dependencies.of("turns").next_slice(LINE) == NextSlice(14, "")
 
