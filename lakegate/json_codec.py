@@ -132,7 +132,7 @@ def encode(value: object) -> Json:
     return value if cls in _PLAIN else _encoder(cls)(value)
 
 
-def decode(cls: type[T], document: Json, *, strict: bool = False) -> T:
+def decode(cls: type[T] | types.UnionType, document: Json, *, strict: bool = False) -> T:
     """The value of type `cls` in a JSON document; DecodeError where it does not fit the type's hints.
 
     Unknown keys are ignored, as a newer release may have written a row; `strict` refuses them.
@@ -143,7 +143,7 @@ def decode(cls: type[T], document: Json, *, strict: bool = False) -> T:
         raise DecodeError("type", "less nested") from None
 
 
-def decode_document(cls: type[T], schema: str, document: Json) -> T:
+def decode_document(cls: type[T] | types.UnionType, schema: str, document: Json) -> T:
     """The value of a document of a published schema; InputError with the place of the first violation if it does not fit."""
     try:
         return decode(cls, document, strict=True)
@@ -280,10 +280,10 @@ def _union_decoder(hint: Json, constraints: Constraints, *, strict: bool) -> Con
     if len(present) == 1:
         inner = decoder(annotated(present[0], constraints), strict=strict)
     else:
-        by_kind = {each.kind: decoder(each, strict=strict) for each in present}
+        key, by_kind = _told_apart(present, strict=strict)
 
         def inner(document: Json) -> Json:
-            kind = document.get("kind") if type(document) is dict else None
+            kind = document.get(key) if type(document) is dict else None
             if type(kind) is not str or kind not in by_kind:
                 raise DecodeError("anyOf", sorted(by_kind))
             return by_kind[kind](document)
@@ -291,6 +291,14 @@ def _union_decoder(hint: Json, constraints: Constraints, *, strict: bool) -> Con
     if len(present) == len(members):
         return inner
     return lambda document: None if document is None else inner(document)
+
+
+def _told_apart(members: list[Json], *, strict: bool) -> tuple[str, dict[Json, Convert]]:
+    """The key whose constant tells the dataclasses of a union apart: their tag, or their first field; and the decoders by it."""
+    if tag(members[0]) is not None:
+        return "kind", {tag(each): decoder(each, strict=strict) for each in members}
+    constants = {typing.get_args(members_of(each)[0].hint)[0]: decoder(each, strict=strict) for each in members}
+    return members_of(members[0])[0].key, constants
 
 
 def _literal_decoder(hint: Json, _: Constraints, **_mode: bool) -> Convert:

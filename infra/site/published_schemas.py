@@ -22,6 +22,7 @@ from typing import Any, Final
 
 from lakegate.diff.change_kinds import DiffDocument
 from lakegate.features.anchors.anchors import Anchor
+from lakegate.gate.datasets.manifest_documents import Manifest
 from lakegate.gate.ledger.blocks import FORMAT, MARKED, RECORD_FORMAT, SLICED, WAIVED, Block, Record
 from lakegate.gate.ledger.record_contents import CONTENTS
 from lakegate.json_codec import (
@@ -45,20 +46,21 @@ from lakegate.plan.request import BatchRequest, Request
 from lakegate.plan.result import Result
 
 FOLDER: Final = Path(__file__).parents[2] / "lakegate/schemas"
-FORMATS: Final[dict[str, type]] = {
+FORMATS: Final[dict[str, Json]] = {
     "anchor": Anchor,
     "batch": BatchRequest,
     "check": CheckDocument,
     "check-tables": CheckTablesDocument,
     "diff": DiffDocument,
     "block": Block,
+    "manifest": Manifest,
     "plan": Plan,
     "record": Record,
     **{f"record-{kind}": content for kind, content in CONTENTS.items()},
     "request": Request,
     "result": Result,
 }
-"""The dataclass of each published schema."""
+"""The dataclass of each published schema, or a union of such."""
 WIDTH: Final = 120
 BETWEEN_MEMBERS: Final[dict[str, dict[str, Json]]] = {
     "record": {"properties": {"format": {"const": RECORD_FORMAT}}},
@@ -93,13 +95,14 @@ def schema_of(name: str) -> dict[str, Json]:
     """The schema of a format."""
     cls, more = FORMATS[name], BETWEEN_MEMBERS.get(name, {})
     definitions: Definitions = {}
-    whole = _object(cls, definitions)
+    whole = _object(cls, definitions) if isinstance(cls, type) else _value(cls, definitions)
     if more:
         whole["required"] = [*more["properties"], *whole["required"]]
         whole["properties"] = more["properties"] | whole["properties"]
-    title = (inspect.getdoc(cls) or cls.__name__).split("\n\n")[0]
-    own = {name: definition for name, (_, definition) in sorted(definitions.items())}
-    return {"$schema": DIALECT, "title": title, **(more | whole), **({"$defs": own} if own else {})}
+    title, _, rest = (inspect.getdoc(cls) or "").partition("\n\n") if isinstance(cls, type) else (name, "", "")
+    head = {"$schema": DIALECT, "title": title} | ({"description": rest.replace("\n", " ")} if rest else {})
+    own = {key: definition for key, (_, definition) in sorted(definitions.items())}
+    return head | more | whole | ({"$defs": own} if own else {})
 
 
 def text_of(name: str) -> str:
@@ -211,7 +214,8 @@ def _defined(cls: type, definitions: Definitions) -> str:
     name = cls.__name__
     if name not in definitions:
         definitions[name] = cls, {}
-        definitions[name] = cls, _object(cls, definitions)
+        text = {"description": (inspect.getdoc(cls) or "").replace("\n\n", " ").replace("\n", " ")}
+        definitions[name] = cls, text | _object(cls, definitions)
     if definitions[name][0] is not cls:
         raise TypeError(f"two dataclasses of one format are named {name}")
     return name

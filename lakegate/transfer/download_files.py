@@ -13,6 +13,7 @@ from lakegate.aws.clients import port_errors
 from lakegate.errors import InputError, NotFound
 from lakegate.extension_points import registered
 from lakegate.gate.datasets.dataset_names import line_named
+from lakegate.gate.datasets.manifest_documents import Manifest
 from lakegate.gate.datasets.readers_manifest import read_manifest
 from lakegate.gate.datasets.slice_projection import NOTHING
 from lakegate.gate.lake_layout import is_published, manifest_key
@@ -21,7 +22,7 @@ from lakegate.gate.ledger.blocks import deliveries as listed_deliveries
 from lakegate.gate.ledger.compare_objects import Compared, Damage, DamagedObject
 from lakegate.gate.ledger.stored_objects import erasures_of
 from lakegate.gate.ports import Address
-from lakegate.json_codec import validate
+from lakegate.json_codec import decode_document
 from lakegate.transfer.s3_checksums import checksum_of, encoded
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ class Folder:
         """What an earlier run left; None where there is none. Raises InputError where it cannot be read."""
         try:
             manifest: dict[str, Any] = json.loads((self.path / MANIFEST).read_bytes())
-            validate("manifest", manifest)
+            decode_document(Manifest, "manifest", manifest)
         except FileNotFoundError:
             return None
         except (OSError, ValueError, RecursionError, InputError):

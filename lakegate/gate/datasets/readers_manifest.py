@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import asdict
-from datetime import UTC, datetime, timedelta
+from dataclasses import asdict, fields
+from datetime import datetime, timedelta
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from lakegate.errors import ConditionFailed, InputError, NotFound, TransactionConflict
 from lakegate.extension_points import loaded, names
+from lakegate.gate.datasets.manifest_documents import FORMAT, SEGMENT_FORMAT, Manifest
 from lakegate.gate.delivery.delivery_terms import terms_of
 from lakegate.gate.effects import Effect, perform
 from lakegate.gate.lake_layout import (
@@ -24,9 +25,10 @@ from lakegate.gate.lake_layout import (
     segment_key,
 )
 from lakegate.gate.ledger.blocks import Block, BlockKind, Record, deliveries, stored_block
+from lakegate.gate.ledger.record_contents import LifecycleState
 from lakegate.gate.ledger.stored_objects import DONE, RESTORED, erasures_of, is_recorded
 from lakegate.gate.ports import Address
-from lakegate.json_codec import encode, validate
+from lakegate.json_codec import decode_document, encode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -45,13 +47,9 @@ if TYPE_CHECKING:
 # A completed erasure, or a lost object that was put back, changes what earlier deliveries consist of: all is listed again, the
 # segments in another folder.
 #
-# The JSON Schema of both is lakegate/schemas/manifest.json.
+# `manifest_documents.py` defines both.
 
 
-FORMAT: Final = "lakegate-manifest/3"
-"""Part of every head; one of another format is rebuilt from the whole ledger."""
-SEGMENT_FORMAT: Final = "lakegate-manifest-segment/3"
-"""Part of every segment. Another format, or another number of heights, needs another folder of segments."""
 TAG: Final = "manifest"
 """Of heads: what a newer one replaced expires."""
 BEGINS: Final = b'{"deliveries": ['
@@ -59,7 +57,7 @@ BEGINS: Final = b'{"deliveries": ['
 TRIES: Final = 5
 ALWAYS_LISTED: Final = frozenset({"height", "workload", "contract_version", "verdict", "objects"})
 """Of a delivery, by every release."""
-LIFECYCLE: Final = ("status", "since", "planned", "reason", "replacement", "guide")
+LIFECYCLE: Final = tuple(each.name for each in fields(LifecycleState))
 """What a head states of the line's lifecycle."""
 
 
@@ -319,7 +317,7 @@ def read_manifest(dependencies: Dependencies, key: str, line: str) -> dict[str, 
         manifest: dict[str, Any] = json.loads(body)
     except (ValueError, RecursionError):
         raise InputError(f"the manifest of {line} is not JSON") from None
-    validate("manifest", manifest)
+    decode_document(Manifest, "manifest", manifest)
     if manifest["line"] != line:
         raise InputError(f"the manifest of {line} is that of another line")
     return manifest
@@ -334,7 +332,7 @@ def whole(
     one than its key names.
     """
     segments = head.get("segments")
-    if segments is None:  # of an older release, or of a line without accepted deliveries
+    if segments is None:  # of a line without accepted deliveries
         return head
     heights, folder = segments["heights"], segments.get("folder", SEGMENTS)
     firsts = range(max(since + 1, 0) // heights * heights, segments["count"] * heights, heights)
@@ -373,9 +371,8 @@ def published_since(dependencies: Dependencies, head: dict[str, Any], begin: dat
 
 
 def _published(delivery: dict[str, Any]) -> datetime:
-    """The time of a delivery; long ago where an older release listed none."""
-    at = delivery.get("published_at")
-    return datetime.min.replace(tzinfo=UTC) if at is None else datetime.fromisoformat(at)
+    """The time of a delivery."""
+    return datetime.fromisoformat(delivery["published_at"])
 
 
 def newest(dependencies: Dependencies, line: str, limit: int) -> list[dict[str, Any]]:

@@ -128,13 +128,10 @@ class BreakingNotice:
 
 
 @dataclass(frozen=True, slots=True)
-class LifecycleContent:
-    """The content of a record: the lifecycle of a dataset line changed."""
+class LifecycleState:
+    """The status of a dataset line, and what follows."""
 
-    act: Annotated[str, Permitted(ACTS)]
-    """The command. `date`: a planned change began; `draft`, `notice`: how the line began; `parent`: a stricter one came."""
     status: Annotated[str, Permitted(("draft", *PLANNED))]
-    """After the act."""
     since: Moment | None
     """When that status began; null if the line was always active."""
     planned: tuple[FollowingStatus, ...]
@@ -142,6 +139,14 @@ class LifecycleContent:
     reason: str
     replacement: str
     guide: str
+
+
+@dataclass(frozen=True, slots=True)
+class LifecycleContent(LifecycleState):
+    """The content of a record: the lifecycle of a dataset line changed. It has the status after the act."""
+
+    act: Annotated[str, Permitted(ACTS)]
+    """The command. `date`: a planned change began; `draft`, `notice`: how the line began; `parent`: a stricter one came."""
     notice: BreakingNotice | None
     parents: Annotated[tuple[StricterParent, ...], Bounds(1)] | None = field(default=None, metadata={OMITTED: True})
     """Of the act `parent`."""

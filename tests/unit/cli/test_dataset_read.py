@@ -87,11 +87,12 @@ def published(deliveries: dict[int, tuple[int, list[list[int]]]]) -> tuple[dict[
                 "format": "parquet",
                 "compression": "none",
                 "csv": None,
+                "report": "reports/r.html",
                 "slices": described,
                 "objects": [described_object(key, objects[key]) for key in keys],
             }
         )
-    head = {"format": "lakegate-manifest/3", "line": LINE, "height": max(deliveries)}
+    head = {"format": "lakegate-manifest/3", "line": LINE, "height": max(deliveries), "lifecycle": None}
     return {**head, "segments": {"count": 0, "heights": 100}, "deliveries": listed}, objects
 
 

@@ -23,6 +23,15 @@ if TYPE_CHECKING:
 
 LINE = "shop/orders_v1"
 MANIFEST = f"accepted/{LINE}/_manifest.json"
+OTHER: dict[str, Any] = {
+    "format": "lakegate-manifest/3",
+    "line": "shop/bills_v1",
+    "height": 0,
+    "segments": {"count": 0, "heights": 1000},
+    "lifecycle": None,
+    "deliveries": [],
+}
+"""The head of another dataset."""
 BODIES = {"a.csv": b"id,amount\na,1\nb,2\nc,3\nd,4\n", "b.csv": b"id,amount\ne,5\nf,6\ng,7\nh,8\n"}
 
 
@@ -335,17 +344,6 @@ def test_segments_below_the_height_are_not_read(
     assert [each["height"] for each in listed["deliveries"]] == [3, 4]
 
 
-def test_a_folder_of_an_older_release_gets_the_current_form(segmented: Lakegate, tmp_path: Path) -> None:
-    """What an older release listed in the folder is listed again with all that readers need."""
-    segmented.ok("get", LINE, str(tmp_path / "x"))
-    whole = json.loads((tmp_path / "x/_manifest.json").read_bytes())
-    older = [{name: each[name] for name in ("height", "workload", "objects")} for each in whole["deliveries"][:3]]
-    (tmp_path / "x/_manifest.json").write_text(json.dumps({"line": LINE, "height": 2, "deliveries": older}))
-    segmented.ok("get", LINE, str(tmp_path / "x"), "--since", "2")
-
-    assert json.loads((tmp_path / "x/_manifest.json").read_bytes()) == whole
-
-
 @pytest.mark.parametrize(
     ("number", "message"),
     [
@@ -365,34 +363,13 @@ def test_a_wrong_segment_is_reported(segmented: Lakegate, tmp_path: Path, number
     assert not (tmp_path / "x").exists()
 
 
-def test_a_manifest_of_the_release_before_is_read(filled: Lakegate, tmp_path: Path) -> None:
-    """It has everything in one document."""
-    document = manifest(filled) | {"format": "lakegate-manifest/2"}
-    del document["segments"], document["lifecycle"]
-    filled.dependencies.objects.put(Address(LAKE, MANIFEST), json.dumps(document).encode())
-    filled.ok("get", LINE, str(tmp_path / "x"))
-
-    assert data(tmp_path / "x") == sorted(BODIES.values())
-
-
-def test_a_manifest_of_an_older_release_is_read(filled: Lakegate, tmp_path: Path) -> None:
-    """It has no versions, verdicts and rows, but all that downloading needs."""
-    document = manifest(filled)
-    older = [{name: each[name] for name in ("height", "workload", "objects")} for each in document["deliveries"]]
-    body = json.dumps({"line": LINE, "height": 2, "deliveries": older}).encode()
-    filled.dependencies.objects.put(Address(LAKE, MANIFEST), body)
-    filled.ok("get", LINE, str(tmp_path / "x"))
-
-    assert data(tmp_path / "x") == sorted(BODIES.values())
-
-
 @pytest.mark.parametrize(
     ("body", "message"),
     [
         (b"[", "the manifest of shop/orders_v1 is not JSON"),
         (b"[]", "manifest.json does not fit its schema at the whole document (rule: anyOf)"),
         (
-            b'{"line": "shop/bills_v1", "height": 0, "deliveries": []}',
+            json.dumps(OTHER).encode(),
             "the manifest of shop/orders_v1 is that of another line",
         ),
     ],
@@ -407,7 +384,7 @@ def test_what_is_no_manifest_is_refused(filled: Lakegate, tmp_path: Path, body: 
 def test_a_folder_holds_one_line(filled: Lakegate, tmp_path: Path) -> None:
     """Data of two lines is never mixed, and what is not a manifest of ours is not written over."""
     (tmp_path / "x").mkdir()
-    (tmp_path / "x/_manifest.json").write_text('{"line": "shop/bills_v1", "height": 0, "deliveries": []}')
+    (tmp_path / "x/_manifest.json").write_text(json.dumps(OTHER))
     (tmp_path / "y").mkdir()
     (tmp_path / "y/_manifest.json").write_text("{}")
 

@@ -54,6 +54,7 @@ def line_of(env: Environment, contract: str, body: bytes, version: str = "1.0.0"
         "format": "csv",
         "compression": "none",
         "csv": None,
+        "report": "runs/r/report.html",
         "objects": [{"key": key, "version": data.version, "size": data.size, "checksum": ""}],
     }
     head = {

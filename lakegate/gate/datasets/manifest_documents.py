@@ -1,0 +1,113 @@
+"""Documents of the readers' manifest: the head `accepted/<line>/_manifest.json`, and segments `_manifest/<height>.json`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated, Final, Literal
+
+from lakegate.contract.file_formats import Compression, Csv, Format
+from lakegate.gate.delivery.people_decisions import Waiver
+from lakegate.gate.ledger.blocks import LedgerObject, LedgerSlice
+from lakegate.gate.ledger.record_contents import Accepted, LifecycleState, StaleRule
+from lakegate.json_codec import OMITTED, Bounds, Exact, NotEmpty, Pattern, Permitted
+
+FORMAT: Final = "lakegate-manifest/3"
+"""Part of every head; one of another format is rebuilt from the whole ledger."""
+SEGMENT_FORMAT: Final = "lakegate-manifest-segment/3"
+"""Part of every segment. Another format, or another number of heights, needs another folder of segments."""
+_READ: Final = tuple(each.value for each in Format if each is not Format.UNKNOWN)
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptedDelivery:
+    """An accepted delivery."""
+
+    height: Exact
+    workload: NotEmpty
+    contract_version: NotEmpty
+    """The version that accepted it."""
+    verdict: Accepted
+    published_at: NotEmpty
+    """RFC 3339, UTC."""
+    event_time: tuple[NotEmpty, NotEmpty] | None
+    """Earliest and latest event time in the data; null where the contract names no event time."""
+    rows: Exact | None
+    """Rows that were delivered."""
+    published_rows: Exact | None
+    """Rows that the objects hold."""
+    rejected_rows: Exact | None
+    """Rows that were kept apart (onReject: rows)."""
+    format: Annotated[Format, Permitted(_READ)]
+    """any-json: lines or one array, the first character of a file decides."""
+    compression: Compression
+    """Of the whole file."""
+    csv: Csv | None
+    """How a CSV file is written; null for the other formats."""
+    report: NotEmpty
+    """Key of the HTML report of the delivery."""
+    objects: tuple[LedgerObject, ...]
+    """Sorted by key; together they are the delivery."""
+    waiver: Waiver | None = field(default=None, metadata={OMITTED: True})
+    """Only of a delivery that was rejected, and that a person let through."""
+    slices: tuple[LedgerSlice, ...] | None = field(default=None, metadata={OMITTED: True})
+    """Only of a delivery that is published as slices of Open Data Fabric: the objects, in the order of their offsets."""
+    watermark: NotEmpty | None = field(default=None, metadata={OMITTED: True})
+    """Only of a delivery with slices, of a line that has a watermark: no event before this time is expected any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentCount:
+    """The segments below a head."""
+
+    count: Exact
+    """Segment n begins at the height n * heights."""
+    heights: Annotated[int, Bounds(1)]
+    """Of one segment."""
+    folder: Annotated[str, Pattern("_manifest/erased-[0-9]{12}/")] | None = field(
+        default=None, metadata={OMITTED: True}
+    )
+    """Of the segments, beside the head; absent: _manifest/. Another one after each erasure."""
+
+
+@dataclass(frozen=True, slots=True)
+class StaleMark:
+    """A rule that is measured by schedule does not hold for accepted data."""
+
+    since: NotEmpty
+    """The earliest of its rules."""
+    reason: NotEmpty
+    height: Exact
+    """Of the record in the ledger."""
+    rules: Annotated[tuple[StaleRule, ...], Bounds(1)]
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestHead:
+    """The head of the manifest of a line."""
+
+    format: Literal["lakegate-manifest/3"]
+    line: NotEmpty
+    height: Exact
+    """Of the highest block read: never goes back."""
+    segments: SegmentCount
+    lifecycle: LifecycleState | None
+    """Of the line, as of the height; null if it was always active."""
+    deliveries: tuple[AcceptedDelivery, ...]
+    """Above the segments."""
+    stale: StaleMark | None = field(default=None, metadata={OMITTED: True})
+    """Present while a rule that is measured by schedule does not hold for accepted data."""
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestSegment:
+    """A segment, which is written once."""
+
+    format: Literal["lakegate-manifest-segment/3"]
+    line: NotEmpty
+    height: Exact
+    """The last one of the segment."""
+    deliveries: tuple[AcceptedDelivery, ...]
+
+
+Manifest = ManifestHead | ManifestSegment
+"""The readers' manifest of a dataset line: every accepted delivery in the order of the ledger (docs/consumer.md)."""
