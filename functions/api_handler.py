@@ -68,7 +68,7 @@ def _answer(received: GatewayEvent) -> HttpAnswer:
 
 
 def _tried(request: HttpRequest) -> HttpAnswer:
-    """What the route answers. A refusal by the use case, and a service that is busy, are answers and no defects."""
+    """The response of the route. A refusal by the use case, and a busy service, are responses and no defects."""
     own = replace(dependencies(), identity=RequestCaller(request.caller))
     try:
         return ROUTES[request.route].answer(own, known_again(own, request))

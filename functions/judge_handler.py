@@ -15,7 +15,7 @@ LOG = logging.getLogger("lakegate.judge")
 
 
 class Context(Protocol):
-    """What Lambda passes to a function about an invocation."""
+    """Lambda's context of an invocation."""
 
     def get_remaining_time_in_millis(self) -> int:
         """Milliseconds until the function is stopped."""

@@ -87,7 +87,7 @@ class CheckResult:
     checks: tuple[CheckOutcome, ...]
     """Every check, in the order of the contract."""
     reasons: tuple[CheckOutcome, ...]
-    """What explains the verdict, the worst first."""
+    """Reasons of the verdict, the worst first."""
     rows: int
     """Rows of all files together."""
     _document: dict[str, object]
@@ -216,7 +216,7 @@ def _written(table: Any, plan: Plan, folder: Path) -> DataFile:  # noqa: ANN401 
 
 
 def _write_frame(frame: Any, plan: Plan, path: Path) -> None:  # noqa: ANN401 - as above
-    """What pandas writes of a frame as text, without its index."""
+    """A frame as pandas writes it as text, without its index."""
     form, csv = plan.storage.format, plan.csv
     if form is Format.CSV:
         frame.to_csv(
@@ -233,7 +233,7 @@ def _write_frame(frame: Any, plan: Plan, path: Path) -> None:  # noqa: ANN401 - 
 
 
 def _write_arrow(table: Any, plan: Plan, path: Path) -> None:  # noqa: ANN401 - as above
-    """What Arrow writes of a table; JSON by DuckDB, because Arrow only reads it."""
+    """A table as Arrow writes it; JSON by DuckDB, because Arrow only reads it."""
     form, csv = plan.storage.format, plan.csv
     if form is Format.CSV:
         from pyarrow.csv import WriteOptions, write_csv  # noqa: PLC0415 - likewise

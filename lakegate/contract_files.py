@@ -175,12 +175,12 @@ class StackRegistry:
 
 @dataclass(frozen=True, slots=True)
 class ParentPlaces:
-    """Where parents are searched, beside the folder of the document."""
+    """Places where parents are searched, beside the folder of the document."""
 
     paths: tuple[Path, ...] = ()
     """Files and folders; if there are any, the folder of the document is not searched."""
     registry: StackRegistry | None = None
-    """Where a parent is searched that no file has."""
+    """The registry, for a parent that no file has."""
 
     @staticmethod
     def of(paths: list[Path] | None, stack: str, *, local: bool) -> ParentPlaces:

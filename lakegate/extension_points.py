@@ -26,7 +26,7 @@ def names(point: str) -> tuple[str, ...]:
 
 
 def loaded(point: str, name: str) -> Any:  # noqa: ANN401 - its type is declared by the module that asks the point
-    """What is registered at a point under a name. SetUpError where its feature is not installed."""
+    """The registration at a point under a name. SetUpError where its feature is not installed."""
     place = dict(_rows(point)).get(name, "")
     if not place or not _is_there(place):
         feature = place.split(".")[2] if place else f"that registers {name} as one of {point}"
@@ -74,7 +74,7 @@ EXTRAS: Final[Mapping[str, str]] = MappingProxyType(
 
 
 def advice(error: ModuleNotFoundError) -> str | None:
-    """What to install where a command lacks a library; None where no extra has it."""
+    """The extra to install where a command lacks a library; None where no extra has it."""
     library = (error.name or "").partition(".")[0]
     extra = EXTRAS.get(library)
     if extra is None:

@@ -1,4 +1,4 @@
-"""What routes of the HTTP API are made of: requests, answers, problems, callers; workloads as DCM represents them."""
+"""Parts of routes of the HTTP API: requests, responses, problems, callers; workloads as DCM represents them."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ TITLES: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class GatewayEvent:
-    """What API Gateway sends."""
+    """The event of API Gateway."""
 
     event: Mapping[str, Any] = field(repr=False)
 
@@ -191,7 +191,7 @@ class GatewayEvent:
 
 
 def caller_of(authorizer: Mapping[str, Any]) -> str:
-    """Who calls: the ARN of IAM, or `<issuer>#<subject>` of a token. Raises HttpProblem where there is neither.
+    """The caller: the ARN of IAM, or `<issuer>#<subject>` of a token. Raises HttpProblem where there is neither.
 
     API Gateway has verified both; without an authorizer nothing is answered.
     """
@@ -279,7 +279,7 @@ VALIDATE: Final = "lakegate/validate"
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """What answers a route of the template; docs/openapi.json is made of it."""
+    """A responder for a route of the template; docs/openapi.json is made of it."""
 
     name: str
     """Of the operation."""

@@ -180,7 +180,7 @@ class _Timed(RawIOBase):
         self._socket.sendall(data)
 
     def makefile(self, *_: object) -> BufferedReader:
-        """What the answer is read from."""
+        """The file that the response is read from."""
         return BufferedReader(self, BUFFER)
 
     def readable(self) -> bool:

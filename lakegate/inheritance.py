@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DeclaringVersion:
-    """Where an inherited element is declared."""
+    """The contract version that declares an inherited element."""
 
     version: str
     """e.g. `acme-policies@1.2.0`"""
@@ -180,7 +180,7 @@ def _missing_rules(
 
 
 def _measure(each: Requirement) -> Hashable:
-    """What a requirement measures, and the kind of its condition; of one that is not measured, what it declares."""
+    """The measure of a requirement, and the kind of its condition; of one that is not measured, its declaration."""
     return each.content if each.check.skip is not None else measured(each)
 
 
@@ -222,7 +222,7 @@ def weaknesses(parent: Contract, child: ContractVersion, document: Document) -> 
 
 
 def _views(parent: Contract, dataset: Dataset) -> tuple[Dataset, Dataset]:
-    """What the parent declares for a dataset, in the common one and in that of its name; the dataset itself if nothing."""
+    """The parent's declarations for a dataset, in the common one and in that of its name; the dataset itself if none."""
     common, named = parent.common, parent.dataset(dataset.name)
     return tuple(dataset if each is None else _view(each, dataset) for each in (common, named))  # type: ignore[return-value]  # of two
 
@@ -334,7 +334,7 @@ class ParentDocument:
 
     text: bytes
     parents: Parents
-    """Where its own parent is found."""
+    """The finder of its own parent."""
     is_published: bool = False
     """A published document was valid when it was published, and is read as far as possible."""
 
@@ -449,7 +449,7 @@ Inherited: TypeAlias = dict[str, list[dict[str, str]]]
 
 
 def inherited_elements(document: ParentDocument) -> Inherited:
-    """What the datasets of a published document inherit; empty if it inherits nothing."""
+    """The inherited elements of a published document's datasets; empty if it inherits nothing."""
     contract = resolve(document.text, document.parents).examined.contract
     datasets = () if contract is None or contract.inherits is None else contract.datasets
     return {each.name: list(_elements(contract, each)) for each in datasets if contract is not None}

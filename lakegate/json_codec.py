@@ -575,7 +575,7 @@ def validate(name: str, document: object) -> None:
 
 
 def problems(name: str, definition: str, document: object, most: int) -> tuple[tuple[str, str], ...]:
-    """What is wrong with a document of a definition in a schema: JSON Pointer and requirement of each violation, at most `most`.
+    """Problems of a document of a definition in a schema: JSON Pointer and requirement of each violation, at most `most`.
 
     The requirement is the schema's; it has no text of the document.
     """

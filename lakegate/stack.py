@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from lakegate.verdict.verdict import Counts
 
     LineSection = tuple[str, dict[str, object], str]
-    """What a feature tells of a line: about what, for machines (with `line`), and in words."""
+    """The section of a feature about a dataset: its subject, for machines (with `line`), and in words."""
     LineSections = Callable[[Dependencies, Iterable[str]], Iterator[LineSection]]
     """Rows of the extension points `status sections` and `history sections`, by their key in the document of `--json`."""
 
@@ -104,17 +104,17 @@ class Account:
 
     @property
     def report(self) -> str | None:
-        """Where the gate wrote its report; None before it is finished."""
+        """The address of the report; None before it is finished."""
         return uri_of(self.lake, self.delivery.row) if self.delivery.row else None
 
     @property
     def pin(self) -> Pin | None:
-        """What was fixed when it was taken in."""
+        """The pin."""
         return self.delivery.row.pin if self.delivery.row else None
 
     @property
     def verdict(self) -> str | None:
-        """What was decided, if it was."""
+        """The decided verdict, if there is one."""
         row, block = self.delivery.row, self.delivery.block
         return row.decision.verdict if row and row.decision else block.verdict if block else None
 
@@ -151,7 +151,7 @@ class Account:
 
     @property
     def where(self) -> tuple[str, ...]:
-        """Where the data is now: published or quarantined objects, else what landed."""
+        """The place of the data now: published or quarantined objects, else the landed ones."""
         if self.delivery.block is not None:
             return tuple(f"s3://{self.lake}/{each.key}" for each in self.delivery.block.objects)
         if self.state is State.GONE:
@@ -198,7 +198,7 @@ def _is_lost(dependencies: Dependencies, row: Workload | None) -> bool:
 
 
 def in_batch(row: Workload) -> str:
-    """What a delivery waits for that was put into a batch; empty where it waits for something else."""
+    """The wait of a delivery in a batch; empty where it waits for something else."""
     if row.state is not State.SUBMITTING or not row.batch:
         return ""
     return f"waiting in a batch until {in_utc(row.not_before)} at the latest"
@@ -252,7 +252,7 @@ class DeliveryAttempt:
 
 @dataclass(frozen=True, slots=True)
 class AwaitedAnswer:
-    """What a person is asked about, and until when."""
+    """The question to a person, and the end of its time."""
 
     verdict: str
     reasons: tuple[str, ...]
@@ -281,7 +281,7 @@ class DeliveryStatus:
 
     workload: str
     key: str
-    """Where it landed; empty of an announcement that nothing has landed for."""
+    """The landing key; empty of an announcement that nothing has landed for."""
     size: int
     at: str | None
     state: State | None
@@ -303,7 +303,7 @@ class DeliveryStatus:
     rejected_rows: int | None
     reasons: tuple[str, ...]
     where: tuple[str, ...]
-    """Where its data is now."""
+    """The place of its data now."""
     report: str | None
     seconds: float | None
     problem: str | None
@@ -319,7 +319,7 @@ class DeliveryStatus:
     judged: tuple[str, tuple[str, ...]] | None = field(default=None, kw_only=True, metadata=UNWRITTEN)
     """Verdict and reasons that wait for a person or a date."""
     replay: tuple[str, str] | None = field(default=None, kw_only=True, metadata=UNWRITTEN)
-    """What came of it: `replayed` or `waived`, and by which workload."""
+    """The result: `replayed` or `waived`, and the workload."""
 
 
 def status_of_account(each: Account) -> DeliveryStatus:
@@ -459,21 +459,21 @@ class WaivedDelivery:
 
 
 def replay_of(row: Workload, before: str, *, started: bool) -> StartedReplay:
-    """What came of a replay: `row` is the workload that is judged now, `before` the delivery."""
+    """The result of a replay: `row` is the workload that goes on now, `before` the delivery."""
     chosen = ReplayVersion(row.chosen.line, row.chosen.version) if row.chosen else None
     of = before if before != row.id else None
     return StartedReplay(row.id, of, row.state, started, chosen, waived=row.waiver is not None)
 
 
 def answer_of(row: Workload) -> AnsweredDelivery:
-    """What came of an answer."""
+    """The result of a decision."""
     assert row.answer is not None
     verdict, reasons = (row.decision.verdict, row.decision.reasons) if row.decision else (None, ())
     return AnsweredDelivery(row.id, row.state, verdict, row.answer, tuple(reasons))
 
 
 def waiver_of(row: Workload, *, started: bool) -> WaivedDelivery:
-    """What came of a waiver."""
+    """The result of a waiver."""
     assert row.waiver is not None
     return WaivedDelivery(row.id, row.state, row.decision.verdict if row.decision else None, row.waiver, started)
 
@@ -495,7 +495,7 @@ class StackFacade(Protocol):
 
     @property
     def aws(self) -> AwsStack:
-        """What only a stack in AWS has. InputError through the API."""
+        """The parts that only a stack in AWS has. InputError through the API."""
         ...
 
     def refuse(self, **options: object) -> None:
@@ -549,7 +549,7 @@ class AwsStack:
 
     @cached_property
     def there(self) -> DeployedStack:
-        """What is deployed."""
+        """The deployed resources."""
         return self.opens()
 
     @cached_property
@@ -637,7 +637,7 @@ class Refused(InputError):  # noqa: N818 - the name is what happened
 
 @contextmanager
 def known_form() -> Iterator[None]:
-    """What reads an answer; InputError for one of another form, from a later version or from something else."""
+    """The reader of a response; InputError for another form, from a later version or from something else."""
     try:
         yield
     except (KeyError, TypeError, AttributeError, ValueError):

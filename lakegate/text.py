@@ -33,7 +33,7 @@ MAX_HINTS = 50
 
 @dataclass(slots=True)
 class _Budget:
-    """What is left in a block of `limited_hints`."""
+    """The room that is left in a block of `limited_hints`."""
 
     work: int = MOST_WORK
     hints: int = MAX_HINTS

@@ -150,7 +150,7 @@ def _pulled(there: DeployedStack, dependencies: Dependencies, line: str, path: P
 
 
 def _finished(dependencies: Dependencies, upload: Upload, workload: str, began: float) -> Account:
-    """What became of a delivery, when it is finished; SetUpError where that takes too long."""
+    """The end of a delivery; SetUpError where that takes too long."""
     with terminal.errors().status("") as spinner:
         while (row := _row(dependencies, workload)) is None or row.state not in END_STATES:
             if (spent := time.monotonic() - began) > PATIENCE_SECONDS:

@@ -62,7 +62,7 @@ GRACE_SECONDS: Final = 10.0
 """Between SIGTERM and SIGKILL."""
 TICK_SECONDS: Final = 0.02
 _CHILDREN: Final[dict[int, subprocess.Popen[bytes]]] = {}
-"""What this very process started, so that it can bury them."""
+"""Processes that this process started and has to wait for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,9 +261,9 @@ RELEASE: Final = "emr-7.14.0"
 ARTIFACTS: Final = "lakegate-artifacts"
 """The bucket that SAM uploads to."""
 BUNDLED: Final = ("lakegate", "functions", "infra/packaging", "infra/setup")
-"""What the bundles are made of."""
+"""Sources of the bundles."""
 LOCAL_BUILD: Final = ROOT / "build/local"
-"""What is made for the Python of this machine: the embedded AWS has no other."""
+"""Builds for the Python of this machine: the embedded AWS has no other."""
 BYTECODE: Final = LOCAL_BUILD / "bytecode"
 """Of the modules of earlier bundles."""
 AT_ONCE: Final = 15

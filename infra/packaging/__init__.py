@@ -1,1 +1,1 @@
-"""What is deployed, the same bytes every time."""
+"""Deployed artifacts, the same bytes every time."""

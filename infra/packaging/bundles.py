@@ -1,4 +1,4 @@
-"""What is deployed: the functions for Lambda, the judge function, the pull function, and the job for EMR Serverless.
+"""Deployed artifacts: the functions for Lambda, the judge function, the pull function, and the job for EMR Serverless.
 
 ::
 
@@ -299,7 +299,7 @@ def fill(folder: Path, bundle: Bundle, root: Path, tools: Path, python: str = "3
 
 
 def own_files(entries: tuple[str, ...], root: Path) -> set[Path]:
-    """What entry modules reach by imports in the repository at `root`: modules, the packages around them, and data files."""
+    """Files that entry modules reach by imports at `root`: modules, the packages around them, and data files."""
     found: set[Path] = set()
     todo = list(entries)
     while todo:
@@ -364,7 +364,7 @@ def wanted(name: str, services: frozenset[str], unused: tuple[str, ...] = ()) ->
 
 
 INTERPRETER = Path("/usr/bin/python3.11")
-"""Where the images of EMR 7 have the Python that the job runs on."""
+"""The path of the job's Python in the images of EMR 7."""
 NEWER_PYTHON = "3.12"
 """The first one on Amazon Linux 2023 (Lambda developer guide, Lambda runtimes): that of 3.11 is too old
 for pyarrow 26 and cryptography 50."""
@@ -372,7 +372,7 @@ RUNNING = f"{sys.version_info.major}.{sys.version_info.minor}"
 SITE = Path("lib/python3.11/site-packages")
 NAME_LENGTH = 16
 JARS = ("deequ.jar", "avro.jar")
-"""What the release carries of the pinned jars, in their order; the others stand for what EMR has."""
+"""Pinned jars of the release, in their order; the others stand for what EMR has."""
 
 
 def bundle_functions(root: Path, tools: Path, build: Path, kept: Path | None = None) -> Path:
@@ -456,7 +456,7 @@ def _interpreter(python: str) -> str | None:
 
 
 def _make_virtual(environment: Path, interpreter: Path) -> None:
-    """What makes a folder of packages a virtual environment: a link to its interpreter, and where that one is at home."""
+    """Make a virtual environment of a folder of packages: a link to its interpreter, and its home."""
     (environment / "bin").mkdir()
     for name in ("python", "python3", "python3.11"):
         (environment / "bin" / name).symlink_to(interpreter)

@@ -131,7 +131,7 @@ def _jar(path: Path) -> dict[str, Any]:
 
 FOLDERS: Final = ("lakegate", "infra")
 NAMED: Final = ("pyproject.toml", "setup.py", "README.md", "LICENSE")
-"""What the wheel is built from."""
+"""Sources of the wheel."""
 DEPLOYED: Final = ("template.yaml", "samconfig.toml")
 DATED: Final = {"SOURCE_DATE_EPOCH": "315532800"}
 """1980, the earliest time of a zip: files of the wheel have no time of their own (reproducible-builds.org)."""

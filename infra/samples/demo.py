@@ -37,10 +37,10 @@ class Upload:
     key: str
     sample: str
     description: str
-    """What is in it, in a few words."""
+    """The content, in a few words."""
     verdict: str
     change: Callable[[bytes], bytes] = bytes
-    """What is done to the sample."""
+    """The change of the sample."""
 
     @property
     def file(self) -> str:
@@ -66,7 +66,7 @@ def shorter(content: bytes) -> bytes:
 
 
 def summary(content: bytes) -> dict[str, object]:
-    """What a producer can state of a CSV file before it is sent: its rows and the names of its columns."""
+    """A producer's summary of a CSV file before it is sent: its rows and the names of its columns."""
     header, *rows = content.splitlines()
     return {"rows": len(rows), "columns": [{"name": name} for name in header.decode().split(";")]}
 

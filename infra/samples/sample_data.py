@@ -1,4 +1,4 @@
-"""What can be wrong with a file: each flaw changes a share of its rows, exactly that share, chosen by the seed."""
+"""Faults of a file: each flaw changes a share of its rows, exactly that share, chosen by the seed."""
 
 from __future__ import annotations
 
@@ -250,7 +250,7 @@ class SampleFile:
     flaws: tuple[Flaw, ...]
     delimiter: str
     description: str
-    """What is in it and its verdict, in a few words."""
+    """The content and its verdict, in a few words."""
 
 
 def write(sample: SampleFile, path: Path, rows: int, seed: int) -> None:
@@ -307,7 +307,7 @@ MEASUREMENTS = (
     "gust_max_m_s",
     "wind_speed_m_s",
 )
-"""What the weather contract wants 95 % complete, warning below 90 % and refusing below 85 %."""
+"""Columns that the weather contract wants 95 % complete, warning below 90 % and refusing below 85 %."""
 HARDLY_MISSING = overwritten(0.015, MEASUREMENTS, None)
 IN_BETWEEN = (overwritten(0.12, ("gust_max_m_s", "wind_speed_m_s", "wind_direct_grad"), None),)
 DIRTY_WEATHER = (

@@ -43,7 +43,7 @@ ALREADY_IN_SPARK = (
     "org.wildfly*:*",
     "software.amazon*:*",
 )
-"""What the pins depend on; Spark ships it, or nothing here uses it. A glob must not match a pin: it would go too."""
+"""Dependencies of the pins; Spark ships them, or nothing here uses them. A glob must not match a pin: it would go too."""
 
 
 def sound(folder: Path, jars: tuple[Jar, ...]) -> bool:

@@ -42,7 +42,7 @@ class SourceFile(Protocol):
 
 
 def place_of(path: str) -> str:
-    """Where a file of the repository lies among the site's sources."""
+    """The place of a file of the repository among the site's sources."""
     return OUTSIDE.get(path) or (path.removeprefix(DOCS) if path.startswith(DOCS) else f"source/{path}")
 
 

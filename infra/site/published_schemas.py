@@ -85,7 +85,7 @@ BETWEEN_MEMBERS: Final[dict[str, dict[str, Json]]] = {
         ],
     },
 }
-"""What members have to do with each other: of blocks their format, which follows from the other members."""
+"""Relations of members to each other: of blocks their format, which follows from the other members."""
 Definitions: typing.TypeAlias = dict[str, tuple[type, Json]]
 """By their names the dataclasses that are definitions of a schema, and the definitions."""
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"

@@ -1,1 +1,1 @@
-"""What is known of a delivery before any job: size, first bytes, header, parts."""
+"""Knowledge of a delivery before any job: size, first bytes, header, parts."""

@@ -266,7 +266,7 @@ def text_of(first: bytes, storage: Storage, csv: Csv) -> bytes | None:
 
 
 def header_end(text: bytes, csv: Csv) -> int:
-    """Where the first record of a text ends, after its line feed; 0 where it does not. Its quotes may hold line breaks."""
+    """The end of the first record of a text, after its line feed; 0 where there is none. Its quotes may hold line breaks."""
     end = text.find(b"\n") + 1
     if csv.multi_line:
         quote = csv.quote.encode(csv.encoding)

@@ -102,7 +102,7 @@ def refused_rules(plan: bytes, reasons: Sequence[str]) -> tuple[BrokenRule, ...]
 
 
 def code_of(reason: str) -> str:
-    """What precedes the message of a reason: `file/size`, or the id of a check."""
+    """The part of a reason before its message: `file/size`, or the id of a check."""
     return reason.partition(": ")[0]
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class LineRow(Protocol):
-    """What a row is about, how often it was written, and when it is due (empty: never)."""
+    """The subject of a row, its revision, and when it is due (empty: never)."""
 
     @property
     def line(self) -> str: ...  # noqa: D102 - as above

@@ -224,7 +224,7 @@ def pause_key(line: str) -> dict[str, dict[str, str]]:
 
 
 def pause_writes(table: str, workload: Workload, expected: Expected) -> list[dict[str, Any]]:
-    """What a write of a row does to the pause of its line, or requires of it; nothing for most writes."""
+    """Changes and conditions of a write of a row on the pause of its dataset; nothing for most writes."""
     line = workload.pin.chain if workload.pin else ""
     if workload.state is State.HELD:
         return [_counted(table, workload.held, 1, ON)]

@@ -136,7 +136,7 @@ def readable(name: str) -> Iterator[None]:
 
 
 def decoded(item: Mapping[str, Any], of: Callable[[Mapping[str, Any]], T]) -> T:
-    """What an item contains. Raises UnreadableItem with the key of the item."""
+    """The content of an item. Raises UnreadableItem with the key of the item."""
     name = name_of(item)
     with readable(name):
         written = int(item["format"]["N"]) if "format" in item else FORMAT
@@ -171,7 +171,7 @@ class DynamoTable:
     client: DynamoDBClient
     name: str
     left_out: list[UnreadableItem] = field(default_factory=list, repr=False, compare=False)
-    """What a read of several items left out because this release cannot read it: the caller reports it."""
+    """Items that a read left out because this release cannot read them: the caller reports them."""
 
     def get(self, key: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """The item; None where there is none."""
@@ -181,7 +181,7 @@ class DynamoTable:
     def readable(
         self, items: Iterable[Mapping[str, Any]], of: Callable[[Mapping[str, Any]], ResultT]
     ) -> Iterator[ResultT]:
-        """What items contain; one that cannot be read is left out, and hides none of the others."""
+        """The content of items; one that cannot be read is left out, and hides none of the others."""
         for item in items:
             try:
                 found = decoded(item, of)

@@ -100,7 +100,7 @@ def remaining() -> float:
 
 
 class HandlerError(Exception):
-    """What leaves a handler: the name of what went wrong, and none of its text."""
+    """The error that leaves a handler: the name of the fault, and none of its text."""
 
 
 @cache

@@ -66,7 +66,7 @@ class DeployedStack:
     region: str
     outputs: Mapping[str, str]
     opened: list[Dependencies] = field(default_factory=list, repr=False, compare=False)
-    """What this command has made of the stack."""
+    """The stack as this command has opened it."""
 
     def output(self, name: str) -> str:
         """One output. Raises SetUpError where the stack has none of that name: it is older, or something else."""
@@ -231,7 +231,7 @@ OTHER_SENDER = 3
 
 @dataclass(slots=True)
 class Redriven:
-    """What became of the messages."""
+    """Counts of redriven messages."""
 
     moved: Counter[str] = field(default_factory=Counter)
     """By the queue that they were sent to."""
@@ -372,7 +372,7 @@ class LocalState:
         }
 
     def endpoint_of(self, service: str) -> str:
-        """Where a service, by boto3's name of it, listens."""
+        """The address of a service, by boto3's name of it."""
         return self.emr_endpoint if service == "emr-serverless" else self.endpoint
 
     def environment(self) -> dict[str, str]:

@@ -70,7 +70,7 @@ def contract_of(contract: str, item: Mapping[str, Any]) -> RegistrySnapshot:
 
 
 def apart(shared_with: Sequence[str] = (), own: Sequence[str] = EVERY_CONTRACT) -> dict[str, tuple[str, ...]]:
-    """What keeps a version apart from contracts of other owners, as JSON has it; in items of older releases there is nothing."""
+    """The separation of a version from contracts of other owners, as JSON; in items of older releases there is nothing."""
     return {"shared_with": tuple(shared_with), "own": tuple(own)}
 
 

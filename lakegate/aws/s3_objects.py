@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 OF_COPIES: Final = "CRC64NVME"
-"""Where the source's own algorithm is not kept. S3 computes it itself; 64 bits identify content."""
+"""The algorithm where the source's own is not kept. S3 computes it itself; 64 bits identify content."""
 KEPT: Final = (OF_COPIES, "SHA256", "SHA1")
 """By a copy in one piece, so that both checksums can be compared. A copy in parts can only keep the first one."""
 KNOWN: Final = (*KEPT, "CRC32", "CRC32C")
@@ -271,7 +271,7 @@ class S3Store:
 
 
 def _markers(after: str) -> dict[str, Any]:
-    """Where a page begins; at the beginning, where this release cannot read what another one has kept."""
+    """Markers of the beginning of a page; at the beginning, where this release cannot read what another one has kept."""
     with suppress(ValueError, RecursionError):
         found = json.loads(after)
         if isinstance(found, dict) and found.keys() <= {"KeyMarker", "VersionIdMarker"}:

@@ -29,7 +29,7 @@ class Settings:
     """Whom both buckets must belong to."""
     landing: str
     landing_prefix: str
-    """What is delivered has keys that begin so; empty: every key."""
+    """The prefix of keys that are delivered; empty: every key."""
     adopts: str
     """Whether what landed before the stack was made is taken in: `yes` or `no`."""
     lake: str
@@ -64,7 +64,7 @@ class Settings:
     bus: str
     """The event bus that messages are put on."""
     unrouted: str
-    """What becomes of keys that no route covers: `quarantine` or `ignore`."""
+    """The treatment of keys that no route covers: `quarantine` or `ignore`."""
     approval: str
     """Whether a contract version needs a second person: `yes` or `no`."""
     signing_key: str

@@ -35,7 +35,7 @@ NOTHING_TO_CHANGE: Final = re.compile(
 )
 """Why a change set without a change is FAILED (CloudFormation user guide, "View a change set")."""
 STORES: Final = frozenset({"AWS::S3::Bucket", "AWS::DynamoDB::Table", "AWS::KMS::Key"})
-"""What holds data: nothing of these types is replaced or removed by a command."""
+"""Types that hold data: nothing of them is replaced or removed by a command."""
 _VERBS: Final = {
     "Add": "creates",
     "Modify": "changes",
@@ -92,7 +92,7 @@ def event_source_mappings(there: DeployedStack) -> Iterator[dict[str, Any]]:
 
 @dataclass(frozen=True, slots=True)
 class ResourceChange:
-    """What a change set does to one resource."""
+    """The change of one resource by a change set."""
 
     action: str
     """As CloudFormation has it: `Add`, `Modify`, `Remove`, `Import`, `Dynamic`."""

@@ -54,7 +54,7 @@ SOURCE: Final = "lakegate"
 
 
 def detail_type(message: Message) -> str:
-    """What rules choose events by."""
+    """The detail type, by which rules choose events."""
     return f"{'line' if message.line else 'workload'} {message.kind}"
 
 
@@ -129,7 +129,7 @@ def bootstrap(settings: Settings, remaining: Callable[[], float] = lambda: float
 
     @cache
     def of(name: str) -> object:
-        """What a feature registers at the point `rows`, over the table `workloads`, or at the point `wiring`, by the settings."""
+        """A registration at the point `rows`, over the table `workloads`, or at the point `wiring`, by the settings."""
         if name in names("rows"):
             return loaded("rows", name)(workloads)
         return loaded("wiring", name)(settings)

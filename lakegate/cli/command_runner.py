@@ -50,7 +50,7 @@ BESIDE: Final = MappingProxyType({"beside": True})
 
 @dataclass(frozen=True, slots=True)
 class CommandResult(Generic[R]):
-    """What a command has done."""
+    """The result of a command."""
 
     result: R
     """A dataclass, whose fields are the document of `--json`; or a value with `to_json`."""
@@ -227,7 +227,7 @@ def write_text(option: str, path: Path, text: str) -> None:
 
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""What ends a command: the folder holds values of the data in clear text, so it never stays."""
+"""Signals that end a command: the folder holds values of the data in clear text, so it never stays."""
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Where the command's words go: progress and tables to people, one JSON document to machines."""
+"""Output of the command: progress and tables to people, one JSON document to machines."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def more(number: int, shown: int) -> Iterator[str]:
 
 @contextmanager
 def working(what: str) -> Iterator[Callable[[str], None]]:
-    """What is being done, on standard error: a spinner on a terminal, elsewhere a line every ten seconds.
+    """The current activity, on standard error: a spinner on a terminal, elsewhere a line every ten seconds.
 
     Yields a function that shows what is being done now; the text may hold names of producers.
     """

@@ -1,1 +1,1 @@
-"""What a contract says: its model, whatever the document format."""
+"""The content of a contract: its model, whatever the document format."""

@@ -193,7 +193,7 @@ class Field:
     physical: str | None = None
     """The physical name of the column, if the document declares one: queries may use it."""
     sources: tuple[FieldSource, ...] = ()
-    """What it is made of, if the document declares its lineage."""
+    """The sources of the field, if the document declares its lineage."""
 
 
 @dataclass(frozen=True)
@@ -302,9 +302,9 @@ class Contract:
     """The dataset with the name `*`: its requirements hold for every dataset of the contracts that inherit."""
     inherits: ParentReference | None = None
     require: tuple[str, ...] = ()
-    """What the contract, and each one that inherits from it, must declare: keys of `lakegate/lints/metadata_lints.py`."""
+    """Keys of `lakegate/lints/metadata_lints.py` that the contract, and each one that inherits from it, must declare."""
     shared_with: tuple[str, ...] = ()
-    """Who else may refer to its accepted data and inherit from it: ids of contracts, or the beginning of ids and a star."""
+    """Contracts that may refer to its accepted data and inherit from it: ids, or the beginning of ids and a star."""
 
     @property
     def all_datasets(self) -> tuple[Dataset, ...]:

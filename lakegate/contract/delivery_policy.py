@@ -51,7 +51,7 @@ class Duplicates(Enum):
 
 
 class PublishAs(Enum):
-    """What becomes of accepted rows."""
+    """The form in which accepted rows are published."""
 
     ORIGINAL = "original"
     """Files as they arrived."""
@@ -67,7 +67,7 @@ class MergeStrategy(Enum):
     LEDGER = "ledger"
     """Those whose primary key is new to the line."""
     SNAPSHOT = "snapshot"
-    """What differs from the delivery before: each delivery has all current rows."""
+    """The difference to the delivery before: each delivery has all current rows."""
 
 
 class Treatment(Enum):
@@ -79,7 +79,7 @@ class Treatment(Enum):
 
 
 class DeliveryUnit(Enum):
-    """What one delivery consists of, and what completes it."""
+    """The objects of one delivery, and the object that completes it."""
 
     OBJECT = "object"
     """One object."""
@@ -93,7 +93,7 @@ class DeliveryUnit(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Pull:
-    """Where the data of a dataset is fetched from, and when."""
+    """Source and schedule by which the data of a dataset is fetched."""
 
     source: Annotated[str, Pattern("(https|sftp|s3)://[!-~]+"), Bounds(most=2300)]
     """`https://…`, `sftp://…` or `s3://…`."""

@@ -57,7 +57,7 @@ class Format(Enum):
 
     @property
     def spec(self) -> FormatSpec:
-        """What is known of the format."""
+        """The properties of the format."""
         return FORMATS[self]
 
     @property
@@ -126,7 +126,7 @@ class Compression(Enum):
 
     @property
     def spec(self) -> CompressionSpec:
-        """What is known of the compression."""
+        """The properties of the compression."""
         return COMPRESSIONS[self]
 
 
@@ -141,7 +141,7 @@ class CompressionSpec:
     decompressor: Callable[[], Any] | None = None
     """A new decompressor of one member (`bz2.BZ2Decompressor`); None where Python 3.11 has none: then the door sees no text."""
     failures: tuple[type[Exception], ...] = ()
-    """What the decompressor raises for damaged bytes."""
+    """Exceptions of the decompressor for damaged bytes."""
     splits_rows: bool = True
     """Whether accepted and rejected rows can be written with it."""
 
@@ -202,7 +202,7 @@ class Csv:
     """Those of single columns, in the order of their names, instead of `null_values`."""
     decimal_separator: Annotated[str, Permitted(DECIMAL_SEPARATORS)] = "."
     thousands_separator: Annotated[str, Permitted(("", *THOUSANDS_SEPARATORS))] = ""
-    """What may stand between groups of three digits of a number; empty for nothing."""
+    """Separator between groups of three digits of a number; empty for none."""
 
     @property
     def has_plain_numbers(self) -> bool:

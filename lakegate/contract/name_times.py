@@ -9,7 +9,7 @@ from typing import Final
 WRITTEN: Final = (
     "text with `%Y`, `%m`, `%d` and, if the name has them, `%H`, `%M`, `%S`, each once, such as `day_%Y-%m-%d`"
 )
-"""What is possible, in words."""
+"""The possible directives, in words."""
 LONGEST: Final = 200
 _DIGITS: Final = {"Y": 4, "m": 2, "d": 2, "H": 2, "M": 2, "S": 2}
 _FINER: Final = ("H", "M", "S")

@@ -16,7 +16,7 @@ class ChosenVersion:
     """A contract version by which a delivery is to be judged, whichever one is valid."""
 
     line: str
-    """Where it is accepted or quarantined."""
+    """The dataset id: the folder of accepted or quarantined data."""
     version: str
     plan: str
     """Digest of the plan of the line's dataset."""

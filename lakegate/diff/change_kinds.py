@@ -192,7 +192,7 @@ FORMAT: Final = "lakegate/diff/1"
 
 
 class Affected(Enum):
-    """Who may be affected by a change."""
+    """Parties that may be affected by a change."""
 
     CONSUMER = "consumer"
     PRODUCER = "producer"
@@ -214,7 +214,7 @@ class Change:
 
     @property
     def effect(self) -> ChangeKind:
-        """Who is affected by changes of this kind, and the version they need."""
+        """The parties affected by changes of this kind, and the version they need."""
         return KINDS[self.kind]
 
     @property
@@ -224,7 +224,7 @@ class Change:
 
     @property
     def affected(self) -> Affected:
-        """Who may be affected."""
+        """The parties that may be affected."""
         effect = self.effect
         if effect.consumer:
             return Affected.BOTH if effect.producer else Affected.CONSUMER

@@ -1,4 +1,4 @@
-"""What a version says beside its rules: descriptions, servers, settings, all other keys."""
+"""Keys of a version beside its rules: descriptions, servers, settings, all others."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def _other_tags(value: Plain, _owner: Mapping[str, Plain]) -> Plain:
 
 
 def _labels(value: Plain, _owner: Mapping[str, Plain]) -> Plain:
-    """What is written beside the values of an `enum`."""
+    """Labels beside the values of an `enum`."""
     items = value if isinstance(value, list) else []
     labels: list[Plain] = [_without("value")(each, {}) for each in items]
     return labels if any(labels) else None

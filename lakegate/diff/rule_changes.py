@@ -47,7 +47,7 @@ class Requirement:
 
     @property
     def suffix(self) -> str:
-        """What distinguishes the check from others of its rule."""
+        """The part of the path that distinguishes the check from others of its rule."""
         return self.check.id.removeprefix(self.rule.id)
 
     @property
@@ -93,7 +93,7 @@ class Requirement:
 
     @property
     def content(self) -> Hashable:
-        """What the document declares, of a rule that is not measured."""
+        """The declaration of a rule that is not measured."""
         note = self.rule.name if self.rule.kind == TEXT else None
         return meaning(
             (note, self.rule.kind, self.check.fields, self.rule.arguments, self.rule.comparison, self.rule.tolerance)
@@ -174,7 +174,7 @@ def _essence(each: Requirement) -> Hashable:
 
 
 def measured(each: Requirement) -> Hashable | None:
-    """What the check measures, and the shape of its condition; None if it is not measured."""
+    """The measure of the check, and the shape of its condition; None if it is not measured."""
     if each.check.skip is not None:
         return None
     return measure(each.check), _shape(each.check.accept.predicate)

@@ -83,7 +83,7 @@ def is_same_measure(old: Check, new: Check) -> bool:
 
 
 def measure(check: Check) -> tuple[object, ...]:
-    """What a check measures, without its thresholds and conditions."""
+    """The measure of a check, without its thresholds and conditions."""
     fields = frozenset(check.fields) if check.metric is Metric.DUPLICATE_ROWS else check.fields
     unit = Unit.PERCENT if check.unit in {Unit.SHARE, Unit.ROWS} else check.unit
     parts = (check.of_elements, check.query, check.row_filter, check.nulls_alike, check.quantile, check.header)

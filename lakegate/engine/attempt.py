@@ -58,7 +58,7 @@ SAMPLES = 20
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """What accepted rows are written with."""
+    """Means to write accepted rows."""
 
     store: Store
     connection: duckdb.DuckDBPyConnection
@@ -102,11 +102,11 @@ class Backend(Protocol):
         ...
 
     def in_tasks(self, write: Callable[[Part, Workspace], Written], parts: Sequence[Part]) -> list[Written]:
-        """What a function returns for each part, in their order; where the engine has tasks, each part is written by one."""
+        """Results of a function for each part, in their order; where the engine has tasks, each part is written by one."""
         ...
 
     def in_driver(self, write: Callable[[Workspace], Written]) -> Written:
-        """What a function returns that writes in this process."""
+        """The result of a function that writes in this process."""
         ...
 
 

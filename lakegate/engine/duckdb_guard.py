@@ -168,7 +168,7 @@ SETTINGS = {
 }
 
 SPILL, SPILLS = 1 << 30, 8
-"""What queries may write to disk: 1 GiB, and eight times the data. Beyond, a query is an error of its rule."""
+"""Bytes that queries may write to disk: 1 GiB, and eight times the data. Beyond, a query is an error of its rule."""
 
 
 def bound_spill(connection: duckdb.DuckDBPyConnection) -> None:

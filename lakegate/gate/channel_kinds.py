@@ -1,4 +1,4 @@
-"""What is sent to channels, and the kinds of channels that features register.
+"""Messages to channels, and the kinds of channels that features register.
 
 `slack:lakegate-channel-orders` is a channel by reference: it names a secret, not its content.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ReferenceForm(NamedTuple):
-    """What is behind the kind of a channel."""
+    """The form of references to a kind of channel."""
 
     pattern: str
     words: str

@@ -1,4 +1,4 @@
-"""What every use case is given: the ports, the stack's buckets and job, and its times."""
+"""The dependencies of every use case: the ports, the stack's buckets and job, and its times."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Places:
     job: JobSettings
     prices: Prices = PRICES
     landing_prefix: str = ""
-    """What is delivered has keys that begin so. Other objects of the bucket belong to others: they are never touched."""
+    """The prefix of keys that are delivered. Other objects of the bucket belong to others: they are never touched."""
     ignore_unrouted: bool = False
     needs_approval: bool = False
     """Whether a contract version becomes valid only when a second person approves it."""
@@ -136,9 +136,9 @@ class Dependencies:
     remaining: Callable[[], float] = lambda: float("inf")
     """Seconds that this invocation has left."""
     takes_since: Callable[[], datetime | None] = lambda: None
-    """What landed before is never touched; None: everything is a delivery."""
+    """The time before which landed objects are never touched; None: everything is a delivery."""
     left_out: list[UnreadableItem] = field(default_factory=list, repr=False)
-    """What reads of several items left out because this release cannot read it; handlers and commands report it."""
+    """Items that reads left out because this release cannot read them; handlers and commands report them."""
     undeletable: set[str] = field(default_factory=set, repr=False)
     """Buckets where judged objects could not be deleted; handlers report them."""
     plans: dict[str, bytes] = field(default_factory=dict, repr=False)
@@ -155,7 +155,7 @@ class Dependencies:
         return version.key.startswith(self.places.landing_prefix) and not is_before
 
     def taken_out(self) -> list[UnreadableItem]:
-        """What was left out since the last call, each once."""
+        """Items that were left out since the last call, each once."""
         found = {each.name: each for each in self.left_out}
         self.left_out.clear()
         return list(found.values())

@@ -144,5 +144,5 @@ def erasure_prefix(workload: str = "") -> str:
 
 
 def uri_of(lake: str, workload: Workload) -> str | None:
-    """Where the report of a workload is; None before it is finished."""
+    """The address of a workload's report; None before it is finished."""
     return f"s3://{lake}/{report_key(workload.id)}" if workload.state in TERMINAL else None

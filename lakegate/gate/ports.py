@@ -30,7 +30,7 @@ class Clock(Protocol):
 
 
 class Identity(Protocol):
-    """Who calls, by AWS: never by a contract, an argument or a variable."""
+    """The caller, by AWS: never by a contract, an argument or a variable."""
 
     def caller(self) -> str:
         """The ARN of the caller's user or assumed role. Raises PortError."""
@@ -45,7 +45,7 @@ INVOCATION = "lambda/"
 
 
 class JobState(StrEnum):
-    """Where a run is; everything else before an end is RUNNING."""
+    """The state of a run; everything else before an end is RUNNING."""
 
     QUEUED = "QUEUED"
     """It waits for its turn: the application's limit of runs at once is reached. EMR itself ends a wait that is too long."""
@@ -112,7 +112,7 @@ def is_invocation(request: Mapping[str, object]) -> bool:
 
 
 class Notifier(Protocol):
-    """Where messages go: at least once, with the message's id as idempotency key."""
+    """The destination of messages: at least once, with the message's id as idempotency key."""
 
     def send(self, message: Message) -> None:
         """Hand over one message. Raises Throttled."""
@@ -123,7 +123,7 @@ class Notifier(Protocol):
 
 
 class Address(NamedTuple):
-    """Where an object is; without `version`, the current one."""
+    """The address of an object; without `version`, of the current one."""
 
     bucket: str
     key: str

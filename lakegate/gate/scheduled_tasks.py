@@ -81,7 +81,7 @@ def _wait(_dependencies: Dependencies, _row: object, _now: str) -> Steps[None]:
 
 @dataclass(frozen=True, slots=True)
 class ScheduledTask(Generic[RowT]):
-    """What is done by time about the rows of a kind; those that a sweep runs are registered at the point `scheduled tasks`."""
+    """A task over the rows of a kind by time; those that a sweep runs are registered at the point `scheduled tasks`."""
 
     rows: Callable[[Dependencies], Rows[RowT]]
     write: Effect
@@ -89,7 +89,7 @@ class ScheduledTask(Generic[RowT]):
     step: Callable[[Dependencies, RowT, str], Steps[RowT | None]] = _wait
     """Does what is due about a row now. Returns the row afterwards, to be written; None: there is nothing to write."""
     end: Callable[[RowT, RowT], object] = lambda _before, _after: None
-    """What ended by a step, by the row before and afterwards; None: nothing did."""
+    """The end that a step brought, by the row before and afterwards; None: none."""
     discovery: Discovery[RowT] | None = None
     """None: rows are begun by something else than a contract."""
     metrics: tuple[str, ...] = ()
@@ -116,16 +116,16 @@ class Discovery(Generic[RowT]):
 
 @dataclass(slots=True)
 class Turn:
-    """What a turn did, for metrics."""
+    """Counts of a turn, for metrics."""
 
     looked_at: int = 0
     failures: list[LakegateError] = field(default_factory=list)
     """Errors of single rows, reported here: one failure does not stop the others."""
     ends: list[tuple[str, Any]] = field(default_factory=list)
-    """What ended, with the name of its row."""
+    """Ends of rows, with the name of each row."""
 
     def guarded(self, at: str, steps: Steps[T]) -> Steps[T | None]:
-        """What follows for one row; whatever it raises stops none of the others."""
+        """The step of one row; an exception stops none of the others."""
         try:
             return (yield from steps)
         except LakegateError as failure:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Delivered(Turn):
-    """What a turn did, for metrics; `failures` are of channels."""
+    """Counts of a turn, for metrics; `failures` are of channels."""
 
     sent: int = 0
     failing: set[str] = field(default_factory=set)
@@ -36,7 +36,7 @@ class Delivered(Turn):
     """Notices that were given up and wait for a person."""
 
     def add(self, other: Delivered) -> None:
-        """What another listener did."""
+        """Add the counts of another listener."""
         self.sent += other.sent
         self.failures += other.failures
         self.failing |= other.failing
@@ -44,7 +44,7 @@ class Delivered(Turn):
 
 
 class MessageListener(NamedTuple):
-    """Who is told what the outbox has: the type of the extension point `message listeners`."""
+    """A listener of the outbox: the type of the extension point `message listeners`."""
 
     note: Callable[[Dependencies, Message], Steps[tuple[str, ...]]]
     """Counts a message, as often as it is told of, once; ids of what may be due by it."""
@@ -64,7 +64,7 @@ BATCH = 100
 
 @dataclass(slots=True)
 class Notified(Turn):
-    """What a turn of notify did, for metrics."""
+    """Counts of a turn of notify, for metrics."""
 
     sent: list[Message] = field(default_factory=list)
     """Marked as sent: each once, unless its mark had no answer."""

@@ -48,7 +48,7 @@ HEADS = "heads"
 
 @dataclass(slots=True)
 class Swept(Turn):
-    """What a sweep did, for metrics."""
+    """Counts of a sweep, for metrics."""
 
     metrics: tuple[str, ...] = ()
     """Every one that counts what ended of what features do by schedule."""
@@ -184,7 +184,7 @@ def _has_time(dependencies: Dependencies) -> bool:
 
 
 def _guarded(swept: Swept, at: str, steps: Steps[T]) -> Steps[T | None]:
-    """What follows for one workload or line; whatever it raises stops none of the others."""
+    """The step of one workload or dataset; an exception stops none of the others."""
     swept.looked_at += 1
     return (yield from swept.guarded(at, steps))
 
@@ -242,7 +242,7 @@ def _tried_again(dependencies: Dependencies, swept: Swept, identity: str) -> Ste
 
 
 class Listing(NamedTuple):
-    """What is listed a page at a time."""
+    """A listing, a page at a time."""
 
     name: str
     bucket: str

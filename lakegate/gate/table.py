@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Agenda(Protocol):
-    """What is due, by a sharded, sparse index that lags behind the rows: every find is re-read by key."""
+    """Due rows, by a sharded, sparse index that lags behind the rows: every find is re-read by key."""
 
     def due(self, now: datetime, limit: int) -> tuple[str, ...]:
         """Ids of workloads whose `due_at` is not after `now`, the oldest first."""
@@ -34,7 +34,7 @@ class Agenda(Protocol):
         ...
 
     def cursor(self, name: str) -> str | None:
-        """Where a listing stopped the last time; None: start at the beginning."""
+        """The place where a listing stopped the last time; None: start at the beginning."""
         ...
 
     def keep(self, name: str, cursor: str | None) -> None:
@@ -231,7 +231,7 @@ class Batches(Protocol):
 
 
 class CommittedBlock(NamedTuple):
-    """Where the one block of a delivery is."""
+    """The place of the one block of a delivery."""
 
     chain: str
     height: int
@@ -272,7 +272,7 @@ class Ledger(Protocol):
         ...
 
     def committed(self, workload: str) -> CommittedBlock | None:
-        """Where the block of a delivery is; None before it is committed. Strongly consistent."""
+        """The place of the block of a delivery; None before it is committed. Strongly consistent."""
         ...
 
     def commit(self, block: Block, workload: Workload, expected: Expected, message: Message) -> None:
@@ -319,7 +319,7 @@ class HistoryEntry(NamedTuple):
     rules: tuple[BrokenRule, ...] = ()
     """Those that failed or warned, the worst first."""
     enforced: Enforced | None = None
-    """What `mode: enforce` would have decided; None where it was the mode."""
+    """The decision of `mode: enforce`; None where it was the mode."""
     producer: str = ""
     """The folder of the landing bucket: text of the producer's. Empty for a block of an earlier release."""
     indexed: bool = True

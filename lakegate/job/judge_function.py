@@ -54,7 +54,7 @@ SPARE_SECONDS = 10.0
 
 
 class JudgeError(Exception):
-    """What leaves the function: the name of what went wrong, and none of its text."""
+    """The error that leaves the function: the name of the fault, and none of its text."""
 
 
 class DoesNotFitError(LakegateError):

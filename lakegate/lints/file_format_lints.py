@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def csv_conflict(_contract: Contract, document: Document) -> Iterator[Finding]:
-    """What parts the values of a line is not what encloses them, and what parts thousands stands in no other place."""
+    """The delimiter is not the quote, and the thousands separator is no other separator."""
     for place in extensions_of(document):
         csv = place["csv"]
         delimiter, quote = csv["delimiter"].text or ",", csv["quote"].text or '"'
@@ -101,7 +101,7 @@ def idle_delivery_setting(contract: Contract, document: Document) -> Iterator[Fi
 
 
 def format_left_open(_contract: Contract, document: Document) -> Iterator[Finding]:
-    """Where servers name formats, they agree on one that is read, or the extension names it."""
+    """Formats that servers name agree on one that is read, or the extension names it."""
     servers = document.top["servers"]
     named = [each for each in (*servers.items, *servers.entries.values()) if each["format"].present]
     extensions = [place for place in extensions_of(document) if place["format"].present or place["csv"].entries]

@@ -47,7 +47,7 @@ STEPS = {
 
 
 class EngineName(StrEnum):
-    """What measures a delivery; both give the same results."""
+    """The engine that measures a delivery; both give the same results."""
 
     NATIVE = "native"
     """This process, without a JVM."""
@@ -63,7 +63,7 @@ class TaskProgress(Protocol):
         ...
 
     def during(self, what: str) -> None:
-        """What is being done from now on."""
+        """Name the activity from now on."""
         ...
 
 
@@ -115,7 +115,7 @@ class LocalDelivery:
     parents: ParentPlaces = ALONE
     """Of the contract and of the reference contracts."""
     slices: SliceOrder | None = None
-    """Where slices of the accepted rows begin, if some are to be written."""
+    """The beginning of the slices of accepted rows, if some are to be written."""
 
 
 def judge_delivery(

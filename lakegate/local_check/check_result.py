@@ -43,7 +43,7 @@ WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """What is compared with."""
+    """The earlier result of a comparison."""
 
     name: str
     verdict: str
@@ -158,7 +158,7 @@ StatusName = Annotated[str, Permitted(tuple(each.value for each in Status))]
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """What wrote the document."""
+    """The program that wrote the document."""
 
     name: Literal["lakegate"]
     version: str
@@ -179,7 +179,7 @@ class CheckedFile:
 
 @dataclass(frozen=True, slots=True)
 class CheckInputs:
-    """What the command was given."""
+    """The inputs of the command."""
 
     contract: str
     """The contract document as it was named."""
@@ -190,7 +190,7 @@ class CheckInputs:
 
 @dataclass(frozen=True, slots=True)
 class UnusableInput:
-    """What cannot be used."""
+    """An input that cannot be used."""
 
     kind: Annotated[str, Permitted(("contract", "input", "set-up"))]
     """The contract document, a file or option, or this machine."""
@@ -211,7 +211,7 @@ class CheckedContract:
 
 @dataclass(frozen=True, slots=True)
 class CheckReason:
-    """What explains the verdict."""
+    """A reason of the verdict."""
 
     id: str
     message: str
@@ -244,13 +244,13 @@ class CheckDetails:
     """Several fields are joined by `, `."""
     status: StatusName
     metric: str | None
-    """What is measured, e.g. `failing_rows`; null for what the file itself is, and where nothing is measured."""
+    """The metric, e.g. `failing_rows`; null for properties of the file itself, and where nothing is measured."""
     threshold: str
-    """What is wanted, in words."""
+    """The requirement, in words."""
     measured: CheckMeasurement | None
     """Null where nothing was measured."""
     technology: str | None
-    """What measured it: Deequ, Spark, DuckDB, Lakegate, or the technology of a validator; null where nothing was measured."""
+    """The technology that measured: Deequ, Spark, DuckDB, Lakegate, or that of a validator; null where nothing was measured."""
     version: str | None
     """Of the technology."""
     failing_rows: Count | None
@@ -285,7 +285,7 @@ class CheckDocument:
     counts: Annotated[dict[StatusName, Count], Bounds(len(Status))] | None
     """Checks by status; `skip` was not measured."""
     reasons: tuple[CheckReason, ...]
-    """What explains the verdict, the worst first."""
+    """Reasons of the verdict, the worst first."""
     checks: tuple[CheckDetails, ...]
     timings: dict[str, Amount]
     """Seconds by step."""
@@ -303,12 +303,12 @@ class CheckTablesDocument:
     tables: Annotated[tuple[CheckDocument, ...], Bounds(2)]
     """One document of check.json for each dataset that has files, in the order of the contract."""
     against: Against | None = field(default=None, metadata={OMITTED: True})
-    """What the files improve on an earlier result."""
+    """Improvements on an earlier result."""
 
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """What the command was given."""
+    """The inputs of the command."""
 
     contract: Path
     files: list[DataFile]
@@ -383,7 +383,7 @@ def _checks(report: Report) -> tuple[CheckDetails, ...]:
 
 
 def _document(inputs: Inputs) -> CheckDocument:
-    """What every document has until the delivery was judged."""
+    """The keys of every document before there is a verdict."""
     unknown = (None,) * 9
     return CheckDocument(VERSION, Tool("lakegate", version("lakegate")), inputs.document(), *unknown, (), (), {})
 

@@ -232,7 +232,7 @@ def _line(contract: Contract, plan: Plan, name: str) -> str:
 
 
 def _names(line: str) -> set[str]:
-    """What a line may be called: with and without its contract, with and without its major version."""
+    """Possible names of a dataset: with and without its contract, with and without its major version."""
     dataset = line.rpartition("/")[2]
     return {line, line.rpartition("_v")[0], dataset, dataset.rpartition("_v")[0]}
 

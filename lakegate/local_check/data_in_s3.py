@@ -60,7 +60,7 @@ def _listed(name: str, bucket: str, key: str, markers: tuple[str, ...]) -> Itera
 
 
 def _fixed(pattern: str) -> str:
-    """What every key begins with that a pattern matches."""
+    """The common beginning of all keys that a pattern matches."""
     return next(pattern[:at] for at in range(len(pattern)) if has_magic(pattern[at]))
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from lakegate.plan.result import Result
 
 _INTERRUPTED = "Query interrupted"
-"""What DuckDB makes of Ctrl-C while a query runs."""
+"""DuckDB's message after Ctrl-C while a query runs."""
 
 
 def measure(  # noqa: PLR0913, PLR0917 - as `lakegate.local_check.check_data` calls it

@@ -22,7 +22,7 @@ MEGABYTES_OF_A_VCPU: Final = 1_769
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """What AWS charges; the default is that of us-east-1, x86."""
+    """Prices of AWS; the default is that of us-east-1, x86."""
 
     dated: str = "2026-11-22"
     """The day on which the prices were read."""
@@ -51,7 +51,7 @@ Amount = Annotated[float, Bounds(0)]
 
 @dataclass(frozen=True, slots=True)
 class BilledCost:
-    """What was billed, and what that is in money."""
+    """Billed amounts, and their price."""
 
     vcpu_seconds: Amount
     gb_seconds: Amount

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from lakegate.plan.predicates import Predicate
 
 Truths = frozenset[bool | None]
-"""What a predicate may be for the rows of a file; None is unknown, which breaks no rule."""
+"""Possible values of a predicate for the rows of a file; None is unknown, which breaks no rule."""
 _ANY: Truths = frozenset({True, False, None})
 
 
@@ -83,7 +83,7 @@ def _is_unmeasured(check: Check, tier: Tier, absent: Collection[str]) -> bool:
 
 
 def _truths(predicate: Predicate, absent: Collection[str]) -> Truths:
-    """What a predicate may be for a row without a value in the absent fields."""
+    """Possible values of a predicate for a row without a value in the absent fields."""
     match predicate:
         case Not(inner):
             return frozenset(None if each is None else not each for each in _truths(inner, absent))

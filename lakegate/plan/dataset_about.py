@@ -1,4 +1,4 @@
-"""What a contract states of a dataset for those who get its data: description, keywords and licence."""
+"""Description, keywords and licence of a dataset, for those who get its data."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class License:
 
 @dataclass(frozen=True, slots=True)
 class DatasetAbout:
-    """What a plan of slices has of its contract's root."""
+    """The part of a contract's root in a plan of slices."""
 
     description: Annotated[str, Bounds(most=LONGEST_DESCRIPTION)] = ""
     keywords: Annotated[tuple[Annotated[str, Bounds(most=LONGEST_NAME)], ...], Bounds(most=MOST_KEYWORDS)] = ()

@@ -30,7 +30,7 @@ class AnsweredTechnology:
 
 @dataclass(frozen=True, slots=True)
 class ExternalRule:
-    """What a check of `Metric.EXTERNAL` asks, and of whom; pinned with the plan."""
+    """The question of a check of `Metric.EXTERNAL`, and its validator; pinned with the plan."""
 
     check: Annotated[str, Bounds(1, 8192)]
     """Its id."""

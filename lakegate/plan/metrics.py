@@ -11,7 +11,7 @@ from enum import Enum
 
 
 class Metric(Enum):
-    """What an engine measures for a check."""
+    """Metrics that an engine measures for checks."""
 
     ROW_COUNT = "row_count"
     FAILING_ROWS = "failing_rows"
@@ -93,7 +93,7 @@ class Metric(Enum):
 
 
 class MetricSource(Enum):
-    """What a metric is measured from."""
+    """The source from which a metric is measured."""
 
     RECORDS = "records"
     KEYS = "keys"

@@ -100,7 +100,7 @@ class Plan(VersionedDocument):
     scheduled: Annotated[tuple[ScheduledCheck, ...], MOST] = ()
     """Each has a skipped check with its id among `checks`."""
     about: DatasetAbout | None = None
-    """What is given to readers with slices; None of other plans."""
+    """Statements for readers of slices; None in other plans."""
 
     @property
     def digest(self) -> str:

@@ -34,4 +34,4 @@ class PlannedWorkflow:
     delay_hours: Annotated[int, Bounds(0, 168)] = 0
     """Or how long it stays so."""
     waits_for: Annotated[str, Permitted(("person", "callback"))] = "person"
-    """Who is asked: a person, or by a `callback` another system, too."""
+    """The party that is asked: a person, or by a `callback` another system, too."""

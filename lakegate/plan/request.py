@@ -66,7 +66,7 @@ class AcceptedPart:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What was accepted of a line up to a height of its ledger."""
+    """Accepted data of a dataset up to a height of its ledger."""
 
     line: Annotated[str, Bounds(1, 512)]
     height: Annotated[int, Bounds(-1, MAX_INTEGER)]
@@ -93,5 +93,5 @@ class Request(VersionedDocument):
     references: Annotated[tuple[Reference, ...], Bounds(most=100)] = ()
     """The accepted data that rules refer to, as it was when the delivery was pinned."""
     slices: SliceOrder | None = None
-    """Where the slices of the accepted rows begin; None: none are written."""
+    """The beginning of the slices of accepted rows; None: none are written."""
     version: Literal["lakegate/request/1"] = VERSION

@@ -32,7 +32,7 @@ REASONS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What an engine found for one tier of a check."""
+    """The numbers of an engine for one tier of a check."""
 
     of: Count
     """Rows (or keys) the number was taken over."""

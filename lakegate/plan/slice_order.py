@@ -111,7 +111,7 @@ class WrittenRun:
 
 @dataclass(frozen=True, slots=True)
 class MergedSnapshot:
-    """What a snapshot is to its line."""
+    """The relation of a snapshot to its dataset."""
 
     time: OptionalMoment
     """Empty: it is not known."""
@@ -137,7 +137,7 @@ class MergedSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """What the accepted rows of a delivery are to its line, and the state of the line with them."""
+    """The relation of a delivery's accepted rows to their dataset, and the state of the dataset with them."""
 
     offset: Exact
     """Of the request."""

@@ -87,7 +87,7 @@ class DaysOfLine:
 
 @dataclass(slots=True)
 class LineHistory:
-    """What a line's report shows."""
+    """The content of a dataset's report."""
 
     line: str
     since: datetime
@@ -103,7 +103,7 @@ class LineHistory:
     last_accepted: datetime | None = None
     """When the latest delivery was accepted; None where none was in this time, and nothing is promised."""
     promises: tuple[TimePromise, ...] = ()
-    """What the line promises about the time of its next acceptance."""
+    """The service level about the time of the next acceptance."""
 
     def counted(self, verdict: Verdict) -> int:
         """Deliveries with a verdict."""

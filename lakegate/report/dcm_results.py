@@ -24,7 +24,7 @@ NAMES: Final = {"deequ": "Deequ", "spark": "Spark", "duckdb": "DuckDB", "lakegat
 
 
 class MeasuringTechnology(NamedTuple):
-    """What measured a check."""
+    """The technology that measured a check."""
 
     name: str
     version: str | None

@@ -66,9 +66,9 @@ def _percent(share: Fraction) -> float:
 
 UNREADABLE = "file/readable"
 NULL = "null"
-"""What a sample has for a value that is absent."""
+"""The text of an absent value in a sample."""
 RECORDS = {"header": "the header line once more", "blank": "a line without values", "total": "a row of totals"}
-"""What a record is that holds no data."""
+"""Texts for records without data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class Report:
     files: tuple[str, ...]
 
     def place(self, sample: Sample) -> str:
-        """Where a row lies: `row 17`; of several files `orders-2.csv:17`; of an element also where in its row."""
+        """The place of a row: `row 17`; of several files `orders-2.csv:17`; of an element also the place in its row."""
         place = f"row {sample.row:,}" if len(self.files) == 1 else f"{self.files[sample.part]}:{sample.row}"
         return f"{place}, {sample.at}" if sample.at else place
 
@@ -217,7 +217,7 @@ class RuleLine:
 
 
 class Section(NamedTuple):
-    """What the page shows of one delivery, in the order in which the template unpacks it."""
+    """The content of the page for one delivery, in the order in which the template unpacks it."""
 
     verdict: Verdict
     title: str

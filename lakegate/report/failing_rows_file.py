@@ -33,11 +33,11 @@ class SampledRow:
     row: Annotated[int, Bounds(1)]
     """Line of the file, the header included; the record's number, where there are no lines."""
     at: str = field(metadata={OMITTED: True}, default="")
-    """Where in the row, for an element of a list or a map: `items[2]`."""
+    """The place in the row, for an element of a list or a map: `items[2]`."""
     record: Annotated[str, Permitted(("header", "blank", "total"))] | None = field(
         metadata={OMITTED: True}, default=None
     )
-    """What the record is, where it holds no data: the header line once more, or no values."""
+    """The kind of a record without data: the header line once more, or no values."""
     values: tuple[str | None, ...] = field(kw_only=True)
     """Values of the check's fields: shapes (`aaa-99`) where masked; null where there is none."""
     masked: tuple[bool, ...] = field(kw_only=True)

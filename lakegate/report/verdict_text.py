@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CheckAnswer:
-    """What a format writes: a judged delivery, or the error that kept it from being judged."""
+    """The input of a format: a delivery with its verdict, or the error that prevented one."""
 
     files: tuple[str, ...]
     report: Report | None = None
@@ -207,7 +207,7 @@ def _others(report: Report, rows: int) -> list[Entry]:
 
 
 def _not_measured(report: Report) -> list[Entry]:
-    """What was not measured, one entry for each reason; not what a cause explains."""
+    """Skipped checks, one entry for each reason; not what a cause explains."""
     judgement = report.judgement
     skipped = [each for each in judgement.outcomes if each.status is Status.SKIP and each.id not in judgement.explained]
     by_reason = {
@@ -217,7 +217,7 @@ def _not_measured(report: Report) -> list[Entry]:
 
 
 def _notes(report: Report) -> list[Entry]:
-    """What is no fault, but should be known."""
+    """Notes that are no faults."""
     found = [each for each in report.judgement.outcomes if each.id in NOTES]
     return [Entry("note", COLOURS[Status.SKIP], "the file", "", each.message, "") for each in found]
 

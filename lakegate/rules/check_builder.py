@@ -279,7 +279,7 @@ def value_of(rule: Rule, field: Field, value: object) -> str:
 
 
 def _form(logical: LogicalType) -> str:
-    """What a value of a type is, and how it is written, for a message."""
+    """The form of values of a type, for a message."""
     words = GRAMMARS[logical].words.partition(";")[0]
     return f"of the type {logical.value}: write {words}"
 

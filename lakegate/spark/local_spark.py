@@ -53,7 +53,7 @@ KEY_LENGTH = 16
 
 
 def archive(java: Path, tools: Path = TOOLS) -> Path:
-    """Where the archive of a Java home lies, if there is one."""
+    """The place of the archive of a Java home, if there is one."""
     made_for = [str(java), pyspark.__file__, pyspark.__version__, *(jar.sha256 for jar in pinned_jars())]
     return tools / CLASSES / f"{hashlib.sha256(chr(0).join(made_for).encode()).hexdigest()[:KEY_LENGTH]}.jsa"
 

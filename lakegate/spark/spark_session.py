@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 PROPERTIES: Final = "/META-INF/maven/com.amazon.deequ/deequ/pom.properties"
-"""What Maven wrote into the jar of Deequ."""
+"""The text that Maven wrote into the jar of Deequ."""
 
 
 def version(session: SparkSession) -> str:

@@ -163,7 +163,7 @@ def _one(values: dict[str, object], schema: pa.Schema) -> pa.RecordBatch:
 def write_parts(
     spark: SparkSession, write: Callable[[Part, Workspace], Written], parts: Sequence[Part]
 ) -> list[Written]:
-    """What a function returns for each part, in their order: one task for each."""
+    """Results of a function for each part, in their order: one task for each."""
 
     def written(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with workspace() as own:
@@ -180,6 +180,6 @@ def write_parts(
 
 @contextmanager
 def workspace() -> Iterator[Workspace]:
-    """What rows are written with: in the driver, or in a task."""
+    """Means to write rows: in the driver, or in a task."""
     with tempfile.TemporaryDirectory(prefix="lakegate-") as folder, database(Path(folder), MEMORY) as connection:
         yield Workspace(ANYWHERE, connection, Path(folder), keep)

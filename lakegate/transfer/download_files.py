@@ -87,7 +87,7 @@ class ListedDelivery:
 
 
 def deliveries(manifest: dict[str, Any], since: int) -> tuple[ListedDelivery, ...]:
-    """What lies above a height, each object with its place. Raises InputError for a key of another form."""
+    """Deliveries above a height, each object with its place. Raises InputError for a key of another form."""
     prefix = f"accepted/{manifest['line']}/"
     above = (each for each in manifest["deliveries"] if each["height"] > since)
     return tuple(ListedDelivery(each, tuple(file_of(prefix, one) for one in each["objects"])) for each in above)
@@ -108,7 +108,7 @@ class Folder:
     path: Path
 
     def manifest(self) -> dict[str, Any] | None:
-        """What an earlier run left; None where there is none. Raises InputError where it cannot be read."""
+        """The manifest of an earlier run; None where there is none. Raises InputError where it cannot be read."""
         try:
             manifest: dict[str, Any] = json.loads((self.path / MANIFEST).read_bytes())
             decode_document(Manifest, "manifest", manifest)
@@ -215,7 +215,7 @@ def _read_file(path: Path, checksum: Checksum) -> Checksum:
 
 
 HIDDEN = ("_", ".")
-"""What names begin with that readers of folders pass over: manifests, and what is left of a download."""
+"""Beginnings of names that readers of folders pass over: manifests, and remains of a download."""
 
 
 def compared_files(folder: Path, line: str, blocks: Sequence[AnyBlock]) -> Compared:
@@ -278,7 +278,7 @@ def _visible(folder: Path) -> Iterator[str]:
 
 @dataclass(slots=True)
 class Fetch:
-    """What a run is to bring, and what it has brought."""
+    """Deliveries to fetch, and those fetched."""
 
     manifest: dict[str, Any]
     since: int
@@ -293,7 +293,7 @@ class Fetch:
 
     @property
     def height(self) -> int:
-        """What to give as --since next time: everything up to here is there."""
+        """The value for --since next time: everything up to here is there."""
         if len(self.done) + len(self.lost) == len(self.wanted):
             return max(int(self.manifest["height"]), self.since)
         return self.done[-1][0].height if self.done else self.since

@@ -133,7 +133,7 @@ def _arrays(polynomial: int) -> tuple[NDArray[np.uint64], ...]:
 
 @cache
 def _zero_words(polynomial: int, count: int) -> NDArray[np.uint64]:
-    """What so many words of zeros make of a remainder: a matrix over bits, as the images of each single bit."""
+    """The effect of so many words of zeros on a remainder: a matrix over bits, as the images of each single bit."""
     if count == 1:
         first, second, third, fourth = _arrays(polynomial)
         bits, low = np.uint64(1) << np.arange(64, dtype=np.uint64), np.uint64(0xFFFF)

@@ -34,7 +34,7 @@ S3 = re.compile(r"s3://([^/]*)/?(.*)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """What `--to` and `--as` say."""
+    """The destination by `--to` and `--as`."""
 
     bucket: str
     """Empty where only folders or a key were given."""
@@ -49,7 +49,7 @@ class Destination:
 
 
 def destination(files: list[Path], to: str, name: str | None) -> Destination:
-    """Where each file is to land. Raises InputError for what cannot be, before anything is read or sent.
+    """The landing key of each file. Raises InputError for an impossible one, before anything is read or sent.
 
     `orders/` and `orders` are folders; a last part with a dot is the name of the one file, `orders/day.csv`.
     """

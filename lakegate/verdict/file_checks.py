@@ -66,7 +66,7 @@ MALFORMED = {
     "object": ("is JSON, but no object:", "are JSON, but no objects:", "write one object for each record"),
     "keys": ("names", "name", "a key twice"),
 }
-"""What is wrong with malformed records, by their reason: of one record, of several, and the rest of both sentences."""
+"""Faults of malformed records, by their reason: of one record, of several, and the rest of both sentences."""
 
 
 def file_outcomes(plan: Plan, result: Result) -> Iterator[CheckOutcome]:

@@ -232,13 +232,13 @@ def reason_texts(outcomes: Sequence[CheckOutcome]) -> tuple[str, ...]:
 
 
 def early_rejections(plan: Plan, columns: Columns) -> tuple[CheckOutcome, ...]:
-    """What a header alone decides: the failed outcomes that reject the delivery whatever rows follow it."""
+    """Failed outcomes of a header alone that reject the delivery whatever rows follow it."""
     return certain_failures(plan, Result("", 0, "", "", rows=1, columns=columns))
 
 
 @limited_hints()
 def certain_failures(plan: Plan, seen: Result) -> tuple[CheckOutcome, ...]:
-    """What a part of a result decides: the failed outcomes that reject the delivery whatever the rest of the result is.
+    """Failed outcomes of a part of a result that reject the delivery whatever the rest of the result is.
 
     `seen` has columns, the number of rows, and measurements that can only be worse. The policy decides what rejects: nothing that
     rules say with `mode: observe`, and with `onReject: rows` neither rules of single rows nor the header.

@@ -1,4 +1,4 @@
-"""Who is served by the programs of the local stack, which run code: programs that know the secret of this start.
+"""Access to the programs of the local stack, which run code: for programs that know the secret of this start.
 
 A page in a browser names itself (`Origin`), or comes by a foreign name that leads here (`Host`). A program of another user on
 this machine does not know the secret, by which requests are signed (AWS Signature Version 4) as for AWS.

@@ -53,7 +53,7 @@ ADDRESS = "LAKEGATE_EMR_ADDRESS"
 CODE = "LAKEGATE_CODE"
 """Variable with the folder for the contents of bundles."""
 OPEN = re.compile(r"GET /_ministack/health|POST /_aws/execute-api/[^/]+/api/v1/workload/[0-9a-f]+/callback", re.ASCII)
-"""What nobody signs: whether the service is there, and the one route of the API that has a token in its body."""
+"""Requests without a signature: whether the service is there, and the one route of the API that has a token in its body."""
 KEPT_SECONDS = 86_400
 LET_THROUGH = "aws.emr-serverless"
 AT_ONCE = max(2, os.cpu_count() or 1)

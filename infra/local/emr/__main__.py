@@ -86,7 +86,7 @@ def forget_callers_aws() -> None:
 
 
 def arguments() -> argparse.ArgumentParser:
-    """What the command takes."""
+    """The arguments of the command."""
     parser = argparse.ArgumentParser(prog="python -m infra.local.emr", description=__doc__)
     parser.add_argument("--port", type=int, default=0, help="of 127.0.0.1; 0 (the default) takes a free one")
     parser.add_argument("--aws-endpoint", required=True, metavar="URL", help="of S3 and EventBridge")

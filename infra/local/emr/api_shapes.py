@@ -1,4 +1,4 @@
-"""What the service refuses, in AWS's own codes.
+"""Refusals of the service, in AWS's own codes.
 
 ::
 
@@ -124,7 +124,7 @@ class Home:
 
     @property
     def caller(self) -> str:
-        """Who everything was created by: signatures are not looked at, so it is always the same user."""
+        """The creator of everything: signatures are not looked at, so it is always the same user."""
         return f"arn:aws:iam::{self.account}:user/local"
 
 
@@ -185,7 +185,7 @@ class Parameters:
     py_files: tuple[str, ...]
     jars: tuple[str, ...]
     options: tuple[str, ...]
-    """What is left, as spark-submit takes it."""
+    """The remaining options, as spark-submit takes them."""
     cluster: Mapping[str, str]
     """Settings of a cluster: this machine has none, but they must be those of a run that EMR Serverless can start."""
 
@@ -280,7 +280,7 @@ _LABEL: Final = re.compile(r"\\{(\w+)\\}")
 
 @dataclass(frozen=True, slots=True)
 class OperationRoute:
-    """Where an operation is reached."""
+    """Method and path of an operation."""
 
     operation: str
     method: str

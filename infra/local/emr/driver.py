@@ -137,7 +137,7 @@ def own_session(base: SparkSession, settings: Mapping[str, str]) -> None:
 
 
 def afresh(base: SparkSession) -> SparkSession:
-    """What the next program starts from: the same context with nothing cached, or a new one where the program ended it."""
+    """The start of the next program: the same context with nothing cached, or a new one where the program ended it."""
     from pyspark.sql import SparkSession as Sessions  # noqa: PLC0415 - as above
 
     if base.sparkContext._jsc is None:  # noqa: SLF001 - how PySpark itself knows a stopped context
@@ -184,7 +184,7 @@ def surrounded(order: Mapping[str, Any]) -> Iterator[None]:
 
 
 def _append(log: Path, began: int, target: Path) -> None:
-    """What Spark logged during a run belongs to the run's log, as on EMR Serverless."""
+    """Append to the run's log what Spark logged during the run, as on EMR Serverless."""
     if log.exists():
         with log.open("rb") as source, target.open("ab") as stderr:
             source.seek(began)

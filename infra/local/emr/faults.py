@@ -31,7 +31,7 @@ class RunEnd(StrEnum):
 
 
 class EventDelivery(StrEnum):
-    """What becomes of a run's events."""
+    """The delivery of a run's events."""
 
     NORMAL = "normal"
     DROP = "drop"
@@ -44,7 +44,7 @@ class EventDelivery(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RunFault:
-    """What goes wrong with one run; the default is nothing."""
+    """The fault of one run; the default is none."""
 
     end: RunEnd = RunEnd.NORMAL
     events: EventDelivery = EventDelivery.NORMAL
@@ -55,7 +55,7 @@ class RunFault:
     """How much longer the run stays SCHEDULED."""
 
     def delivery(self, state: RunState) -> EventDelivery:
-        """What becomes of the event of a state."""
+        """The delivery of the event of a state."""
         return self.events if state in self.states else EventDelivery.NORMAL
 
 
@@ -155,7 +155,7 @@ class Orders:
         self._waiting.clear()
 
     def documents(self) -> list[dict[str, Any]]:
-        """What waits, with the times that are left."""
+        """Waiting faults, with the times that are left."""
         return [{**order.document, "times": order.times} for order in self._waiting]
 
     def refuse(self, operation: str) -> None:

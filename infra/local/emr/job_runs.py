@@ -61,7 +61,7 @@ class Application:
 
     @property
     def capacity(self) -> Mapping[str, str]:
-        """What all its workers together may have, where it says."""
+        """The capacity of all its workers together, where it is stated."""
         found: Mapping[str, str] = self.request.get("maximumCapacity", {})
         return found
 
@@ -84,7 +84,7 @@ class Application:
         }
 
     def kept(self) -> dict[str, Any]:
-        """What `restored` makes the application of."""
+        """The document from which `restored` makes the application."""
         times = {"created_at": self.created_at.isoformat(), "updated_at": self.updated_at.isoformat()}
         return {"id": self.id, "arn": self.arn, "request": self.request, **times}
 
@@ -179,7 +179,7 @@ class Run:
     left_queue_at: datetime | None = None
     stop: Stop = field(default_factory=Stop)
     limits: list[Timer] = field(default_factory=list)
-    """What ends the run when its time is over; of no use once it has ended."""
+    """The timer that ends the run when its time is over; of no use once it has ended."""
 
     def __post_init__(self) -> None:
         self.attempts.append(RunAttempt(1, self.created_at, self.created_at))
@@ -275,7 +275,7 @@ class Run:
 
 
 def _billed(seconds: float) -> dict[str, float]:
-    """What two workers of 2 vCPU and 7 GB would be billed, at least a minute each; beyond the first 20 GB no storage."""
+    """The bill of two workers of 2 vCPU and 7 GB, at least a minute each; beyond the first 20 GB no storage."""
     hours = max(seconds, MINUTE) / 3600
     return {"vCPUHour": round(4 * hours, 6), "memoryGBHour": round(14 * hours, 6), "storageGBHour": 0.0}
 

@@ -59,7 +59,7 @@ def event(kind: str, detail: Mapping[str, Any], moment: datetime) -> Event:
 
 
 class Outlet(Protocol):
-    """Where events go."""
+    """The destination of events."""
 
     def put(self, sent: Event, delay: float = 0.0) -> None:
         """Send an event so many seconds later; events of the same delay keep their order."""

@@ -229,7 +229,7 @@ class Service:
             self._orders.clear()
 
     def waiting_orders(self) -> list[Members]:
-        """What is due, with the times that are left."""
+        """Due orders, with the times that are left."""
         with self._life.changed:
             return self._orders.documents()
 
@@ -342,7 +342,7 @@ class Service:
         return {}
 
     def _once(self, scope: tuple[str, ...], request: Members, make: Callable[[Members], Members]) -> Members:
-        """What a client token made before, or makes now; Conflict if it made it for another request."""
+        """The result of a client token, from before or made now; Conflict if it was made for another request."""
         key = (*scope, request["clientToken"])
         if key not in self._tokens:
             self._tokens[key] = request, make(request)

@@ -1,4 +1,4 @@
-"""What runs a program: the port, and the simplest kind of it, a process of its own for each run."""
+"""Runners of programs: the port, and the simplest kind of it, a process of its own for each run."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Executor(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """Where programs run: the local AWS and who they are there."""
+    """The local AWS of programs, and their identity there."""
 
     endpoint: str
     region: str
@@ -104,7 +104,7 @@ class Surroundings:
 
 
 def _importable(package: Path) -> str:
-    """What Python searches for a package: an archive itself, the folder of a module."""
+    """The entry of Python's path for a package: an archive itself, the folder of a module."""
     return str(package.parent if package.suffix == ".py" else package)
 
 
@@ -148,7 +148,7 @@ class Processes:
         return code
 
     def command(self, job: JobAttempt) -> list[str]:
-        """What is run."""
+        """The command line."""
         return [sys.executable, str(job.entry), *job.arguments]
 
 
@@ -245,7 +245,7 @@ LOST: Final = 1
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What a driver must have been started with to run a job."""
+    """Start conditions of a driver for a job."""
 
     settings: Mapping[str, str]
     jars: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""What EMR Serverless and Spark require of the settings of a run: defaults, sizes of workers, number of executors.
+"""Requirements of EMR Serverless and Spark for the settings of a run: defaults, sizes of workers, number of executors.
 
 Sources, by the name that comments here use:
 

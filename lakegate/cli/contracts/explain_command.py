@@ -40,11 +40,11 @@ class CodeExplanation:
     code: str
     level: str
     words: str
-    """What a document must be."""
+    """The requirement for a document."""
     bad: str
     """Parts of a document that the code is reported for."""
     message: str
-    """What lint reports for them."""
+    """The message of lint for them."""
     good: str
     page: str = "docs/codes.md"
 
@@ -55,7 +55,7 @@ class RuleExplanation:
 
     rule: str
     words: str
-    """What it requires of a delivery."""
+    """The requirement for a delivery."""
     format: str
     """The format of the example's document: `odcs`, `dcs` or `dcm`."""
     example: str
@@ -64,11 +64,11 @@ class RuleExplanation:
 
 @dataclass(frozen=True, slots=True)
 class OutcomeExplanation:
-    """What a result finds about a file, a merge, or several rules at once."""
+    """A finding about a file, a merge, or several rules at once."""
 
     outcome: str
     words: str
-    """What it means, and what to do."""
+    """The meaning, and the remedy."""
     page: str
 
 
@@ -83,7 +83,7 @@ class SettingExplanation:
     default: str
     """As JSON; empty where there is none."""
     odcs: str
-    """Where a document of each format has it."""
+    """The place in a document of each format."""
     dcs: str
     dcm: str
     page: str = "docs/contracts.md"

@@ -70,7 +70,7 @@ def print_without_notice(dependencies: Dependencies, published: Publication, chi
 
 
 def print_warnings(name: str, compiled: CompiledContract, warnings: tuple[Problem, ...], *, as_json: bool) -> None:
-    """Where a document is weaker than an announced version of its parent, as `lint` shows it; JSON has it in the answer."""
+    """Print the places where a document is weaker than an announced version of its parent; JSON has them in the response."""
     if warnings and not as_json:
         show({name: Examined((), warnings, tuple(compiled.document.decode().splitlines()))})
 
@@ -208,7 +208,7 @@ def refuse_number(refused: IncompatibleVersion, *, as_json: bool) -> NoReturn:
 
 
 def _print_plan(compiled: CompiledContract, change: PlannedChange, *, as_json: bool) -> None:
-    """What publishing would do, by the registry as it is."""
+    """Print the effects of publishing, by the registry as it is."""
     effects = list(effects_of(compiled, change))
     comparison = change.comparison
     if as_json:
@@ -319,7 +319,7 @@ class RemotePublication:
         return self.api.publish(body, contract, confirmed)
 
     def _show(self, refused: Refused, body: bytes) -> None:
-        """What is wrong with the document; raises other refusals."""
+        """Show the problems of the document; raises other refusals."""
         problem = refused.problem
         if refused.kind not in {"invalid-contract", "incompatible-version"}:
             raise refused

@@ -90,7 +90,7 @@ def print_withdrawal(done: Withdrawal, *, as_json: bool) -> None:
 
 
 def _effects(planned: Withdrawal, written: str) -> Iterator[str]:
-    """What the person may not expect."""
+    """Effects that the person may not expect."""
     of, current = planned.publication, planned.current
     if written != of.contract:
         yield f"{shown(written)} is the beginning of one contract id: {of.contract} {of.version} would be withdrawn"

@@ -1,4 +1,4 @@
-"""What `lakegate verify` holds a chain against: keys and signatures, anchors, and comparisons with data.
+"""Evidence for `lakegate verify`: keys and signatures, anchors, and comparisons with data.
 
 Declares what features register at the points `comparisons` and `anchors`.
 """
@@ -44,7 +44,7 @@ class VerifiedChain(NamedTuple):
 
 
 class ChainComparison(NamedTuple):
-    """What is compared with a chain: the type of the extension point `comparisons`, whose names are those of options."""
+    """A comparison with a chain: the type of the extension point `comparisons`, whose names are those of options."""
 
     help: str
     """Of the option."""
@@ -98,7 +98,7 @@ class KeptAnchors(NamedTuple):
     keep: Callable[[DeployedStack, str, Head], None]
     """Keeps the head of a chain."""
     verify: Callable[[str, str | None, AnchorOptions], CommandResult[Any]]
-    """What anchors at a place prove of a line, or of every chain that they name."""
+    """The proof of anchors at a place for a dataset, or for every chain that they name."""
     about: str
     """Paragraphs in the help of the command."""
 
@@ -203,7 +203,7 @@ def in_words(signatures: Signatures, height: int, anchors: Iterable[int], *, fet
 
 
 def _proof(signatures: Signatures, anchors: Iterable[int]) -> str | None:
-    """What proves whose the keys are: the given key has signed, or an anchor covers the record of the first key."""
+    """The proof whose the keys are: the given key has signed, or an anchor covers the record of the first key."""
     if signatures.given is not None:
         return "key" if signatures.is_by_given else None
     first = next(iter(signatures.keys.values()), None)

@@ -66,7 +66,7 @@ class LostDelivery:
 
 @dataclass(frozen=True, slots=True)
 class FetchedLine:
-    """What of a line is in a folder now."""
+    """The part of a dataset that is in a folder now."""
 
     line: str
     folder: str
@@ -138,7 +138,7 @@ def _time(since: str) -> datetime:
 
 
 def _ending(lifecycle: dict[str, Any] | None, now: str) -> str:
-    """What a reader has to know of the end of a line; empty where it has none."""
+    """The end of a dataset, for a reader; empty where it has none."""
     if lifecycle is None:
         return ""
     passed = [each["status"] for each in lifecycle["planned"] if each["at"] <= now]

@@ -38,7 +38,7 @@ NOT_INDEXED: Final = (
 
 
 class Finished(StrEnum):
-    """What `--verdict` takes."""
+    """Values of `--verdict`."""
 
     ACCEPTED = "accepted"
     ACCEPTED_WITH_WARNINGS = "accepted_with_warnings"
@@ -47,7 +47,7 @@ class Finished(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class EnforcedVerdict:
-    """What `mode: enforce` would have said of an observed delivery."""
+    """The verdict by `mode: enforce` of an observed delivery."""
 
     verdict: str
     refused_rows: int
@@ -80,7 +80,7 @@ class HistoryPage:
     below: int | None
     indexed: bool
     sections: dict[str, Any] = field(metadata=BESIDE)
-    """What features tell of the line."""
+    """Sections of features about the dataset."""
 
 
 @stack_command

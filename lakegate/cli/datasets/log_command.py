@@ -42,7 +42,7 @@ class DescribedBlock:
 
 @dataclass(frozen=True, slots=True)
 class DescribedRecord(DescribedBlock):
-    """What a person did."""
+    """The record of a person's act."""
 
     actor: str
     event: str

@@ -188,7 +188,7 @@ def observe() -> None:
 
 @dataclass(frozen=True, slots=True)
 class RefusalsTotal:
-    """What enforcement would have refused of all deliveries."""
+    """Refusals by enforcement of all deliveries."""
 
     deliveries: int
     refused: int
@@ -200,7 +200,7 @@ class RefusalsTotal:
 
 @dataclass(frozen=True, slots=True)
 class RefusalsOf:
-    """What enforcement would have refused because of a rule, or of a producer."""
+    """Refusals by enforcement because of a rule, or of a producer."""
 
     name: str
     deliveries: int
@@ -210,7 +210,7 @@ class RefusalsOf:
 
 @dataclass(frozen=True, slots=True)
 class RefusalsReport:
-    """What enforcement would have refused of a line that is observed."""
+    """Refusals by enforcement of a dataset that is observed."""
 
     line: str
     days: int

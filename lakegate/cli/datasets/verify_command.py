@@ -69,7 +69,7 @@ REMEDIES = {
     "restored": "An erasure left nothing of it: find out who wrote it, then delete it:\n"
     "  aws s3api delete-object --bucket {bucket} --key {key} --version-id {current}",
 }
-"""What to do, by the damage."""
+"""Remedies, by the damage."""
 
 
 def _compared_objects(chain: VerifiedChain) -> Compared:
@@ -144,7 +144,7 @@ FILE_ONLY = "Only an anchor (--anchor) proves that no block was cut off above, o
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What verifying a chain found."""
+    """The result of verifying a chain."""
 
     chain: VerifiedChain
     head: Head

@@ -79,7 +79,7 @@ class Chosen:
 
 @dataclass(slots=True)
 class ManyReplays:
-    """What came of many replays."""
+    """Results of many replays."""
 
     selected: list[Delivery]
     dry_run: bool = False
@@ -104,7 +104,7 @@ class SelectedDelivery:
 
 @dataclass(frozen=True, slots=True)
 class ManyReplayed:
-    """What came of many replays."""
+    """Results of many replays."""
 
     dry_run: bool
     selected: int
@@ -193,7 +193,7 @@ class WaitSeconds:
 
 @dataclass(frozen=True, slots=True)
 class ReplayedDelivery(DeliveryStatus):
-    """What became of a replay (`--wait`)."""
+    """The end of a replay (`--wait`)."""
 
     started: bool
     waited: WaitSeconds

@@ -82,7 +82,7 @@ COLOURS = {verdict.value: style for verdict, style in WORDS.items()}
 
 
 class Decided(StrEnum):
-    """What `--verdict` takes."""
+    """Values of `--verdict`."""
 
     ACCEPTED = "accepted"
     ACCEPTED_WITH_WARNINGS = "accepted_with_warnings"
@@ -96,7 +96,7 @@ class DeliveryList:
 
     deliveries: tuple[DeliveryStatus, ...]
     sections: dict[str, Any] = field(metadata=BESIDE)
-    """What features tell of the lines of `--contract`."""
+    """Sections of features about the datasets of `--contract`."""
 
 
 @facade_command
@@ -144,7 +144,7 @@ def status(  # noqa: PLR0913 - a command has these options
 
 
 def sections_of(point: str, dependencies: Dependencies, lines: Iterable[str]) -> dict[str, list[LineSection]]:
-    """What features tell of lines, by its key in the document."""
+    """Sections of features about datasets, by the key in the document."""
     asked: Iterator[tuple[str, LineSections]] = ((key, loaded(point, key)) for key in names(point))
     return {key: list(section(dependencies, lines)) for key, section in asked}
 
@@ -226,7 +226,7 @@ def _lines(one: DeliveryStatus) -> Iterator[tuple[str, str]]:
 
 
 def _person(one: DeliveryStatus) -> Iterator[tuple[str, str]]:
-    """What a person is asked about, or has answered."""
+    """The question to a person, or the decision."""
     if one.judged is not None:
         verdict, reasons = one.judged
         yield "judged", COLOURS[verdict][1]
@@ -263,7 +263,7 @@ def _attempts(one: DeliveryStatus) -> Iterator[tuple[str, str]]:
 
 
 MAX_ROWS = 20
-"""What a result holds of each check."""
+"""Rows of each check in a result."""
 EXPORT = (
     "Write the failing rows that the result holds (20 of each check) into a file, .csv or .json; values are masked."
 )

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What landed, how long it took, and when it had landed by the monotonic clock."""
+    """Landed files, how long that took, and the end by the monotonic clock."""
 
     workload: str
     to: To

@@ -102,7 +102,7 @@ def wait(dependencies: Dependencies, deliveries: Sequence[Waited], timeout: int)
 
 
 def print_end(one: Account, waited: Waited, since: str) -> None:
-    """What came of it, for people."""
+    """Print the end, for people."""
     terminal.tell(delivery_in_words(status_of_account(one)))
     if waited.state is State.SCHEDULED:
         terminal.errors().print("It is published at its time. To withdraw it: `lakegate decline`.", style="yellow")

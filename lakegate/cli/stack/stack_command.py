@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RedrivenMessages:
-    """What became of the messages of the dead-letter queue."""
+    """Counts of redriven messages of the dead-letter queue."""
 
     dry_run: bool
     moved: dict[str, int]

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 
 REQUIREMENTS = ("owner", "classified-personal-data")
-"""What a contract may require of itself and of those that inherit from it (`lakegate.lints.metadata_lints`)."""
+"""Requirements of a contract for itself and for those that inherit from it (`lakegate.lints.metadata_lints`)."""
 _ADDRESS = (
     r"https://[A-Za-z0-9.-]{1,253}(:[0-9]{1,5})?/[!$-~]{0,2000}|"
     r"sftp://[A-Za-z0-9.-]{1,253}(:[0-9]{1,5})?/[!$->@-~]{1,1024}|"
@@ -77,7 +77,7 @@ class InvalidValueError(Exception):
     def __init__(self, expected: str, at: Place | None = None) -> None:
         super().__init__(expected)
         self.at = at
-        """Where the value is, if it is a part of the key's."""
+        """The place of the value, if it is a part of the key's."""
 
 
 Parser = Callable[["Place"], Any]
@@ -182,7 +182,7 @@ def one_character_of(*known: str) -> Parser:
 
 
 def time_in_name(place: Place) -> str:
-    """Where the name of an object has a time."""
+    """The place of the time in the name of an object."""
     if place.text is None or pattern_of(place.text) is None:
         raise InvalidValueError(WRITTEN)
     return place.text
@@ -211,7 +211,7 @@ def workflow(place: Place) -> str:
 
 
 def requirements(place: Place) -> tuple[str, ...]:
-    """What a contract requires of those that inherit from it."""
+    """Requirements of a contract for those that inherit from it."""
     names = texts(place)
     if not set(names) <= set(REQUIREMENTS):
         raise InvalidValueError(f"a list of {listed(REQUIREMENTS)}")
@@ -239,7 +239,7 @@ def only(value: str) -> Parser:
 
 
 def pull(place: Place) -> Pull | None:
-    """Where data is fetched from, and when."""
+    """Source and schedule of a pull."""
     if not place.entries:
         if place.node is None or place.node.content is None:
             return None

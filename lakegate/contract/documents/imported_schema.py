@@ -35,7 +35,7 @@ class ImportedSchema:
 
     name: str
     lost: list[str] = field(default_factory=list)
-    """What is not in the contract, in words, each with its place."""
+    """Parts that are not in the contract, in words, each with its place."""
     rules: list[Rule] = field(default_factory=list)
     storage: Format = Format.CSV
     description: str | None = None

@@ -277,7 +277,7 @@ class NumericColumn:
 
 @dataclass(frozen=True)
 class Program:
-    """What is evaluated for each record (or element) of a level."""
+    """The evaluation of each record (or element) of a level."""
 
     plan: Plan
     level: Level

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _FRAME = struct.Struct("<cQ")
 """Kind and length of a message."""
 _BYTES = struct.Struct("<QQ")
-"""Where wanted bytes begin, and how many."""
+"""The first of the wanted bytes, and their number."""
 _CHILD = "from lakegate.engine.read.child_reader import serve; serve()"
 _KILLED = -9
 """The exit code of a process that the machine ended for want of memory."""
@@ -59,7 +59,7 @@ class ApartReader:
                     yield stream.read_next_batch()
 
     def _answers(self, address: str, fault: str, *wanted: Any) -> Generator[bytes]:  # noqa: ANN401 - share and names
-        """What the process answers. UnreadableError where the file is, or ends the process; OSError of the storage."""
+        """Responses of the process. UnreadableError where the file is unreadable, or ends the process; OSError of the storage."""
         with _process() as (process, to, answered):
             try:
                 _send(to, b"Q", pickle.dumps((self.store.size(address), wanted)))

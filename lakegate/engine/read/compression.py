@@ -86,7 +86,7 @@ def refuse_columns(leaves: int) -> None:
 
 
 def record_ends(data: bytes, quote: bytes | None) -> NDArray[np.int64]:
-    """Where the whole records of bytes end (after their line feed); `quote`: the one that keeps a record open.
+    """The ends of whole records in bytes (after their line feed); `quote`: the one that keeps a record open.
 
     A record with an open quote that is longer than any record may be ends at its line: it is malformed, and the next one is not.
     """
@@ -194,7 +194,7 @@ class _Array:
         return end
 
     def _end(self, at: int, *, is_last: bool) -> int | None:
-        """Where the element ends; a number at the end of the text may go on in the next piece."""
+        """The end of the element; a number at the end of the text may go on in the next piece."""
         try:
             end = _SCAN(self._text, at)[1]
         except RecursionError:

@@ -125,7 +125,7 @@ class Lines:
     bad: dict[str, NDArray[np.bool_]]
     """By reason, which of them are no texts."""
     starts: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
-    """Where each begins in the block."""
+    """The beginning of each in the block."""
 
     @staticmethod
     def of(block: bytes, dialect: Dialect) -> Lines:

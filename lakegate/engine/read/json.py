@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 _PYTHON = re.compile(r"(?:True|False|None)\b")
 _OPENINGS = frozenset({"{", "[", "[{"})
 _PIECES = frozenset('"}]')
-"""What lines begin with that are pieces of a text of several lines."""
+"""Beginnings of lines that are pieces of a text of several lines."""
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 

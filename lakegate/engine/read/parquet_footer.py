@@ -65,7 +65,7 @@ class ColumnChunk:
     unpacked: int = 0
     codec: int = 0
     begin: int = 0
-    """Where its first page begins."""
+    """The beginning of its first page."""
     packed: int = 0
     """Bytes of its pages in the file."""
     encodings: frozenset[int] = frozenset()
@@ -81,7 +81,7 @@ class RowGroup:
 
 @dataclass(frozen=True, slots=True)
 class Footer:
-    """What a file's footer counts."""
+    """The counts of a file's footer."""
 
     rows: int
     leaves: tuple[Leaf, ...]

@@ -202,7 +202,7 @@ class Table:
     schema: Physical
     rows: int
     bounds: tuple[int, ...]
-    """Where its shares begin (row groups, stripes, bytes of blocks), and where the last one ends."""
+    """The beginnings of its shares (row groups, stripes, bytes of blocks), and the end of the last one."""
 
 
 def schema_of(tables: Sequence[Table]) -> Physical:

@@ -42,7 +42,7 @@ FORMAT: Final = "lakegate-anchor/1"
 FOLDER: Final = "_daily/"
 """Of the keys of anchors; no chain has a name that begins so."""
 PREFIX: Final = b"lakegate-anchor-signature/1\n"
-"""What a signed text begins with, so that the signature of an anchor is one of nothing else."""
+"""The beginning of a signed text, so that the signature of an anchor is one of nothing else."""
 MAX_HEADS: Final = 10_000
 """Of a part: some 1.5 MB."""
 _KEY: Final = re.compile(rf"{FOLDER}([0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}})/([0-9]{{5}})\.json")
@@ -113,7 +113,7 @@ class Anchor:
 
     @property
     def signed_text(self) -> bytes:
-        """What is signed of it."""
+        """The signed text."""
         unsigned = canonical_json({name: each for name, each in encode(self).items() if name != "signatures"})
         return PREFIX + sha256(unsigned).encode()
 
@@ -183,7 +183,7 @@ def _base64(value: bytes) -> str:
 
 
 class AnchorFlaw(StrEnum):
-    """What anchors show."""
+    """A fault that anchors show."""
 
     REWRITTEN = "rewritten"
     """The chain has another block at an anchored height."""
@@ -233,7 +233,7 @@ class _Seen(NamedTuple):
 
 @dataclass(slots=True)
 class Anchors:
-    """What is learnt of anchors, as their documents pass, in the order of their keys."""
+    """Facts of anchors, as their documents pass, in the order of their keys."""
 
     verifies: Verifies
     given: str | None = None
@@ -372,7 +372,7 @@ def _continues(before: Anchor, anchor: Anchor) -> bool:
 def contradictions(
     chain: str, anchored: Sequence[Anchored], height: int, digests: Mapping[int, str]
 ) -> Iterator[AnchorFault]:
-    """What a chain of a height (-1: no block) contradicts of its anchors; `digests` has those at anchored heights."""
+    """Contradictions of a chain of a height (-1: no block) to its anchors; `digests` has those at anchored heights."""
     if height < 0:
         yield AnchorFault(AnchorFlaw.MISSING_CHAIN, chain, f"the anchor of {anchored[-1].day} names it")
         return
@@ -404,7 +404,7 @@ BATCH: Final = 1_000
 
 @dataclass(slots=True)
 class AnchorPass:
-    """What a pass did, for metrics."""
+    """Counts of a pass, for metrics."""
 
     documents: int = 0
     """That were written."""

@@ -114,7 +114,7 @@ BY_ITSELF = "The anchors themselves name these keys: only --key proves whose the
 
 
 class Fault(NamedTuple):
-    """What is wrong with an anchor or a chain."""
+    """A fault of an anchor or a chain."""
 
     what: str
     where: str
@@ -151,7 +151,7 @@ class _Checked(NamedTuple):
 
 
 def verify_anchors(place: str, line: str | None, options: AnchorOptions) -> CommandResult[_Checked]:
-    """What anchors at a place prove of a line, or of every chain that they name."""
+    """The proof of anchors at a place for a dataset, or for every chain that they name."""
     if options.file is not None and line is None:
         raise InputError("--yaml has one chain: name its line")
     with ExitStack() as context:

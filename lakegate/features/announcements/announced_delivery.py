@@ -58,7 +58,7 @@ class Announcement:
     """Of the contract, whose rules its summary was judged by."""
     dataset: str
     key: str
-    """Where the data is to land; no other announcement has it."""
+    """The landing key of the data; no other announcement has it."""
     size: int | None
     """Bytes; None where the producer uploads by its own rights."""
     sha256: str
@@ -66,7 +66,7 @@ class Announcement:
     until: str
     """When its upload URL ends: RFC 3339, UTC."""
     by: str
-    """Who announced it: an ARN, or issuer and subject of a token."""
+    """The announcer: an ARN, or issuer and subject of a token."""
 
     def has_expired(self, now: datetime) -> bool:
         """Whether the time of an announcement for which nothing has landed is over.
@@ -224,7 +224,7 @@ class SummaryRefused(LakegateError):  # noqa: N818 - likewise
 
 @dataclass(frozen=True, slots=True)
 class WantedDelivery:
-    """What a producer wants to deliver."""
+    """A delivery as a producer wants it."""
 
     contract: str
     dataset: str = ""

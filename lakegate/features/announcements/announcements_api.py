@@ -81,7 +81,7 @@ def _wanted(request: HttpRequest) -> WantedDelivery:
 
 
 def _upload(dependencies: Dependencies, made: Announcement) -> dict[str, object]:
-    """Where to put the data; with a URL, if size and checksum are known and its time is not over."""
+    """The place for the data; with a URL, if size and checksum are known and its time is not over."""
     from lakegate.features.announcements.announced_delivery import headers, uploads  # noqa: PLC0415 - likewise
 
     place: dict[str, object] = {"bucket": dependencies.places.landing, "key": made.key}

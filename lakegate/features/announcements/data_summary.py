@@ -41,7 +41,7 @@ ANYTHING: Final = frozenset({LogicalType.STRING, LogicalType.BINARY})
 
 @dataclass(frozen=True, slots=True)
 class ColumnSummary:
-    """What a producer states of one column."""
+    """A producer's statement about one column."""
 
     name: str
     type: LogicalType | None = None
@@ -55,7 +55,7 @@ class ColumnSummary:
 
 @dataclass(frozen=True, slots=True)
 class DataSummary:
-    """What a producer states of a file that it is about to send."""
+    """A producer's statement about a file before it is sent."""
 
     rows: int
     columns: tuple[ColumnSummary, ...]
@@ -166,7 +166,7 @@ def _fits(stated: LogicalType, field: PlanField) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Evidence:
-    """What a summary proves of checks."""
+    """The evidence of a summary about checks."""
 
     plan: Plan
     rows: int

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 _TAG = re.compile(r"\{[{%#]")
-"""What begins an expression, a statement or a comment of Jinja."""
+"""The beginning of an expression, a statement or a comment of Jinja."""
 
 
 def dbt(contract: Contract, dataset: Dataset) -> Converted:
@@ -95,7 +95,7 @@ _GROUPS: Final = ("nodes", "sources")
 
 @dataclass(frozen=True, slots=True)
 class DeclaredRoute:
-    """What one resource of the project declares for one stage."""
+    """The declaration of one resource of the project for one stage."""
 
     resource: str
     """Its unique id, such as `model.shop.orders`."""
@@ -111,7 +111,7 @@ class DeclaredRoute:
 
 
 def declared_routes(manifest: bytes, stage: str) -> tuple[DeclaredRoute, ...]:
-    """What the resources of a manifest declare for a stage, by their ids. Resources without a declaration are left out.
+    """The declarations of the resources of a manifest for a stage, by their ids. Resources without a declaration are left out.
 
     Raises InputError for what is no manifest of a known schema, or declares too many routes.
     """
@@ -178,7 +178,7 @@ def _declared(resource: str, node: Mapping[str, Any], declaration: object, stage
 
 
 def _fault(declaration: object) -> str:
-    """What is wrong with the form of a declaration; empty if nothing is."""
+    """The fault in the form of a declaration; empty if there is none."""
     if not isinstance(declaration, Mapping):
         return f"`{KEY}` is not a mapping"
     if unknown := set(declaration) - _KEYS:
@@ -223,7 +223,7 @@ TESTS = {"not_null": "required", "unique": "unique", "accepted_values": "enum", 
 _NAME = re.compile(r"[^\s()'\".,`]+")
 _WARNING = "warn"
 _METRICS = {"required": "nullValues", "unique": "duplicateValues", "enum": "invalidValues"}
-"""What a test of the severity `warn` becomes: constraints of ODCS have no severity."""
+"""Metrics for tests of the severity `warn`: constraints of ODCS have no severity."""
 
 
 def read(text: bytes, name: str, dialect: str = "") -> tuple[Contract, tuple[str, ...]]:

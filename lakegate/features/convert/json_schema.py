@@ -215,7 +215,7 @@ class _Reader:
         return "integer" if values and all(_is_of(each, (int,)) for each in values) else None
 
     def _followed(self, place: Place, trail: tuple[str, ...]) -> tuple[Place, tuple[str, ...]]:
-        """What a place refers to, or stands around: the only alternative beside null, the only schema of `allOf`.
+        """The place that a reference leads to, the only alternative beside null, or the only schema of `allOf`.
 
         InputError if a reference leads back, outside, or nowhere.
         """

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 DATASET = ""
 """The owner of what belongs to the object itself; all other owners are paths of fields."""
 STABLE_ID = re.compile(r"[A-Za-z0-9_-]+")
-"""What ODCS 3.2 accepts as an id (`StableId` of its schema)."""
+"""An id that ODCS 3.2 accepts (`StableId` of its schema)."""
 NO_ROW = {"mustBe": 0}
 _WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
 _LONGEST = Decimal(10) ** 30
@@ -563,7 +563,7 @@ def _object(contract: Contract, dataset: Dataset, rest: Rest) -> Plain:
 
 
 def _about(rule: Rule, rest: Rest, *, is_graded: bool) -> Plain:
-    """What a quality rule has beside its requirement."""
+    """Keys of a quality rule beside its requirement."""
     cron = to_cron(rule.schedule)
     return _known(
         {
@@ -647,7 +647,7 @@ PRICE = {"priceAmount", "priceCurrency", "priceUnit"}
 
 
 def passed_keys(version: ContractVersion) -> Rest:
-    """What an element of a version keeps beside the model."""
+    """Keys of an element that a version keeps beside the model."""
 
     def rest(element: str, path: str) -> Mapping[str, Any]:
         keys = _defined(version, element, path) | version.rest(element, path)
@@ -681,7 +681,7 @@ def definitions_of(links: object) -> list[dict[str, object]] | None:
 
 
 def _defined(version: ContractVersion, element: str, path: str) -> dict[str, Any]:
-    """What a field of DCS has by the definition that it refers to, and by those that this one refers to."""
+    """Keys of a field of DCS from the definition that it refers to, and from those that this one refers to."""
     place, found, seen = version.document.at(path), dict[str, Any](), set[str]()
     while element == "field" and version.family == "DCS":
         reference = place["$ref"].text or ""
@@ -736,7 +736,7 @@ def _is_passed(element: str, key: str, value: object) -> bool:
 
 
 def _of_definitions(place: Place) -> Iterator[tuple[str, str]]:
-    """What definitions have beside what fields read through them."""
+    """Keys of definitions beside what fields read through them."""
     for each in place.entries.values():
         keys = remainder("DCS", "field", each.node.plain()) if each.node else {}
         lost = (key for key, value in keys.items() if _equivalent("field", key, value) is None)
@@ -877,7 +877,7 @@ def _leave_out(document: Plain, place: tuple[str | int, ...]) -> None:
 
 
 def _lost(old: ContractVersion, new: ContractVersion) -> Iterator[str]:
-    """What the new version does not keep, in words; rules with the same thresholds are kept, however they are written."""
+    """Losses in the new version, in words; rules with the same thresholds are kept, however they are written."""
     rules = compared_rules(old.contract, new.contract)
     yield from (f"{path} (rule: {brief(words)})" for path, words in rules.lost.items())
     yield from (f"{path} (another rule: {brief(words)})" for path, words in rules.added.items())

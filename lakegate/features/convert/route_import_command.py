@@ -85,7 +85,7 @@ def imported(
 
 
 def declared_in(path: Path, stage: str) -> tuple[DeclaredRoute, ...]:
-    """What a manifest declares for a stage. Raises InputError."""
+    """The declarations of a manifest for a stage. Raises InputError."""
     return declared_routes(_text(path), stage)
 
 
@@ -98,7 +98,7 @@ def _text(path: Path) -> bytes:
 
 
 def _planned(dependencies: Dependencies, declared: DeclaredRoute) -> Import:
-    """What would become of a declaration, as the registry is now."""
+    """The effect of a declaration, as the registry is now."""
     if declared.fault:
         return Import(declared, "refused", reason=declared.fault)
     if not declared.prefix:

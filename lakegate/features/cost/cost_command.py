@@ -22,7 +22,7 @@ NUMBERS = ("deliveries", "of unknown cost", "vCPU-seconds", "GB-seconds", "money
 
 
 class Grouping(StrEnum):
-    """What `--by` takes."""
+    """Values of `--by`."""
 
     LINE = "line"
     PRODUCER = "producer"
@@ -31,7 +31,7 @@ class Grouping(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CostOfGroup:
-    """What the deliveries of a group cost."""
+    """The costs of a group of deliveries."""
 
     name: str
     deliveries: int
@@ -42,7 +42,7 @@ class CostOfGroup:
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """What deliveries cost, by group."""
+    """Costs of deliveries, by group."""
 
     by: str
     groups: tuple[CostOfGroup, ...]

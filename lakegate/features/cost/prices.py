@@ -1,4 +1,4 @@
-"""What deliveries cost, added up by line, producer or day."""
+"""Costs of deliveries, added up by dataset, producer or day."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NOBODY: Final = "(unknown)"
 
 @dataclass(slots=True)
 class Spent:
-    """What some deliveries cost together."""
+    """The costs of some deliveries together."""
 
     deliveries: int = 0
     unknown: int = 0

@@ -107,7 +107,7 @@ LATE: Final = timedelta(minutes=11)
 """Two sweeps and a minute: by then a stack in order has done what was due."""
 WAITING: Final = timedelta(minutes=10)
 LONGEST_BACKOFF: Final = Timing().longest_backoff
-"""Who waits longer waits for the start of a run."""
+"""The longest wait between attempts; beyond it a delivery waits for the start of a run."""
 ROWS: Final = 50
 """Open workloads, and landed versions, that one examination looks at."""
 SHORT: Final = 12
@@ -138,14 +138,14 @@ DETAILS: Final = (
         re.compile(r"/code/\S+.{0,200}(?:does not exist|NoSuchKey|Not ?Found)|NoSuchKey.{0,200}/code/", re.DOTALL),
     ),
 )
-"""What the description of a failed run contains, by cause, the first that fits."""
+"""Parts of the description of a failed run, by cause, the first that fits."""
 BEGINNINGS: Final = re.compile(
     r"Maximum value of spark\.dynamicAllocation\.initialExecutors: \d{1,10} must be between "
     r"spark\.dynamicAllocation\.minExecutors? \d{1,10} and spark\.dynamicAllocation\.maxExecutors \d{1,10}"
     r"|Job failed, please check complete logs in configured logging destination\. ExitCode: -?\d{1,3}",
     re.ASCII,
 )
-"""What EMR Serverless itself writes before anything of a program: only that is shown. What follows may be text of the data."""
+"""Text that EMR Serverless itself writes before anything of a program: only that is shown. The rest may be text of the data."""
 
 
 def contracts(examined: ExaminedStack) -> Iterator[CauseFinding]:
@@ -259,7 +259,7 @@ def _failed(examined: ExaminedStack, row: Workload) -> Iterator[CauseFinding]:
 
 
 def _by_run(examined: ExaminedStack, row: Workload, run: str, why: str) -> Iterator[CauseFinding]:
-    """What EMR Serverless knows of the last run; a run that it does not know any more has no details."""
+    """Details of the last run by EMR Serverless; a run that it does not know any more has none."""
     found = _run(examined, run) or {}
     kind = next((name for name, pattern in DETAILS if pattern.search(found.get("stateDetails", ""))), "")
     short, application = row.id[:SHORT], examined.settings().application

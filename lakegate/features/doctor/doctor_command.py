@@ -48,7 +48,7 @@ TABLES: Final = ("dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query", 
 OBJECTS: Final = ("s3:GetObject", "s3:GetObjectVersion", "s3:ListBucket", "s3:ListBucketVersions")
 FUNCTION: Final = "lambda:GetFunctionConfiguration"
 ENTRANCE: Final = ("cloudformation:DescribeStacks", "cloudformation:ListStackResources")
-"""What every examination begins with."""
+"""The rights with which every examination begins."""
 
 PROBES: Final = (
     Probe("stack", ("cloudformation:DescribeStacks",), aws_probes.stack_state),

@@ -222,7 +222,7 @@ MINUTES: Final = 15
 
 @dataclass(frozen=True, slots=True)
 class ExaminedStack:
-    """What is examined: a stack, and one of its workloads where the operator names one."""
+    """The examined stack, and one of its workloads where the operator names one."""
 
     stack: DeployedStack
     resources: Mapping[str, str]
@@ -271,7 +271,7 @@ class Unknown:
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """What an examination found."""
+    """The findings of an examination."""
 
     findings: tuple[CauseFinding, ...]
     unknown: tuple[Unknown, ...]
@@ -320,7 +320,7 @@ def _looked(probe: Probe, examined: ExaminedStack) -> list[CauseFinding] | str:
 
 
 def unreadable(error: UnreadableItem) -> CauseFinding:
-    """What is stored and cannot be read, as a cause."""
+    """Stored items that cannot be read, as a cause."""
     return CAUSES["row-unreadable"].found(name=error.name, why=error.why)
 
 

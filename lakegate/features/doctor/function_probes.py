@@ -81,13 +81,13 @@ RIGHTS: Final = {
         ("s3:PutObject", "arn:{partition}:s3:::{landing}/a"),
     ),
 }
-"""What the role of each function must be allowed, on a resource of each kind; the job's is below."""
+"""Rights that the role of each function needs, on a resource of each kind; the job's are below."""
 CALLS: Final = (
     ("secretsmanager:GetSecretValue", "arn:{partition}:secretsmanager:{region}:{account}:secret:{validator_secrets}a"),
 )
 """Likewise, where validators may be called."""
 SIGNS: Final = (("kms:Sign", "{signing_key}"), ("kms:GetPublicKey", "{signing_key}"))
-"""What the functions that commit must be allowed besides, where the ledger is signed."""
+"""Further rights of the functions that commit, where the ledger is signed."""
 SIGNED_AS: Final = {"kms:SigningAlgorithm": ALGORITHM, "kms:MessageType": MESSAGE_TYPE}
 """How they sign: the policy names it, and the simulator takes what a request would have from its caller."""
 SIGNERS: Final = ("IntakeFunction", "CompletionFunction", "SweepFunction")

@@ -106,7 +106,7 @@ class LevelTable:
     numbers: frozenset[PlanField] = frozenset()
     """The fields of numbers with the separators of `csv`."""
     spellings: dict[PlanField, tuple[Spelling, tuple[str, ...]]] = dataclasses.field(default_factory=dict)
-    """What the first texts of fields seem to be, with formats that may fit."""
+    """Spellings of the first texts of fields, with formats that may fit."""
 
     def rows(self) -> int:
         """Records, or elements."""
@@ -241,7 +241,7 @@ class LevelTable:
         return values
 
     def _spelling(self, each: PlanField) -> Spelling | None:
-        """What all texts of a field are in another spelling."""
+        """The other spelling of all texts of a field."""
         spelling, formats = self.spellings[each]
         text = self.text(each)
 

@@ -95,7 +95,7 @@ class ProfiledColumn:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What a delivery contains."""
+    """The content of a delivery."""
 
     storage: Storage
     csv: Csv

@@ -60,7 +60,7 @@ class DriftedObject:
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """What of a line was compared with its contract, and what differs."""
+    """Compared objects of a dataset, and their differences to the contract."""
 
     line: str
     contract_version: str

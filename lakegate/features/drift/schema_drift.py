@@ -69,11 +69,11 @@ class SchemaDifference(NamedTuple):
     field: str = ""
     """The name of a declared field; empty for the whole object."""
     found: str = ""
-    """What is there instead: the type in the file, or why it cannot be read. Text of a producer: not for events."""
+    """The type in the file, or why it cannot be read. Text of a producer: not for events."""
 
 
 def differences(plan: Plan, accepted_by: Plan, columns: Columns) -> tuple[SchemaDifference, ...]:
-    """What an object lacks of a plan, in the order of its fields; `columns` are its fields against that plan.
+    """Differences of an object to a plan, in the order of its fields; `columns` are its fields against that plan.
 
     A field that the plan which accepted the object did not declare is no difference: the contract has grown since. Of what is
     absent, or of another type, the parts are not listed.
@@ -120,7 +120,7 @@ def columns_in(plan: Plan, part: StagedPart, store: Store) -> Columns:
 
 
 def _of_json(plan: Plan, head: bytes) -> Columns:
-    """What the whole records of a beginning show."""
+    """Presence of fields in the whole records of a beginning."""
     reading = RowReader(plan.fields)
     for text in _records(settled(plan.storage, head).format, head):
         try:
@@ -217,7 +217,7 @@ class SchemaReader(Protocol):
     """Reads what an object says of itself: its head or footer, and no more."""
 
     def differences(self, plan: bytes, accepted_by: bytes, data: ObjectVersion) -> tuple[SchemaDifference, ...]:
-        """What an object lacks of a plan; it is read in the form that the plan which accepted it declares.
+        """Differences of an object to a plan; it is read in the form that the plan which accepted it declares.
 
         An object that cannot be read in this form is one difference, `unreadable`. Raises what the object store raises.
         """
@@ -252,7 +252,7 @@ class ObjectDrift:
 
 @dataclass(frozen=True, slots=True)
 class DriftReport:
-    """What was compared, and what differs."""
+    """Compared objects, and their differences."""
 
     line: str
     version: str
@@ -306,7 +306,7 @@ def drift(
 
 @dataclass(slots=True)
 class DriftCheck:
-    """What one run of the schedule did, for metrics."""
+    """Counts of one scheduled run, for metrics."""
 
     compared: int = 0
     """Lines."""
@@ -344,7 +344,7 @@ def check_lines(dependencies: Dependencies, reader: SchemaReader) -> Steps[Drift
 def _of_object(
     dependencies: Dependencies, reader: SchemaReader, plan: bytes, accepted_by: bytes, listed: dict[str, Any]
 ) -> tuple[SchemaDifference, ...]:
-    """What a reader of `accepted/` gets now under a key that the manifest lists."""
+    """The object that a reader of `accepted/` gets now under a key that the manifest lists."""
     try:
         data = dependencies.objects.head(Address(dependencies.places.lake, listed["key"]))
     except NotFound:

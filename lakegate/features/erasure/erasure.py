@@ -47,7 +47,7 @@ CHANGED: Final = "another erasure changed this delivery meanwhile: repeat the co
 
 
 class Staged(NamedTuple):
-    """What is left of an object, to replace it."""
+    """The rest of an object, to replace it."""
 
     key: str
     version: str
@@ -69,7 +69,7 @@ class Erasing(NamedTuple):
 
 
 class Why(NamedTuple):
-    """What the record states beside the objects."""
+    """The statements of the record beside the objects."""
 
     reason: str
     fields: tuple[str, ...]

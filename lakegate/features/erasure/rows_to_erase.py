@@ -307,7 +307,7 @@ class Hit:
 
 @dataclass(slots=True)
 class ErasureSearch:
-    """What was found in the objects of a line."""
+    """The rows found in the objects of a dataset."""
 
     deliveries: list[tuple[Block, list[Hit]]] = field(default_factory=list)
     unsearched: list[tuple[Block, str, str]] = field(default_factory=list)

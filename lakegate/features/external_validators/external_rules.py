@@ -159,7 +159,7 @@ class ValidationFailed(InputError):  # noqa: N818 - the name is what happened
 
 
 def read_answer(body: bytes, validation: str, technology: str, checks: Iterable[Check]) -> ExternalAnswer | None:
-    """What a validation has come to; None: it still runs.
+    """The result of a validation; None: it still runs.
 
     Raises ValidationFailed, and InputError for what is not an answer to this validation: another id, rules that were not asked,
     missing or repeated results, another technology, or another form.
@@ -349,7 +349,7 @@ def answered(dependencies: Dependencies, workload: Workload, body: bytes) -> byt
 
 
 def _answer(dependencies: Dependencies, workload: Workload, group: RuleGroup) -> ExternalAnswer | None:
-    """What a service answers; None: nothing yet. Raises Lost, and ConcurrentUpdate where the caller may not ask."""
+    """The response of a service; None: nothing yet. Raises Lost, and ConcurrentUpdate where the caller may not ask."""
     if not dependencies.asks_validators:
         raise ConcurrentUpdate
     service, name = service_of(dependencies, group), validation_id(workload, group.technology)

@@ -163,7 +163,7 @@ Validators: TypeAlias = Callable[[str], Mapping[str, AnsweredTechnology]]
 
 
 def validators_of(dependencies: Dependencies, before: Publication | None) -> Validators:
-    """Who answers the rules of a document to publish: who is registered, or, if it was published `before`, whom it had then.
+    """The validators for a document to publish: those registered, or, if it was published `before`, those that it had then.
 
     What is returned raises InputError while a technology has two validators.
     """

@@ -171,7 +171,7 @@ class Validators(Protocol):
         ...
 
     def poll(self, service: ValidatorService, name: str, *, is_last: bool = False) -> bytes:
-        """What the service answers about a validation, as it came; at most 1 MiB.
+        """The response of the service about a validation, as it came; at most 1 MiB.
 
         A service that takes long may be Unanswered without being asked, unless nobody will ask after this (`is_last`).
         Raises NotFound (it knows none of this name), and as `start` does.

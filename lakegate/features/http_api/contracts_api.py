@@ -209,7 +209,7 @@ def _cursor(after: str) -> str:
 
 
 def _place(cursor: str) -> str:
-    """Where the next page begins; empty for the first one."""
+    """The beginning of the next page; empty for the first one."""
     try:
         if len(cursor) <= LONGEST_CURSOR:
             return base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()

@@ -87,7 +87,7 @@ def transition(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
 def _result(
     wanted: PersonTransition, after: Workload, before: str, *, started: bool
 ) -> StartedReplay | AnsweredDelivery | WaivedDelivery:
-    """What the command of the transition prints."""
+    """The output of the command of the transition."""
     from lakegate.stack import answer_of, replay_of, waiver_of  # noqa: PLC0415 - for this parameter alone
 
     if wanted == "replay":
@@ -113,7 +113,7 @@ def _detail(row: Workload | AnnouncedWorkload, wanted: str, status: object) -> s
 
 
 def _given(request: HttpRequest, wanted: str, document: dict[str, Any]) -> dict[str, str]:
-    """What the person gives with a transition. Raises HttpProblem."""
+    """The arguments of a person's transition. Raises HttpProblem."""
     if wanted == "replay":
         version = document.get("contract", "")
         if version and not _is_usable(request, version.rpartition("@")[0]):

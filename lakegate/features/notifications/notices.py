@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from lakegate.gate.ports import Message
 
     Described = Callable[[Dependencies, EndedDelivery], object]
-    """What is reported of a delivery to a kind of channel: the type of the extension point `lineage`."""
+    """The report of a delivery to a kind of channel: the type of the extension point `lineage`."""
     Invite = Callable[[Dependencies, str, str], Steps[CallbackInvitation | None]]
     """How the receiver of a channel may answer for a workload: the type of the extension point `invitations`."""
 
@@ -75,7 +75,7 @@ ONCE: Final = frozenset({"accepted", "awaiting", "breaking", "deprecated", "drif
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """What one event says about a line: a cause that occurred, and the kinds of causes that it ends."""
+    """The meaning of one event for a dataset: a cause that occurred, and the kinds of causes that it ends."""
 
     event: str
     """Its id; the same for every repetition."""
@@ -84,7 +84,7 @@ class Occurrence:
     kind: str = ""
     """One of `lakegate.gate.datasets.subscriptions`, such as `rejected`; empty: no cause occurred."""
     key: str = ""
-    """What distinguishes the cause from others of this kind: the same rules of the same producer have the same key."""
+    """The key that distinguishes the cause from others of this kind: the same rules of the same producer have the same key."""
     title: str = ""
     """One line."""
     reasons: tuple[str, ...] = ()
@@ -345,7 +345,7 @@ class Noted(NamedTuple):
 
 
 def noted(dependencies: Dependencies, message: Message) -> Noted | None:
-    """What a message means; None if it means nothing to anybody: the line has no subscriber with a channel."""
+    """The meaning of a message; None if it means nothing to anybody: the dataset has no subscriber with a channel."""
     if message.line:
         return _of_line(dependencies, message, json.loads(message.body))
     name = json.loads(message.body).get("line")
@@ -445,7 +445,7 @@ ENOUGH: Final = 12.0
 
 
 class ChannelSettings(NamedTuple):
-    """What one channel is notified of about a line."""
+    """Subscribed notifications of one channel about a dataset."""
 
     kinds: frozenset[str]
     quiet: str
@@ -513,7 +513,7 @@ def deliver(dependencies: Dependencies, noted_now: Iterable[str] = ()) -> Steps[
 
 
 def trial_notification(channel: str, at: datetime) -> Notification:
-    """What `lakegate notify test` sends."""
+    """The notification of `lakegate notify test`."""
     identity = hashlib.sha256(f"{channel}\0{moment(at)}".encode()).hexdigest()
     text = ("Notifications of data contracts will arrive here.",)
     return Notification(identity, identity, "test", "lakegate", "Test of a channel", text, at)

@@ -158,7 +158,7 @@ def slice_(  # noqa: PLR0913, PLR0917 - every option of the command is one
 
 
 def _named(path: Path, read: Callable[[Path], Read]) -> Read:
-    """What is read of a file; an error names it."""
+    """The content of a file; an error names it."""
     try:
         return read(path)
     except InputError as error:
@@ -452,7 +452,7 @@ CODES = {Verdict.REJECTED: CheckExit.REJECTED, Verdict.UNDECIDED: CheckExit.UNDE
 
 @dataclass(frozen=True, slots=True)
 class Slicing:
-    """What the command is given."""
+    """The arguments of the command."""
 
     contract: Path
     data: list[str]

@@ -117,7 +117,7 @@ def set_watermark(dependencies: Dependencies, line: str, at: datetime) -> Steps[
 
 
 def slice_order(dependencies: Dependencies, workload: Workload, line: str, terms: Terms) -> SliceOrder:
-    """What the slices begin with. ConcurrentUpdate while a part of the line's merge state is being committed."""
+    """The beginning of the slices. ConcurrentUpdate while a part of the dataset's merge state is being committed."""
     following = turns(dependencies).next_slice(line)
     if terms.merge_key and following.writer:
         raise ConcurrentUpdate(workload.id)

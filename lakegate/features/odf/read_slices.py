@@ -56,7 +56,7 @@ _BY_STATISTICS: Final = (
     "statistics_propagation",
     "top_n",
 )
-"""What DuckDB does by the statistics in files, which no hash of their rows covers."""
+"""Optimisations of DuckDB by the statistics in files, which no hash of their rows covers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +256,7 @@ LONGEST: Final = 40
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What the command is given."""
+    """The arguments of the command."""
 
     source: str
     wanted: Projection
@@ -270,12 +270,12 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class RowsRead:
-    """What a projection contains."""
+    """The rows of a projection."""
 
     line: str
     selected: Selected
     height: int
-    """What to give as --changes-since next time."""
+    """The value for --changes-since next time."""
     size: int
     """Bytes of the slices that were read."""
     rows: int = 0

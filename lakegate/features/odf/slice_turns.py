@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class NextSlice(NamedTuple):
-    """What the slices of a line leave to the next one, with those of the delivery that is DECIDED."""
+    """The beginning of the next slice of a dataset, with the slices of the delivery that is DECIDED."""
 
     offset: int = 0
     """The offset after the last row."""
@@ -72,7 +72,7 @@ class Turns(Protocol):
     """The turns of lines with slices."""
 
     def next_slice(self, line: str) -> NextSlice:
-        """What the next slice of a line begins with; strongly consistent."""
+        """The beginning of the next slice of a dataset; strongly consistent."""
         ...
 
     def end_turn(self, workload: Workload) -> None:
@@ -161,7 +161,7 @@ def turn_key(line: str) -> dict[str, dict[str, str]]:
 
 
 def next_slice(item: Mapping[str, Any] | None) -> NextSlice:
-    """What an item leaves to the next slice. Raises UnreadableItem."""
+    """The beginning of the next slice by an item. Raises UnreadableItem."""
     return NextSlice() if item is None else decoded(item, _next_slice)
 
 
@@ -175,7 +175,7 @@ def _next_slice(item: Mapping[str, Any]) -> NextSlice:
 
 
 def turn_taken(table: str, workload: Workload, expected: Expected) -> list[dict[str, Any]]:
-    """What the write of a decision requires of the turn of its line; nothing for other writes, and without slices."""
+    """The conditions of a decision on the slot of its dataset; none for other writes, and without slices."""
     decided, pin = decided_slices(workload), workload.pin
     if workload.state is not State.DECIDED or expected.state is State.DECIDED or decided is None:
         return []

@@ -280,7 +280,7 @@ def _stored(runs: Sequence[StateRun]) -> list[StoredRun]:
 
 @dataclass(frozen=True, slots=True)
 class RebuiltState:
-    """What was found."""
+    """The computed state."""
 
     line: str
     keys: int
@@ -439,7 +439,7 @@ def fetched_object(dependencies: Dependencies, folder: Path, judged: LedgerObjec
 
 @dataclass(frozen=True, slots=True)
 class _Before:
-    """What the slices below a delivery are to it, where rows are merged."""
+    """The relation of the slices below a delivery to it, where rows are merged."""
 
     folder: Path
     """Of slices that stay on this machine."""

@@ -232,7 +232,7 @@ class LineageColumn(NamedTuple):
 
 
 class UsedEngine(NamedTuple):
-    """What evaluated a delivery: `spark` in a job, else `duckdb`."""
+    """The engine of a delivery: `spark` in a job, else `duckdb`."""
 
     name: str
     version: str
@@ -281,7 +281,7 @@ class JudgedDelivery:
     published_rows: int | None = None
     columns: tuple[LineageColumn, ...] = ()
     lineage: tuple[FieldLineage, ...] = ()
-    """Where columns come from, as the contract declares it."""
+    """The sources of columns, as the contract declares them."""
     assertions: tuple[Assertion, ...] = ()
     engine: UsedEngine | None = None
     """None where nothing was evaluated."""
@@ -302,7 +302,7 @@ ELEMENT: Final = "_element"
 
 
 def judged_delivery(dependencies: Dependencies, ended: EndedDelivery) -> JudgedDelivery:
-    """What is reported of a delivery. Raises PortError."""
+    """The report of a delivery. Raises PortError."""
     row = dependencies.workloads.get(ended.workload)
     landed = row.landed or row.source
     bare = JudgedDelivery(
@@ -359,7 +359,7 @@ def _plan(dependencies: Dependencies, row: Workload) -> Plan | None:
 
 
 def engine_of(versions: Mapping[str, str]) -> UsedEngine | None:
-    """What evaluated a delivery, by the versions in its result."""
+    """The engine of a delivery, by the versions in its result."""
     return next((UsedEngine(name, versions[name]) for name in ENGINES if name in versions), None)
 
 

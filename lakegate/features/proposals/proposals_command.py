@@ -64,7 +64,7 @@ def proposals(stack: StackName = DEFAULT_STACK, local: Local = False, as_json: A
 
 
 def _tell(proposal: Proposal, warnings: tuple[Problem, ...], *, as_json: bool) -> None:
-    """What waits for approval now."""
+    """Print the proposals that wait for approval."""
     publication, digest = proposal.publication, proposal.digest[:SHORT]
     name = f"{publication.contract}@{publication.version}"
     if as_json:

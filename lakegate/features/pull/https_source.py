@@ -91,7 +91,7 @@ def _followed(url: str, location: str) -> str:
 
 
 def _opened(answer: HTTPResponse, unless: SourceIdentity, begun: SourceIdentity | None, at: int) -> OpenedSource | None:
-    """What an answer brings; None: the source is unchanged."""
+    """The content of a response; None: the source is unchanged."""
     status = answer.status
     if status == NOT_MODIFIED and begun is None and unless.is_known:
         return None

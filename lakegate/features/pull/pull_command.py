@@ -116,7 +116,7 @@ def status_of_lines(dependencies: Dependencies, lines: Iterable[str]) -> Iterato
 
 
 def in_words(row: PullingLine) -> str:
-    """Where the pull of a line is, in one line without its source."""
+    """The state of a pull, in one line without its source."""
     return f"{_latest(row)}; {_state(row)}" if row.ends else _state(row)
 
 

@@ -58,7 +58,7 @@ def _times_of(rule: Rule) -> str:
 
 
 def without_schedule(contract: Contract, document: Document) -> Iterator[Finding]:
-    """What is pulled has a schedule that EventBridge knows, or a service level `frequency` of 5 minutes at least."""
+    """A pull has a schedule that EventBridge knows, or a service level `frequency` of 5 minutes at least."""
     for place in _places(document):
         text = place["schedule"].text
         try:

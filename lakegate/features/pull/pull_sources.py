@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SourceIdentity:
-    """What a source states of its content: two contents with the same known identity are the same."""
+    """A source's statement about its content: two contents with the same known identity are the same."""
 
     etag: str = ""
     """As the source writes it, with quotes."""

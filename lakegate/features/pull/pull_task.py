@@ -311,7 +311,7 @@ TURN_SECONDS: Final = 240
 
 
 class Work(NamedTuple):
-    """What a tick works with."""
+    """The means of a scheduled run."""
 
     dependencies: Dependencies
     transfer: Transfer
@@ -572,7 +572,7 @@ def _pull(work: Work, row: PullingLine, now: str) -> Steps[PullingLine]:
 
 
 def _leased(work: Work, row: PullingLine, now: str) -> Steps[PullingLine]:
-    """What is to be done about a line that this tick has."""
+    """The next step for a dataset that this run has leased."""
     plan = plan_of(work.dependencies, row.line)
     if plan is None:
         yield from _abort(work, row)
@@ -658,7 +658,7 @@ def _fetched(work: Work, row: PullingLine, plan: PullPlan) -> Steps[tuple[PullEn
 
 
 def _begun(work: Work, row: PullingLine, prefix: str, opened: OpenedSource) -> SourceFetch:
-    """What is fetched from its beginning: the same content goes to the same key, another one to another key."""
+    """A fetch from the beginning: the same content goes to the same key, another one to another key."""
     before, identity = row.fetch, opened.identity
     if before is not None and identity.is_as(before.source):
         return replace(before, source=identity, size=opened.size, resumable=opened.resumable, upload="")

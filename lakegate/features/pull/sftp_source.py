@@ -139,7 +139,7 @@ async def _connected(opened: socket.socket, login: dict[str, Any]) -> SSHClientC
 
 
 def _opened(session: _Session, file: SFTPClientFile, unless: SourceIdentity) -> OpenedSource | None:
-    """What a file brings; None: it is unchanged."""
+    """The content of a file; None: it is unchanged."""
     before: SFTPAttrs = session.run(file.stat())
     identity = _identity(before)
     if identity.is_as(unless):

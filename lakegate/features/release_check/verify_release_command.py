@@ -100,7 +100,7 @@ JUDGE: Final = "build/judge/judge.zip"
 PULL: Final = "build/pull/pull.zip"
 JAR: Final = "jar"
 Materials = set[tuple[str, str]]
-"""What an artifact or its bill has: packages by name and version, jars by name and digest."""
+"""The content of an artifact or of its bill: packages by name and version, jars by name and digest."""
 
 
 @dataclass(frozen=True, slots=True)

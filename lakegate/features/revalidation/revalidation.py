@@ -76,7 +76,7 @@ def measured_lines(dependencies: Dependencies, lines: Iterable[str]) -> tuple[Re
 
 
 def status_of_lines(dependencies: Dependencies, lines: Iterable[str]) -> Iterator[LineSection]:
-    """What rules with a schedule found of each line, for `lakegate status` and `lakegate history`."""
+    """Results of rules with a schedule for each dataset, for `lakegate status` and `lakegate history`."""
     for each in measured_lines(dependencies, lines):
         yield "rules with a schedule", as_document(each), in_words(each)
 
@@ -151,7 +151,7 @@ class RevalidationEnd(StrEnum):
 
     @property
     def metric(self) -> str:
-        """What counts it in a sweep."""
+        """The metric of a sweep that counts it."""
         return f"Revalidations{self.capitalize()}"
 
 
@@ -296,7 +296,7 @@ def stale_after(
 
 
 def mark_of(record: Record) -> dict[str, Any] | None:
-    """What the readers' manifest states by a record; None: every rule held when it was measured last."""
+    """The mark of a record in the readers' manifest; None: every rule held when it was measured last."""
     stale = record.content["stale"]
     if not stale:
         return None
@@ -347,7 +347,7 @@ def dynamo_revalidations(table: DynamoTable) -> DynamoLineRows[RevalidatedLine]:
 
 
 class Findings(NamedTuple):
-    """What a run measured."""
+    """The measurements of a run."""
 
     rules: frozenset[str]
     """Those that were skipped are not among them: nothing is known about them."""
@@ -466,7 +466,7 @@ class OtherFormat(LakegateError):  # noqa: N818 - the name is what is wrong
 
 
 class AcceptedData(NamedTuple):
-    """What consumers read of a line."""
+    """Data of a dataset that consumers read."""
 
     height: int
     found: tuple[tuple[Block, LedgerObject], ...]
@@ -655,7 +655,7 @@ def _continued(dependencies: Dependencies, row: RevalidatedLine, run: ScheduledR
 
 
 def _result(dependencies: Dependencies, run: ScheduledRun) -> Findings | str | None:
-    """What an attempt found; a code where it did not measure its checks; None where there is no result."""
+    """The result of an attempt; a code where it did not measure its checks; None where there is no result."""
     where = Address(dependencies.places.lake, f"{lake_layout.attempt_prefix(run.id, run.attempt)}/result.json")
     try:
         body = dependencies.objects.read(where)

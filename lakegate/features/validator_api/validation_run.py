@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """What was asked, and the run that answers it. Times are RFC 3339, UTC, six decimals."""
+    """The request and its run. Times are RFC 3339, UTC, six decimals."""
 
     id: str
     """A digest of the caller and of the id that the caller chose: nobody finds another's."""
@@ -167,7 +167,7 @@ FRAME: Final = {
     "producer": {"name": "-", "group": "-"},
     "access": {"eventType": "push", "protocol": "HTTP", "location": "-", "accessConfiguration": {}},
 }
-"""What a document of DCM must have beside columns and rules."""
+"""Keys that a document of DCM must have beside columns and rules."""
 OF_RULE: Final = re.compile(r"\$\.quality\[(\d+)\](.*)", re.DOTALL)
 
 
@@ -278,7 +278,7 @@ def _of_workload(
 
 
 def _of_row(dependencies: Dependencies, row: Workload) -> tuple[SourceObject, ...]:
-    """What a delivery consists of: its objects in the lake once it is finished, before that what landed; no slices."""
+    """The objects of a delivery: in the lake once it is finished, before that what landed; no slices."""
     share = SHARES.get(row.state)
     if share is None:
         return delivery_objects.landed(dependencies, row).parts
@@ -326,7 +326,7 @@ class OtherValidation(LakegateError):  # noqa: N818 - the name is what happened
 
 @dataclass(frozen=True, slots=True)
 class WantedValidation:
-    """What a manager asks for."""
+    """The request of a manager."""
 
     caller: str
     name: str
@@ -339,7 +339,7 @@ class WantedValidation:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """Where a validation is."""
+    """The state of a validation."""
 
     failed: str = ""
     """Why there will be no result: a code; empty: it runs, or there is one."""
@@ -379,7 +379,7 @@ def find(dependencies: Dependencies, caller: str, name: str) -> Validation | Non
 
 
 def observed(dependencies: Dependencies, validation: Validation) -> Observed:
-    """What its run has come to. A result of another run, and one that cannot be read, is a failure."""
+    """The result of its run. A result of another run, and one that cannot be read, is a failure."""
     where = Address(dependencies.places.lake, f"{lake_layout.attempt_prefix(validation.run, ATTEMPT)}/result.json")
     try:
         body = dependencies.objects.read(where)

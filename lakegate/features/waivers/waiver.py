@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 LONGEST: Final = timedelta(days=366)
-"""What is needed for longer is a change of the contract."""
+"""The longest waiver: more is a change of the contract."""
 
 
 def waive(dependencies: Dependencies, workload: str, reason: str, expires: str) -> Steps[Workload]:

@@ -88,7 +88,7 @@ def _record(dependencies: Dependencies, row: Workload, given: ApprovalAnswer) ->
 
 
 def _observed(row: Workload, given: ApprovalAnswer) -> Observation:
-    """What is SCHEDULED is decided at once: back in ANSWERED, who read an approval there before could store its date again."""
+    """Decide a SCHEDULED delivery at once: back in ANSWERED, a reader of an earlier approval could store its date again."""
     if row.state is State.AWAITING:
         return Observation(Outcome.ANSWERED, answer=given)
     return Observation(Outcome.DECLINED, answer=given, decision=decision_of_answer(row._replace(answer=given)))

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class CallbackToken(NamedTuple):
-    """What a token is for."""
+    """The purpose of a token."""
 
     workload: str
     attempt: int
@@ -41,7 +41,7 @@ class CallbackToken(NamedTuple):
 
 
 class Callbacks(Protocol):
-    """What tokens are for, by the SHA-256 of each."""
+    """Purposes of tokens, by the SHA-256 of each."""
 
     def keep(self, digest: str, token: CallbackToken) -> None:
         """Put it; the same again changes nothing."""
@@ -111,7 +111,7 @@ class CallbackCaller:
 
 
 def invited(dependencies: Dependencies, channel: str, workload: str) -> Steps[CallbackInvitation | None]:
-    """What a channel is sent so that it can answer; None if nothing waits for a callback, or the channel takes no token."""
+    """The invitation of a channel to decide; None if nothing waits for a callback, or the channel takes no token."""
     row = dependencies.workloads.get(workload)
     if row.state is not State.AWAITING or row.deadline is None or not _waits_for_callback(dependencies, row):
         return None

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 REFUSED = 1
 UNTIL = {Bound.ATTEMPTS: " (until the attempts are used)", Bound.PERSON: " (by a person)", Bound.DATE: " (at its time)"}
-"""What ends a loop, or a wait."""
+"""The ends of a loop, or of a wait."""
 WIDTH = max(map(len, Outcome))
 app = typer.Typer(
     no_args_is_help=True,
@@ -171,7 +171,7 @@ def _as_document(workflow: PlannedWorkflow) -> dict[str, object]:
 
 
 def _changes(workflow: PlannedWorkflow) -> str:
-    """What differs from `push`, in one line."""
+    """The differences to `push`, in one line."""
     others = [f"{each.source} {each.when} → {each.to}" for each in workflow.transitions]
     waits = [_answer(workflow)] if _asks(workflow.transitions) else []
     return "; ".join((f"at most {counted(workflow.attempts, 'attempt')}", *others, *waits, *_dates(workflow)))

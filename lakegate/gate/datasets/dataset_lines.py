@@ -48,7 +48,7 @@ class StatusChange:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """What consumers and producers are told about the end of a line (ADR-0029, "datacontract.yaml Deprecation Fields")."""
+    """The end of a dataset as consumers and producers are told (ADR-0029, "datacontract.yaml Deprecation Fields")."""
 
     reason: str = ""
     replacement: str = ""
@@ -59,7 +59,7 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """Who is notified of what about a line, how and when. At most one of each team and audience."""
+    """A notified team, its kinds of messages, channels and times. At most one of each team and audience."""
 
     team: str
     since: str

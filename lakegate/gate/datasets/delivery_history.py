@@ -199,7 +199,7 @@ def _delivery(entry: HistoryEntry, blocks: dict[int, Block]) -> LineDelivery:
 
 @dataclass(slots=True)
 class Refusals:
-    """What would have been refused of a group of deliveries."""
+    """Refusals of a group of deliveries."""
 
     deliveries: int = 0
     """Observed ones; of a rule those that break it."""
@@ -225,7 +225,7 @@ class ObserveReport:
 
 
 def observe_report(dependencies: Dependencies, chain: str, since: datetime) -> ObserveReport:
-    """What `mode: enforce` would have refused since a time, from the index: no delivery is read or judged again."""
+    """Refusals by `mode: enforce` since a time, from the index: no delivery is read or evaluated again."""
     report = ObserveReport()
     for each in chosen(dependencies, chain, since=since):
         _add(report, each)

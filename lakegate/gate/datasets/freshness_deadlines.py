@@ -72,7 +72,7 @@ def reported(line: PromisingLine, pledges: tuple[Pledge, ...]) -> PromisingLine:
 
 
 ENDS: Final = {"published": accepted, "quarantined": not_accepted, "failed": not_accepted}
-"""What the end of a delivery does to the promises of its line, by the kind of the message."""
+"""Effects of the end of a delivery on the service levels of its dataset, by the kind of the message."""
 ENOUGH: Final = 5.0
 """Seconds: with less than this left no further row is begun. Two writes."""
 

@@ -70,7 +70,7 @@ def refusal(status: str, *, known: bool, observed: bool) -> str:
 
 
 def warning(line: Line, status: str) -> str:
-    """What a delivery is warned of by the status that was pinned; empty if of nothing."""
+    """The warning of a delivery by the status that was pinned; empty if there is none."""
     if status == LineStatus.DRAFT:
         return f"line-draft: {line.name} is a draft and not in force: this delivery was only observed"
     if status not in {LineStatus.DEPRECATED, LineStatus.SUNSET}:
@@ -96,7 +96,7 @@ def warned(verdict: str, reasons: tuple[str, ...], text: str) -> tuple[str, tupl
 
 
 def side_effects(dependencies: Dependencies, before: Line, after: Line, now: str) -> Iterator[str]:
-    """What the person who gives the command may not expect."""
+    """Effects that the person who gives the command may not expect."""
     status = after.status_at(now)
     if status is before.status_at(now):
         return
@@ -251,7 +251,7 @@ def later(at: str, by: timedelta) -> str:
 
 
 def _planned(line: Line, now: str, plan: tuple[StatusChange, ...], ending: Ending) -> Line:
-    """What has begun, then the plan; what begins now counts as recorded, because the same transaction records it."""
+    """Changes that have begun, then the plan; what begins now counts as recorded, because the same transaction records it."""
     begun = tuple(each for each in line.changes if each.at <= now)
     changes = (*begun, *plan)
     if (changes, ending) == (line.changes, line.ending):
@@ -425,7 +425,7 @@ def _message(dependencies: Dependencies, before: Line, after: Line, act: str, no
 
 
 def _kind(before: Line, after: Line, act: str) -> str:
-    """What an event is about: a breaking version, a new status, or a new plan; empty: nobody needs to know."""
+    """The subject of an event: a breaking version, a new status, or a new plan; empty: nobody needs to know."""
     if act in {"notice", PARENT}:
         return "breaking"
     if after.changes == before.changes and after.recorded == before.recorded:

@@ -58,7 +58,7 @@ TRIES: Final = 5
 ALWAYS_LISTED: Final = frozenset({"height", "workload", "contract_version", "verdict", "objects"})
 """Of a delivery, by every release."""
 LIFECYCLE: Final = tuple(each.name for each in fields(LifecycleState))
-"""What a head states of the line's lifecycle."""
+"""The statement of a head about the dataset's lifecycle."""
 
 
 class _Head(NamedTuple):
@@ -72,7 +72,7 @@ class _Head(NamedTuple):
     lifecycle: dict[str, Any] | None = None
     """Of the line, as its last record has it."""
     stale: dict[str, Any] | None = None
-    """What does not hold for accepted data, likewise."""
+    """Rules that do not hold for accepted data, likewise."""
     erased: int = -1
     """Height of the last erasure that head and segments show; -1: none."""
 

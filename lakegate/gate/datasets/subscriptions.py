@@ -1,4 +1,4 @@
-"""Who is notified about a line: pure functions from a line to the line afterwards."""
+"""Subscribers of a dataset: pure functions from a dataset to the dataset afterwards."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 AUDIENCES: Final = ("consumer", "producer", "operator")
 ALWAYS: Final = frozenset({"breaking", "deprecated"})
-"""What every subscriber is notified of."""
+"""Kinds of messages of every subscriber."""
 LINEAGE: Final = "lineage"
 """Not a cause: every delivery, for channels of this kind alone."""
 ACCEPTED: Final = "accepted"
@@ -25,7 +25,7 @@ ACCEPTED: Final = "accepted"
 ON_REQUEST: Final = frozenset(
     {ACCEPTED, "rejected", "warned", "failed", "awaiting", "late", "drift", "pull", "revalidation", LINEAGE}
 )
-"""What a subscriber is notified of if the team asks for it."""
+"""Kinds of messages that a team asks for."""
 QUIET: Final = r"([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d"
 LONGEST_DIGEST: Final = 24 * 7
 """Hours."""

@@ -1,1 +1,1 @@
-"""What happens to a delivery, in the order in which it happens."""
+"""The steps of a delivery, in their order."""

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 def observe(dependencies: Dependencies, workload: Workload) -> Observation | None:
-    """What is the case with this workload now."""
+    """Observe this workload."""
     try:
         return OBSERVERS[workload.state](dependencies, workload)
     except UnreadableSource as unreadable:

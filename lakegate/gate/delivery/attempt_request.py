@@ -33,11 +33,11 @@ class Publisher(Protocol):
     """Publishes accepted rows in another form than they arrived: a row of the extension point `publishers`, by `publishAs`."""
 
     def order(self, dependencies: Dependencies, workload: Workload) -> SliceOrder:
-        """What the rows are to become. ConcurrentUpdate while what they are compared with is being committed."""
+        """The order for the rows. ConcurrentUpdate while what they are compared with is being committed."""
         ...
 
     def decided(self, plan: Plan, result: Result, workload: Workload, decision: Decision) -> Decision:
-        """What follows from an acceptance. InputError where the result is none of the plan; of other plans no change."""
+        """The consequences of an acceptance. InputError where the result is none of the plan; of other plans no change."""
         ...
 
     def is_next(self, dependencies: Dependencies, workload: Workload) -> bool:
@@ -49,7 +49,7 @@ class Publisher(Protocol):
         ...
 
     def copies(self, workload: Workload, result: Result) -> Iterable[tuple[WrittenSlice | WrittenRun, str]]:
-        """What the attempt wrote, each with the key of its copy."""
+        """Objects of the attempt, each with the key of its copy."""
         ...
 
     def listed(self, workload: Workload, result: Result) -> tuple[tuple[LedgerSlice, ...], str | None]:
@@ -75,7 +75,7 @@ def write_request(dependencies: Dependencies, workload: Workload, attempt: int, 
 
 
 def job_request(dependencies: Dependencies, workload: Workload, attempt: int, batch: str = "") -> Request:
-    """What `request.json` contains: made only of what is pinned and staged, so that a retry writes the same bytes.
+    """The content of `request.json`: made only of what is pinned and staged, so that a retry writes the same bytes.
 
     Only offset and watermark of slices are those of now: what is decided are those in the result, if they still hold then.
     """
@@ -104,7 +104,7 @@ def plan_uri(dependencies: Dependencies, digest: str) -> str:
 
 
 def referred_data(dependencies: Dependencies, referred: Referred) -> Reference:
-    """What was accepted of a line up to the pinned height, and is not erased: nothing else changes it."""
+    """Accepted data of a dataset up to the pinned height that is not erased: nothing else changes it."""
     parts = (
         AcceptedPart(
             uri=f"s3://{dependencies.places.lake}/{found.key}",

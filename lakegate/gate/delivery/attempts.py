@@ -67,7 +67,7 @@ def _only_waited(run: JobRun) -> bool:
 
 
 def result_of(dependencies: Dependencies, workload: Workload) -> bytes | None:
-    """What the current attempt answered, if it did."""
+    """The result of the current attempt, if there is one."""
     prefix = lake_layout.attempt_prefix(workload.id, workload.attempt, workload.batch)
     try:
         return dependencies.objects.read(Address(dependencies.places.lake, f"{prefix}/result.json"))
@@ -160,7 +160,7 @@ def uncounted(timing: Timing, workload: Workload, cause: FailureCause | None) ->
 
 
 class Companion(NamedTuple):
-    """What a feature has others measure of a delivery (extension point `attempt companions`); a plan has one at most."""
+    """Measurements of a feature beside a run (extension point `attempt companions`); a plan has one at most."""
 
     start: Callable[[Dependencies, Workload], Steps[None]]
     """Called before the run starts, and again after a crash. Raises Lost, and ConcurrentUpdate where the caller may not."""
@@ -177,7 +177,7 @@ class Lost(LakegateError):  # noqa: N818 - the name is what happened
 
 
 def companion_of(dependencies: Dependencies, workload: Workload) -> Companion | None:
-    """Who measures a delivery beside the run, by its plan; None: nobody. Raises Lost where the feature of the plan is absent."""
+    """The companion of a run, by its plan; None: nobody. Raises Lost where the feature of the plan is absent."""
     if not dependencies.terms(workload).has_external:
         return None
     found: Companion | None = next(registered("attempt companions"), None)

@@ -99,7 +99,7 @@ def _rejected(decision: Decision, reason: str) -> Decision:
 
 
 def _refusal(dependencies: Dependencies, workload: Workload) -> LakegateError:
-    """What follows where another delivery of the line has the turn: this one waits for its commit, or is judged again."""
+    """The step after a refused decision, where another delivery is being committed: this one waits, or is evaluated again."""
     publisher = publisher_of(dependencies.terms(workload))
     assert publisher is not None
     if publisher.is_next(dependencies, workload):
@@ -140,7 +140,7 @@ def answer(dependencies: Dependencies, workload: Workload, to: State, found: Obs
 
 
 def decision_of_answer(workload: Workload) -> Decision:
-    """What follows from the answer: the candidate as it was judged, or a rejection that names who declined, and why."""
+    """The decision of a person: the candidate as it was, or a rejection that names who declined, and why."""
     assert workload.answer is not None
     assert workload.candidate is not None
     if workload.answer.approved:
@@ -149,7 +149,7 @@ def decision_of_answer(workload: Workload) -> Decision:
 
 
 def decision_of_silence(workload: Workload) -> Decision:
-    """What follows when nobody has answered in time."""
+    """The decision when nobody has answered in time."""
     assert workload.candidate is not None
     return _rejected(workload.candidate, APPROVAL_EXPIRED)
 
@@ -162,7 +162,7 @@ _plan = lru_cache(maxsize=16)(Plan.from_bytes)
 
 
 class DecisionAndCost(NamedTuple):
-    """What follows from the result of an attempt."""
+    """The decision on the result of an attempt, with its cost."""
 
     decision: Decision | None
     """None: the judge function cannot hold the delivery."""
@@ -201,7 +201,7 @@ def judged(plan: bytes, result: bytes, workload: Workload) -> DecisionAndCost:
 
 
 def reported(plan: bytes, result: bytes, workload: Workload, files: tuple[str, ...]) -> Report:
-    """What a report of the workload shows. The verdict is the one that was decided, whatever is computed today."""
+    """The content of a workload's report. The verdict is the one that was decided, whatever is computed today."""
     compiled, measured = _plan(plan), Result.from_bytes(result)
     judgement = judge(compiled, measured)
     if workload.decision is not None:
@@ -210,7 +210,7 @@ def reported(plan: bytes, result: bytes, workload: Workload, files: tuple[str, .
 
 
 def _enforced(plan: Plan, result: Result) -> Enforced | None:
-    """What the same plan would have decided without `mode: observe`."""
+    """The decision of the same plan without `mode: observe`."""
     if plan.policy.mode is not Mode.OBSERVE:
         return None
     strict = replace(plan, policy=replace(plan.policy, mode=Mode.ENFORCE))
@@ -250,7 +250,7 @@ def observe_validating(dependencies: Dependencies, workload: Workload) -> Observ
 
 
 def _judged(dependencies: Dependencies, workload: Workload, result: bytes) -> Observation | None:
-    """What follows from a result; None: what others measure beside the run is not there yet."""
+    """The decision on a result; None: a companion's result is not there yet."""
     plan = dependencies.plan(workload)
     try:
         decision, cost = judged(plan, result, workload)

@@ -55,7 +55,7 @@ def row_of(dependencies: Dependencies, workload: str) -> Workload | None:
 
 
 def staging_key(dependencies: Dependencies, workload: Workload) -> str:
-    """Where the delivery is staged: in the folder of its group, which the runs of batches may read.
+    """The key of the staged copy: in the folder of its group, which the runs of batches may read.
 
     A delivery that is replayed stays in its folder, so that its copy is found if it was deleted in landing since.
     """
@@ -64,7 +64,7 @@ def staging_key(dependencies: Dependencies, workload: Workload) -> str:
 
 
 def group_of(dependencies: Dependencies, workload: Workload) -> str:
-    """What deliveries share that may be judged together, line and plan; empty: this one is judged alone.
+    """The dataset and plan of deliveries that may share a run; empty: this one has a run of its own.
 
     So is one of several objects, one that becomes slices (of a group only the first could have the next offset), and one with
     rules of validators, whose validations are started before its own run.
@@ -91,7 +91,7 @@ def limits_of(dependencies: Dependencies, workload: Workload) -> BatchLimits:
 
 
 class UnreadableSource(LakegateError):  # noqa: N818 - the name is what was observed
-    """What landed cannot be read before a person grants a right or restores the object."""
+    """The landed object cannot be read before a person grants a right or restores it."""
 
     def __init__(self, cause: FailureCause) -> None:
         super().__init__(cause)
@@ -162,7 +162,7 @@ def read(dependencies: Dependencies, at: SourceObject, workload: str) -> PartLis
 
 
 def landed(dependencies: Dependencies, workload: Workload) -> PartList:
-    """What was delivered: the parts, or the one object."""
+    """The delivered objects: the parts, or the one object."""
     if workload.parts is None:
         return PartList((workload.source,))
     return read(dependencies, workload.parts, workload.id)
@@ -362,7 +362,7 @@ def _described(dependencies: Dependencies, version: ObjectVersion) -> SourceObje
 
 
 def content(workload: Workload, data: SourceObject) -> str:
-    """What two deliveries share when they bring the same bytes to the same line; empty where no checksum identifies them."""
+    """The identity of content within a dataset; empty where no checksum identifies it."""
     if workload.pin is None or data.checksum.partition(":")[0] not in IDENTIFYING:
         return ""
     return hashlib.sha256(f"{workload.pin.chain}\0{data.size}\0{data.checksum}".encode()).hexdigest()

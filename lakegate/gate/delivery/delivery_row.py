@@ -41,7 +41,7 @@ class FailureCause(StrEnum):
     ACCESS_DENIED = "access-denied"
     """The gate may not read what landed, or not use the KMS key that encrypts it. No run was started."""
     ARCHIVED = "archived"
-    """What landed is in an archive storage class and has to be restored. No run was started."""
+    """The landed object is in an archive storage class and has to be restored. No run was started."""
     TOKEN_TAKEN = "token-taken"  # noqa: S105 - a code
     """StartJobRun refused: the token was used with another request."""
     NO_ANSWER = "no-answer"
@@ -61,7 +61,7 @@ class FailureCause(StrEnum):
     VALIDATOR_LATE = "validator-late"
     """It had not finished at the deadline."""
     WRONG_ANSWER = "wrong-answer"
-    """What it answered is no answer to the rules of this attempt."""
+    """The response does not fit the rules of this attempt."""
     NO_VALIDATOR = "no-validator"
     """None of the name that was pinned is registered for the technology any more."""
 
@@ -148,7 +148,7 @@ class Referred:
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """What was fixed at intake and never changes while this round of attempts lasts."""
+    """Values fixed at intake, which never change while this round of attempts lasts."""
 
     chain: str
     """`<contract>/<dataset>_v<major>`, or `_unrouted/<date>`; names the folder and the ledger's chain."""
@@ -169,14 +169,14 @@ class Pin:
     known: bool = True
     """Whether the line had accepted a delivery of this producer; asked only if the line was in sunset."""
     warning: str = ""
-    """What the delivery is warned of because of the status; empty if of nothing."""
+    """The warning of the delivery because of the status; empty if there is none."""
     modified: str = ""
     """When what landed was modified, or its last part was there: RFC 3339, UTC, six decimals; empty in rows of older releases."""
 
 
 @dataclass(frozen=True, slots=True)
 class Enforced:
-    """What enforcement would have made of a delivery that was only observed."""
+    """The result of enforcement for a delivery that was only observed."""
 
     verdict: str
     refused_rows: int
@@ -198,7 +198,7 @@ class Decision:
     broken: tuple[BrokenRule, ...] = ()
     """The rules that failed or warned; empty too in rows of releases that did not store them."""
     enforced: Enforced | None = None
-    """What `mode: enforce` would have decided; None where it was the mode."""
+    """The decision of `mode: enforce`; None where it was the mode."""
     extensions: str = "{}"
     """Members of its JSON that are those of features, or of a newer release, as text: the core keeps them unread."""
 
@@ -252,7 +252,7 @@ class Workload(NamedTuple):
     cost: BilledCost | None = None
     """Of the attempts so far whose cost is known."""
     completed_by: str = ""
-    """What completes a delivery of several objects: `success`, `manifest` or `quiet`; empty for one object."""
+    """The completion of a delivery of several objects: `success`, `manifest` or `quiet`; empty for one object."""
     parts: SourceObject | None = None
     """The list of such a delivery's parts, with the size and the checksum of their content; None before it is complete."""
     joined: str = ""
@@ -262,16 +262,16 @@ class Workload(NamedTuple):
     batch: str = ""
     """Id of the batch that the current attempt belongs to; empty: it has a run of its own."""
     landed: SourceObject | None = None
-    """What once landed, where the source is a quarantined copy: its key finds the route."""
+    """The landed object, where the source is a quarantined copy: its key finds the route."""
     chosen: ChosenVersion | None = None
     """The contract version that a person chose for a replay; None: the one that is valid."""
     waiver: Waiver | None = None
     """By which it is let through, unjudged."""
     candidate: Decision | None = None
-    """What was judged, until a person has answered whether it is decided so, and its time has come."""
+    """The verdict that waits until a person has answered, and its time has come."""
     answer: ApprovalAnswer | None = None
     unknown: str = "{}"
-    """What a newer release has put into the row beside this, as JSON: it is written again as it was."""
+    """Keys of a newer release in the row, as JSON: they are written again as they were."""
     tries: int = 0
     """How many workers have taken it since its row was last written, and were not seen to come to an end."""
 
@@ -297,7 +297,7 @@ def job_token(workload: str, attempt: int) -> str:
 
 
 class PartList(NamedTuple):
-    """What a delivery consists of, and why it is rejected unread, if it is."""
+    """The parts of a delivery, and why it is rejected unread, if it is."""
 
     parts: tuple[SourceObject, ...]
     problems: tuple[str, ...] = ()
@@ -314,7 +314,7 @@ class PartList(NamedTuple):
 
     @property
     def checksum(self) -> str:
-        """What identifies the content, whatever the parts are called; empty where a part has no checksum that identifies it."""
+        """The identity of the content, whatever the parts are called; empty where a part has no checksum that identifies it."""
         known = sorted(f"{each.size}:{each.checksum}" for each in self.parts)
         if not all(each.checksum.partition(":")[0] in IDENTIFYING for each in self.parts):
             return ""

@@ -1,4 +1,4 @@
-"""What the control plane needs to know of a plan, read from its JSON.
+"""The terms of a plan for the control plane, read from its JSON.
 
 A plan was validated when it was published, and its address is the digest of its bytes: its schema is not needed again.
 """
@@ -46,7 +46,7 @@ class Terms:
     by_rows: bool = False
     """Whether single rows are rejected."""
     batch: BatchLimits = UNLIMITED
-    """Where the contract says nothing, the stack's setting applies."""
+    """Settings of the contract; without them, the stack's apply."""
     observed: bool = False
     """Whether rules only warn (`mode: observe`)."""
     references: tuple[str, ...] = ()
@@ -75,11 +75,11 @@ class Terms:
     snapshots: bool = False
     """Whether each delivery has all current rows, and what differs from the one before is published."""
     snapshot_time: str | None = None
-    """Where a name has the time of a snapshot."""
+    """The place of the time of a snapshot in a name."""
     notify_producers: bool = False
     """Whether producers are notified of their deliveries."""
     dialect: Mapping[str, object] = field(default_factory=dict)
-    """What a reader needs to read a file of this dataset, as in the manifest: format, compression and, of CSV, `csv`."""
+    """The format of a file for a reader, as in the manifest: format, compression and, of CSV, `csv`."""
 
 
 UNROUTED: Final = Terms()

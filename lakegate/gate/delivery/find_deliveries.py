@@ -40,7 +40,7 @@ class Delivery:
 
     id: str
     key: str
-    """Where it landed: text of the producer's."""
+    """The landing key: text of the producer's."""
     size: int
     """Bytes."""
     at: datetime | None

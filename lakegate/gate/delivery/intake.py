@@ -94,7 +94,7 @@ def _is_left(dependencies: Dependencies, version: ObjectVersion, terms: Terms, *
 
 
 def _quiet(secret: str, number: int) -> str:
-    """What a delivery has in place of a version: no version id of S3 has this form, and nobody can guess it.
+    """The version of a quiet delivery: no version id of S3 has this form, and nobody can guess it.
 
     `secret`: the version id of an object in the folder.
     """

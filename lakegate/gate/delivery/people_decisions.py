@@ -14,7 +14,7 @@ from lakegate.verdict.reasons import DUPLICATE, WAIVER_EXPIRED
 
 @dataclass(frozen=True, slots=True)
 class ApprovalAnswer:
-    """Who approved or declined, when, and why."""
+    """The person who approved or declined, when, and why."""
 
     actor: str
     """The ARN of the caller; never a text that was given."""
@@ -51,7 +51,7 @@ delivery that can be read."""
 
 @dataclass(frozen=True, slots=True)
 class Waiver:
-    """Who lets which delivery through, why and until when."""
+    """The person of a waiver, its delivery, reason and end."""
 
     actor: NotEmpty
     """The ARN of the caller; never a text that was given."""

@@ -46,7 +46,7 @@ def route_of(dependencies: Dependencies, workload: Workload) -> Route | None:
 
 
 def pin_of(dependencies: Dependencies, route: Route | None, ingest_date: str, modified: str = "") -> Pin:
-    """What judges the delivery from now on. The status of the line is the one at the judging time, however late it is used."""
+    """The pin of the delivery. The status of the dataset is the one at the evaluation time, however late it is used."""
     now = dependencies.clock.now()
     if route is None:
         unrouted, judging_time = f"{lake_layout.UNROUTED}/{ingest_date}", now.isoformat()

@@ -85,7 +85,7 @@ class Operation(StrEnum):
 
 
 class Bound(StrEnum):
-    """What a transition depends on beside the observation: it ends a loop, or a wait."""
+    """The condition of a transition beside the observation: it ends a loop, or a wait."""
 
     ATTEMPTS = "attempts"
     PERSON = "person"
@@ -96,7 +96,7 @@ S, O = State, Outcome  # noqa: E741 - single letters keep the tables below reada
 END_STATES = frozenset({S.PUBLISHED, S.QUARANTINED, S.FAILED, S.GONE})
 """No workload leaves them by itself: FAILED ones wait for a replay."""
 PASSIVE_STATES = frozenset({S.AWAITING, S.SCHEDULED})
-"""What was judged waits for a person or for a time: days may pass."""
+"""States that wait for a person or for a time: days may pass."""
 
 OUTCOMES: Mapping[State, frozenset[Outcome]] = {
     S.RECEIVED: frozenset({O.ROUTED, O.PAUSED, O.VANISHED, O.UNREADABLE}),
@@ -147,7 +147,7 @@ class Workflow:
     delay_hours: int = 0
     """Or how long after its verdict, or its approval."""
     waits_for: str = "person"
-    """Who is asked in AWAITING: a person, or by a `CALLBACK` another system, too."""
+    """The party that is asked in AWAITING: a person, or by a `CALLBACK` another system, too."""
     _table: dict[tuple[State, Outcome], Transition] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -238,7 +238,7 @@ ALTERNATIVES: Final = (
     Transition(S.VALIDATING, O.ACCEPTED_WITH_WARNINGS, S.SCHEDULED, P.SCHEDULE),
     Transition(S.ANSWERED, O.APPROVED, S.SCHEDULED, P.SCHEDULE),
 )
-"""What a published workflow may do instead: not retry, ask a person before anything is published, and wait for a time."""
+"""Alternatives of a published workflow: no retry, asking a person before anything is published, waiting for a time."""
 
 
 def choices(source: str, when: str) -> tuple[Transition, ...]:

@@ -52,7 +52,7 @@ DESTINATIONS = {"accepted": "accepted", "rejected": "quarantine"}
 def copies_of(
     dependencies: Dependencies, workload: Workload, to: State, result: Result | None
 ) -> tuple[tuple[tuple[SourceObject, ...], str], ...]:
-    """What to copy: for each object the sources of its bytes, and its destination.
+    """The copies: for each object the sources of its bytes, and its destination.
 
     Of slices also what arrived, beside them.
     """
@@ -210,7 +210,7 @@ def settle(dependencies: Dependencies, workload: Workload) -> Steps[Workload]:
 
 
 def _pin_of(block: Block, pin: Pin | None) -> Pin:
-    """What the block was pinned to."""
+    """The pin of the block."""
     pinned = (block.chain, block.contract_version, block.plan)
     if pin is not None and (pin.chain, pin.version, pin.plan) == pinned:
         return pin
@@ -220,7 +220,7 @@ def _pin_of(block: Block, pin: Pin | None) -> Pin:
 
 
 def _decision_of(block: Block, decision: Decision | None) -> Decision:
-    """What was decided; of a row of a time before that, the verdict alone."""
+    """The decision; of a row from before that was stored, the verdict alone."""
     return decision if decision is not None and decision.verdict == block.verdict else Decision(block.verdict)
 
 
@@ -286,7 +286,7 @@ def _commit(
 
 
 def _subscribers(dependencies: Dependencies, pin: Pin) -> list[dict[str, object]]:
-    """Who asked to be notified of rejected deliveries of the line, also if they are let through."""
+    """Subscribers of the dataset to rejected deliveries, also if they are let through."""
     return addressed(dependencies.lines.get(pin.chain), "rejected") if pin.plan else []
 
 

@@ -1,4 +1,4 @@
-"""What is done about a workload: a table from operation to a small generator, each ending in one conditional write."""
+"""Operations on a workload: a table from operation to a small generator, each ending in one conditional write."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ _NOT_PLAIN: Final = re.compile(r"[^A-Za-z0-9._/=@+-]")
 
 
 class BatchScope(NamedTuple):
-    """What the run of a batch reads and writes."""
+    """Objects that the run of a batch reads and writes."""
 
     plan_uri: str
     lines: tuple[str, ...]
@@ -182,7 +182,7 @@ def invoke_judge(job: JobSettings, request: Request) -> dict[str, object]:
 
 
 class RunParameters(NamedTuple):
-    """What differs between job runs."""
+    """The differences between job runs."""
 
     name: str
     """The workload or the batch that it is about."""

@@ -108,7 +108,7 @@ class Record:
     event: Sha256
     """Identifies the act: no two records of a ledger have the same. See `event_id`."""
     content: Mapping[str, Any]
-    """What was done, by `CONTENTS` of the kind."""
+    """The content of the act, by `CONTENTS` of the kind."""
 
 
 def contract_chain(contract: str) -> str:

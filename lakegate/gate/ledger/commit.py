@@ -49,7 +49,7 @@ def record_at_head(  # noqa: PLR0913 - a record has these parts
 
 
 def signers(signing: SigningKeys, known: str, about: str) -> tuple[SigningKey, ...]:
-    """Who signs after the key `known` (empty: nobody before): none, the stack's key, or the one that it replaces and that.
+    """Signers after the key `known` (empty: nobody before): none, the stack's key, or the one that it replaces and that.
 
     Raises Alarm, about a workload or an anchor, where the stack has neither the key `known` nor one that replaces it.
     """

@@ -227,7 +227,7 @@ def _digest(key: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """What `--objects`, `--data`, `--integrity` or `--replay` found."""
+    """Findings of `--objects`, `--data`, `--integrity` or `--replay`."""
 
     count: int
     expired: int

@@ -50,7 +50,7 @@ def print_yaml(dependencies: Dependencies, chain: str) -> None:
 
 @dataclass(slots=True)
 class Passed:
-    """What is known of blocks that passed: the height and the digest of the last one, and the digests at wanted heights."""
+    """Facts of blocks that passed: the height and the digest of the last one, and the digests at wanted heights."""
 
     wanted: Container[int] = ()
     height: int = -1

@@ -34,7 +34,7 @@ class LostObject(NamedTuple):
     stated: LedgerObject
     """As the ledger has it: version, size and checksum."""
     current: ObjectVersion | None
-    """What lies at its key now, which may be the same bytes."""
+    """The object at its key now, which may be the same bytes."""
 
 
 def lost_object(dependencies: Dependencies, key: str) -> LostObject:

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 KEY: Final = "key"
 """The kind of the record that names a key."""
 PREFIX: Final = b"lakegate-signature/1\n"
-"""What a signed text begins with, so that no signature of a block is one of anything else."""
+"""The beginning of a signed text, so that no signature of a block is one of anything else."""
 SPKI: Final = bytes.fromhex("302a300506032b6570032100")
-"""What the SubjectPublicKeyInfo of an Ed25519 key (RFC 8410) begins with; the 32 bytes of the key follow."""
+"""The beginning of the SubjectPublicKeyInfo of an Ed25519 key (RFC 8410); the 32 bytes of the key follow."""
 _P: Final = 2**255 - 19
 _EIGHTH: Final = int.from_bytes(
     bytes.fromhex("26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05"), "little"
@@ -60,7 +60,7 @@ Verifies: TypeAlias = Callable[[bytes, bytes, bytes], bool]
 
 
 def signed_text(digest: str) -> bytes:
-    """What is signed of a block. The digest is of its chain, height and all else."""
+    """The signed text of a block. The digest is of its chain, height and all else."""
     return PREFIX + digest.encode()
 
 
@@ -126,7 +126,7 @@ class ChainKey:
 
 @dataclass(slots=True)
 class Signatures:
-    """What is signed by whom, as the blocks of a chain pass, the lowest first."""
+    """Signers of blocks, as the blocks of a chain pass, the lowest first."""
 
     verifies: Verifies
     given: str | None = None
@@ -146,7 +146,7 @@ class Signatures:
     def faults(
         self, height: int, block: AnyBlock, digest: str, signature: Signature | None
     ) -> Iterator[tuple[str, str]]:
-        """What is wrong with the signature of the next block: the fault's name (`ledger.Wrong`), and why."""
+        """Faults of the signature of the next block: the fault's name (`ledger.Wrong`), and why."""
         new = ""
         if isinstance(block, Record) and block.kind == KEY:
             public_key = base64.b64decode(block.content["public_key"])

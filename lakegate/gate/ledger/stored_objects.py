@@ -34,7 +34,7 @@ _KINDS: Final = tuple(f'"kind":"{kind}"'.encode() for kind in (BEGUN, DONE, REST
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """What an erasure, or the restoration of a lost version, left of an object."""
+    """The rest of an object after an erasure, or after the restoration of a lost version."""
 
     height: int
     """Of the record."""
@@ -60,7 +60,7 @@ class Erasures:
     """Of the last record by which an object has another version; -1 where there is none."""
 
     def planned(self, key: str) -> tuple[Mapping[str, Any] | None, ...]:
-        """What unfinished erasures are going to leave of an object: size and checksum, or nothing."""
+        """The rest of an object after unfinished erasures: size and checksum, or nothing."""
         objects = (each for record in self.unfinished for each in record.content["objects"])
         return tuple(each["left"] for each in objects if each["key"] == key)
 

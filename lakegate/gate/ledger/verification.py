@@ -131,7 +131,7 @@ def _refused(text: bytes, reason: str) -> _Refused:
 
 
 class _Following(NamedTuple):
-    """What the slices of a chain leave to those that follow them."""
+    """The offsets and watermark that the slices of a chain leave to those that follow them."""
 
     offset: int = 0
     watermark: str = NONE

@@ -30,7 +30,7 @@ def watermark_after(plan: Plan, result: Result, judged_at: str) -> str:
 
 
 def watermark_fault(before: str, found: str, latest: str) -> str:
-    """What is wrong with the watermark of a block, by the one before and the latest event time of its slices; empty: nothing."""
+    """The fault of a block's watermark, by the one before and the latest event time of its slices; empty: none."""
     if found < before:
         return f"{found or 'none'} after {before}"
     if found > max(before, latest):

@@ -30,11 +30,11 @@ SECONDS: Final = 20
 MEMORY: Final = 768 << 20
 """Bytes beside what the function has already."""
 ASKED, COMPILED, REFUSED, UNUSABLE, ENDED = "asked", "compiled", "refused", "unusable", "ended"
-"""What the process sends: a question, and one of four ends."""
+"""Messages of the process: a question, and one of four ends."""
 
 
 def compile_bounded(body: bytes, referred: ReferredDocuments, *, allow_unmeasured: bool = False) -> CompiledContract:
-    """What `compile_document` returns and raises; DocumentRefused too for a document that needs too much time or memory."""
+    """The result and errors of `compile_document`; DocumentRefused too for a document that needs too much time or memory."""
     context = get_context("fork")
     here, there = context.Pipe()
     process = context.Process(

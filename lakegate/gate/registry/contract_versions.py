@@ -114,17 +114,17 @@ class CompiledContract:
     unmeasured_rules: int = 0
     """How many rules can never be measured."""
     labels: tuple[tuple[str, str], ...] = ()
-    """What people find it by (`lakegate.contract.contract_model`)."""
+    """Labels by which people find it (`lakegate.contract.contract_model`)."""
     draft: bool = False
     """Whether its document is a draft: a line that begins with it refuses deliveries, or only observes them."""
     needs: tuple[PinnedDocument, ...] = ()
     """The documents that it inherits from, the nearest first."""
     end: tuple[Ending, str] | None = None
-    """What a deprecated document says about its end, and the time of the sunset; empty if it names none."""
+    """The end that a deprecated document states, and the time of the sunset; empty if it names none."""
     inherited_from: str = ""
     """As `Publication.inherited_from`."""
     warnings: tuple[Problem, ...] = ()
-    """What lint warns of in the document."""
+    """Warnings of lint about the document."""
     shared_with: tuple[str, ...] = ()
     """As `Contract.shared_with`."""
     own: tuple[str, ...] = EVERY_CONTRACT
@@ -245,7 +245,7 @@ def publication_of(compiled: CompiledContract) -> Publication:
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """What the ledger records when the registry is written."""
+    """The act that the ledger records when the registry is written."""
 
     kind: str
     """Of the record."""

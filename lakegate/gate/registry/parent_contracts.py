@@ -187,7 +187,7 @@ NEEDED: Final = 10.0
 
 
 def weaker_later(dependencies: Dependencies, seen: RegistrySnapshot, compiled: CompiledContract) -> tuple[Problem, ...]:
-    """Where a document is weaker than versions of its parent that are announced and will be in force.
+    """Places where a document is weaker than versions of its parent that are announced and will be in force.
 
     There are none for a release with a higher one in its line, and for a pre-release, as for published contracts.
     """

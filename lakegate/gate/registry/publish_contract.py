@@ -120,7 +120,7 @@ def status_of(written: str | None) -> str:
 
 
 def effects_of(compiled: CompiledContract, change: PlannedChange) -> Iterator[str]:
-    """What the person who publishes or approves may not expect."""
+    """Effects that the person who publishes or approves may not expect."""
     name = f"{compiled.contract} {compiled.version}"
     if change.is_new and not change.drafted and _folded(compiled.written_status) not in {ACTIVE, *KEPT}:
         yield f"the document's status is {shown(compiled.written_status)}: publishing makes {name} active"
@@ -191,7 +191,7 @@ def _compiled(contract: Contract, body: bytes, referred: ReferredDocuments) -> C
 
 
 def _end(contract: Contract) -> tuple[Ending, str] | None:
-    """What a deprecated document says about its end (ADR-0029, "datacontract.yaml Deprecation Fields"), each on one line."""
+    """The end that a deprecated document states (ADR-0029, "datacontract.yaml Deprecation Fields"), each on one line."""
     said = contract.about.deprecation
     if said is None or status_of(contract.status) != LineStatus.DEPRECATED:
         return None
@@ -303,7 +303,7 @@ def _line_before(dependencies: Dependencies, seen: RegistrySnapshot, name: str) 
 
 
 def _notice_period(dependencies: Dependencies, seen: RegistrySnapshot, before: str) -> timedelta:
-    """What the current version of the line before promises its consumers, itself or by its parents."""
+    """The notice period of the current version of the dataset before, by itself or by its parents."""
     _, dataset, number = parts_of(before)
     found = read_published(dependencies, versions_of(seen, dataset, number)[-1]).contract.dataset(dataset)
     return timedelta(days=found.notice_days if found else NOTICE_DAYS)
@@ -377,7 +377,7 @@ def refuse_incompatible(
 
 @dataclass(frozen=True, slots=True)
 class PlannedChange:
-    """What publishing a version would change, as the registry is now."""
+    """The effects of publishing a version, as the registry is now."""
 
     is_new: bool
     """Whether this version is not published yet."""
@@ -392,7 +392,7 @@ class PlannedChange:
     announced: tuple[BrokenChild, ...] = ()
     """The publisher's own contracts that are weaker than this version: their lines get notice, and so do those of others."""
     warnings: tuple[Problem, ...] = ()
-    """Where it is weaker than a version of its parent that is inherited from a later day on; lines that it may not refer to."""
+    """Places where it is weaker than a version of its parent that is inherited later; datasets that it may not refer to."""
 
 
 def planned(dependencies: Dependencies, compiled: CompiledContract) -> PlannedChange:
@@ -493,7 +493,7 @@ Lookup: TypeAlias = Callable[..., Any]
 
 
 class PublishedPlans(NamedTuple):
-    """What a feature adds to the plan of a dataset; it has a lookup, which is made for each contract."""
+    """The addition of a feature to the plan of a dataset; it has a lookup, which is made for each contract."""
 
     lookup: Callable[[Dependencies, Publication | None], Lookup]
     """Finds the newest, or, if the document was published before, what it was published with."""

@@ -59,7 +59,7 @@ class Publication:
     unmeasured_rules: int = 0
     """How many of its rules can never be measured; the publisher allowed that."""
     labels: tuple[tuple[str, str], ...] = ()
-    """What people find it by, such as `("owner", "sales")`; empty for a version of an older release."""
+    """Labels by which people find it, such as `("owner", "sales")`; empty for a version of an older release."""
     needs: tuple[tuple[str, str], ...] = ()
     """The contract versions that it inherits from, the nearest first, each with the key of its document in the lake bucket."""
     inherited_from: str = ""
@@ -129,7 +129,7 @@ class RegistrySnapshot:
     """The ids of the contracts that inherit from the contract, sorted."""
 
     unknown: str = "{}"
-    """What a newer release has written beside this, as JSON: it is written again as it was."""
+    """Keys of a newer release, as JSON: they are written again as they were."""
 
     @property
     def standing(self) -> tuple[Publication, ...]:
@@ -168,7 +168,7 @@ class RegistryPage:
 
     contracts: tuple[RegistrySnapshot, ...]
     after: str
-    """Where the next page begins; empty after the last one."""
+    """The beginning of the next page; empty after the last one."""
 
 
 @dataclass(frozen=True, slots=True)

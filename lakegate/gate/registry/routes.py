@@ -68,7 +68,7 @@ def _line(version: Publication, dataset: str) -> str:
 
 
 def effects(dependencies: Dependencies, plan: PlannedRoute, written: str) -> Iterator[str]:
-    """What the person who adds the route may not expect; `written` is the contract as they named it."""
+    """Effects that the person who adds the route may not expect; `written` is the contract as they named it."""
     if plan.there is not None:
         return
     (route,), around = as_judged(dependencies, [plan.wanted]), plan.around
@@ -260,7 +260,7 @@ def _lost(contract: str, version: str) -> str:
 
 
 class RouteFault(StrEnum):
-    """What is wrong with a route."""
+    """A fault of a route."""
 
     OVERLAP = "overlap"
     """It takes keys out of the prefix of another line."""

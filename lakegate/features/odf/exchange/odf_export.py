@@ -80,7 +80,7 @@ UNSTATED: Final = {
     "SetInfo": OtherEvent("SetInfo", {}),
     "SetLicense": OtherEvent("SetLicense", {**NO_LICENSE, "website_url": ""}),
 }
-"""What holds before the first event of a kind."""
+"""The state before the first event of a kind."""
 LONGEST_PLAN: Final = 8 << 20
 """Bytes; a block has 16 MiB at the most."""
 
@@ -133,7 +133,7 @@ def source_event(plan: Plan, fields: Sequence[Mapping[str, Any]]) -> OtherEvent 
 
 
 def _key(policy: Policy, names: list[str]) -> dict[str, Any]:
-    """What a merge strategy has: the primary key, and what is compared of snapshots, where their time is in a column."""
+    """The columns of a merge strategy: the primary key, and those compared of snapshots, where their time is in a column."""
     key = {"primary_key": list(policy.merge_key)} if policy.merge_key else {}
     compared = [each for each in names if each not in {*policy.merge_key, policy.event_time}]
     is_dated = policy.merge_strategy is MergeStrategy.SNAPSHOT and policy.event_time is not None
@@ -156,7 +156,7 @@ def _csv(plan: Plan) -> dict[str, Any]:
 
 
 IDENTITY: Final = b"lakegate-dataset/1\n"
-"""What the text begins with whose hash is the identity of a dataset."""
+"""The beginning of the text whose hash is the identity of a dataset."""
 _PATH: Final = "lakegate/ledger/{:012}{}.json"
 PLAN: Final = "lakegate/plan.json"
 """The plan of the slices from here on, by whose digest blocks of the ledger name it."""
@@ -234,7 +234,7 @@ class _Writer:
     """By kind, the last event."""
 
     def describe(self, at: Block, plan: bytes | None, fields: Fields) -> Iterator[OdfBlock]:
-        """What is another than before, of what the plan of a delivery states and of its columns."""
+        """Changed statements of the plan of a delivery, and of its columns."""
         if fields != self.fields:
             self.fields = fields
             yield self.write(at, SetDataSchema(fields))
@@ -335,7 +335,7 @@ def _json(text: str) -> object:
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What a run wrote."""
+    """The output of a run."""
 
     line: str
     id: str

@@ -141,7 +141,7 @@ class CheckedLedger:
 
 
 class Proof(NamedTuple):
-    """What is known of a ledger from elsewhere."""
+    """Evidence about a ledger from elsewhere."""
 
     signatures: Signatures
     anchors: Mapping[int, str] = MappingProxyType({})
@@ -243,7 +243,7 @@ def _written_again(links: Sequence[Link]) -> tuple[dict[int, tuple[str, str]], l
 
 
 def _difference(own: OdfBlock | None, link: Link | None) -> str:
-    """What is another in a block than the ledger gives."""
+    """The difference of a block to what the ledger gives."""
     if link is None:
         return "the ledger gives more blocks"
     there = link.block

@@ -47,7 +47,7 @@ def unwrapped(found: pa.DataType) -> pa.DataType:
 
 
 def prefix(found: pa.DataType) -> bytes | None:
-    """What is hashed of a type before its values; None if the logical hash does not know the type."""
+    """Bytes hashed before the values of a type; None if the logical hash does not know the type."""
     found = unwrapped(found)
     if is_list(found):
         items = prefix(found.value_type)
@@ -123,7 +123,7 @@ _PREFIXES: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.DataType], by
 
 
 NULL = b"\0"
-"""What is hashed of a null."""
+"""The byte hashed for a null."""
 _BYTES = pa.large_binary()
 
 
@@ -184,7 +184,7 @@ def _plain(array: pa.Array) -> pa.Array:
 
 
 def _hashed(array: pa.Array) -> memoryview:
-    """What is hashed of a column."""
+    """The bytes hashed for a column."""
     if array.null_count == 0 and _has_fixed_size(array.type):
         return _fixed(array)
     found = _encoded(array)
@@ -193,12 +193,12 @@ def _hashed(array: pa.Array) -> memoryview:
 
 
 def encoded(array: pa.Array) -> pa.Array:
-    """What is hashed of each value of a column that is no record, as an array of bytes without nulls."""
+    """The bytes hashed for each value of a column that is no record, as an array of bytes without nulls."""
     return _encoded(_plain(array))
 
 
 def _encoded(array: pa.Array) -> pa.Array:
-    """What is hashed of each value, as an array of bytes without nulls."""
+    """The bytes hashed for each value, as an array of bytes without nulls."""
     if is_type.is_boolean(array.type):
         array = pc.add(array.cast(pa.uint8()), pa.scalar(1, pa.uint8()))
     if _has_fixed_size(array.type):
@@ -212,7 +212,7 @@ def _encoded(array: pa.Array) -> pa.Array:
 
 
 def _items(array: pa.Array) -> pa.Array:
-    """What is hashed of the items of each list, without its length; null where the list is."""
+    """The bytes hashed for the items of each list, without its length; null where the list is."""
     places = np.asarray(array.offsets, dtype=np.int64)
     items = _encoded(_plain(array.values[places[0] : places[-1]]))
     offsets = _offsets(items)[places - places[0]]
@@ -239,7 +239,7 @@ def _fixed(array: pa.Array) -> memoryview:
 
 
 def _offsets(array: pa.Array) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Where each value begins and the last one ends in the data of an array of bytes."""
+    """The offset of each value, and the end of the last one, in the data of an array of bytes."""
     found = np.frombuffer(array.buffers()[1] or bytes(8), dtype=np.int64)
     return found[array.offset : array.offset + len(array) + 1]
 

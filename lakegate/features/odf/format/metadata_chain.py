@@ -271,7 +271,7 @@ def _slice(found: DataSlice) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class ChainState:
-    """What is known of a dataset after a block."""
+    """The state of a dataset after a block."""
 
     id: DatasetId
     head: str

@@ -49,7 +49,7 @@ class Base:
     decode: Callable[[str], bytes]
     """ValueError, or other bytes, where a text is not one that `encode` writes."""
     fold: Callable[[str], str] | None = None
-    """Where upper and lower case mean the same: how `encode` writes it."""
+    """The case that `encode` writes, where upper and lower case mean the same."""
 
 
 def _base32(data: bytes) -> str:

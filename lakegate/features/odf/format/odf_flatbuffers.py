@@ -56,7 +56,7 @@ class StructField:
 
     @property
     def places(self) -> tuple[int, ...]:
-        """Where each number begins, and where all of them end."""
+        """The offset of each number, and the end of all of them."""
         found, end = [], 0
         for width in (*map(calcsize, self.fields.values()), self.widest):
             found.append(end + -end % width)
@@ -256,7 +256,7 @@ class Budget:
 
 
 def budget_of(data: bytes) -> Budget:
-    """What the values of a buffer, and of the buffers in it, may take together."""
+    """The bytes that the values of a buffer, and of the buffers in it, may take together."""
     return Budget(min(MOST_MEMORY, REPEATED * len(data)))
 
 
@@ -334,7 +334,7 @@ class _Reader:
                 return self.bytes_at(at)
 
     def vector(self, at: int, width: int) -> tuple[int, int]:
-        """Where the first of several elements is, and how many there are."""
+        """The place of the first of several elements, and their number."""
         start = self.reference(at)
         count = self.number("I", start)
         self.budget.take(_TEXT + width * count)
@@ -354,11 +354,11 @@ class _Reader:
         return self.data[start : start + count]
 
     def reference(self, at: int) -> int:
-        """Where a reference leads to: always further on."""
+        """The target of a reference: always further on."""
         return at + int(self.number("I", at))
 
     def place(self, index: int, length: int, at: int, slot: int) -> int:
-        """Where a field is by the index of its table; 0 where it is absent."""
+        """The place of a field by the index of its table; 0 where it is absent."""
         entry = _SHORT * (2 + slot)
         offset = self.number("H", index + entry) if entry + _SHORT <= length else 0
         return at + int(offset) if offset else 0
@@ -403,7 +403,7 @@ def encoded(table: str, value: Mapping[str, Any]) -> bytes:
 
 
 def _table(builder: Builder, table: str, value: Mapping[str, Any]) -> int:
-    """What a table refers to is written first, in the order of its fields."""
+    """Write a table after what it refers to, in the order of its fields."""
     fields = {name: kind for name, kind in TABLES[table].items() if value.get(name) is not None}
     referred = {name: _referred(builder, kind, name, value) for name, kind in fields.items()}
     builder.StartObject(sum(1 + isinstance(kind, UnionField) for kind in TABLES[table].values()))
@@ -416,7 +416,7 @@ def _table(builder: Builder, table: str, value: Mapping[str, Any]) -> int:
 
 
 def _referred(builder: Builder, kind: Kind, name: str, value: Mapping[str, Any]) -> int:
-    """Where something is that is not in the table itself; 0 for what is."""
+    """The place of a value that is not in the table itself; 0 for one that is."""
     found = value[name]
     match kind:
         case TextField() | TextsField():

@@ -48,7 +48,7 @@ class DatasetId:
 
     @property
     def key(self) -> str:
-        """What is compared."""
+        """The key that is compared."""
         return str(self)
 
 
@@ -64,7 +64,7 @@ class DatasetAlias:
 
     @property
     def key(self) -> str:
-        """What is compared."""
+        """The key that is compared."""
         return str(self).lower()
 
 
@@ -81,7 +81,7 @@ class RemoteAlias:
 
     @property
     def key(self) -> str:
-        """What is compared."""
+        """The key that is compared."""
         return str(self).lower()
 
 
@@ -97,7 +97,7 @@ class RemoteId:
 
     @property
     def key(self) -> str:
-        """What is compared."""
+        """The key that is compared."""
         return str(self).lower()
 
 
@@ -112,7 +112,7 @@ class DatasetUrl:
 
     @property
     def key(self) -> str:
-        """What is compared: paths have a case."""
+        """The key that is compared: paths have a case."""
         return self.url
 
 

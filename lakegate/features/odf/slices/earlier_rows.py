@@ -33,7 +33,7 @@ AT_ONCE = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What rows consist of."""
+    """The columns of rows."""
 
     schema: pa.Schema
     without: tuple[str, ...] = ()

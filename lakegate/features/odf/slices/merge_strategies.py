@@ -157,13 +157,13 @@ STATE: Final = "state.bin"
 
 @dataclass(frozen=True, slots=True)
 class MergedDelivery:
-    """What a delivery adds to its line."""
+    """The rows that a delivery adds to its dataset."""
 
     accepted: AcceptedSlices
     order: MergeOrder
     begin: Begin
     folder: str
-    """Where slices and state are written."""
+    """The folder of slices and state."""
 
     def write(self, workspace: Workspace) -> tuple[tuple[WrittenSlice, ...], Merged]:
         """Write slices and state by way of a folder of this machine."""
@@ -213,7 +213,7 @@ def _counts(rows: int) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class AgainstState:
-    """What the rows of a delivery are to its line."""
+    """The relation of a delivery's rows to their dataset."""
 
     is_new: NDArray[np.bool_]
     """Of each row."""
@@ -284,7 +284,7 @@ def of_rows(tables: Iterator[pa.Table], chosen: NDArray[np.bool_]) -> Iterator[p
 
 @dataclass(frozen=True, slots=True)
 class SnapshotDelivery(MergedDelivery):
-    """What a snapshot changes in its line."""
+    """The changes of a snapshot to its dataset."""
 
     def write(self, workspace: Workspace) -> tuple[tuple[WrittenSlice, ...], Merged]:
         """See `MergedDelivery`."""

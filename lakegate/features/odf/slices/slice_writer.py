@@ -199,7 +199,7 @@ _FIRST, _LAST = -62135596800000, 253402300799999
 
 @dataclass(frozen=True, slots=True)
 class Begin:
-    """Where a slice begins, and the times of its rows."""
+    """The first offset of a slice, and the times of its rows."""
 
     offset: int
     system_time: datetime
@@ -213,7 +213,7 @@ class Begin:
 
 @dataclass(frozen=True, slots=True)
 class SliceFile:
-    """What was written."""
+    """A written slice."""
 
     statistics: SliceStatistics
     size: int
@@ -446,7 +446,7 @@ def plan_fields(plan: Plan) -> tuple[dict[str, Any], ...]:
 
 
 def bare(fields: Iterable[Mapping[str, Any]]) -> list[Any]:
-    """What a file must have of a schema: names and types in their order, without options and attributes."""
+    """The part of a schema that a file must have: names and types in their order, without options and attributes."""
     return [(each.get("name"), _bare(each, "type")) for each in fields]
 
 
