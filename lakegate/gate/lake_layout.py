@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from lakegate.gate.delivery.delivery_row import Pin, Workload
     from lakegate.gate.ledger.blocks import Block
 
-# ---- Keys of the lake bucket: no text of the producer ----
-
 
 UNROUTED = "_unrouted"
 STAGING = "staging/"

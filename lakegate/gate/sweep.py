@@ -34,9 +34,6 @@ if TYPE_CHECKING:
     from lakegate.gate.scheduled_tasks import ScheduledTask
 
 
-# ---- Everything open, landed and staged ----
-
-
 T = TypeVar("T")
 BATCH = 100
 """Workloads, or versions of a listing, of one turn."""

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from lakegate.plan.result import Result
     from lakegate.plan.slice_order import SliceOrder
 
-# ---- The engines on this machine ----
-
 
 STEPS = {
     "start": "starting the engine",

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from lakegate.verdict.check_status import CheckOutcome
     from lakegate.verdict.verdict import Judgement
 
-# ---- Technologies by their names in DCM ----
-
 
 NAMES: Final = {"deequ": "Deequ", "spark": "Spark", "duckdb": "DuckDB", "lakegate": "Lakegate"}
 """By the names of engines in results."""

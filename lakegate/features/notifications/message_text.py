@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from lakegate.gate.delivery.delivery_row import Workload
     from lakegate.gate.dependencies import Dependencies
 
-# ---- Words and document of a notification ----
-
 
 def headline(notification: Notification) -> str:
     """The title; of a resolved cause with a word before it."""

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.ports import ObjectVersion
 
-# ---- Admission: reasons to refuse, without effects ----
-
 
 AGAIN = "deliver all parts again"
 MAX_REASONS_OF_REFUSAL = 10

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from lakegate.gate.delivery.delivery_row import Workload
     from lakegate.gate.dependencies import Dependencies
 
-# ---- The pin ----
-
 
 def route_of(dependencies: Dependencies, workload: Workload) -> Route | None:
     """The route of what landed, with the contract version that a person chose, if one did; None: there is no contract."""

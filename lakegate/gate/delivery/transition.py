@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from lakegate.gate.effects import Steps
     from lakegate.plan.billed_cost import BilledCost
 
-# ---- The conditional write of every operation ----
-
 
 class OutcomeChanged(LakegateError):  # noqa: N818 - the name is what happened
     """An operation observed another outcome than the one it was called for; nothing was written."""
