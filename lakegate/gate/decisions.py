@@ -84,7 +84,7 @@ def unanswerable(row: Workload) -> str:
     return f"it does not wait for approval: it is {row.state}"
 
 
-# ---- Records of the ledger ----
+# ---- Records before an act ----
 # Where what is done is one transaction, the record is part of it (`Registry.publish`). Elsewhere it is appended before: nothing
 # is done without a record, and who repeats a command after a crash completes what is recorded, without a second record.
 

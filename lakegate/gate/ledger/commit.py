@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from lakegate.gate.effects import Steps
     from lakegate.gate.ports import SigningKey, SigningKeys
 
-# ---- Records of the ledger ----
-# Where what is done is one transaction, the record is part of it (`Registry.publish`). Elsewhere it is appended before: nothing
-# is done without a record, and who repeats a command after a crash completes what is recorded, without a second record.
+# ---- A record at the head of a chain ----
 
 
 def record_at_head(  # noqa: PLR0913 - a record has these parts

@@ -27,10 +27,7 @@ if TYPE_CHECKING:
     from lakegate.inheritance import Parents, PinnedDocument
 
 
-# ---- Parents and children ----
-# A version is resolved when it is published: the documents of its parents are pinned by their digests, so that a later version
-# of a parent changes neither it nor its plans. Children that are weaker than a new version of their parent get notice
-# (`lakegate.gate.registry.parent_contracts`); they never keep it from being published.
+# ---- Pinned parents ----
 
 
 def document_key(text: bytes) -> str:
@@ -79,15 +76,7 @@ def _once(effect: Effect, put: Callable[[], object]) -> Steps[None]:
         return
 
 
-# ---- Publishing ----
-# The current version of a line is the published one with the highest number. Every route of the line carries it.
-#
-# 1. read the contract in the registry: which version the new one follows, and which routes it takes over;
-# 2. refuse a number that is too low for the changes (`lakegate.gate.registry.publish_contract`);
-# 3. write what the transaction will name: content-addressed, so a retry writes the same bytes;
-# 4. let lines begin, or end as a deprecated document announces (`lakegate.gate.registry.publish_contract`);
-# 5. write version, routes and record in one transaction, if nobody has written the contract since step 1; else begin again;
-# 6. put drafts in force that the version ends, and give notice to contracts that inherit and are weaker.
+# ---- The transaction of a publication ----
 
 
 MAX_ROUTES = 93
@@ -238,9 +227,7 @@ def publication_of(compiled: CompiledContract) -> Publication:
     )
 
 
-# ---- Records of the ledger ----
-# Where what is done is one transaction, the record is part of it (`Registry.publish`). Elsewhere it is appended before: nothing
-# is done without a record, and who repeats a command after a crash completes what is recorded, without a second record.
+# ---- Acts, and published documents ----
 
 
 @dataclass(frozen=True, slots=True)

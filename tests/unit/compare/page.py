@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lakegate.diff.change_kinds import KINDS, Change
+from lakegate.diff.change_kinds import KINDS, Bump, Change
 from tests.unit.compare.builder import CASES
 
 if TYPE_CHECKING:
@@ -25,9 +25,16 @@ def generated(page: str) -> str:
 
 
 def _rows() -> Iterator[tuple[str, ...]]:
+    """A row for each kind that affects somebody, then one for all others."""
+    unfelt = []
     for kind, effect in sorted(KINDS.items(), key=lambda pair: (-pair[1].bump.rank, pair[0])):
-        needs = f"{effect.bump.value.upper()}{'*' if effect.adr else ''}"
-        yield f"`{kind}`", needs, Change("", kind, None, None).affected.value, _example(kind)
+        name = f"`{kind}`{'*' if effect.adr else ''}"
+        affected = Change("", kind, None, None).affected.value
+        if effect.bump is Bump.PATCH and affected == "nobody":
+            unfelt.append(name)
+        else:
+            yield name, effect.bump.value.upper(), affected, _example(kind)
+    yield ", ".join(unfelt), "PATCH", "nobody", ""
 
 
 def _example(kind: str) -> str:

@@ -6,7 +6,7 @@ from tests.unit.compare.page import PAGE, generated
 
 
 def test_the_page_is_up_to_date() -> None:
-    """Every kind of change with the version it needs, who is affected and an example (`python -m tests.unit.compare.page`)."""
+    """Every kind with the version it needs and who is affected (`python -m tests.unit.compare.page` writes it)."""
     page = PAGE.read_text()
 
     assert generated(page) == page
