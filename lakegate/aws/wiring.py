@@ -194,6 +194,4 @@ def _places(settings: Settings) -> Places:
         ignore_unrouted=settings.unrouted == "ignore",
         needs_approval=settings.approval == "yes",
         ignored=tuple(settings.ignored.split(",")),
-        anchors=settings.anchors,
-        anchor_days=settings.anchor_days,
     )

@@ -79,6 +79,7 @@ TABLE: Final[tuple[tuple[str, str, str], ...]] = (
     ("status sections", "pulls", "lakegate.features.pull.pull_command:status_of_lines"),
     ("status sections", "revalidations", "lakegate.features.revalidation.revalidation:status_of_lines"),
     ("version approval", "propose", "lakegate.features.proposals.proposal:propose"),
+    ("wiring", "anchors", "lakegate.features.anchors.anchors:anchor_store"),
     ("wiring", "channels", "lakegate.features.notifications.channels:channels_of_stack"),
     ("wiring", "turns", "lakegate.features.odf.slice_turns:turns_of_stack"),
     ("wiring", "uploads", "lakegate.features.announcements.announced_delivery:presigned_uploads"),

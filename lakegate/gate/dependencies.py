@@ -66,10 +66,6 @@ class Places:
     """Whether a contract version becomes valid only when a second person approves it."""
     ignored: tuple[str, ...] = IGNORED
     """Patterns of names of keys that are not deliveries."""
-    anchors: str = ""
-    """The bucket of anchors; empty for those who write none."""
-    anchor_days: int = 0
-    """For how many days nobody can delete one."""
     segment_heights: int = 100
     """Heights of one segment of the readers' manifest; part of its format."""
 
@@ -99,10 +95,6 @@ class Timing:
     """Attempts of one round whose batch failed and that are not counted: after so many halves, a batch has one member."""
     invocation: timedelta = timedelta(minutes=10)
     """How long the judge function may take: more than the age of its events and its time limit together (template.yaml)."""
-    validation: timedelta = timedelta(hours=1)
-    """How long a validator may take, and read what it validates."""
-    longest_run: timedelta = timedelta(days=1)
-    """How long a job run that measures accepted data may wait and run; EMR Serverless itself ends both before."""
     grace: timedelta = timedelta(minutes=15)
     """Beyond the job's own time limit, before it counts as hung: it may start slowly. Waiting for its turn does not count."""
 

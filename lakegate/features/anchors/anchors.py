@@ -28,6 +28,7 @@ from lakegate.json_codec import DOCUMENT_NAME, Exact, NotEmpty, Pattern, Sha256,
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from lakegate.aws.settings import Settings
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps
     from lakegate.gate.ledger.signatures import Verifies
@@ -416,6 +417,24 @@ class AnchorPass:
     """Whether the anchor of today is whole."""
 
 
+class AnchorStore(NamedTuple):
+    """Where anchors are kept."""
+
+    bucket: str
+    days: int
+    """For how many days nobody can delete one."""
+
+
+def anchor_store(settings: Settings) -> AnchorStore:
+    """That of a stack."""
+    return AnchorStore(settings.anchors, settings.anchor_days)
+
+
+def _store(dependencies: Dependencies) -> AnchorStore:
+    found: AnchorStore = dependencies.of("anchors")
+    return found
+
+
 class _Kept(NamedTuple):
     """The newest document."""
 
@@ -449,7 +468,7 @@ def keep_anchor_of_today(dependencies: Dependencies, most: int = MAX_HEADS) -> S
             known, of_day = _chains(dependencies, stored, day), day
         anchor, wrong = _next(dependencies, before, day, known, most)
         anchor = _signed(dependencies, anchor, before)
-        to, text = Address(dependencies.places.anchors, anchor.key), to_json(anchor)
+        to, text = Address(_store(dependencies).bucket, anchor.key), to_json(anchor)
         put = partial(dependencies.objects.put, to, text, absent=True, content_type="application/json")
         try:
             yield from perform(Effect.ANCHOR, put)
@@ -479,7 +498,7 @@ def _documents(dependencies: Dependencies, prefix: str) -> list[ObjectVersion]:
     found: dict[str, ObjectVersion] = {}
     after: str | None = None
     while True:
-        page = dependencies.objects.versions(dependencies.places.anchors, prefix, after)
+        page = dependencies.objects.versions(_store(dependencies).bucket, prefix, after)
         found |= {each.key: each for each in page.versions}  # the newest version of a key comes first
         if page.after is None:
             return [each for key, each in sorted(found.items()) if day_of(key)]
@@ -544,7 +563,7 @@ def _next(
         place += len(chains)
     previous = Previous(before.anchor.key, sha256(before.text)) if before else None
     part, is_last = continued.part + 1 if continued else 0, place == len(names)
-    return Anchor(day, part, is_last, dependencies.places.anchor_days, previous, tuple(heads), ()), wrong
+    return Anchor(day, part, is_last, _store(dependencies).days, previous, tuple(heads), ()), wrong
 
 
 def _signed(dependencies: Dependencies, anchor: Anchor, before: _Kept | None) -> Anchor:

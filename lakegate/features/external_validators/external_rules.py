@@ -7,6 +7,7 @@ import json
 import math
 import re
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
@@ -329,7 +330,7 @@ def _validation(dependencies: Dependencies, workload: Workload, group: RuleGroup
         group.rules,
         Address(staged.bucket, staged.key, staged.version),
         dependencies.terms(workload).dialect,
-        int(dependencies.timing.validation.total_seconds()),
+        int(LIMIT.total_seconds()),
     )
 
 
@@ -372,5 +373,7 @@ def _answer(dependencies: Dependencies, workload: Workload, group: RuleGroup) ->
     return answer
 
 
+LIMIT: Final = timedelta(hours=1)
+"""How long a validator may take, and read what it validates."""
 IN_PLANS: Final = PublishedPlans(validators_of, with_validators, bound_rules)
-COMPANION: Final = Companion(start_validations, answered)
+COMPANION: Final = Companion(start_validations, answered, LIMIT)

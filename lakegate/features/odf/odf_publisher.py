@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from lakegate.contract.delivery_policy import MergeStrategy, PublishAs
 from lakegate.contract.name_times import time_in
@@ -116,7 +116,27 @@ def set_watermark(dependencies: Dependencies, line: str, at: datetime) -> Steps[
     raise TransactionConflict
 
 
-def slice_order(dependencies: Dependencies, workload: Workload, line: str, terms: Terms) -> SliceOrder:
+class SliceTerms(NamedTuple):
+    """How accepted rows become slices, by the policy of a plan."""
+
+    event_time: str | None
+    """The column with the times of their events."""
+    merge_key: tuple[str, ...]
+    """The columns of the primary key, if rows are merged by it."""
+    snapshots: bool
+    """Whether each delivery has all current rows, and what differs from the one before is published."""
+    snapshot_time: str | None
+    """Where a name has the time of a snapshot."""
+
+
+def slice_terms(terms: Terms) -> SliceTerms:
+    """Those of the terms of a delivery."""
+    policy = terms.policy
+    key = tuple(policy.get("merge_key", ()))
+    return SliceTerms(policy.get("event_time"), key, terms.snapshots, policy.get("snapshot_time"))
+
+
+def slice_order(dependencies: Dependencies, workload: Workload, line: str, terms: SliceTerms) -> SliceOrder:
     """The beginning of the slices. ConcurrentUpdate while a part of the dataset's merge state is being committed."""
     following = turns(dependencies).next_slice(line)
     if terms.merge_key and following.writer:
@@ -129,7 +149,7 @@ def slice_order(dependencies: Dependencies, workload: Workload, line: str, terms
     return replace(order, merge=MergeOrder(line, terms.merge_key, runs, snapshot))
 
 
-def _snapshot(dependencies: Dependencies, workload: Workload, line: str, terms: Terms, end: int) -> SnapshotOrder:
+def _snapshot(dependencies: Dependencies, workload: Workload, line: str, terms: SliceTerms, end: int) -> SnapshotOrder:
     """The time of a snapshot by its name or its object, and the slices of its line up to an offset."""
     pin, time = workload.pin, None
     assert pin is not None
@@ -156,7 +176,7 @@ class SlicePublisher:
     def order(self, dependencies: Dependencies, workload: Workload) -> SliceOrder:
         """Offset and watermark are those of now: what is decided are those in the result, if they still hold then."""
         assert workload.pin is not None
-        return slice_order(dependencies, workload, workload.pin.chain, dependencies.terms(workload))
+        return slice_order(dependencies, workload, workload.pin.chain, slice_terms(dependencies.terms(workload)))
 
     def decided(self, plan: Plan, result: Result, workload: Workload, decision: Decision) -> Decision:
         """With offsets, watermark and merge state, before and after."""

@@ -24,6 +24,7 @@ from lakegate.errors import ConditionFailed, InputError, NotFound
 from lakegate.features.odf.format.logical_hash import LogicalHash, is_as_stated
 from lakegate.features.odf.format.multihash import HashCode, multihash
 from lakegate.features.odf.format.odf_names import COMMON
+from lakegate.features.odf.odf_publisher import slice_terms
 from lakegate.features.odf.slice_turns import turns
 from lakegate.features.odf.slices.earlier_rows import Content, earlier_rows
 from lakegate.features.odf.slices.merge_state import (
@@ -60,10 +61,10 @@ if TYPE_CHECKING:
 
     from lakegate.aws.open_stack import DeployedStack
     from lakegate.engine.read.data_source import Store
+    from lakegate.features.odf.odf_publisher import SliceTerms
     from lakegate.features.odf.slice_turns import NextSlice
     from lakegate.features.odf.slices.merge_state import Hashes, Parts
     from lakegate.features.odf.slices.slice_writer import Begin
-    from lakegate.gate.delivery.delivery_terms import Terms
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.ledger.blocks import AnyBlock, LedgerObject, LedgerSlice
     from lakegate.gate.ledger.stored_objects import Erasures
@@ -332,7 +333,11 @@ def _rebuilt(there: DeployedStack, named: str, folder: Path) -> RebuiltState:
 
 
 def _whole(
-    dependencies: Dependencies, merged: list[tuple[Block, Terms]], erasures: Erasures, before: NextSlice, folder: Path
+    dependencies: Dependencies,
+    merged: list[tuple[Block, SliceTerms]],
+    erasures: Erasures,
+    before: NextSlice,
+    folder: Path,
 ) -> StateRun:
     """The state by the slices, in one file; a restored slice has another version than in its block (`erasures`)."""
     rows, snapshots = StateOfSlices(folder), CurrentRows()
@@ -350,10 +355,12 @@ def _whole(
     return snapshots.whole(folder, max([each.as_of for each in before.runs], default=changed))
 
 
-def _terms(dependencies: Dependencies, block: Block) -> Terms | None:
+def _terms(dependencies: Dependencies, block: Block) -> SliceTerms | None:
     """By which the rows of a delivery were merged; None where they were appended, or published as they arrived."""
-    terms = terms_of(dependencies.plan_at(block.plan, block.workload)) if block.slices is not None else None
-    return terms if terms and terms.merge_key else None
+    if block.slices is None:
+        return None
+    terms = slice_terms(terms_of(dependencies.plan_at(block.plan, block.workload)))
+    return terms if terms.merge_key else None
 
 
 def _slices(dependencies: Dependencies, block: Block, erasures: Erasures, folder: Path) -> list[Path]:
@@ -497,7 +504,7 @@ def _replayed(
 def _remember(dependencies: Dependencies, block: Block, before: _Before, slices: list[Path]) -> None:
     """Add the keys of a delivery whose rows were merged: rows of later ones are compared with them."""
     with suppress(Alarm, InputError):  # without its plan, or a slice that can be read, its own slices are damaged
-        terms = terms_of(dependencies.plan_at(block.plan, block.workload))
+        terms = slice_terms(terms_of(dependencies.plan_at(block.plan, block.workload)))
         if terms.snapshots:
             stay = [each.replace(before.folder / f"{block.height}-{at}") for at, each in enumerate(slices)]
             before.snapshots.add(stay, terms.merge_key, terms.event_time)
@@ -520,7 +527,7 @@ def _hashes(  # noqa: PLR0913, PLR0917 - a delivery as it arrived, and what is k
         return ()
     try:
         body = dependencies.plan_at(block.plan, block.workload)
-        terms, found = terms_of(body), slice_in(a_slice)
+        terms, found = slice_terms(terms_of(body)), slice_in(a_slice)
         begin = Begin(slices[0].offset, found.system_times[0], terms.event_time)
         if terms.snapshots:
             begin = replace(begin, event_time=None, moment=found.event_times[0])

@@ -581,6 +581,8 @@ ATTEMPTS: Final = 3
 """Of one run."""
 AGAIN: Final = timedelta(minutes=1)
 """Until a run is looked at again, and between attempts: less than the time between two sweeps, so that the next one looks."""
+LONGEST_RUN: Final = timedelta(days=1)
+"""How long a job run may wait and run; EMR Serverless itself ends both before."""
 OVER: Final = frozenset({JobState.SUCCESS, JobState.FAILED, JobState.CANCELLED})
 
 
@@ -632,8 +634,8 @@ def _started(
         return (yield from _failed(dependencies, row, run, "other-format"))
     except (NotFound, IdempotencyMismatch):  # no such function, no data, or another release has started it
         return (yield from _again(dependencies, row, run, "not-started"))
-    now, timing = dependencies.clock.now(), dependencies.timing
-    deadline = now + (timing.invocation if names_invocation(identity) else timing.longest_run)
+    now = dependencies.clock.now()
+    deadline = now + (dependencies.timing.invocation if names_invocation(identity) else LONGEST_RUN)
     begun = replace(run, run=identity, deadline=moment(deadline))
     return running(row, begun, moment(now + AGAIN))
 

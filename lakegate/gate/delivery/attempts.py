@@ -166,6 +166,8 @@ class Companion(NamedTuple):
     """Called before the run starts, and again after a crash. Raises Lost, and ConcurrentUpdate where the caller may not."""
     merged: Callable[[Dependencies, Workload, bytes], bytes | None]
     """The result of the run with what the others measured; None: they have not all reported. Raises as `start`."""
+    limit: timedelta
+    """How long the others may take, and read what they measure."""
 
 
 class Lost(LakegateError):  # noqa: N818 - the name is what happened

@@ -66,20 +66,14 @@ class Terms:
     """How long quarantined data is kept; None: for ever."""
     as_slices: bool = False
     """Whether accepted rows are published as slices of Open Data Fabric."""
-    event_time: str | None = None
-    """The column with the times of their events."""
     has_external: bool = False
     """Whether registered validators measure some of its rules."""
-    merge_key: tuple[str, ...] = ()
-    """The columns of the primary key, if rows are merged by it."""
     snapshots: bool = False
     """Whether each delivery has all current rows, and what differs from the one before is published."""
-    snapshot_time: str | None = None
-    """The place of the time of a snapshot in a name."""
-    notify_producers: bool = False
-    """Whether producers are notified of their deliveries."""
     dialect: Mapping[str, object] = field(default_factory=dict)
     """The format of a file for a reader, as in the manifest: format, compression and, of CSV, `csv`."""
+    policy: Mapping[str, Any] = field(default_factory=dict)
+    """The policy as the plan states it: features read their settings in it."""
 
 
 UNROUTED: Final = Terms()
@@ -117,14 +111,11 @@ def _terms(plan: bytes) -> Terms:
         allow_empty=policy["allow_empty"],
         promises=tuple(Promise(**each) for each in document.get("promises", ())),
         quarantine_days=policy.get("quarantine_days"),
-        notify_producers=policy.get("notify_producers", False),
         has_external=bool(document.get("external")),
         as_slices=as_slices,
-        event_time=policy.get("event_time"),
-        merge_key=tuple(policy.get("merge_key", ())),
         snapshots=policy.get("merge_strategy") == "snapshot",
-        snapshot_time=policy.get("snapshot_time"),
         dialect={"format": read.format.value, "compression": read.compression.value, "csv": csv},
+        policy=policy,
     )
 
 

@@ -301,8 +301,9 @@ def mark_started(
     now, timing = dependencies.clock.now(), dependencies.timing
     minutes = request.get("executionTimeoutMinutes")
     limit = timing.grace + minutes * MINUTE if minutes else timing.invocation
-    if dependencies.terms(workload).has_external:
-        limit = max(limit, timing.validation)
+    with suppress(Lost):  # the next attempt has another plan, or the feature back
+        companion = companion_of(dependencies, workload)
+        limit = max(limit, companion.limit) if companion is not None else limit
     after = workload._replace(state=to, run=run, deadline=now + limit, due_at=now + timing.poll)
     return (yield from move(dependencies, Effect.MARK_STARTED, workload, after))
 

@@ -11,7 +11,7 @@ import pytest
 
 from lakegate.aws.kms_signing import KmsKey
 from lakegate.aws.wiring import SystemClock
-from lakegate.features.anchors.anchors import keep_anchor_of_today
+from lakegate.features.anchors.anchors import AnchorStore, keep_anchor_of_today
 from lakegate.gate.effects import run
 from lakegate.gate.ledger.blocks import GENESIS, canonical, digest, from_json
 from lakegate.gate.ledger.signatures import signed_text
@@ -32,8 +32,8 @@ HERE = ["--stack", "anchored"]
 
 def signs(lakegate: Lakegate, *keys: MemoryKey) -> None:
     ledger = replace(lakegate.dependencies.ledger, signing=SigningKeys(*keys))  # type: ignore[type-var] # of DynamoDB
-    places = replace(lakegate.dependencies.places, anchors=BUCKET, anchor_days=30)
-    lakegate.dependencies = replace(lakegate.dependencies, ledger=ledger, signing=SigningKeys(*keys), places=places)
+    of = {"anchors": AnchorStore(BUCKET, 30)}.__getitem__
+    lakegate.dependencies = replace(lakegate.dependencies, ledger=ledger, signing=SigningKeys(*keys), of=of)
 
 
 class At:

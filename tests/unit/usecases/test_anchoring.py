@@ -14,7 +14,7 @@ from functions import anchor_handler
 from lakegate.aws import lambda_runtime
 from lakegate.aws.lambda_runtime import HandlerError
 from lakegate.errors import Unanswered
-from lakegate.features.anchors.anchors import AnchorPass, from_json, keep_anchor_of_today
+from lakegate.features.anchors.anchors import AnchorPass, AnchorStore, from_json, keep_anchor_of_today
 from lakegate.gate.decisions import append
 from lakegate.gate.effects import Alarm, Effect, run
 from lakegate.gate.ledger.blocks import Head, contract_chain, digest, event_id
@@ -54,8 +54,7 @@ def extend(env: Environment, chain: str) -> None:
 def env() -> Environment:
     """Five lines with a block each, and a line without one, in a stack that signs."""
     made = Environment(memory=Memory.of(LANDING, LAKE, BUCKET, lag=30.0))
-    places = replace(made.dependencies.places, anchors=BUCKET, anchor_days=30)
-    made.dependencies = replace(made.dependencies, places=places)
+    made.dependencies = replace(made.dependencies, of={"anchors": AnchorStore(BUCKET, 30)}.__getitem__)
     signing(made, ONE)
     for chain in CHAINS:
         contract = chain.partition("/")[0]
@@ -160,7 +159,7 @@ def test_the_next_day_has_the_heads_of_that_day(env: Environment) -> None:
 def test_a_stack_without_a_chain_has_an_anchor(env: Environment) -> None:
     """It is empty, and the next one names it."""
     made = Environment(memory=Memory.of(LANDING, LAKE, BUCKET))
-    made.dependencies = replace(made.dependencies, places=env.dependencies.places)
+    made.dependencies = replace(made.dependencies, of=env.dependencies.of)
     done = kept(made)
 
     assert done == AnchorPass(1, 0, is_complete=True)

@@ -12,6 +12,7 @@ import pytest
 from jsonschema.validators import Draft202012Validator
 
 from lakegate.errors import AccessDenied, NotFound, PortError, Throttled, Unanswered
+from lakegate.features.external_validators.external_rules import LIMIT
 from lakegate.features.external_validators.registered_validators import remove_validator
 from lakegate.gate.delivery.advance import advance, complete, observe
 from lakegate.gate.delivery.attempts import keep
@@ -308,7 +309,7 @@ def test_a_small_delivery_is_invoked_again_after_a_validator_failed() -> None:
     proceeded(line)
     assert (first.run, line.row.run) == (f"lambda/{first.id}/1", f"lambda/{first.id}/2")
     assert names_invocation(line.row.run)
-    assert line.row.deadline == line.env.memory.clock.now() + line.env.dependencies.timing.validation
+    assert line.row.deadline == line.env.memory.clock.now() + LIMIT
 
 
 def test_a_delivery_that_does_not_fit_is_not_asked_about_before_spark_has_judged_it() -> None:
