@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
@@ -34,6 +35,16 @@ def test_links_lead_somewhere(page: Path) -> None:
     links = [target.partition("#")[0] for target in re.findall(r"\]\(([^)\s]+)\)", text) if "://" not in target]
 
     assert [link for link in links if link and not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_code_block_is_indented_from_its_first_line(page: Path) -> None:
+    """An indented line behind a line of text is text of that paragraph, and no command to copy."""
+    text = re.sub(r"^ *```.*?^ *```$", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    lines = text.split("\n")
+    behind = [line for before, line in pairwise(lines) if line.startswith("    ") and re.match(r"[\w$.]", before)]
+
+    assert [line for line in behind if not re.match(r"\d+\. ", line)] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
