@@ -7,7 +7,7 @@
     build/pull/pull.zip         likewise of the function that pulls, with the library for SFTP: CodeUri, too
     build/code/<release>/       for the lake bucket; the release is named after the contents of
       validate.py                 the entry point
-      environment.tar.gz          a virtual environment: what the job reaches of lakegate/, and libraries
+      environment.tar.gz          what the job reaches of lakegate/, libraries, and `bin/python`, which finds Python 3.11
       deequ.jar, avro.jar         as `make setup` checked them
     build/release               the release's name: the parameter JobCode of template.yaml
 
@@ -363,8 +363,14 @@ def wanted(name: str, services: frozenset[str], unused: tuple[str, ...] = ()) ->
     return not (name.startswith(SERVICES) and inside) or service in services
 
 
-INTERPRETER = Path("/usr/bin/python3.11")
-"""The path of the job's Python in the images of EMR 7."""
+LAUNCHER = Path(__file__).with_name("python.sh")
+"""What the job is started with: no path of EMR's image matters, because nothing says where its Python is."""
+PROGRAM = "bin/python3.11"
+"""Below `python/` of an archive that carries an interpreter."""
+OF_AN_INTERPRETER = ("bin/*", "lib/*.so*", "lib/python3.11/*")
+"""What a job needs of it,"""
+NOT_OF_AN_INTERPRETER = ("lib/python3.11/site-packages/*", "lib/python3.11/test/*", "lib/python3.11/config-*", "*.a")
+"""but for these."""
 NEWER_PYTHON = "3.12"
 """The first one on Amazon Linux 2023 (Lambda developer guide, Lambda runtimes): that of 3.11 is too old
 for pyarrow 26 and cryptography 50."""
@@ -393,14 +399,22 @@ def bundle_pull(root: Path, tools: Path, build: Path, kept: Path | None = None) 
     return _zip(PULL, "pull/pull.zip", (root, tools, build), NEWER_PYTHON, kept)
 
 
-def bundle_job(root: Path, tools: Path, build: Path, interpreter: Path = INTERPRETER) -> Path:
-    """Make the job's release; its folder. `interpreter`: where the machine that runs it has its Python 3.11."""
+def bundle_job(root: Path, tools: Path, build: Path, python: Path | None = None) -> Path:
+    """Make the job's release; its folder.
+
+    `python`: an archive with a Python 3.11 that runs from any folder (`python/bin/python3.11`), which then travels with the job;
+    None: the one that the environment variable PYTHON_ARCHIVE names, or none.
+    """
+    named = os.environ.get("PYTHON_ARCHIVE", "")
+    carried = python or (Path(named) if named else None)
 
     def make(folder: Path) -> Path:
         environment, release = folder / "environment", folder / "release"
         release.mkdir()
         fill(environment / SITE, JOB, root, tools)
-        _make_virtual(environment, interpreter)
+        _add_launcher(environment)
+        if carried:
+            _add_interpreter(environment, carried)
         tarred(environment, release / "environment.tar.gz")
         shutil.copyfile(root / "spark_jobs/validate.py", release / "validate.py")
         for name, jar in zip(JARS, jars(tools), strict=False):
@@ -455,9 +469,30 @@ def _interpreter(python: str) -> str | None:
     return None if ended.returncode else found
 
 
-def _make_virtual(environment: Path, interpreter: Path) -> None:
-    """Make a virtual environment of a folder of packages: a link to its interpreter, and its home."""
+def _add_launcher(environment: Path) -> None:
+    """Put the program there that starts the job and its workers."""
     (environment / "bin").mkdir()
-    for name in ("python", "python3", "python3.11"):
-        (environment / "bin" / name).symlink_to(interpreter)
-    (environment / "pyvenv.cfg").write_text(f"home = {interpreter.parent}\ninclude-system-site-packages = false\n")
+    shutil.copyfile(LAUNCHER, environment / "bin/python")
+    (environment / "bin/python").chmod(EXECUTABLE)
+
+
+def _add_interpreter(environment: Path, archive: Path) -> None:
+    """Put the Python of an archive beside the packages. SetUpError where it is none."""
+    try:
+        with tarfile.open(archive) as packed:
+            packed.extractall(environment, [each for each in packed if _is_of_interpreter(each.name)], filter="data")
+    except (OSError, tarfile.TarError) as error:
+        raise SetUpError(f"{archive} cannot be read as an archive of Python: {type(error).__name__}.") from error
+    if not (environment / "python" / PROGRAM).is_file():
+        raise SetUpError(
+            f"{archive.name} has no python/{PROGRAM}: it is none of Python 3.11 that runs from any folder."
+        )
+
+
+def _is_of_interpreter(name: str) -> bool:
+    first, _, rest = name.partition("/")
+    parts = (
+        [fnmatchcase(rest, each) for each in OF_AN_INTERPRETER],
+        [fnmatchcase(rest, each) for each in NOT_OF_AN_INTERPRETER],
+    )
+    return first == "python" and any(parts[0]) and not any(parts[1])

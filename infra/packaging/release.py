@@ -28,7 +28,15 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from infra.packaging.bundles import EXECUTABLE, READABLE, bundle_functions, bundle_job, bundle_judge, bundle_pull
+from infra.packaging.bundles import (
+    EXECUTABLE,
+    PROGRAM,
+    READABLE,
+    bundle_functions,
+    bundle_job,
+    bundle_judge,
+    bundle_pull,
+)
 from infra.setup.atomic_dir import atomic_dir
 from infra.setup.environments import program
 from lakegate.errors import SetUpError
@@ -72,7 +80,11 @@ def bill_of_job(release: Path, root: Path, tools: Path) -> dict[str, Any]:
         archive.extractall(packages, [each for each in archive if METADATA.fullmatch(each.name)], filter="data")
         (site,) = packages.glob("lib/python*/site-packages")
         bill = _of_packages(site, folder, root, tools)
+        has_python = f"python/{PROGRAM}" in archive.getnames()
     bill["components"] += [_jar(path) for path in sorted(release.glob("*.jar"))]
+    bill["components"] += [
+        {"bom-ref": "cpython", "type": "application", "name": "cpython", "version": "3.11"}
+    ] * has_python
     return bill
 
 

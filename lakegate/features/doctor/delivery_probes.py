@@ -127,7 +127,12 @@ DETAILS: Final = (
     ("job-settings", re.compile(r"spark\.dynamicAllocation\.\w+: \d+ must be between")),
     (
         "job-python",
-        re.compile(r"environment/bin/python.{0,80}(?:No such file|not found)|Cannot run program .{0,80}python"),
+        re.compile(
+            re.compile(
+                r"no Python 3\.11 in this image|environment/bin/python.{0,80}(?:No such file|not found)"
+                r"|Cannot run program .{0,80}python"
+            ),
+        ),
     ),
     ("job-memory", re.compile(r"OutOfMemory|exit ?code:? ?137|out of memory|Killed by.{0,20}memory", re.IGNORECASE)),
     ("quota", re.compile(r"quota|maximum ?capacity|MaxCapacity|limit exceeded|insufficient capacity", re.IGNORECASE)),

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import shutil
-import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,12 +12,15 @@ from infra.packaging.bundles import bundle_job
 from lakegate.extension_points import ROOT, TOOLS
 from tests.sam.conftest import built, stack
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 __all__ = ["build", "built", "stack"]
 
 
 @pytest.fixture(scope="session")
 def build(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the bundles; the job's is for a machine that has its Python where this one has.
+    """The folder of the bundles; the job's finds the Python of any machine.
 
     The functions' bundle is the deployed one. It stands for the judge's and the pull function's, which take time:
     `test_bundles.py` reads and runs those.
@@ -36,4 +38,4 @@ def quick_job(folder: Path) -> Path:
     """The job's release, packed without compression, which takes three times as long."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bundles, "LEVEL", 0)
-        return bundle_job(ROOT, TOOLS, folder, Path(sys.executable).resolve())
+        return bundle_job(ROOT, TOOLS, folder)

@@ -47,6 +47,8 @@ UNPACKED_LIMIT = 250_000_000
 """Bytes that Lambda unpacks (Lambda developer guide, Lambda quotas)."""
 PORT_BYTES = 4
 """What the parent of Spark's workers writes before Spark, which has ended here, asks for one."""
+HOME_AND_SYSTEM = f"{Path(sys.executable).resolve().parent}:/usr/bin:/bin"
+"""Where the Python of these tests is, and the programs of the system."""
 UNCHECKED_HASH = 0b01
 """The flags in the header of bytecode that has a hash of its source and no time, and is not compared with it (PEP 552)."""
 JUDGED = """
@@ -208,7 +210,12 @@ def test_the_environment_runs_the_job(release: Path, tmp_path: Path) -> None:
         return subprocess.run(  # noqa: S603 - this interpreter
             [tmp_path / "bin/python", *words],
             cwd=tmp_path,
-            env={"PYTHONPATH": str(bare), "SPARK_VERSION": "3.5", "AWS_DEFAULT_REGION": "eu-west-1"},
+            env={
+                "PYTHONPATH": str(bare),
+                "SPARK_VERSION": "3.5",
+                "AWS_DEFAULT_REGION": "eu-west-1",
+                "PATH": HOME_AND_SYSTEM,
+            },
             stdin=subprocess.DEVNULL,
             capture_output=True,
             check=False,
@@ -221,14 +228,95 @@ def test_the_environment_runs_the_job(release: Path, tmp_path: Path) -> None:
     assert (len(workers.stdout), workers.stderr) == (PORT_BYTES, b"")
 
 
-def test_the_environment_links_to_the_interpreter_of_emr(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By default, the environment's Python is where EMR 7 has it."""
+def launched(folder: Path, path: str) -> subprocess.CompletedProcess[str]:
+    """What an environment's `bin/python` says of itself, started through a link, where the image has programs at `path`."""
+    (folder / "environment").symlink_to(folder, target_is_directory=True)
+    code = "import sys; print(sys.executable, sys.version_info[:2], sys.path[1])"
+    return subprocess.run(  # noqa: S603 - the launcher, by its relative path as in the settings of a run
+        ["./environment/bin/python", "-c", code],
+        cwd=folder,
+        env={"PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def empty_job(build: Path, monkeypatch: pytest.MonkeyPatch, python: Path | None = None) -> Path:
+    """The environment of a release without packages, unpacked."""
     monkeypatch.setattr("infra.packaging.bundles.fill", lambda folder, *_: folder.mkdir(parents=True))
-
-    release = bundle_job(ROOT, TOOLS, tmp_path)
-
+    release = bundle_job(ROOT, TOOLS, build, python)
     with tarfile.open(release / "environment.tar.gz") as archive:
-        assert archive.getmember("bin/python").linkname == "/usr/bin/python3.11"
+        archive.extractall(build / "unpacked", filter="tar")
+    return build / "unpacked"
+
+
+def test_the_environment_finds_the_python_of_the_image(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever it is on the PATH, with the packages of the environment before all others; without one a sentence says so."""
+    folder = empty_job(tmp_path, monkeypatch)
+    launcher = (folder / "bin/python").read_text()
+    (folder / "bin/python").write_text(re.sub(r"/usr/(local/)?bin/", "/nowhere/", launcher))
+    elsewhere = tmp_path / "opt"
+    elsewhere.mkdir()
+    (elsewhere / "python3.11").symlink_to(Path(sys.executable).resolve())
+    tools = "/usr/bin:/bin" if not Path("/usr/bin/python3.11").exists() else str(without_python(tmp_path))
+
+    found = launched(folder, f"{elsewhere}:{tools}")
+    (folder / "environment").unlink()
+    missing = launched(folder, tools)
+
+    assert found.stdout.split()[0] == str(elsewhere / "python3.11"), found.stderr
+    assert found.stdout.split()[-1].endswith("environment/lib/python3.11/site-packages")
+    assert (missing.returncode, missing.stderr) == (
+        127,
+        "no Python 3.11 in this image: package with PYTHON_ARCHIVE\n",
+    )
+
+
+def without_python(folder: Path) -> Path:
+    """A folder with the programs that a shell script needs, and no Python."""
+    made = folder / "tools"
+    made.mkdir()
+    for name in ("sh", "dirname"):
+        (made / name).symlink_to(shutil.which(name) or "")
+    return made
+
+
+def test_an_interpreter_travels_with_the_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one of an archive is taken before that of the image, without what a job does not need of it."""
+    home = Path(sys.base_prefix)
+    archive = tmp_path / "python.tar.gz"
+    with tarfile.open(archive, "w:gz", compresslevel=1) as packed:
+        for name in ("bin/python3.11", "lib/python3.11/encodings", "lib/python3.11/test/__init__.py"):
+            packed.add(home / name, f"python/{name}")
+        for path in [
+            *home.glob("lib/*.so*"),
+            *home.glob("lib/python3.11/*.py"),
+            *home.glob("lib/python3.11/lib-dynload"),
+        ]:
+            packed.add(path, f"python/{path.relative_to(home)}")
+    folder = empty_job(tmp_path, monkeypatch, archive)
+
+    ended = launched(folder, "/usr/bin:/bin")
+
+    assert ended.stdout.split()[0].endswith("environment/python/bin/python3.11"), ended.stderr
+    assert not (folder / "python/lib/python3.11/test").exists()
+
+
+def test_an_archive_that_has_no_python_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One sentence, and no release."""
+    (tmp_path / "text").write_text("no archive")
+    with tarfile.open(tmp_path / "other.tar", "w") as packed:
+        packed.add(tmp_path / "text", "python/bin/python3.9")
+
+    for name, words in (
+        ("text", "cannot be read"),
+        ("other.tar", "has no python/bin/python3.11"),
+        ("none", "cannot be"),
+    ):
+        with pytest.raises(SetUpError, match=words):
+            empty_job(tmp_path, monkeypatch, tmp_path / name)
+    assert not (tmp_path / "release").exists()
 
 
 @pytest.mark.parametrize("name", ["lambda", "job"])

@@ -345,7 +345,13 @@ CASES: tuple[Case, ...] = (
     Case("start-waits", starts_later, "SmallFileBytes", (KEY,)),
     Case("job-settings", failed(details=SETTINGS_REFUSED), "ExtraJobParameters"),
     Case("job-memory", failed(details=OUT_OF_MEMORY), "spark.executor.memory"),
-    Case("job-python", failed(details="Cannot run program ./environment/bin/python: No such file"), "INTERPRETER"),
+    Case("job-python", failed(details="Cannot run program ./environment/bin/python: No such file"), "PYTHON_ARCHIVE"),
+    Case(
+        "job-python",
+        failed(details="ExitCode: 127. no Python 3.11 in this image"),
+        "PYTHON_ARCHIVE",
+        name="in no place",
+    ),
     Case("run-failed", failed(), "get-dashboard-for-job-run --application-id", (KEY,)),
     Case(
         "code-missing", failed(details="NoSuchKey: s3://lake/code/r/deequ.jar"), "aws s3 sync", (KEY,), name="in a run"
