@@ -24,11 +24,19 @@ from lakegate.gate.delivery.replay import replay as start_again
 from lakegate.gate.effects import Alarm, run
 from lakegate.gate.lake_layout import uri_of
 from lakegate.json_codec import UNWRITTEN
+from lakegate.published_contracts import (
+    ContractDocument,
+    DescribedVersions,
+    NewProposal,
+    PublishedVersion,
+    described,
+    document_in,
+)
 from lakegate.verdict.reasons import DUPLICATE, in_words, is_of_gate
 from lakegate.verdict.verdict import counts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from lakegate.aws.open_stack import DeployedStack
     from lakegate.gate.delivery.delivery_row import Pin, Workload
@@ -489,13 +497,13 @@ class StackFacade(Protocol):
     """A stack: in AWS, or behind its HTTP API. Methods raise InputError; a contract beside a name is for the API alone."""
 
     @property
-    def is_remote(self) -> bool:
-        """Whether it is behind its API: then the next sweep carries on what a person decides."""
+    def aws(self) -> AwsStack:
+        """What only a stack in AWS has. InputError through the API."""
         ...
 
     @property
-    def aws(self) -> AwsStack:
-        """The parts that only a stack in AWS has. InputError through the API."""
+    def api(self) -> RemoteStack | None:
+        """What only the API has, where the next sweep carries on what a person decides; None in AWS."""
         ...
 
     def refuse(self, **options: object) -> None:
@@ -518,6 +526,16 @@ class StackFacade(Protocol):
         """Accept a rejected delivery as it is."""
         ...
 
+    def contracts(
+        self, labels: Mapping[str, Sequence[str] | None], statuses: Sequence[str] | None
+    ) -> DescribedVersions:
+        """The published versions with labels and statuses."""
+        ...
+
+    def document(self, contract: str, version: str | None) -> ContractDocument:
+        """A version of a contract, by default the newest; in AWS also by the beginning of the contract's id."""
+        ...
+
 
 @contextmanager
 def open_stack(name: str, *, local: bool, api: str | None) -> Iterator[StackFacade]:
@@ -538,14 +556,14 @@ class AwsStack:
     opens: Callable[[], DeployedStack]
 
     @property
-    def is_remote(self) -> bool:
-        """See `StackFacade`."""
-        return False
-
-    @property
     def aws(self) -> AwsStack:
         """See `StackFacade`."""
         return self
+
+    @property
+    def api(self) -> None:
+        """See `StackFacade`."""
+        return
 
     @cached_property
     def there(self) -> DeployedStack:
@@ -592,6 +610,19 @@ class AwsStack:
         already = row_of(self.working, replay_id(before.id))
         row = self._decided(PersonTransition.WAIVE, before, reason=reason.strip(), expires=expires)
         return waiver_of(row, started=already is None)
+
+    def contracts(
+        self, labels: Mapping[str, Sequence[str] | None], statuses: Sequence[str] | None
+    ) -> DescribedVersions:
+        """See `StackFacade`."""
+        snapshot = self.dependencies.registry.snapshot()
+        found = (each for each in described(self.dependencies, snapshot, labels) if each.is_of(statuses))
+        return DescribedVersions(tuple(found), is_empty=not snapshot.versions)
+
+    def document(self, contract: str, version: str | None) -> ContractDocument:
+        """See `StackFacade`."""
+        snapshot = snapshot_of(self.dependencies.registry, contract)
+        return document_in(self.dependencies, snapshot, chosen(snapshot, contract, version))
 
     def whole_version(self, written: str | None) -> str:
         """`contract@version` with the whole id of the contract; empty for none."""
@@ -649,16 +680,8 @@ def known_form() -> Iterator[None]:
 class RemoteStack(StackFacade, Protocol):
     """A stack by its address, also with what only its API has. Methods raise Refused, or InputError without an answer."""
 
-    def contracts(self, query: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-        """The highest versions of the contracts that have the labels."""
-        ...
-
-    def contract(self, contract: str, version: str | None) -> dict[str, Any]:
-        """A published document, by the contract's whole id."""
-        ...
-
-    def publish(self, body: bytes, contract: str, query: Mapping[str, str]) -> dict[str, Any] | str:
-        """Publish a document: the contract's id, or the proposal."""
+    def publish(self, body: bytes, contract: str, query: Mapping[str, str]) -> PublishedVersion | NewProposal:
+        """Publish a document, or leave a proposal."""
         ...
 
     def pull(self, name: str) -> dict[str, Any]:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 # such commands have, opens the stack, and renders the result: in words, or with `--json` its dataclass.
 
 
-R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
 T = TypeVar("T")
 P = ParamSpec("P")
 KEYWORD: Final = inspect.Parameter.KEYWORD_ONLY
@@ -49,10 +49,10 @@ BESIDE: Final = MappingProxyType({"beside": True})
 
 
 @dataclass(frozen=True, slots=True)
-class CommandResult(Generic[R]):
-    """The result of a command."""
+class CommandResult(Generic[R_co]):
+    """What a command has done."""
 
-    result: R
+    result: R_co
     """A dataclass, whose fields are the document of `--json`; or a value with `to_json`."""
     words: Iterable[Word] = ()
     """The same for people; read only without `--json`."""

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from lakegate.aws.open_stack import DEFAULT_STACK, opened
+from lakegate.aws.open_stack import DEFAULT_STACK
 from lakegate.cli import terminal
-from lakegate.cli.command_runner import confirm, refuse_options
+from lakegate.cli.command_runner import CommandResult, confirm, facade_command, render
 from lakegate.cli.contracts.diff_command import print_comparison
 from lakegate.cli.contracts.lint_command import REFUSED, show
 from lakegate.cli.datasets.lifecycle_command import day_of
-from lakegate.cli.options import ApiUrl, AsJson, Local, StackName, Yes
+from lakegate.cli.options import AsJson, Local, StackName, Yes
 from lakegate.contract_files import InputDocument, registry_documents
-from lakegate.errors import ContractError, Problem
+from lakegate.errors import Problem
 from lakegate.extension_points import loaded
-from lakegate.gate.datasets.dataset_lines import LineStatus
 from lakegate.gate.effects import run
+from lakegate.gate.registry.parent_contracts import identity
 from lakegate.gate.registry.publish_contract import (
     DocumentRefused,
     IncompatibleVersion,
@@ -29,22 +30,22 @@ from lakegate.gate.registry.publish_contract import (
 )
 from lakegate.gate.registry.publish_contract import publish as make_valid
 from lakegate.gate.registry.registry_rows import PROPOSALS
-from lakegate.inheritance import identity_of
-from lakegate.lints.linter import Examined, as_document, examine
-from lakegate.stack import Refused, known_form, remote_stack
+from lakegate.lints.linter import Examined, as_document
+from lakegate.published_contracts import NewProposal, ProposedVersion, PublishedVersion, published_version
+from lakegate.stack import Refused, known_form
 from lakegate.text import counted, listed
 from lakegate.text import printable as escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from lakegate.gate.datasets.dataset_lines import Line
+    from lakegate.cli.terminal import Word
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.registry.contract_versions import CompiledContract
     from lakegate.gate.registry.parent_contracts import BrokenChild
     from lakegate.gate.registry.publish_contract import PlannedChange, ReferredDocuments
-    from lakegate.gate.registry.registry_rows import Publication, Route
-    from lakegate.stack import RemoteStack
+    from lakegate.gate.registry.registry_rows import Publication
+    from lakegate.stack import RemoteStack, StackFacade
 
 # ---- Parents, children and workflows in the registry ----
 
@@ -69,18 +70,6 @@ def print_without_notice(dependencies: Dependencies, published: Publication, chi
         terminal.errors().print(escaped(text), markup=False, soft_wrap=True)
 
 
-def print_warnings(name: str, compiled: CompiledContract, warnings: tuple[Problem, ...], *, as_json: bool) -> None:
-    """Print the places where a document is weaker than an announced version of its parent; JSON has them in the response."""
-    if warnings and not as_json:
-        show({name: Examined((), warnings, tuple(compiled.document.decode().splitlines()))})
-
-
-def child_document(child: BrokenChild) -> dict[str, object]:
-    """A weaker child as JSON has it."""
-    errors = [asdict(each) for each in child.problems]
-    return {"contract": child.contract, "version": child.version, "owner": child.owner, "errors": errors}
-
-
 def _lines(child: BrokenChild) -> Iterator[str]:
     owner = f" (owner: {child.owner})" if child.owner else ""
     yield f"{child.contract} {child.version}{owner} is weaker:"
@@ -90,11 +79,37 @@ def _lines(child: BrokenChild) -> Iterator[str]:
 # ---- `lakegate publish` ----
 
 
+SHORT = 12
+"""Digits of a digest that people read."""
+
+
+@dataclass(frozen=True, slots=True)
+class WeakerChild:
+    """A contract that inherits, and would be weaker than the version."""
+
+    contract: str
+    version: str
+    owner: str
+    errors: tuple[Problem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedPublication:
+    """What publishing would do (`--dry-run`)."""
+
+    valid: bool
+    new: bool
+    confirm: tuple[str, ...]
+    comparison: dict[str, Any] | None
+    warnings: tuple[Problem, ...]
+    children: tuple[WeakerChild, ...]
+
+
+@facade_command
 def publish(  # noqa: PLR0913 - a command has these options
+    there: StackFacade,
     file: Annotated[str, typer.Argument(help="The contract document, or - for standard input.", show_default=False)],
     *,
-    stack: StackName = DEFAULT_STACK,
-    local: Local = False,
     allow_unmeasured: Annotated[
         bool, typer.Option("--allow-unmeasured", help="Publish rules that can never be measured; recorded.")
     ] = False,
@@ -109,10 +124,11 @@ def publish(  # noqa: PLR0913 - a command has these options
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Write nothing: say what would change, for pull requests.")
     ] = False,
-    yes: Yes = False,
-    api: ApiUrl = None,
+    stack: StackName = DEFAULT_STACK,
+    local: Local = False,
     as_json: AsJson = False,
-) -> None:
+    yes: Yes = False,
+) -> CommandResult[PublishedVersion | NewProposal | PlannedPublication]:
     """Make a contract version valid: it is linted and compiled, and the routes of its line carry it from then on.
 
     Example: lakegate publish contracts/examples/weather.dcm.yaml
@@ -129,59 +145,48 @@ def publish(  # noqa: PLR0913 - a command has these options
 
     Exit code: 0 published or proposed (twice is once), 1 the document is refused, 2 it cannot be published, or was not confirmed.
     """
-    if api:
-        refuse_options(local=local, dry_run=dry_run)
-        RemotePublication(remote_stack(api), file, allow_unmeasured, inherited_from, yes, as_json).publish()
-        return
+    there.refuse(dry_run=dry_run)
     body = InputDocument(file).read()
+    if there.api is not None:
+        sent = RemotePublication(there.api, file, body, allow_unmeasured, inherited_from, yes, as_json)
+        return sent.publish()
     referred = registry_documents(stack, body, local=local)
     compiled = compiled_document(file, body, referred, allow_unmeasured=allow_unmeasured, as_json=as_json)
     compiled = replace(compiled, inherited_from=day_of(inherited_from))
-    with opened(stack, local=local) as there:
-        dependencies = there.dependencies()
-        try:
-            change = planned(dependencies, compiled)
-            if dry_run:
-                _print_plan(compiled, change, as_json=as_json)
-                print_warnings(file, compiled, change.warnings, as_json=as_json)
-                return
-            if not yes:
-                print_weaker(change.announced)
-            confirm(effects_of(compiled, change), yes=yes)
-            if there.requires_approval and not change.is_done:
-                loaded(PROPOSALS, "publish")(dependencies, compiled, change.warnings, as_json=as_json)
-                print_warnings(file, compiled, change.warnings, as_json=as_json)
-                return
-            published = run(make_valid(dependencies, compiled), dependencies.clock)
-        except IncompatibleVersion as refused:
-            refuse_number(refused, as_json=as_json)
-        print_without_notice(dependencies, published, change.announced)
-        routes = list(dependencies.registry.contract(compiled.contract).routes)
-        drafts = drafts_of(dependencies, published)
-    print_published(published, routes, drafts, change.warnings, as_json=as_json)
-    print_warnings(file, compiled, change.warnings, as_json=as_json)
+    dependencies = there.aws.dependencies
+    try:
+        change = planned(dependencies, compiled)
+        warned = warnings_in_words(file, body, change.warnings)
+        if dry_run:
+            plan = _plan(compiled, change)
+            return CommandResult(plan, chain(_plan_in_words(compiled, change), warned))
+        if not yes:
+            print_weaker(change.announced)
+        confirm(effects_of(compiled, change), yes=yes)
+        if there.aws.there.requires_approval and not change.is_done:
+            proposed: CommandResult[NewProposal] = loaded(PROPOSALS, "publish")(dependencies, compiled, change.warnings)
+            return replace(proposed, words=chain(proposed.words, warned))
+        published = run(make_valid(dependencies, compiled), dependencies.clock)
+    except IncompatibleVersion as refused:
+        refuse_number(refused, as_json=as_json)
+    return published_result(dependencies, published, change, warned)
 
 
-def print_published(
-    published: Publication,
-    routes: list[Route],
-    drafts: list[Line],
-    warnings: tuple[Problem, ...],
-    *,
-    as_json: bool,
-) -> None:
+def published_result(
+    dependencies: Dependencies, published: Publication, change: PlannedChange, warned: Iterable[Word]
+) -> CommandResult[PublishedVersion]:
     """The version that is valid now, the routes of its contract, and those of its lines that are drafts."""
-    if as_json:
-        found = {"drafts": [each.name for each in drafts], "warnings": [asdict(each) for each in warnings]}
-        terminal.print_json(_publication_document(published, routes) | found)
-        return
-    _print(published, routes)
-    for each in drafts:
-        state = f"takes effect on {each.expected(LineStatus.ACTIVE)[:10]}" if each.notice else "is a draft"
-        text = (
-            f"  {each.name} {state}: until it is active, deliveries are refused or, with mode: observe, only observed."
-        )
-        terminal.answers().print(escaped(text), markup=False, soft_wrap=True)
+    print_without_notice(dependencies, published, change.announced)
+    routes = dependencies.registry.contract(published.contract).routes
+    found = published_version(published, routes, drafts_of(dependencies, published), change.warnings)
+    return CommandResult(found, chain(_published_in_words(found), warned))
+
+
+def warnings_in_words(name: str, body: bytes, warnings: tuple[Problem, ...]) -> Iterator[Word]:
+    """Where a document is weaker than an announced version of its parent, as `lint` shows it."""
+    if warnings:
+        lines = tuple(body.decode(errors="replace").splitlines())
+        yield lambda _: show({name: Examined((), warnings, lines)})
 
 
 def compiled_document(
@@ -200,68 +205,69 @@ def compiled_document(
 
 def refuse_number(refused: IncompatibleVersion, *, as_json: bool) -> NoReturn:
     """Show the changes that need a higher number."""
-    if as_json:
-        terminal.print_json({"valid": False, "comparison": refused.comparison.to_json()})
-    else:
-        print_comparison(refused.comparison)
-    raise typer.Exit(REFUSED)
-
-
-def _print_plan(compiled: CompiledContract, change: PlannedChange, *, as_json: bool) -> None:
-    """Print the effects of publishing, by the registry as it is."""
-    effects = list(effects_of(compiled, change))
-    comparison = change.comparison
-    if as_json:
-        compared = None if comparison is None else comparison.to_json()
-        warnings = [asdict(each) for each in change.warnings]
-        plan = {"valid": True, "new": change.is_new, "confirm": effects, "comparison": compared, "warnings": warnings}
-        terminal.print_json(plan | {"children": [child_document(each) for each in change.announced]})
-        return
-    if comparison is not None:
-        print_comparison(comparison)
-    print_weaker(change.announced)
-    name = f"{compiled.contract} {compiled.version}"
-    text = f"{name} could be published." if change.is_new else f"{name} is published already."
-    for line in (*(f"To confirm: {each}." for each in effects), f"{text} Nothing was written."):
-        terminal.answers().print(escaped(line), markup=False, soft_wrap=True)
+    found = {"valid": False, "comparison": refused.comparison.to_json()}
+    _end(CommandResult(found, [lambda _: print_comparison(refused.comparison)], REFUSED), as_json=as_json)
 
 
 def _refuse(name: str, examined: Examined, *, as_json: bool) -> NoReturn:
-    if as_json:
-        terminal.print_json(as_document({name: examined}))
-    else:
-        show({name: examined})
-    raise typer.Exit(REFUSED)
+    found = as_document({name: examined})
+    _end(CommandResult(found, [lambda _: show({name: examined})], REFUSED), as_json=as_json)
 
 
-def _publication_document(published: Publication, routes: list[Route]) -> dict[str, object]:
-    return {
-        "contract": published.contract,
-        "version": published.version,
-        "status": published.status,
-        "document": published.document,
-        "inherited_from": published.inherited_from or None,
-        "unmeasured_rules": published.unmeasured_rules,
-        "datasets": [{"dataset": dataset, "plan": plan} for dataset, plan in published.plans],
-        "routes": [{"prefix": each.prefix, "line": each.line, "version": each.version} for each in routes],
-    }
+def _end(result: CommandResult[Any], *, as_json: bool) -> NoReturn:
+    render(result, as_json=as_json)
+    raise typer.Exit(result.exit_code)
 
 
-def _print(published: Publication, routes: list[Route]) -> None:
-    console = terminal.answers()
-    text = f"Published {published.contract} {published.version} ({published.status})."
-    if published.unmeasured_rules:
-        text += f" {counted(published.unmeasured_rules, 'rule')} can never be measured."
-    console.print(escaped(text), markup=False, soft_wrap=True)
-    for dataset, plan in published.plans:
-        console.print(escaped(f"  {dataset}: plan {plan[:12]}"), markup=False, soft_wrap=True)
-    for route in routes:
-        console.print(escaped(f"  {route.prefix} → {route.line} {route.version}"), markup=False, soft_wrap=True)
-    if published.inherited_from:
-        console.print(f"  Contracts inherit from it from {published.inherited_from[:10]} on.", soft_wrap=True)
-    if not routes:
-        console.print("No prefix delivers to it yet:", soft_wrap=True)
-        console.print(escaped(f"  lakegate route add PREFIX/ {published.contract}"), markup=False, soft_wrap=True)
+def _plan(compiled: CompiledContract, change: PlannedChange) -> PlannedPublication:
+    """What publishing would do, by the registry as it is."""
+    comparison = change.comparison
+    return PlannedPublication(
+        True,
+        change.is_new,
+        tuple(effects_of(compiled, change)),
+        None if comparison is None else comparison.to_json(),
+        tuple(change.warnings),
+        tuple(WeakerChild(each.contract, each.version, each.owner, each.problems) for each in change.announced),
+    )
+
+
+def _plan_in_words(compiled: CompiledContract, change: PlannedChange) -> Iterator[Word]:
+    comparison = change.comparison
+    if comparison is not None:
+        yield lambda _: print_comparison(comparison)
+    yield lambda _: print_weaker(change.announced)
+    yield from (f"To confirm: {each}." for each in effects_of(compiled, change))
+    name = f"{compiled.contract} {compiled.version}"
+    text = f"{name} could be published." if change.is_new else f"{name} is published already."
+    yield f"{text} Nothing was written."
+
+
+def _published_in_words(found: PublishedVersion) -> Iterator[str]:
+    text = f"Published {found.contract} {found.version} ({found.status})."
+    if found.unmeasured_rules:
+        text += f" {counted(found.unmeasured_rules, 'rule')} can never be measured."
+    yield text
+    yield from (f"  {each.dataset}: plan {each.plan[:12]}" for each in found.datasets)
+    yield from (f"  {each.prefix} → {each.line} {each.version}" for each in found.routes)
+    if found.inherited_from:
+        yield f"  Contracts inherit from it from {found.inherited_from[:10]} on."
+    if not found.routes:
+        yield "No prefix delivers to it yet:"
+        yield f"  lakegate route add PREFIX/ {found.contract}"
+    for line in found.drafts:
+        state = f"takes effect on {found.starts[line]}" if line in found.starts else "is a draft"
+        yield f"  {line} {state}: until it is active, deliveries are refused or, with mode: observe, only observed."
+
+
+def proposal_in_words(found: ProposedVersion) -> tuple[str, ...]:
+    """What waits for approval now."""
+    digest = found.proposal[:SHORT]
+    return (
+        f"Proposed {found.contract} {found.version} ({found.status}): proposal {digest}.",
+        f"It becomes valid when another person approves it, until {found.expires_at[:16]}:",
+        f"  lakegate approve {found.contract}@{found.version} --proposal {digest}",
+    )
 
 
 # ---- Publishing through the HTTP API ----
@@ -273,41 +279,29 @@ class RemotePublication:
 
     api: RemoteStack
     file: str
+    body: bytes
     allow_unmeasured: bool
     inherited_from: str | None
     yes: bool
     as_json: bool
 
     @known_form()
-    def publish(self) -> None:
+    def publish(self) -> CommandResult[PublishedVersion | NewProposal]:
         """Publish it or leave a proposal, after its effects were confirmed; refusals are shown, and end the command."""
-        body = InputDocument(self.file).read()
-        contract, version = _remote_identity(body)
         try:
-            found = self._sent(body, contract)
+            found = self._sent(identity(self.body)[0])
         except Refused as refused:
-            self._show(refused, body)
-            raise typer.Exit(REFUSED) from None
-        is_proposal = isinstance(found, dict)
-        warnings = examine(body).warnings  # as the header of the answer has them
-        if self.as_json:
-            answer = found if is_proposal else {"contract": found, "version": version}
-            terminal.print_json({**answer, "warnings": [asdict(each) for each in warnings]})
-            return
-        text = f"Proposed {contract} {version}" if is_proposal else f"Published {found} {version}."
-        if is_proposal:
-            text += f": proposal {found['proposal']}. It becomes valid when another person approves it."
-        _print_texts([text])
-        if warnings:
-            show({self.file: Examined((), warnings, tuple(body.decode(errors="replace").splitlines()))})
+            self._refuse(refused)
+        words = _published_in_words(found) if isinstance(found, PublishedVersion) else proposal_in_words(found)
+        return CommandResult(found, chain(words, warnings_in_words(self.file, self.body, found.warnings)))
 
-    def _sent(self, body: bytes, contract: str) -> Any:  # noqa: ANN401 - JSON
-        """The answer, once its effects are confirmed."""
+    def _sent(self, contract: str) -> PublishedVersion | NewProposal:
+        """What came of it, once its effects are confirmed."""
         query = {"allowUnmeasured": "true"} if self.allow_unmeasured else {}
         query |= {} if self.inherited_from is None else {"from": self.inherited_from}
         confirmed = {**query, "confirm": "true"}
         try:
-            return self.api.publish(body, contract, confirmed if self.yes else query)
+            return self.api.publish(self.body, contract, confirmed if self.yes else query)
         except Refused as refused:
             if refused.kind != "confirmation-needed":
                 raise
@@ -316,31 +310,21 @@ class RemotePublication:
                 for line in (f"{child['contract']} {child['version']} is weaker:", *lines):
                     terminal.errors().print(escaped(line), markup=False, soft_wrap=True)
             confirm([str(each) for each in refused.problem.get("effects", ())], yes=False)
-        return self.api.publish(body, contract, confirmed)
+        return self.api.publish(self.body, contract, confirmed)
 
-    def _show(self, refused: Refused, body: bytes) -> None:
-        """Show the problems of the document; raises other refusals."""
+    def _refuse(self, refused: Refused) -> NoReturn:
+        """Show what is wrong with the document, and end the command; raises other refusals."""
         problem = refused.problem
         if refused.kind not in {"invalid-contract", "incompatible-version"}:
             raise refused
-        if self.as_json:
-            names = ("errors", "warnings", "comparison")
-            terminal.print_json({"valid": False, **{name: problem[name] for name in names if name in problem}})
-        elif refused.kind == "invalid-contract":
-            errors, warnings = _remote_problems(refused.errors), _remote_problems(problem.get("warnings", ()))
-            lines = tuple(body.decode(errors="replace").splitlines())
-            show({self.file: Examined(errors, warnings, lines)})
-        else:
-            _print_texts(_remote_changes(problem.get("comparison", {}).get("changes", ())))
         terminal.errors().print(escaped(f"lakegate: {refused}"), markup=False, soft_wrap=True)
-
-
-def _remote_identity(body: bytes) -> tuple[str, str]:
-    """The id and the version of the document; empty where there is none, which the API refuses with the place."""
-    try:
-        return identity_of(body)
-    except ContractError:
-        return "", ""
+        if refused.kind == "incompatible-version":
+            comparison = problem["comparison"]
+            words = _remote_changes(comparison["changes"])
+            _end(CommandResult({"valid": False, "comparison": comparison}, words, REFUSED), as_json=self.as_json)
+        errors, warnings = _remote_problems(refused.errors), _remote_problems(problem.get("warnings", ()))
+        lines = tuple(self.body.decode(errors="replace").splitlines())
+        _refuse(self.file, Examined(errors, warnings, lines), as_json=self.as_json)
 
 
 def _remote_problems(found: Iterable[Mapping[str, Any]]) -> tuple[Problem, ...]:
@@ -353,8 +337,3 @@ def _remote_changes(found: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """Each change with what it needs and why."""
     for each in found:
         yield f"{each['bump']:<5}  {each['path']}  {each['kind']}: {each['because']}"
-
-
-def _print_texts(texts: Iterable[str]) -> None:
-    for text in texts:
-        terminal.answers().print(escaped(text), markup=False, soft_wrap=True)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
-from rich.text import Text
 
-from lakegate.aws.open_stack import DEFAULT_STACK, opened
-from lakegate.cli import terminal
-from lakegate.cli.command_runner import confirm
-from lakegate.cli.options import AsJson, Local, StackName, Yes
+from lakegate.cli.command_runner import CommandResult, confirm, stack_command
+from lakegate.cli.options import Yes
+from lakegate.cli.terminal import Grid
 from lakegate.contract.semantic_versions import major
 from lakegate.contract_files import chosen
 from lakegate.errors import InputError
@@ -26,11 +24,10 @@ from lakegate.gate.registry.routes import (
     remove_route,
 )
 from lakegate.text import listed
-from lakegate.text import printable as escaped
 
 if TYPE_CHECKING:
+    from lakegate.aws.open_stack import DeployedStack
     from lakegate.gate.registry.registry_rows import Publication, Route
-    from lakegate.gate.registry.routes import RouteFinding
 
 FOUND = 1
 app = typer.Typer(
@@ -42,18 +39,57 @@ app = typer.Typer(
 Prefix = Annotated[str, typer.Argument(help="Folders of the landing bucket, e.g. weather/se/", show_default=False)]
 
 
+@dataclass(frozen=True, slots=True)
+class DescribedRoute:
+    """What lands below a prefix belongs to a dataset line."""
+
+    bucket: str
+    prefix: str
+    contract: str
+    dataset: str
+    line: str
+    version: str
+    status: str
+    plan: str
+
+
+@dataclass(frozen=True, slots=True)
+class Routes:
+    """All routes, by prefix."""
+
+    routes: tuple[DescribedRoute, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFault:
+    """A fault of a route."""
+
+    fault: str
+    route: DescribedRoute
+    message: str
+    other: DescribedRoute | None
+    """The route that overlaps."""
+
+
+@dataclass(frozen=True, slots=True)
+class LintedRoutes:
+    """Faults of all routes."""
+
+    valid: bool
+    findings: tuple[FoundFault, ...]
+
+
 @app.command("add")
+@stack_command
 def add(  # noqa: PLR0913 - a command has these options
+    there: DeployedStack,
     prefix: Prefix,
     contract: Annotated[str, typer.Argument(help="The contract's id, or the beginning of it.", show_default=False)],
     *,
     dataset: Annotated[str | None, typer.Option(help="Which dataset, where the contract has several.")] = None,
     line: Annotated[int | None, typer.Option(help="Major version; by default the newest.")] = None,
-    stack: StackName = DEFAULT_STACK,
-    local: Local = False,
     yes: Yes = False,
-    as_json: AsJson = False,
-) -> None:
+) -> CommandResult[DescribedRoute]:
     """Deliver what lands below a prefix to a dataset line. Where prefixes lie in one another, the longest counts.
 
     Example: lakegate route add orders/ 5f0c8a52-8f2e-4d07-9a60-0b7c1a3f6d11
@@ -62,78 +98,72 @@ def add(  # noqa: PLR0913 - a command has these options
 
     Exit code: 0 added (twice is once), 2 it cannot be added, or was not confirmed.
     """
-    with opened(stack, local=local) as there:
-        dependencies = there.dependencies()
-        snapshot = dependencies.registry.snapshot()
-        newest = chosen(snapshot, contract)
-        number = major(newest.version) if line is None else line
-        first = leading(snapshot, newest.contract, number) or newest
-        name = _dataset(first, dataset)
-        wanted = (_folders(prefix), newest.contract, name, number)
-        confirm(effects(dependencies, planned_route(dependencies, *wanted), contract), yes=yes)
-        route = run(add_route(dependencies, *wanted), dependencies.clock)
-    _answer("Added", route, as_json=as_json)
+    dependencies = there.dependencies()
+    snapshot = dependencies.registry.snapshot()
+    newest = chosen(snapshot, contract)
+    number = major(newest.version) if line is None else line
+    first = leading(snapshot, newest.contract, number) or newest
+    name = _dataset(first, dataset)
+    wanted = (_folders(prefix), newest.contract, name, number)
+    confirm(effects(dependencies, planned_route(dependencies, *wanted), contract), yes=yes)
+    route = run(add_route(dependencies, *wanted), dependencies.clock)
+    return _changed("Added", route)
 
 
 @app.command("list")
-def show(stack: StackName = DEFAULT_STACK, local: Local = False, as_json: AsJson = False) -> None:
+@stack_command
+def show(
+    there: DeployedStack,
+) -> CommandResult[Routes]:
     """List all routes.
 
     Example: lakegate route list
     """
-    with opened(stack, local=local) as there:
-        routes = sorted(there.dependencies().registry.snapshot().routes, key=lambda each: each.prefix)
-    if as_json:
-        terminal.print_json({"routes": [_as_document(each) for each in routes]})
-    elif routes:
-        terminal.answers().print(_table(routes))
-    else:
-        terminal.answers().print("There is no route yet: lakegate route add PREFIX/ CONTRACT")
+    routes = sorted(there.dependencies().registry.snapshot().routes, key=lambda each: each.prefix)
+    found = Routes(tuple(map(_described, routes)))
+    rows = ((each.prefix, each.line, each.version, each.status) for each in found.routes)
+    table = Grid(("prefix", "line", "version", "status"), rows, is_wide=False)
+    return CommandResult(found, [table if routes else "There is no route yet: lakegate route add PREFIX/ CONTRACT"])
 
 
 @app.command("remove")
-def remove(prefix: Prefix, stack: StackName = DEFAULT_STACK, local: Local = False, as_json: AsJson = False) -> None:
+@stack_command
+def remove(
+    there: DeployedStack,
+    prefix: Prefix,
+) -> CommandResult[DescribedRoute]:
     """Let what lands below a prefix belong to nobody any more. What was taken in before keeps its contract.
 
     Example: lakegate route remove weather/
     """
-    with opened(stack, local=local) as there:
-        dependencies = there.dependencies()
-        route = run(remove_route(dependencies, _folders(prefix)), dependencies.clock)
-    _answer("Removed", route, as_json=as_json)
+    dependencies = there.dependencies()
+    route = run(remove_route(dependencies, _folders(prefix)), dependencies.clock)
+    return _changed("Removed", route)
 
 
 @app.command("lint")
-def lint(stack: StackName = DEFAULT_STACK, local: Local = False, as_json: AsJson = False) -> None:
+@stack_command
+def lint(
+    there: DeployedStack,
+) -> CommandResult[LintedRoutes]:
     """Report routes that overlap, that no delivery reaches, and that lead to retired versions or lines.
 
     Example: lakegate route lint
 
     Exit code: 0 nothing was found, 1 something was found.
     """
-    with opened(stack, local=local) as there:
-        dependencies = there.dependencies()
-        routes = as_judged(dependencies, dependencies.registry.snapshot().routes)
-        found = lint_routes(routes, dependencies.places)
-    if as_json:
-        terminal.print_json({"valid": not found, "findings": [_as_finding(each) for each in found]})
-    for each in () if as_json else found:
-        line = f"{each.fault:<11}  {each.route.prefix} → {each.route.line}: {each.message}"
-        terminal.answers().print(escaped(line), markup=False, soft_wrap=True)
-    if not found and not as_json:
-        terminal.answers().print("No fault of a route was found.")
-    if found:
-        raise typer.Exit(FOUND)
-
-
-def _as_finding(finding: RouteFinding) -> dict[str, object]:
-    other = finding.other
-    return {
-        "fault": finding.fault.value,
-        "route": _as_document(finding.route),
-        "message": finding.message,
-        "other": None if other is None else _as_document(other),
-    }
+    dependencies = there.dependencies()
+    routes = as_judged(dependencies, dependencies.registry.snapshot().routes)
+    found = lint_routes(routes, dependencies.places)
+    findings = tuple(
+        FoundFault(
+            each.fault.value, _described(each.route), each.message, _described(each.other) if each.other else None
+        )
+        for each in found
+    )
+    words = [f"{each.fault:<11}  {each.route.prefix} → {each.route.line}: {each.message}" for each in findings]
+    nothing = ["No fault of a route was found."]
+    return CommandResult(LintedRoutes(not found, findings), words or nothing, FOUND if found else 0)
 
 
 def _folders(prefix: str) -> str:
@@ -150,31 +180,19 @@ def _dataset(version: Publication, name: str | None) -> str:
     return name
 
 
-def _answer(done: str, route: Route, *, as_json: bool) -> None:
-    if as_json:
-        terminal.print_json(_as_document(route))
-    else:
-        text = f"{done}: {route.prefix} → {route.line} {route.version} ({route.status})"
-        terminal.answers().print(escaped(text), markup=False, soft_wrap=True)
+def _changed(done: str, route: Route) -> CommandResult[DescribedRoute]:
+    words = f"{done}: {route.prefix} → {route.line} {route.version} ({route.status})"
+    return CommandResult(_described(route), [words])
 
 
-def _as_document(route: Route) -> dict[str, object]:
-    return {
-        "bucket": route.bucket,
-        "prefix": route.prefix,
-        "contract": route.contract,
-        "dataset": route.dataset,
-        "line": route.line,
-        "version": route.version,
-        "status": route.status,
-        "plan": route.plan,
-    }
-
-
-def _table(routes: list[Route]) -> Table:
-    grid = Table(box=None, header_style="bold", pad_edge=False)
-    for name in ("prefix", "line", "version", "status"):
-        grid.add_column(name, overflow="fold")
-    for each in routes:
-        grid.add_row(*(Text(escaped(cell)) for cell in (each.prefix, each.line, each.version, each.status)))
-    return grid
+def _described(route: Route) -> DescribedRoute:
+    return DescribedRoute(
+        route.bucket,
+        route.prefix,
+        route.contract,
+        route.dataset,
+        route.line,
+        route.version,
+        route.status,
+        route.plan,
+    )

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lakegate.aws.open_stack import DEFAULT_STACK, opened
-from lakegate.cli import terminal
-from lakegate.cli.command_runner import confirm
-from lakegate.cli.options import AsJson, Local, StackName, Yes
+from lakegate.cli.command_runner import CommandResult, confirm, stack_command
+from lakegate.cli.options import Yes
 from lakegate.contract.semantic_versions import major
 from lakegate.contract_files import chosen, snapshot_of
 from lakegate.errors import InputError
@@ -18,16 +17,31 @@ from lakegate.gate.effects import run
 from lakegate.gate.registry.registry_rows import PROPOSALS, RETIRED
 from lakegate.gate.registry.withdraw_version import planned_withdrawal
 from lakegate.gate.registry.withdraw_version import withdraw as take_back
-from lakegate.text import printable as escaped
+from lakegate.published_contracts import NewProposal
 from lakegate.text import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from lakegate.aws.open_stack import DeployedStack
     from lakegate.gate.registry.withdraw_version import Withdrawal
 
 
+@dataclass(frozen=True, slots=True)
+class WithdrawnVersion:
+    """A version that is taken back."""
+
+    contract: str
+    version: str
+    status: str
+    current: str
+    """The version that judges deliveries now."""
+    prefixes: tuple[str, ...]
+
+
+@stack_command
 def withdraw(
+    there: DeployedStack,
     name: Annotated[
         str,
         typer.Argument(
@@ -37,11 +51,8 @@ def withdraw(
         ),
     ],
     *,
-    stack: StackName = DEFAULT_STACK,
-    local: Local = False,
     yes: Yes = False,
-    as_json: AsJson = False,
-) -> None:
+) -> CommandResult[WithdrawnVersion | NewProposal]:
     """Take back a version that was published by mistake: its line goes on with the version before.
 
     Example: lakegate withdraw 5f0c8a52@1.2.0
@@ -58,35 +69,28 @@ def withdraw(
     written, _, version = name.rpartition("@")
     if not written:
         raise InputError(f"{shown(name)} names no version: write CONTRACT@VERSION")
-    with opened(stack, local=local) as there:
-        dependencies = there.dependencies()
-        found = chosen(snapshot_of(dependencies.registry, written), written, version)
-        contract = found.contract
-        planned = planned_withdrawal(dependencies, dependencies.registry.contract(contract), contract, version)
-        confirm(_effects(planned, written), yes=yes)
-        if there.requires_approval and not planned.is_done:
-            loaded(PROPOSALS, "withdraw")(dependencies, contract, version, as_json=as_json)
-            return
-        done = run(take_back(dependencies, contract, version), dependencies.clock)
-    print_withdrawal(done, as_json=as_json)
+    dependencies = there.dependencies()
+    found = chosen(snapshot_of(dependencies.registry, written), written, version)
+    contract = found.contract
+    planned = planned_withdrawal(dependencies, dependencies.registry.contract(contract), contract, version)
+    confirm(_effects(planned, written), yes=yes)
+    if there.requires_approval and not planned.is_done:
+        proposed: CommandResult[NewProposal] = loaded(PROPOSALS, "withdraw")(dependencies, contract, version)
+        return proposed
+    return withdrawn(run(take_back(dependencies, contract, version), dependencies.clock))
 
 
-def print_withdrawal(done: Withdrawal, *, as_json: bool) -> None:
+def withdrawn(done: Withdrawal) -> CommandResult[WithdrawnVersion]:
     """The version that is taken back, and by which one deliveries are judged now."""
     of, current = done.publication, done.current
-    prefixes = sorted(each.prefix for each in done.publication.routes)
-    if as_json:
-        names = {"contract": of.contract, "version": of.version, "status": of.status}
-        terminal.print_json({**names, "current": current.version, "prefixes": prefixes})
-        return
-    lines = [f"Withdrawn: {of.contract} {of.version}. Deliveries are judged by {current.version} ({current.status})."]
-    lines += [f"  {prefix} → {current.version}" for prefix in prefixes]
-    lines += [
+    prefixes = tuple(sorted(each.prefix for each in done.publication.routes))
+    words = [f"Withdrawn: {of.contract} {of.version}. Deliveries are judged by {current.version} ({current.status})."]
+    words += [f"  {prefix} → {current.version}" for prefix in prefixes]
+    words += [
         f"What it rejected: lakegate replay --state QUARANTINED --line {of.contract}/{dataset}_v{major(of.version)}"
         for dataset, _plan in of.plans
     ]
-    for line in lines:
-        terminal.answers().print(escaped(line), markup=False, soft_wrap=True)
+    return CommandResult(WithdrawnVersion(of.contract, of.version, of.status, current.version, prefixes), words)
 
 
 def _effects(planned: Withdrawal, written: str) -> Iterator[str]:

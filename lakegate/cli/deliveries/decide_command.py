@@ -33,7 +33,7 @@ def _answered(
         f"{found.workload} is {did} by {found.answer.actor}: {STANDING[found.state]}.",
         f"lakegate status {found.workload[:SHORT_ID]}",
     )
-    if there.is_remote:
+    if there.api is not None:
         return CommandResult(found, words)
     if found.verdict is None:
         return CommandResult(found, words, WaitExit.NO_VERDICT)
@@ -119,8 +119,9 @@ def approve(  # noqa: PLR0913 - a command has these options
         raise InputError(
             "--api and --contract are for deliveries: a contract version is approved with rights in the account"
         )
-    loaded(PROPOSALS, "approve")(name, proposal, stack, local=local, yes=yes, as_json=as_json)
-    raise typer.Exit
+    approve_version = loaded(PROPOSALS, "approve")
+    found: CommandResult[Any] = approve_version(name, proposal, stack, local=local, yes=yes, as_json=as_json)
+    return found
 
 
 # ---- `lakegate waive` ----
@@ -156,7 +157,7 @@ def waive(
         f"{waiver.reason} (until {in_utc(instant_of(waiver.expires))}, by {waiver.actor})",
         f"lakegate status {found.workload[:SHORT_ID]}",
     )
-    if there.is_remote:
+    if there.api is not None:
         return CommandResult(found, words)
     if found.verdict is None:
         return CommandResult(found, words, WaitExit.NO_VERDICT)

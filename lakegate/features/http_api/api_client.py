@@ -10,18 +10,26 @@ from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NoReturn, Self, TypeVar
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlencode, urlsplit
 from urllib.request import Request
 
+from lakegate.contract.semantic_versions import precedence
 from lakegate.errors import InputError, SetUpError
 from lakegate.https_client import API_SECONDS, OPENER
 from lakegate.json_codec import decode
+from lakegate.published_contracts import (
+    ContractDocument,
+    DescribedVersion,
+    DescribedVersions,
+    NewProposal,
+    PublishedVersion,
+)
 from lakegate.stack import AnsweredDelivery, DeliveryStatus, Refused, StartedReplay, WaivedDelivery, known_form
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping, Sequence
     from typing import IO
 
 # ---- Requests without rights in the account ----
@@ -106,32 +114,42 @@ class Api:
             raise Refused(status, found if isinstance(found, dict) else {})
         return found
 
-    def contracts(self, query: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-        """See `RemoteStack`."""
+    @known_form()
+    def contracts(
+        self, labels: Mapping[str, Sequence[str] | None], statuses: Sequence[str] | None
+    ) -> DescribedVersions:
+        """See `StackFacade`."""
+        found: list[DescribedVersion] = []
         cursor: Mapping[str, str] = {}
         while True:
-            page = self.ask("GET", CONTRACTS, query={**query, **cursor})
-            yield from page["contracts"]
+            page = self.ask("GET", CONTRACTS, query={**DETAILS, **cursor})
+            found += (decode(DescribedVersion, each) for one in page["contracts"] for each in one["details"])
             if not page["cursor"]:
-                return
+                break
             cursor = {"cursor": page["cursor"]}
+        ordered = sorted(found, key=lambda each: (each.contract, precedence(each.version)))
+        return DescribedVersions(
+            tuple(each for each in ordered if each.has(labels) and each.is_of(statuses)), is_empty=not found
+        )
 
-    def contract(self, contract: str, version: str | None) -> dict[str, Any]:
-        """See `RemoteStack`."""
+    @known_form()
+    def document(self, contract: str, version: str | None) -> ContractDocument:
+        """See `StackFacade`."""
         query = {"version": version} if version else {}
-        found: dict[str, Any] = self.ask("GET", contract_path(contract), query=query)
-        return found
+        return decode(ContractDocument, self.ask("GET", contract_path(contract), query={**DETAILS, **query})["details"])
 
-    def publish(self, body: bytes, contract: str, query: Mapping[str, str]) -> dict[str, Any] | str:
+    @known_form()
+    def publish(self, body: bytes, contract: str, query: Mapping[str, str]) -> PublishedVersion | NewProposal:
         """See `RemoteStack`. To the contract's own address, which policies name; a document without an id has none."""
         method, path = ("PUT", contract_path(contract)) if contract else ("POST", CONTRACTS)
-        found: dict[str, Any] | str = self.ask(method, path, body, query=query)
-        return found
+        found = self.ask(method, path, body, query={**DETAILS, **query})
+        cls: type[PublishedVersion | NewProposal] = NewProposal if "proposal" in found else PublishedVersion
+        return decode(cls, found["details"])
 
     @property
-    def is_remote(self) -> bool:
+    def api(self) -> Self:
         """See `StackFacade`."""
-        return True
+        return self
 
     @property
     def aws(self) -> NoReturn:
@@ -180,7 +198,7 @@ class Api:
     def pull(self, name: str) -> dict[str, Any]:
         """See `RemoteStack`."""
         contract, _, line = name.rpartition("/")
-        query = {"line": name} if contract else {}
+        query = {**DETAILS, **({"line": name} if contract else {})}
         path = f"{contract_path(contract or line)}/pull"
         found: dict[str, Any] = self.ask("POST", path, query=query, key=secrets.token_hex(16))
         return found

@@ -17,6 +17,7 @@ from lakegate.gate.effects import run
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.registry_rows import WITHDRAWN
 from lakegate.http_routes import JSON, HttpAnswer, HttpProblem, media_type
+from lakegate.json_codec import encode
 from lakegate.timestamps import beginning_of
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from lakegate.errors import Problem
     from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.registry.registry_rows import Publication
+    from lakegate.gate.registry.registry_rows import Publication, RegistrySnapshot
     from lakegate.http_routes import HttpRequest
 
 PATH: Final = "/api/v1/data-contract"
@@ -49,11 +50,13 @@ def publish(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
     from lakegate.gate.registry.publish_contract import (  # noqa: PLC0415 - likewise
         DocumentRefused,
         IncompatibleVersion,
+        drafts_of,
         effects_of,
         planned,
         referred_of,
     )
     from lakegate.gate.registry.publish_contract import publish as make_valid  # noqa: PLC0415 - likewise
+    from lakegate.published_contracts import new_proposal, published_version  # noqa: PLC0415 - likewise
 
     body = document_in(request)
     try:
@@ -78,8 +81,10 @@ def publish(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
                 loaded("version approval", "propose")(dependencies, compiled, request.holder), dependencies.clock
             )
             waiting = {"id": compiled.contract, "version": compiled.version, "proposal": proposal.digest}
+            if request.flag("details"):
+                waiting |= {"details": encode(new_proposal(proposal, change.warnings))}
             return HttpAnswer(202, {**waiting, "expiresAt": proposal.expires_at}, _warned(change.warnings))
-        run(make_valid(dependencies, compiled), dependencies.clock)
+        published = run(make_valid(dependencies, compiled), dependencies.clock)
     except DocumentRefused as refused:
         detail = "The contract document has errors; each has its position and says what to do."
         if refused.unmeasured:
@@ -94,7 +99,12 @@ def publish(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
     except IncompatibleVersion as refused:
         comparison = refused.comparison.to_json()
         raise HttpProblem(409, "incompatible-version", str(refused), comparison=comparison) from None
-    return HttpAnswer(200, compiled.contract, {**place, **_warned(change.warnings)})
+    answer: object = compiled.contract
+    if request.flag("details"):
+        routes, drafts = dependencies.registry.contract(compiled.contract).routes, drafts_of(dependencies, published)
+        details = published_version(published, routes, drafts, change.warnings)
+        answer = {"id": compiled.contract, "details": encode(details)}
+    return HttpAnswer(200, answer, {**place, **_warned(change.warnings)})
 
 
 def _warned(warnings: Sequence[Problem]) -> Mapping[str, str]:
@@ -108,14 +118,19 @@ def _warned(warnings: Sequence[Problem]) -> Mapping[str, str]:
 def contract(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
     """GET /api/v1/data-contract/{id}: DCM's representation of the highest version, or of the one that `version` names."""
     name, version = request.path.get("id", ""), request.query.get("version")
-    published = dependencies.registry.contract(name).versions if is_usable(name) and request.allows(name) else ()
-    found = newest(each for each in published if version in {None, each.version})
+    snapshot = dependencies.registry.contract(name if is_usable(name) and request.allows(name) else "")
+    found = newest(each for each in snapshot.versions if version in {None, each.version})
     if found is None:
         raise HttpProblem(
             404, "not-found", "No contract is published with this id" + (" and version." if version else ".")
         )
     text = dependencies.objects.read(Address(dependencies.places.lake, found.document))
-    return HttpAnswer(200, {**summary(found), **_actors(text), "content": text.decode("utf-8", "replace")})
+    body = {**summary(found), **_actors(text), "content": text.decode("utf-8", "replace")}
+    if request.flag("details"):
+        from lakegate.published_contracts import document_in  # noqa: PLC0415 - for this parameter alone
+
+        body["details"] = encode(document_in(dependencies, snapshot, found))
+    return HttpAnswer(200, body)
 
 
 def contracts(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
@@ -125,16 +140,26 @@ def contracts(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
     """
     page = dependencies.registry.page(_place(request.query.get("cursor", "")))
     wanted = {name: request.query[name].casefold() for name in LABELS if name in request.query}
-    found = filter(None, (newest(each.versions) for each in page.contracts))
-    fitting = [
-        summary(each)
-        for each in found
-        if request.allows(each.contract)
-        and all(
-            (name, value) in {(label, text.casefold()) for label, text in each.labels} for name, value in wanted.items()
-        )
-    ]
+    fitting = []
+    for contract in page.contracts:
+        each = newest(contract.versions)
+        if each is not None and request.allows(each.contract) and _has(each, wanted):
+            fitting.append({**summary(each), **_details(dependencies, request, contract)})
     return HttpAnswer(200, {"contracts": fitting, "cursor": _cursor(page.after) if page.after else None})
+
+
+def _has(version: Publication, wanted: Mapping[str, str]) -> bool:
+    """Whether a version has labels, which are in lower case."""
+    return set(wanted.items()) <= {(label, text.casefold()) for label, text in version.labels}
+
+
+def _details(dependencies: Dependencies, request: HttpRequest, contract: RegistrySnapshot) -> dict[str, object]:
+    """With the parameter `details`, all versions of a contract, as commands print them."""
+    if not request.flag("details"):
+        return {}
+    from lakegate.published_contracts import described  # noqa: PLC0415 - for this parameter alone
+
+    return {"details": encode(described(dependencies, contract, {}))}
 
 
 def _refuse_another(request: HttpRequest, contract: str) -> None:

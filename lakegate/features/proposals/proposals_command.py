@@ -2,38 +2,40 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from rich.table import Table
-from rich.text import Text
-
-from lakegate.aws.open_stack import DEFAULT_STACK, opened
-from lakegate.cli import terminal
-from lakegate.cli.command_runner import confirm
+from lakegate.aws.open_stack import opened
+from lakegate.cli.command_runner import CommandResult, confirm, stack_command
 from lakegate.cli.contracts.diff_command import print_comparison
 from lakegate.cli.contracts.publish_command import (
+    SHORT,
     compiled_document,
-    print_published,
-    print_warnings,
     print_weaker,
-    print_without_notice,
+    proposal_in_words,
+    published_result,
     refuse_number,
+    warnings_in_words,
 )
-from lakegate.cli.contracts.withdraw_command import print_withdrawal
-from lakegate.cli.options import AsJson, Local, StackName
+from lakegate.cli.contracts.withdraw_command import WithdrawnVersion, withdrawn
+from lakegate.cli.terminal import Grid
 from lakegate.errors import InputError
 from lakegate.features.proposals.proposal import approve, approve_withdrawal, propose, propose_withdrawal
 from lakegate.gate.effects import run
 from lakegate.gate.ports import Address
-from lakegate.gate.registry.publish_contract import IncompatibleVersion, drafts_of, effects_of, planned, referred_of
+from lakegate.gate.registry.publish_contract import IncompatibleVersion, effects_of, planned, referred_of
 from lakegate.gate.registry.registry_rows import WITHDRAWN
-from lakegate.text import printable as escaped
+from lakegate.published_contracts import (
+    NewProposal,
+    ProposedVersion,
+    PublishedVersion,
+    new_proposal,
+    proposed_version,
+)
 from lakegate.text import shown
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
+    from lakegate.aws.open_stack import DeployedStack
     from lakegate.errors import Problem
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.registry.contract_versions import CompiledContract
@@ -42,83 +44,59 @@ if TYPE_CHECKING:
 # ---- `lakegate proposals` ----
 
 
-SHORT = 12
-"""Digits of a digest that people read."""
+@dataclass(frozen=True, slots=True)
+class ProposedVersions:
+    """The contract versions that wait for a second person, the oldest first."""
+
+    proposals: tuple[ProposedVersion, ...]
 
 
-def proposals(stack: StackName = DEFAULT_STACK, local: Local = False, as_json: AsJson = False) -> None:
+@stack_command
+def proposals(
+    there: DeployedStack,
+) -> CommandResult[ProposedVersions]:
     """List the contract versions that wait for approval, with who proposed them.
 
     Example: lakegate proposals
     """
-    with opened(stack, local=local) as there:
-        dependencies = there.dependencies()
-        found = sorted(dependencies.registry.proposals(), key=lambda each: each.proposed_at)
-        now = dependencies.clock.now()
-    if as_json:
-        terminal.print_json({"proposals": [_proposal_document(each, now) for each in found]})
-    elif found:
-        terminal.wide().print(_table(found, now))
-    else:
-        terminal.answers().print("No contract version waits for approval.")
-
-
-def _tell(proposal: Proposal, warnings: tuple[Problem, ...], *, as_json: bool) -> None:
-    """Print the proposals that wait for approval."""
-    publication, digest = proposal.publication, proposal.digest[:SHORT]
-    name = f"{publication.contract}@{publication.version}"
-    if as_json:
-        terminal.print_json(_proposal_document(proposal) | {"warnings": [asdict(each) for each in warnings]})
-        return
-    lines = (
-        f"Proposed {publication.contract} {publication.version} ({publication.status}): proposal {digest}.",
-        f"It becomes valid when another person approves it, until {proposal.expires_at[:16]}:",
-        f"  lakegate approve {name} --proposal {digest}",
+    dependencies = there.dependencies()
+    found = sorted(dependencies.registry.proposals(), key=lambda each: each.proposed_at)
+    now = dependencies.clock.now()
+    listed = ProposedVersions(tuple(proposed_version(each, now) for each in found))
+    rows = (
+        (
+            each.contract,
+            each.version,
+            each.status,
+            each.proposal[:SHORT],
+            "expired" if each.expired else each.expires_at[:16],
+            each.proposer,
+        )
+        for each in listed.proposals
     )
-    for line in lines:
-        terminal.answers().print(escaped(line), markup=False, soft_wrap=True)
+    table = Grid(("contract", "version", "status", "proposal", "until", "proposer"), rows)
+    return CommandResult(listed, [table if found else "No contract version waits for approval."])
 
 
-def _proposal_document(proposal: Proposal, now: datetime | None = None) -> dict[str, object]:
-    publication = proposal.publication
-    return {
-        "proposal": proposal.digest,
-        "contract": publication.contract,
-        "version": publication.version,
-        "status": publication.status,
-        "document": publication.document,
-        "proposer": proposal.proposer,
-        "proposed_at": proposal.proposed_at,
-        "expires_at": proposal.expires_at,
-        "expired": now is not None and proposal.is_expired(now),
-    }
-
-
-def _table(found: list[Proposal], now: datetime) -> Table:
-    grid = Table(box=None, header_style="bold", pad_edge=False)
-    for name in ("contract", "version", "status", "proposal", "until", "proposer"):
-        grid.add_column(name, overflow="fold")
-    for each in found:
-        until = "expired" if each.is_expired(now) else each.expires_at[:16]
-        of = each.publication
-        cells = (of.contract, of.version, of.status, each.digest[:SHORT], until, each.proposer)
-        grid.add_row(*(Text(escaped(cell)) for cell in cells))
-    return grid
+def _proposed_now(proposal: Proposal, warnings: tuple[Problem, ...]) -> CommandResult[NewProposal]:
+    """What waits for approval now."""
+    found = new_proposal(proposal, warnings)
+    return CommandResult(found, proposal_in_words(found))
 
 
 # ---- Parts of `lakegate publish` and `lakegate withdraw` ----
 
 
 def publish(
-    dependencies: Dependencies, compiled: CompiledContract, warnings: tuple[Problem, ...], *, as_json: bool
-) -> None:
-    """Propose a version, and print what waits for approval now."""
-    _tell(run(propose(dependencies, compiled), dependencies.clock), warnings, as_json=as_json)
+    dependencies: Dependencies, compiled: CompiledContract, warnings: tuple[Problem, ...]
+) -> CommandResult[NewProposal]:
+    """Propose a version; the result is what waits for approval now."""
+    return _proposed_now(run(propose(dependencies, compiled), dependencies.clock), warnings)
 
 
-def withdraw(dependencies: Dependencies, contract: str, version: str, *, as_json: bool) -> None:
-    """Propose to take a version back, and print what waits for approval now."""
-    _tell(run(propose_withdrawal(dependencies, contract, version), dependencies.clock), (), as_json=as_json)
+def withdraw(dependencies: Dependencies, contract: str, version: str) -> CommandResult[NewProposal]:
+    """Propose to take a version back; the result is what waits for approval now."""
+    return _proposed_now(run(propose_withdrawal(dependencies, contract, version), dependencies.clock), ())
 
 
 # ---- A part of `lakegate approve` ----
@@ -126,15 +104,14 @@ def withdraw(dependencies: Dependencies, contract: str, version: str, *, as_json
 
 def approve_version(  # noqa: PLR0913 - the options of the command
     name: str, proposal: str | None, stack: str, *, local: bool, yes: bool, as_json: bool
-) -> None:
+) -> CommandResult[PublishedVersion | WithdrawnVersion]:
     """Make a proposed contract version valid, or take one back; `proposal`: the digest that was reviewed."""
     with opened(stack, local=local) as there:
         dependencies = there.dependencies()
         found = _proposed(dependencies, name, proposal)
         if found.publication.status == WITHDRAWN:
             confirm((f"{found.proposer} proposed to withdraw {shown(name)}",), yes=yes)
-            print_withdrawal(run(approve_withdrawal(dependencies, found), dependencies.clock), as_json=as_json)
-            return
+            return withdrawn(run(approve_withdrawal(dependencies, found), dependencies.clock))
         body = dependencies.objects.read(Address(dependencies.places.lake, found.publication.document))
         allowed = found.publication.unmeasured_rules > 0
         referred = referred_of(dependencies, body, found.publication.own)
@@ -150,11 +127,9 @@ def approve_version(  # noqa: PLR0913 - the options of the command
             published = run(approve(dependencies, compiled, found), dependencies.clock)
         except IncompatibleVersion as refused:
             refuse_number(refused, as_json=as_json)
-        print_without_notice(dependencies, published, change.announced)
-        routes = list(dependencies.registry.contract(compiled.contract).routes)
-        drafts = drafts_of(dependencies, published)
-    print_published(published, routes, drafts, change.warnings, as_json=as_json)
-    print_warnings(name, compiled, change.warnings, as_json=as_json)
+        return published_result(
+            dependencies, published, change, warnings_in_words(name, compiled.document, change.warnings)
+        )
 
 
 def _proposed(dependencies: Dependencies, name: str, digest: str | None) -> Proposal:

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
 import typer
 
-from lakegate.aws.open_stack import DEFAULT_STACK, opened
-from lakegate.cli import terminal
-from lakegate.cli.command_runner import refuse_options
-from lakegate.cli.options import ApiUrl, AsJson, Line, Local, StackName
+from lakegate.cli.command_runner import CommandResult, facade_command, stack_command
+from lakegate.cli.options import Line, OfLines
 from lakegate.features.pull.pull_task import pulls_of, run_now
+from lakegate.features.pull.pulled_line import PulledLine, pulled_line
 from lakegate.gate.datasets.dataset_names import line_named, lines_fitting
 from lakegate.gate.effects import run
-from lakegate.stack import in_utc, known_form, remote_stack
+from lakegate.json_codec import decode, encode
+from lakegate.stack import in_utc, known_form
 from lakegate.text import counted
-from lakegate.text import printable as escaped
 from lakegate.timestamps import instant_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
+    from lakegate.aws.open_stack import DeployedStack
     from lakegate.features.pull.pull_task import PullingLine
     from lakegate.gate.dependencies import Dependencies
-    from lakegate.stack import LineSection
+    from lakegate.stack import LineSection, RemoteStack, StackFacade
 
 app = typer.Typer(no_args_is_help=True, help="Data that is fetched by a schedule.", pretty_exceptions_enable=False)
 
@@ -34,57 +34,45 @@ def pull() -> None:
     """Data that the stack fetches by the schedule of a contract (docs/pull.md)."""
 
 
+@dataclass(frozen=True, slots=True)
+class PulledLines:
+    """Pulls of lines."""
+
+    pulls: tuple[PulledLine, ...]
+
+
 @app.command("list")
+@stack_command
 def list_pulls(
-    contract: Annotated[
-        str | None, typer.Option(help="Only those of a contract, a dataset or a line: shop, orders, shop/orders_v1.")
-    ] = None,
-    stack: StackName = DEFAULT_STACK,
-    local: Local = False,
-    as_json: AsJson = False,
-) -> None:
+    there: DeployedStack,
+    contract: OfLines = None,
+) -> CommandResult[PulledLines]:
     """List the lines that are pulled: when next, from where, and how the latest pulls ended.
 
     Example: lakegate pull list
     """
-    with opened(stack, local=local) as there:
-        dependencies = there.dependencies()
-        found = pulls_of(dependencies, lines_fitting(dependencies, contract) if contract is not None else None)
-    if as_json:
-        terminal.print_json({"pulls": [as_document(each) for each in found]})
-    elif found:
-        _print(text for each in found for text in _lines(each))
-    else:
-        _print(["Nothing is pulled: no published contract has `pull`, or the first tick after it did not run yet."])
+    dependencies = there.dependencies()
+    found = pulls_of(dependencies, lines_fitting(dependencies, contract) if contract is not None else None)
+    nothing = "Nothing is pulled: no published contract has `pull`, or the first tick after it did not run yet."
+    words = [text for each in found for text in _lines(each)]
+    return CommandResult(PulledLines(tuple(map(pulled_line, found))), words or [nothing])
 
 
 @app.command("run")
-def run_line(
-    dataset: Line,
-    *,
-    stack: StackName = DEFAULT_STACK,
-    local: Local = False,
-    api: ApiUrl = None,
-    as_json: AsJson = False,
-) -> None:
+@facade_command
+def run_line(there: StackFacade, dataset: Line) -> CommandResult[PulledLine | PulledLines]:
     """Pull a line at the next tick, within five minutes, whatever its schedule is. An unchanged source is not fetched again.
 
     With --api it takes the whole name of a line (shop/orders_v1), or a contract's id for all its lines.
 
     Example: lakegate pull run orders
     """
-    if api:
-        refuse_options(local=local)
-        _print_remote(remote_stack(api).pull(dataset), as_json=as_json)
-        return
-    with opened(stack, local=local) as there:
-        dependencies = there.dependencies()
-        found = run(run_now(dependencies, line_named(dependencies, dataset)), dependencies.clock)
-    if as_json:
-        terminal.print_json(as_document(found))
-    else:
-        when = "is being pulled" if found.leased else "is pulled at the next tick, within five minutes"
-        _print([f"{found.line} {when}. lakegate pull list"])
+    if there.api is not None:
+        return _by_api(there.api, dataset)
+    dependencies = there.aws.dependencies
+    found = run(run_now(dependencies, line_named(dependencies, dataset)), dependencies.clock)
+    when = PULLS["Fetching" if found.leased else "Due"]
+    return CommandResult(pulled_line(found), [f"{found.line} {when}. lakegate pull list"])
 
 
 PULLS: Final = {
@@ -95,11 +83,12 @@ PULLS: Final = {
 
 
 @known_form()
-def _print_remote(found: Mapping[str, Any], *, as_json: bool) -> None:
-    if as_json:
-        terminal.print_json(found)
-    else:
-        _print([f"{each['line']} {PULLS[each['status']]}" for each in found["pulls"]])
+def _by_api(api: RemoteStack, name: str) -> CommandResult[PulledLine | PulledLines]:
+    """A line by its whole name, or all lines of a contract by its id."""
+    found = api.pull(name)["pulls"]
+    lines = tuple(decode(PulledLine, each["details"]) for each in found)
+    words = [f"{each['line']} {PULLS[each['status']]}" for each in found]
+    return CommandResult(lines[0] if "/" in name else PulledLines(lines), words)
 
 
 def _lines(row: PullingLine) -> Iterator[str]:
@@ -112,7 +101,7 @@ def _lines(row: PullingLine) -> Iterator[str]:
 def status_of_lines(dependencies: Dependencies, lines: Iterable[str]) -> Iterator[LineSection]:
     """How the latest pull of each line ended, for `lakegate status`."""
     for each in pulls_of(dependencies, lines):
-        yield "pull", as_document(each), in_words(each)
+        yield "pull", encode(pulled_line(each)), in_words(each)
 
 
 def in_words(row: PullingLine) -> str:
@@ -133,25 +122,3 @@ def _latest(row: PullingLine) -> str:
 
 def _time(at: str) -> str:
     return in_utc(instant_of(at))
-
-
-def as_document(row: PullingLine) -> dict[str, object]:
-    """The pull of a line for machines."""
-    return {
-        "line": row.line,
-        "contract_version": row.version,
-        "source": row.source,
-        "schedule": row.schedule,
-        "next": row.next,
-        "failures": row.failures,
-        "fetching": {"key": row.fetch.key, "since": row.fetch.began, "size": row.fetch.size} if row.fetch else None,
-        "ends": [
-            {**asdict(each), "outcome": each.outcome.value, "key": each.key or None, "reason": each.reason or None}
-            for each in row.ends
-        ],
-    }
-
-
-def _print(lines: Iterator[str] | list[str]) -> None:
-    for text in lines:
-        terminal.answers().print(escaped(text), markup=False, soft_wrap=True)

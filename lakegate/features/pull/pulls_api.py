@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from lakegate.contract.contract_model import is_usable
+from lakegate.features.pull.pulled_line import pulled_line
 from lakegate.gate.datasets.dataset_names import names_of
 from lakegate.gate.effects import run
 from lakegate.http_routes import DELIVER, Endpoint, HttpAnswer, HttpProblem
+from lakegate.json_codec import encode
 from lakegate.text import counted
 
 if TYPE_CHECKING:
@@ -36,11 +38,13 @@ def run_pulls(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
     if len(found) > MOST_LINES:
         detail = f"The contract pulls {counted(len(found), 'line')}, and a request has at most {MOST_LINES}: name one by `line`."
         raise HttpProblem(400, "refused", detail)
-    return HttpAnswer(200, {"pulls": [_asked(dependencies, each) for each in found]})
+    return HttpAnswer(
+        200, {"pulls": [_asked(dependencies, each, with_details=request.flag("details")) for each in found]}
+    )
 
 
-def _asked(dependencies: Dependencies, line: str) -> dict[str, object]:
-    """One line, which the next tick pulls; without its source, which the contract states."""
+def _asked(dependencies: Dependencies, line: str, *, with_details: bool) -> dict[str, object]:
+    """One line, which the next tick pulls; without its source, which the contract states, unless the caller wants details."""
     from lakegate.features.pull.pull_task import pulls, run_now  # noqa: PLC0415 - for this route alone
 
     row = pulls(dependencies).get(line)
@@ -51,6 +55,7 @@ def _asked(dependencies: Dependencies, line: str) -> dict[str, object]:
         "contractVersion": row.version or None,
         "status": _status(row),
         "latest": _latest_document(row),
+        **({"details": encode(pulled_line(row))} if with_details else {}),
     }
 
 
@@ -83,5 +88,6 @@ ROUTES: Final[Mapping[str, Endpoint]] = {
         {200: "Pulls"},
         (400, 404, 413),
         query=("line",),
+        flags=("details",),
     ),
 }

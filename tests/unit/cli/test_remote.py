@@ -13,6 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from lakegate.cli.main import app
+from lakegate.contract.contract_model import NAMES
 from lakegate.errors import LakegateError
 from lakegate.features.pull.pull_task import leased
 from lakegate.gate.delivery.delivery_row import replay_id
@@ -69,8 +70,18 @@ def test_a_contract_is_published_at_its_own_address(server: Server, file: Path) 
     """Twice is once; the command names what is valid now."""
     first, again = ran(server, "publish", str(file)), ran(server, "publish", str(file), "--json")
 
-    assert (first.exit_code, printed(first)) == (0, ["Published shop 1.0.0."])
-    assert (again.exit_code, answer(again)) == (0, {"contract": "shop", "version": "1.0.0", "warnings": []})
+    found = answer(again)
+
+    assert (first.exit_code, printed(first)) == (
+        0,
+        [
+            "Published shop 1.0.0 (active).",
+            f"  orders: plan {found['datasets'][0]['plan'][:12]}",
+            "No prefix delivers to it yet:",
+            "  lakegate route add PREFIX/ shop",
+        ],
+    )
+    assert (again.exit_code, found["contract"], found["version"], found["warnings"]) == (0, "shop", "1.0.0", [])
     assert [each.version for each in server.api.env.dependencies.registry.contract("shop").versions] == ["1.0.0"]
 
 
@@ -160,15 +171,22 @@ def test_children_that_would_be_weaker_are_named(server: Server, file: Path) -> 
 @pytest.mark.parametrize("as_json", [False, True])
 def test_where_two_people_publish_a_proposal_is_left(server: Server, file: Path, *, as_json: bool) -> None:
     """The command says that nothing is valid yet."""
+    details = {"proposal": "d1", "contract": "shop", "version": "1.0.0", "status": "active", "document": "c/1"}
+    details |= {"proposer": "a", "proposed_at": "2026-01-02T12:15:00Z", "expires_at": "2026-01-05T12:15:00Z"}
+    details |= {"expired": False, "warnings": []}
     proposal = {"id": "shop", "version": "1.0.0", "proposal": "d1", "expiresAt": "2026-01-05T12:15:00Z"}
-    server.answer = (202, json.dumps(proposal).encode(), {})
+    server.answer = (202, json.dumps({**proposal, "details": details}).encode(), {})
     ended = ran(server, "publish", str(file), *(["--json"] if as_json else []))
 
     assert ended.exit_code == 0
     if as_json:
-        assert answer(ended) == {**proposal, "warnings": []}
+        assert answer(ended) == details
     else:
-        assert printed(ended) == ["Proposed shop 1.0.0: proposal d1. It becomes valid when another person approves it."]
+        assert printed(ended) == [
+            "Proposed shop 1.0.0 (active): proposal d1.",
+            "It becomes valid when another person approves it, until 2026-01-05T12:15:",
+            "  lakegate approve shop@1.0.0 --proposal d1",
+        ]
 
 
 @pytest.mark.parametrize(
@@ -198,19 +216,38 @@ def test_another_contract_than_the_tokens_is_refused(server: Server, file: Path)
     assert refusal(ran(server, "publish", str(file))) == "The token is limited to other contracts"
 
 
+def described(contract: str, **labels: list[str]) -> dict[str, Any]:
+    """A contract as the API lists it with details."""
+    dataset = {"dataset": "d", "line": f"{contract}/d_v1", "status": "active", "plan": "p", "prefixes": ["d/"]}
+    return {
+        "id": contract,
+        "details": [
+            {
+                "contract": contract,
+                "version": "1.0.0",
+                "status": "active",
+                "document": "k",
+                "inherited_from": None,
+                "unmeasured_rules": 0,
+                "labels": {name: labels.get(name, []) for name in NAMES},
+                "datasets": [dataset],
+            }
+        ],
+    }
+
+
 def test_contracts_are_found_on_every_page(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """By labels in upper or lower case: several values of one are alternatives, several options hold together."""
-    each = {
-        "id": "a",
-        "version": "1.0.0",
-        "status": "active",
-        "tags": ["Hot"],
-        "producer": {"name": "P"},
-        "consumer": None,
-    }
     pages = {
-        "": {"contracts": [each], "cursor": "next"},
-        "next": {"contracts": [{**each, "id": "b", "tags": ["cold"]}, {**each, "id": "c", "tags": []}], "cursor": None},
+        "": {"contracts": [described("a", tag=["Hot"], producer=["P"])], "cursor": "next"},
+        "next": {
+            "contracts": [
+                described("b", tag=["cold"], producer=["P"]),
+                described("c", producer=["P"]),
+                described("d", tag=["hot"]),
+            ],
+            "cursor": None,
+        },
     }
     asked: list[dict[str, str]] = []
 
@@ -224,10 +261,10 @@ def test_contracts_are_found_on_every_page(server: Server, monkeypatch: pytest.M
     nothing = ran(server, "contracts", "--consumer", "x")
     shown = ran(server, "contracts")
 
-    assert [contract["id"] for contract in found["contracts"]] == ["a", "b"]
-    assert asked[:2] == [{"producer": "p"}, {"producer": "p", "cursor": "next"}]
-    assert nothing.stdout == "No published contract has these labels.\n"
-    assert [line.split() for line in shown.stdout.splitlines()[1:2]] == [["a", "1.0.0", "active", "Hot", "P"]]
+    assert [contract["contract"] for contract in found["contracts"]] == ["a", "b"]
+    assert asked[:2] == [{"details": "true"}, {"details": "true", "cursor": "next"}]
+    assert nothing.stdout == "No published contract has these labels and this status.\n"
+    assert [line.split() for line in shown.stdout.splitlines()[1:2]] == [["a", "1.0.0", "active", "d_v1", "d/"]]
 
 
 def test_a_published_document_is_shown_as_it_was_published(server: Server, file: Path) -> None:
@@ -236,9 +273,9 @@ def test_a_published_document_is_shown_as_it_was_published(server: Server, file:
     listed, shown = answer(ran(server, "contracts", "--json")), ran(server, "show", "shop", "1.0.0")
     whole = answer(ran(server, "show", "shop", "--json"))
 
-    assert "shop" in [each["id"] for each in listed["contracts"]]
+    assert "shop" in [each["contract"] for each in listed["contracts"]]
     assert "\n".join(printed(shown)) + "\n" == document()
-    assert (whole["id"], whole["content"]) == ("shop", document())
+    assert (whole["contract"], whole["text"]) == ("shop", document())
 
 
 def test_a_delivery_is_shown_by_its_id(server: Server, tmp_path: Path) -> None:
@@ -420,7 +457,7 @@ def test_a_contract_is_pulled_by_its_owner(server: Server) -> None:
         f"{PULLED} is not scheduled yet: it was published within five minutes, or the stack does not pull"
     ]
     assert printed(due) == [f"{PULLED} is pulled at the next tick, within five minutes"]
-    assert [each["status"] for each in answer(one)["pulls"]] == ["Due"]
+    assert (answer(one)["line"], answer(one)["fetching"]) == (PULLED, None)
     assert printed(fetching) == [f"{PULLED} is being pulled"]
     assert "nothing for --local" in refusal(local)
     assert "No contract with this id has such a line" in refusal(ran(server, "pull", "run", "partner/other_v1"))

@@ -1,0 +1,246 @@
+"""Published contract versions, publications and proposals, as commands print them and the HTTP API has them with `details`."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING
+
+from lakegate.contract.contract_model import COMMON, NAMES, line_of
+from lakegate.contract.semantic_versions import major, precedence
+from lakegate.errors import Problem
+from lakegate.gate.datasets.dataset_lines import LineStatus
+from lakegate.gate.ports import Address
+from lakegate.gate.registry.routes import status_of, statuses_of
+from lakegate.json_codec import UNWRITTEN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from datetime import datetime
+
+    from lakegate.gate.datasets.dataset_lines import Line
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.registry.registry_rows import Proposal, Publication, RegistrySnapshot, Route
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetOfVersion:
+    """A dataset of a contract version."""
+
+    dataset: str
+    line: str
+    status: str
+    """By which deliveries are judged now: of the line or of the version's document, whichever is stricter."""
+    plan: str
+    prefixes: tuple[str, ...]
+    """What delivers to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedVersion:
+    """A published version of a contract."""
+
+    contract: str
+    version: str
+    status: str
+    document: str
+    """Its key in the lake bucket."""
+    inherited_from: str | None
+    unmeasured_rules: int
+    labels: dict[str, tuple[str, ...]]
+    datasets: tuple[DatasetOfVersion, ...]
+    """None of a version that has only what others inherit."""
+    common: tuple[str, tuple[str, ...]] | None = field(default=None, kw_only=True, metadata=UNWRITTEN)
+    """Status and prefixes of a version without datasets."""
+
+    def has(self, wanted: Mapping[str, Sequence[str] | None]) -> bool:
+        """Whether it has labels, in upper or lower case: several values of one are alternatives."""
+        return all(_is_one_of(values, self.labels[name]) for name, values in wanted.items())
+
+    def is_of(self, statuses: Sequence[str] | None) -> bool:
+        """Whether a dataset of it has one of the statuses; without a status, any."""
+        own = {each.status for each in self.datasets} or {self.common[0] if self.common else self.status}
+        return not statuses or not own.isdisjoint(statuses)
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedVersions:
+    """Published versions, by contract and number."""
+
+    contracts: tuple[DescribedVersion, ...]
+    is_empty: bool = field(default=False, kw_only=True, metadata=UNWRITTEN)
+    """Whether no contract at all is published."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContractDocument(DescribedVersion):
+    """A published version with its document as it was published."""
+
+    text: str
+
+
+def described(
+    dependencies: Dependencies, snapshot: RegistrySnapshot, wanted: Mapping[str, Sequence[str] | None]
+) -> tuple[DescribedVersion, ...]:
+    """The versions of a snapshot that have the labels, with the prefixes and statuses of their lines as they are now."""
+    versions = [
+        each
+        for each in sorted(snapshot.versions, key=lambda each: (each.contract, precedence(each.version)))
+        if all(_is_one_of(values, _values(each, name)) for name, values in wanted.items())
+    ]
+    statuses, prefixes = statuses_of(dependencies, versions), _by_dataset(snapshot)
+
+    def one(version: Publication) -> DescribedVersion:
+        datasets = tuple(
+            DatasetOfVersion(
+                dataset,
+                line_of(version.contract, dataset, major(version.version)),
+                status_of(statuses, version, dataset),
+                plan,
+                tuple(prefixes[version.contract, version.version, dataset]),
+            )
+            for dataset, plan in version.plans
+        )
+        of_common = tuple(prefixes[version.contract, version.version, COMMON])
+        return DescribedVersion(
+            version.contract,
+            version.version,
+            version.status,
+            version.document,
+            version.inherited_from or None,
+            version.unmeasured_rules,
+            {name: _values(version, name) for name in NAMES},
+            datasets,
+            common=None if datasets else (status_of(statuses, version, COMMON), of_common),
+        )
+
+    return tuple(map(one, versions))
+
+
+def document_in(dependencies: Dependencies, snapshot: RegistrySnapshot, version: Publication) -> ContractDocument:
+    """A version of a snapshot with its document; bytes that are no UTF-8 are escapes."""
+    (one,) = described(dependencies, replace(snapshot, versions=(version,)), {})
+    text = dependencies.objects.read(Address(dependencies.places.lake, version.document))
+    shared = (one.contract, one.version, one.status, one.document, one.inherited_from, one.unmeasured_rules)
+    return ContractDocument(*shared, one.labels, one.datasets, text.decode(errors="backslashreplace"))
+
+
+def _values(version: Publication, name: str) -> tuple[str, ...]:
+    return tuple(value for label, value in version.labels if label == name)
+
+
+def _is_one_of(wanted: Sequence[str] | None, values: Iterable[str]) -> bool:
+    """Whether a value is wanted; without a filter, any is."""
+    folded = {each.casefold() for each in values}
+    return not wanted or any(each.casefold() in folded for each in wanted)
+
+
+def _by_dataset(snapshot: RegistrySnapshot) -> defaultdict[tuple[str, str, str], list[str]]:
+    """The prefixes that deliver to each dataset of a version."""
+    found: defaultdict[tuple[str, str, str], list[str]] = defaultdict(list)
+    for each in sorted(snapshot.routes, key=lambda each: each.prefix):
+        found[each.contract, each.version, each.dataset].append(each.prefix)
+    return found
+
+
+# ---- Publications and proposals ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PlanOfDataset:
+    """The digest of the plan of a dataset."""
+
+    dataset: str
+    plan: str
+
+
+@dataclass(frozen=True, slots=True)
+class RouteOfLine:
+    """What lands below a prefix belongs to a line, and is judged by a version."""
+
+    prefix: str
+    line: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedVersion:
+    """A version that is valid now, and the routes of its contract."""
+
+    contract: str
+    version: str
+    status: str
+    document: str
+    inherited_from: str | None
+    unmeasured_rules: int
+    datasets: tuple[PlanOfDataset, ...]
+    routes: tuple[RouteOfLine, ...]
+    drafts: tuple[str, ...]
+    """Its lines that are drafts."""
+    warnings: tuple[Problem, ...]
+    starts: dict[str, str] = field(default_factory=dict, kw_only=True, metadata=UNWRITTEN)
+    """When drafts take effect, by line."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedVersion:
+    """A version that waits for a second person."""
+
+    proposal: str
+    contract: str
+    version: str
+    status: str
+    document: str
+    proposer: str
+    proposed_at: str
+    expires_at: str
+    expired: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NewProposal(ProposedVersion):
+    """A version that was proposed now."""
+
+    warnings: tuple[Problem, ...]
+
+
+def published_version(
+    published: Publication, routes: Iterable[Route], drafts: Iterable[Line], warnings: Iterable[Problem]
+) -> PublishedVersion:
+    """What came of publishing."""
+    lines = tuple(drafts)
+    return PublishedVersion(
+        published.contract,
+        published.version,
+        published.status,
+        published.document,
+        published.inherited_from or None,
+        published.unmeasured_rules,
+        tuple(PlanOfDataset(dataset, plan) for dataset, plan in published.plans),
+        tuple(RouteOfLine(each.prefix, each.line, each.version) for each in routes),
+        tuple(each.name for each in lines),
+        tuple(warnings),
+        starts={each.name: each.expected(LineStatus.ACTIVE)[:10] for each in lines if each.notice},
+    )
+
+
+def proposed_version(proposal: Proposal, now: datetime | None = None) -> ProposedVersion:
+    """A proposal, and whether it has expired."""
+    of = proposal.publication
+    return ProposedVersion(
+        proposal.digest,
+        of.contract,
+        of.version,
+        of.status,
+        of.document,
+        proposal.proposer,
+        proposal.proposed_at,
+        proposal.expires_at,
+        now is not None and proposal.is_expired(now),
+    )
+
+
+def new_proposal(proposal: Proposal, warnings: Iterable[Problem]) -> NewProposal:
+    """A proposal that was left now."""
+    one = proposed_version(proposal)
+    return NewProposal(**{each.name: getattr(one, each.name) for each in fields(one)}, warnings=tuple(warnings))
