@@ -99,6 +99,7 @@ bench: setup ## One table: check natively and by Spark, a Spark program by hand,
 
 published-schemas: .venv/ready ## Write the JSON Schemas of Lakegate's own formats to lakegate/schemas, from their dataclasses
 	$(BIN)/python -m infra.site.published_schemas
+	$(BIN)/python -m infra.site.command_schemas
 
 docs: .venv/ready ## Build the documentation site into build/site; a broken link ends in an error
 	@$(BIN)/python -m infra.setup.environments docs

@@ -86,6 +86,7 @@ BETWEEN_MEMBERS: Final[dict[str, dict[str, Json]]] = {
     },
 }
 """Relations of members to each other: of blocks their format, which follows from the other members."""
+NOTHING_MORE: Final[dict[str, Json]] = {}
 Definitions: typing.TypeAlias = dict[str, tuple[type, Json]]
 """By their names the dataclasses that are definitions of a schema, and the definitions."""
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
@@ -93,7 +94,11 @@ DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
 def schema_of(name: str) -> dict[str, Json]:
     """The schema of a format."""
-    cls, more = FORMATS[name], BETWEEN_MEMBERS.get(name, {})
+    return derived(FORMATS[name], BETWEEN_MEMBERS.get(name, {}), name)
+
+
+def derived(cls: Json, more: dict[str, Json] = NOTHING_MORE, name: str = "") -> dict[str, Json]:
+    """The schema of the documents of a dataclass. `more`: what its hints do not say."""
     definitions: Definitions = {}
     whole = _object(cls, definitions) if isinstance(cls, type) else _value(cls, definitions)
     if more:

@@ -143,8 +143,8 @@ class Api:
         """See `RemoteStack`. To the contract's own address, which policies name; a document without an id has none."""
         method, path = ("PUT", contract_path(contract)) if contract else ("POST", CONTRACTS)
         found = self.ask(method, path, body, query={**DETAILS, **query})
-        cls: type[PublishedVersion | NewProposal] = NewProposal if "proposal" in found else PublishedVersion
-        return decode(cls, found["details"])
+        details = found["details"]
+        return decode(NewProposal, details) if "proposal" in found else decode(PublishedVersion, details)
 
     @property
     def api(self) -> Self:

@@ -6,12 +6,15 @@ import json
 import os
 from copy import copy
 from dataclasses import dataclass, field, replace
+from functools import cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
+from jsonschema import Draft202012Validator
 from typer.testing import CliRunner
 
+from infra.site.command_schemas import FILE
 from lakegate.aws import clients
 from lakegate.aws.settings import read
 from lakegate.aws.wiring import bootstrap
@@ -88,7 +91,9 @@ class Lakegate:
         return result.stdout
 
     def json(self, *words: str) -> Any:
-        return json.loads(self.ok(*words, "--json"))
+        document = json.loads(self.ok(*words, "--json"))
+        check_form(words, document)
+        return document
 
     def contract(self, version: str = "1.0.0", status: str = "active", **changes: str) -> str:
         text = CONTRACT.replace("VERSION", version).replace("STATUS", status)
@@ -168,6 +173,21 @@ class Lakegate:
                 ":attempt": {"N": str(row["attempt"])},
             },
         )
+
+
+@cache
+def forms() -> dict[str, list[Draft202012Validator]]:
+    """Of each command the schemas of what it prints with `--json`."""
+    schemas = json.loads(FILE.read_text())
+    return {name: list(map(Draft202012Validator, own)) for name, own in schemas.items()}
+
+
+def check_form(words: tuple[str, ...], document: Any) -> None:
+    """The document of a command fits one of its schemas, or the command has none."""
+    known = forms().get(" ".join(words[:2])) or forms().get(words[0]) or []
+    assert not known or any(each.is_valid(document) for each in known), [
+        each.message for one in known for each in one.iter_errors(document)
+    ]
 
 
 _DEPLOYED: list[tuple[MotoState, dict[str, str]]] = []

@@ -1,0 +1,83 @@
+"""The JSON Schemas of what commands print with `--json`, derived from the dataclasses of their results.
+
+`make published-schemas` writes docs/assets/commands.json.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import sys
+import types
+import typing
+from dataclasses import fields, is_dataclass
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import typer
+
+from infra.site.published_schemas import derived
+from lakegate.cli.command_runner import CommandResult
+from lakegate.cli.main import COMMANDS, POINT
+from lakegate.extension_points import loaded, names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+FILE: Final = Path(__file__).parents[2] / "docs/assets/commands.json"
+
+
+@cache
+def schemas() -> dict[str, list[dict[str, Any]]]:
+    """The schemas of each command, one for each form of its result; of those that the runner runs."""
+    found = {name: list(map(_schema, _results(function))) for name, function in sorted(_functions())}
+    return {name: own for name, own in found.items() if own}
+
+
+def _functions() -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Each command by its words."""
+    for name, place in COMMANDS.items():
+        module, _, attribute = place.partition(":")
+        if module.startswith("infra."):
+            continue
+        made = getattr(import_module(module), attribute) if attribute else loaded(POINT, place)
+        if not isinstance(made, typer.Typer):
+            yield name, made
+            continue
+        for each in made.registered_commands:
+            assert each.callback is not None
+            yield f"{name} {each.name or each.callback.__name__.replace('_', '-')}", each.callback
+        yield from ((row, loaded(POINT, row)) for row in names(POINT) if row.split(" ")[:-1] == [name])
+
+
+def _results(function: Callable[..., Any]) -> list[type]:
+    """The dataclasses that a command returns."""
+    own = inspect.unwrap(function)
+    written = types.SimpleNamespace(__annotations__={"return": own.__annotations__.get("return")})
+    result = typing.get_type_hints(written, vars(sys.modules[own.__module__])).get("return")
+    if typing.get_origin(result) is not CommandResult:
+        return []
+    (found,) = typing.get_args(result)
+    return [each for each in typing.get_args(found) or (found,) if isinstance(each, type) and is_dataclass(each)]
+
+
+def _schema(cls: type) -> dict[str, Any]:
+    """The schema of a result; members of a field that stand beside the others may have any name."""
+    found = derived(cls)
+    for each in fields(typing.cast("Any", cls)):
+        if "beside" in each.metadata:
+            del found["properties"][each.name]
+            found["required"].remove(each.name)
+            found["additionalProperties"] = True
+    return found
+
+
+def text() -> str:
+    """The file."""
+    return json.dumps(schemas(), ensure_ascii=False, indent=1) + "\n"
+
+
+if __name__ == "__main__":
+    FILE.write_text(text())
