@@ -147,7 +147,7 @@ def _by_dataset(snapshot: RegistrySnapshot) -> defaultdict[tuple[str, str, str],
 
 
 @dataclass(frozen=True, slots=True)
-class PlanOfDataset:
+class PublishedPlan:
     """The digest of the plan of a dataset."""
 
     dataset: str
@@ -173,7 +173,7 @@ class PublishedVersion:
     document: str
     inherited_from: str | None
     unmeasured_rules: int
-    datasets: tuple[PlanOfDataset, ...]
+    datasets: tuple[PublishedPlan, ...]
     routes: tuple[RouteOfLine, ...]
     drafts: tuple[str, ...]
     """Its lines that are drafts."""
@@ -216,7 +216,7 @@ def published_version(
         published.document,
         published.inherited_from or None,
         published.unmeasured_rules,
-        tuple(PlanOfDataset(dataset, plan) for dataset, plan in published.plans),
+        tuple(PublishedPlan(dataset, plan) for dataset, plan in published.plans),
         tuple(RouteOfLine(each.prefix, each.line, each.version) for each in routes),
         tuple(each.name for each in lines),
         tuple(warnings),

@@ -71,12 +71,21 @@ def _schema(cls: type) -> dict[str, Any]:
             del found["properties"][each.name]
             found["required"].remove(each.name)
             found["additionalProperties"] = True
-    return found
+    shape: dict[str, Any] = _shape({**found, "title": cls.__name__})
+    return shape
+
+
+def _shape(node: Any) -> Any:  # noqa: ANN401 - a part of a schema
+    """A part of a schema without its texts: the code explains each dataclass and its fields."""
+    if isinstance(node, dict):
+        own = {key: each for key, each in node.items() if key != "description" or not isinstance(each, str)}
+        return {key: _shape(each) for key, each in own.items()}
+    return list(map(_shape, node)) if isinstance(node, list) else node
 
 
 def text() -> str:
     """The file."""
-    return json.dumps(schemas(), ensure_ascii=False, indent=1) + "\n"
+    return json.dumps(schemas(), indent=1) + "\n"
 
 
 if __name__ == "__main__":
