@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from lakegate.contract.delivery_policy import Policy
 from lakegate.contract.file_formats import Csv, Storage
-from lakegate.contract.logical_types import LogicalType
+from lakegate.contract.logical_types import SCALE, LogicalType
 from lakegate.errors import InputError
 from lakegate.json_codec import Bounds
 
@@ -194,6 +194,8 @@ class Field:
     """The physical name of the column, if the document declares one: queries may use it."""
     sources: tuple[FieldSource, ...] = ()
     """The sources of the field, if the document declares its lineage."""
+    scale: int = SCALE
+    """The digits after the point of a decimal's values."""
 
 
 @dataclass(frozen=True)

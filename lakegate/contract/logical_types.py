@@ -66,6 +66,35 @@ class Grammar:
     """The description of the grammar, for reasons and docs/types.md."""
 
 
+PRECISION, SCALE = 38, 18
+"""The digits of a decimal, as in the engines, and those of them that follow the point unless its field declares others."""
+TOO_MANY_DIGITS = (
+    f"Decimals have at most {PRECISION} digits. Of a field that declares more, numbers of more than {PRECISION - SCALE} digits "
+    f"before the point, or {SCALE} after it, are rejected: declare at most {PRECISION}, or the type `string` with a `pattern`."
+)
+
+
+def decimal_scale(precision: int, scale: int) -> int:
+    """The scale of a decimal that declares these digits: its own where `SCALE` leaves too few before or after the point.
+
+    A precision beyond `PRECISION` changes nothing: no engine has such decimals.
+    """
+    is_wide = precision - scale > PRECISION - SCALE or scale > SCALE
+    return scale if is_wide and precision <= PRECISION and 0 <= scale <= PRECISION else SCALE
+
+
+def _decimal(scale: int) -> Grammar:
+    """The grammar of decimals of a scale. Zeros may follow up to `SCALE` digits after the point."""
+    before, zeros = PRECISION - scale, max(SCALE - scale, 0)
+    whole, pad = f"[0-9]{{1,{before}}}" if before else "0", f"0{{0,{zeros}}}" if zeros else ""
+    fraction = rf"\.[0-9]{{1,{scale}}}{pad}" if scale else rf"\.0{{1,{zeros}}}"
+    return Grammar(
+        rf"[-+]?(?:{whole}(?:\.[0-9]{{0,{scale}}}{pad})?|{fraction})",
+        Cast.DECIMAL,
+        f"a decimal number of at most {before} digits before and {scale} after the point",
+    )
+
+
 _MINUTE = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]"
 _SECOND = r":[0-5][0-9](?:\.[0-9]{1,9})?"
 _OFFSET = r"(?:Z|[+-](?:0[0-9]|1[0-8]):[0-5][0-9])"
@@ -78,11 +107,7 @@ GRAMMARS = {
         Cast.DOUBLE,
         "a decimal number such as 1234.50",
     ),
-    LogicalType.DECIMAL: Grammar(
-        r"[-+]?(?:[0-9]{1,20}(?:\.[0-9]{0,18})?|\.[0-9]{1,18})",
-        Cast.DECIMAL,
-        "a decimal number of at most 20 digits before and 18 after the point",
-    ),
+    LogicalType.DECIMAL: _decimal(SCALE),
     LogicalType.BOOLEAN: Grammar(r"true|false|TRUE|FALSE|True|False", Cast.BOOLEAN, "true or false"),
     LogicalType.DATE: Grammar(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", Cast.DATE, "a calendar date as YYYY-MM-DD"),
     LogicalType.TIME: Grammar(
@@ -97,6 +122,14 @@ GRAMMARS = {
 }
 
 
+_DECIMALS = tuple(map(_decimal, range(PRECISION + 1)))
+
+
+def grammar(logical: LogicalType, scale: int = SCALE) -> Grammar:
+    """The grammar of the values of a field of this type; `scale` is that of a decimal."""
+    return _DECIMALS[scale] if logical is LogicalType.DECIMAL else GRAMMARS[logical]
+
+
 # ---- Literals of a contract ----
 # Literals are checked when the contract is compiled, so that engines never see a bound or a listed value that is not of its
 # field's type.
@@ -107,8 +140,6 @@ _MIDNIGHT = "00:00:00.000000000"
 _MAX_OFFSET = "18:00"
 LONGEST_NUMBER = 400
 """The most characters of a number without exponent: more than any finite float needs before its point."""
-DIGITS_BEFORE, DIGITS_AFTER = 20, 18
-"""The most digits before and after the point of a decimal: 38 together, as in the engines."""
 
 
 def text_of(value: object) -> str:
@@ -131,12 +162,12 @@ def number_of(value: object) -> Decimal | None:
     return number if len(format(number, "f")) <= LONGEST_NUMBER else None
 
 
-def literal(logical: LogicalType, value: object) -> str | None:
-    """The text of a value of this type in plans; None if it is not of the type.
+def literal(logical: LogicalType, value: object, scale: int = SCALE) -> str | None:
+    """The text of a value of this type in plans; None if it is not of the type, or of the scale of its decimals.
 
     Numbers are written without an exponent, times of day with nine digits of fraction, dates beside timestamps as their midnight.
     """
-    return _LITERALS[logical](text_of(value))
+    return _exact(text_of(value), scale) if logical is LogicalType.DECIMAL else _LITERALS[logical](text_of(value))
 
 
 def _numeric(text: str) -> str | None:
@@ -149,13 +180,13 @@ def _float(text: str) -> str | None:
     return written if written is not None and math.isfinite(float(written)) else None
 
 
-def _exact(text: str) -> str | None:
+def _exact(text: str, scale: int = SCALE) -> str | None:
     written = _numeric(text)
     if written is None:
         return None
     shortest = written.rstrip("0").rstrip(".") if "." in written else written
     before, _, after = shortest.lstrip("-").partition(".")
-    return shortest if len(before.lstrip("0")) <= DIGITS_BEFORE and len(after) <= DIGITS_AFTER else None
+    return shortest if len(before.lstrip("0")) <= PRECISION - scale and len(after) <= scale else None
 
 
 def _boolean(text: str) -> str | None:
@@ -195,7 +226,6 @@ _LITERALS: dict[LogicalType, Callable[[str], str | None]] = {
     LogicalType.STRING: str,
     LogicalType.INTEGER: _exact,
     LogicalType.NUMBER: _float,
-    LogicalType.DECIMAL: _exact,
     LogicalType.BOOLEAN: _boolean,
     LogicalType.DATE: _date,
     LogicalType.TIME: _time,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from lakegate.contract.logical_types import LogicalType
+from lakegate.contract.logical_types import SCALE, LogicalType, decimal_scale
 
 # ---- Type names of other engines ----
 
@@ -48,6 +48,18 @@ _NAMES = {
 
 PHYSICAL = {name: logical for logical, names in _NAMES.items() for name in names.split()}
 """By the name in lower case, with `_` for spaces."""
+
+
+def digits_of(text: str | None) -> tuple[int, int] | None:
+    """The precision and scale in a physical type: of `DECIMAL(10, 2)`, and of `decimal(38)`, whose scale is 0; None without."""
+    found = re.match(r"[a-z][a-z_ ]*\(\s*([0-9]{1,4})\s*(?:,\s*([0-9]{1,4})\s*)?\)", (text or "").strip().lower())
+    return (int(found[1]), int(found[2] or 0)) if found else None
+
+
+def scale_of(text: str | None) -> int:
+    """The scale of the decimals of a physical type."""
+    digits = digits_of(text)
+    return decimal_scale(*digits) if digits else SCALE
 
 
 def type_word(text: str | None) -> str:

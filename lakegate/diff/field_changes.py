@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from lakegate.contract.contract_model import Shape, shape_of
 from lakegate.contract.file_formats import Format
+from lakegate.contract.logical_types import PRECISION, SCALE
 from lakegate.diff.change_kinds import Change, paired, text_of
 from lakegate.rules.compile_plan import with_parts
 
@@ -55,7 +56,8 @@ def type_of(each: Field, typed: Typed) -> str:
     shape = shape_of(each)
     if shape is not Shape.VALUE:
         return str(shape.value)
-    return each.type.value if each.name in typed else f"{each.declared or 'anything'} as text"
+    word = each.type.value if each.scale == SCALE else f"{each.type.value}({PRECISION},{each.scale})"
+    return word if each.name in typed else f"{each.declared or 'anything'} as text"
 
 
 def pair_fields(old: Dataset, new: Dataset) -> FieldPairs:

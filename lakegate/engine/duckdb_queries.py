@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Protocol
 import duckdb
 
 from lakegate.admission.file_signatures import UnreadableError
+from lakegate.contract.logical_types import LogicalType
 from lakegate.engine.duckdb_guard import bound_spill, lock, unsafe
-from lakegate.engine.duckdb_sql import TYPES, UnreadError, to_duckdb
-from lakegate.engine.evaluate.typed_values import value_name
+from lakegate.engine.duckdb_sql import UnreadError, to_duckdb
+from lakegate.engine.evaluate.typed_values import rescaled, sql_type, value_name
 from lakegate.engine.read.open_delivery import open_source
 from lakegate.errors import InputError
 from lakegate.plan.check import ID
 from lakegate.plan.metrics import Metric
-from lakegate.plan.plan import Plan
+from lakegate.plan.plan import Plan, PlanField
 from lakegate.plan.request import StagedPart
 from lakegate.plan.result import Measurement
 from lakegate.verdict.measured_values import (
@@ -54,6 +55,16 @@ def accepted_sources(reference: Reference, store: Store) -> Iterator[tuple[Plan,
             raise InputError("the plan of accepted data is not the one the request names")
         plan = plan.current
         yield plan, open_source(plan, tuple(StagedPart(each.uri, each.size) for each in parts), store)
+
+
+def accepted_value(field: PlanField, column: QueryColumn) -> str:
+    """A value of accepted data as the column of a query, in the SQL of both engines; null where it is not of the column's scale.
+
+    `field` is that of the plan that accepted it.
+    """
+    value = value_name(field.alias)
+    is_exact = field.type is LogicalType.DECIMAL and field.type is column.type
+    return rescaled(value, field.scale, column.scale) if is_exact and field.scale != column.scale else value
 
 
 def _plan_of(part: AcceptedPart) -> tuple[str, str]:
@@ -225,7 +236,7 @@ def _relation(session: _Session, relation: QueryRelation) -> str:
         selects.append(_select(columns, session.tables.delivered))
     table = session.loaded.get((relation.line, relation.columns)) if relation.line is not None else None
     if table is not None:
-        casts = [f"CAST(c{at} AS {TYPES[column.type].value}) AS c{at}" for at, column in enumerate(relation.columns)]
+        casts = [f"CAST(c{at} AS {sql_type(column)}) AS c{at}" for at, column in enumerate(relation.columns)]
         selects.append(_select(casts, table))
     return " UNION ALL ".join(selects)
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from lakegate.contract.logical_types import LogicalType
+from lakegate.contract.logical_types import SCALE, LogicalType
 
 if TYPE_CHECKING:
-    from lakegate.plan.check import Query
+    from lakegate.plan.check import Query, QueryColumn
 
 # ---- Expressions and types ----
 
@@ -22,6 +22,8 @@ class Type(Enum):
     INTEGER = "BIGINT"
     SUM = "DECIMAL(38,0)"
     DECIMAL = "DECIMAL(38,18)"
+    WIDE = "DECIMAL"
+    """Decimals of another scale."""
     DOUBLE = "DOUBLE"
     TEXT = "VARCHAR"
     BOOLEAN = "BOOLEAN"
@@ -43,6 +45,11 @@ TYPES = {
     LogicalType.BINARY: Type.TEXT,
 }
 """Of the columns of relations."""
+
+
+def type_of(column: QueryColumn) -> Type:
+    """The type of a column of a relation."""
+    return Type.WIDE if column.type is LogicalType.DECIMAL and column.scale != SCALE else TYPES[column.type]
 
 
 class UnreadError(Exception):
@@ -508,6 +515,8 @@ _POINT = re.compile(r"'[0-9]{4}-[0-9]{2}-[0-9]{2}(?: [0-9]{2}:[0-9]{2}:[0-9]{2}\
 _UNIT = re.compile("'(?:second|minute|hour|day|week|month|quarter|year)'")
 _SENTENCE = re.compile("'[a-z ]{1,100}'")
 _WHOLE = re.compile("[0-9]{1,18}")
+_EXACT = re.compile(r"'-?[0-9]{1,38}(?:\.[0-9]{1,38})?'")
+_WIDE = re.compile(r"DECIMAL\(38,(?:[12]?[0-9]|3[0-8])\)")
 
 
 class Expressions(Tokens):
@@ -636,6 +645,8 @@ class Expressions(Tokens):
     def cast(self, turn: Callable[[Value, Type], Value]) -> Value:
         """A cast of either kind."""
         self.take("(")
+        if turn is cast and _EXACT.fullmatch(self.peek()):
+            return self._wide()
         value, _, name = self.value(), self.take("AS"), self.take()
         if name == "DECIMAL":
             name += "".join(self.take() for _ in range(5))
@@ -645,6 +656,14 @@ class Expressions(Tokens):
         if value.text == "$now":
             return Value("CAST(CAST($now AS TIMESTAMPTZ) AS TIMESTAMP)", Type.TIMESTAMP)
         return turn(value, _CASTS[name])
+
+    def _wide(self) -> Value:
+        """A constant decimal of another scale, after the bracket of its cast."""
+        constant, _, name = self.take(), self.take("AS"), "".join(self.take() for _ in range(6))
+        self.take(")")
+        if not _WIDE.fullmatch(name):
+            raise refuse(f"a cast of a constant to {name[:20]!r}")
+        return Value(f"CAST({constant} AS {name})", Type.WIDE)
 
     def error(self) -> Value:
         """An error that ends a query without an answer."""
@@ -766,7 +785,7 @@ class _Reader(Expressions):
     def __init__(self, query: Query) -> None:
         super().__init__(query.text, len(query.texts))
         self._queries: dict[str, Columns] = {
-            f"r{number}": {f"c{at}": TYPES[each.type] for at, each in enumerate(relation.columns)}
+            f"r{number}": {f"c{at}": type_of(each) for at, each in enumerate(relation.columns)}
             for number, relation in enumerate(query.relations)
         }
 

@@ -18,11 +18,10 @@ from typing import TYPE_CHECKING
 import duckdb
 import pyarrow as pa
 
-from lakegate.contract.logical_types import GRAMMARS
 from lakegate.engine.attempt import SAMPLES, Attempt, Workspace
-from lakegate.engine.duckdb_queries import QueryTables, accepted_sources, answer_queries
+from lakegate.engine.duckdb_queries import QueryTables, accepted_sources, accepted_value, answer_queries
 from lakegate.engine.evaluate.predicate_sql import program
-from lakegate.engine.evaluate.typed_values import SQL_TYPES, value_name
+from lakegate.engine.evaluate.typed_values import sql_type
 from lakegate.engine.measure.duckdb_tables import BITS, RECORDS, append, create, database, sharing
 from lakegate.engine.measure.metric_values import NativeMetrics
 from lakegate.engine.measure.share_evaluation import Evaluation
@@ -176,15 +175,16 @@ class Process:
         reference = next(each for each in self.request.references if each.line == line)
         (number,) = self.connection.execute("SELECT count(*) FROM duckdb_tables()").fetchall()[0]
         name = f"accepted{number}"
-        described = ", ".join(f"c{at} {SQL_TYPES[GRAMMARS[each.type].cast]}" for at, each in enumerate(columns))
+        described = ", ".join(f"c{at} {sql_type(each)}" for at, each in enumerate(columns))
         self.connection.execute(f"CREATE TABLE {name} ({described or 'c0 INTEGER'})")
         names = [column.field for column in columns]
         for plan, source in accepted_sources(reference, self.store):
             own = program(plan, (), (), [each for each in names if each in {field.name for field in plan.columns}])
 
             def keep(_: Program, bits: pa.Table, __: int, plan: Plan = plan) -> None:
-                known = {each.name: value_name(each.alias) for each in plan.columns}
-                values = ", ".join(known.get(each, "NULL") for each in names) or "0"
+                known = {each.name: each for each in plan.columns}
+                found = (accepted_value(known[each.field], each) if each.field in known else "NULL" for each in columns)
+                values = ", ".join(found) or "0"
                 self.connection.register(BITS, bits)
                 self.connection.execute(f"INSERT INTO {name} SELECT {values} FROM {BITS}")  # noqa: S608 - generated names
 

@@ -157,7 +157,7 @@ def _checks(contract: Contract, dataset: Dataset) -> dict[str, list[Check]]:
 def _broken(checks: Iterable[Check], field: Field, value: str) -> Iterator[str]:
     for check in checks:
         predicate = check.accept.predicate
-        if predicate is not None and not holds(predicate, field.type, value):
+        if predicate is not None and not holds(predicate, field.type, value, field.scale):
             yield check.wanted
 
 
@@ -212,7 +212,7 @@ def reversed_bounds(contract: Contract, _document: Document) -> Iterator[Finding
 def _bounds(dataset: Dataset, kinds: Mapping[str, str]) -> Iterator[tuple[Rule, Field, Decimal | str]]:
     for rule, field in pairs(dataset):
         value = rule.arguments.get(kinds.get(rule.kind, ""))
-        if isinstance(value, Decimal) or (isinstance(value, str) and literal(field.type, value)):
+        if isinstance(value, Decimal) or (isinstance(value, str) and literal(field.type, value, field.scale)):
             yield rule, field, value
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
 from dataclasses import dataclass, field, replace
@@ -12,8 +13,8 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Annotated
 
 from lakegate.contract.contract_model import Severity
-from lakegate.contract.logical_types import LogicalType
-from lakegate.json_codec import DOCUMENT_NAME, Bounds, Name, Share, Unique
+from lakegate.contract.logical_types import PRECISION, SCALE, LogicalType
+from lakegate.json_codec import DOCUMENT_NAME, OMITTED, Bounds, Name, Share, Unique
 from lakegate.plan.metrics import Metric, Over
 from lakegate.plan.predicates import Not, Predicate, Present, fields_of, together
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 CheckId = Annotated[str, Bounds(1, 8192)]
 Sentence = Annotated[str, Bounds(1, 4096)]
+Scale = Annotated[int, Bounds(0, PRECISION)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,8 @@ class QueryColumn:
 
     field: Name
     type: LogicalType
+    scale: Scale = dataclasses.field(default=SCALE, metadata={OMITTED: True})
+    """The digits after the point of a decimal's values."""
 
 
 ID = QueryColumn("", LogicalType.INTEGER)

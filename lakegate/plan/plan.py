@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 from lakegate.contract.contract_model import FieldLineage, Shape
 from lakegate.contract.delivery_policy import MergeStrategy, Policy, PublishAs
 from lakegate.contract.file_formats import Csv, Format, Storage
-from lakegate.contract.logical_types import LogicalType
+from lakegate.contract.logical_types import SCALE, LogicalType
 from lakegate.contract.service_levels import Promise
-from lakegate.json_codec import Bounds, Name, Pattern, VersionedDocument, digest
-from lakegate.plan.check import Check, predicates_of
+from lakegate.json_codec import OMITTED, Bounds, Name, Pattern, VersionedDocument, digest
+from lakegate.plan.check import Check, Scale, predicates_of
 from lakegate.plan.dataset_about import DatasetAbout
 from lakegate.plan.external_rule import ExternalRule
 from lakegate.plan.planned_workflow import PlannedWorkflow
@@ -48,6 +48,8 @@ class PlanField:
     """Steps to a nested field: `.name` of a record, `[]` of a list, `{key}` and `{value}` of a map; empty for a column."""
     physical: Annotated[str, Bounds(most=1 << 20)] | None = None
     """The other name that the contract gives a column (`physicalName`): deliveries have `name`."""
+    scale: Scale = field(default=SCALE, metadata={OMITTED: True})
+    """The digits after the point of a decimal's values."""
 
     @property
     def place(self) -> tuple[str, ...]:

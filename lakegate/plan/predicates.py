@@ -11,7 +11,7 @@ from enum import Enum
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar
 
-from lakegate.contract.logical_types import LogicalType, literal
+from lakegate.contract.logical_types import SCALE, LogicalType, literal
 from lakegate.json_codec import DECIMAL, Bounds, Count, Name
 
 # ---- Row conditions ----
@@ -193,19 +193,19 @@ LONGEST_JUDGED = 200
 """The most characters of a value that a pattern is matched with."""
 
 
-def holds(predicate: Predicate, logical: LogicalType, written: str) -> bool:
-    """Whether a literal satisfies a predicate; True if that cannot be decided here."""
+def holds(predicate: Predicate, logical: LogicalType, written: str, scale: int = SCALE) -> bool:
+    """Whether a literal satisfies a predicate; True if that cannot be decided here. `scale` is that of a decimal's field."""
     match predicate:
         case Not(inner):
-            return not holds(inner, logical, written)
+            return not holds(inner, logical, written, scale)
         case All(inner):
-            return all(holds(each, logical, written) for each in inner)
+            return all(holds(each, logical, written, scale) for each in inner)
         case Length(_, low, high):
             return (low is None or low <= len(written)) and (high is None or len(written) <= high)
         case Matches(_, pattern):
             return len(written) > LONGEST_JUDGED or re.search(pattern.replace(r"\z", r"\Z"), written) is not None
         case _:
-            value = literal(logical, written)
+            value = literal(logical, written, scale)
             return not isinstance(predicate, Typed) if value is None else _compared(predicate, logical, value)
 
 

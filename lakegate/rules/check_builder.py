@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, NoReturn
 
-from lakegate.contract.logical_types import GRAMMARS, LogicalType, literal, number_of, text_of
+from lakegate.contract.logical_types import LogicalType, grammar, literal, number_of, text_of
 from lakegate.errors import ContractError, Problem
 from lakegate.patterns import ecma_patterns
 from lakegate.patterns.regex_tree import LONGEST, plain
@@ -268,20 +268,20 @@ def in_range(rule: Rule, field: Field, predicate: Within) -> Check:
 
 def value_of(rule: Rule, field: Field, value: object) -> str:
     """A value of the field's type, in the form that plans use."""
-    text = literal(field.type, value)
+    text = literal(field.type, value, field.scale)
     if text is None:
         refuse(
             rule,
             "value-not-of-type",
-            f"{shown(value)}, which a rule about {field.name} names, is not {_form(field.type)}",
+            f"{shown(value)}, which a rule about {field.name} names, is not {_form(field)}",
         )
     return text
 
 
-def _form(logical: LogicalType) -> str:
-    """The form of values of a type, for a message."""
-    words = GRAMMARS[logical].words.partition(";")[0]
-    return f"of the type {logical.value}: write {words}"
+def _form(field: Field) -> str:
+    """The form of values of a field, for a message."""
+    words = grammar(field.type, field.scale).words.partition(";")[0]
+    return f"of the type {field.type.value}: write {words}"
 
 
 def brief(text: str) -> str:
@@ -299,7 +299,7 @@ def listed(values: Iterable[object]) -> str:
 
 def one_as_written(rule: Rule, field: Field, values: Iterable[object]) -> Predicate:
     """The predicate of listed values: compared as values if they are of the field's type, else as texts."""
-    pairs = [(text_of(value), literal(field.type, value)) for value in values]
+    pairs = [(text_of(value), literal(field.type, value, field.scale)) for value in values]
     typed = tuple(each for _, each in pairs if each is not None)
     foreign = [text for text, each in pairs if each is None]
     if any(len(text) > LONGEST for text in foreign):

@@ -61,6 +61,7 @@ def planned(fields: tuple[Field, ...], *, with_inner: bool) -> tuple[PlanField, 
             shape_of(field) if with_inner else Shape.VALUE,
             path if len(path) > 1 else (),
             field.physical if len(path) == 1 and field.physical != field.name else None,
+            field.scale,
         )
         for ordinal, (field, path) in enumerate([*columns, *inner])
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from lakegate.contract.contract_model import Shape, shape_of
-from lakegate.contract.logical_types import GRAMMARS, LogicalType
+from lakegate.contract.logical_types import LogicalType, grammar
 from lakegate.patterns.date_formats import compile_java_format
 from lakegate.plan.predicates import All, Length, Matches, MultipleOf, NoRepeats, Not, Present, Size, Typed
 from lakegate.rules.check_builder import (
@@ -106,7 +106,7 @@ OFFSET = r":[0-9]{2}(?:\.[0-9]+)?(?:[Zz]|[+-][0-9]{2}(?::?[0-9]{2})?)\z"
 
 def typed(rule: Rule, field: Field) -> Check:
     """Every value matches the grammar of the declared type."""
-    return rows(rule, field, Typed(field.name), GRAMMARS[field.type].words)
+    return rows(rule, field, Typed(field.name), grammar(field.type, field.scale).words)
 
 
 def with_parts(rule: Rule, field: Field) -> Check:

@@ -20,7 +20,6 @@ from lakegate.rules.check_builder import brief, check, skipped
 
 if TYPE_CHECKING:
     from lakegate.contract.contract_model import Contract, Dataset, Field, Rule
-    from lakegate.contract.logical_types import LogicalType
     from lakegate.plan.check import Check
 
 ELSEWHERE = (
@@ -64,13 +63,18 @@ def _target(contract: Contract, dataset: Dataset, to: list[str], fields: tuple[F
         raise LookupError("the reference names more fields on one side than on the other")
     if not all(_is_plain(dataset, field) for field in fields):
         raise LookupError("parts of a value are not compared with other data by this version")
-    found = [_one(contract, text.strip(), field.type) for text, field in zip(to, fields, strict=True)]
+    found = [_one(contract, text.strip(), field) for text, field in zip(to, fields, strict=True)]
     if len({(dataset, line) for dataset, line, _ in found}) != 1:
         raise LookupError("the reference leads to fields of several datasets at once")
     columns = tuple(column for _, _, column in found)
     for column, field in zip(columns, fields, strict=True):
         if column.type is not field.type and not (column.type.numeric and field.type.numeric):
             raise LookupError(f"{field.name} is a {field.type.value}, and what it refers to a {column.type.value}")
+        if column.scale != field.scale:
+            raise LookupError(
+                f"{field.name} is a number of scale {field.scale}, and what it refers to one of scale {column.scale}: "
+                "declare both with the same precision and scale"
+            )
     return _Target(found[0][0], found[0][1], columns)
 
 
@@ -79,15 +83,15 @@ def _is_plain(dataset: Dataset, field: Field) -> bool:
     return field in dataset.fields and shape_of(field) is Shape.VALUE
 
 
-def _one(contract: Contract, to: str, logical: LogicalType) -> tuple[str, str, QueryColumn]:
+def _one(contract: Contract, to: str, own: Field) -> tuple[str, str, QueryColumn]:
     elsewhere = next(filter(None, (form.fullmatch(to) for form in ELSEWHERE)), None)
     if elsewhere is not None:
         line = line_of(elsewhere["contract"], elsewhere["dataset"], int(elsewhere["major"]))
-        return elsewhere["dataset"], line, QueryColumn(elsewhere["field"], logical)
+        return elsewhere["dataset"], line, QueryColumn(elsewhere["field"], own.type, own.scale)
     for dataset in contract.datasets:
         field = dataset.field(to.removeprefix(f"{dataset.name}.")) if to.startswith(f"{dataset.name}.") else None
         if field is not None and _is_plain(dataset, field):
-            return dataset.name, _line(contract, dataset.name), QueryColumn(field.name, field.type)
+            return dataset.name, _line(contract, dataset.name), QueryColumn(field.name, field.type, field.scale)
     raise LookupError(
         f"{brief(to)} is not a field of this contract; a field of another contract is written {form_elsewhere(contract)}"
     )
@@ -117,7 +121,7 @@ def _query(dataset: Dataset, fields: tuple[Field, ...], target: _Target, *, is_o
         text=f"SELECT {counted} FROM r0 AS q1 LEFT JOIN {distinct} ON {equal} WHERE {whole}",  # noqa: S608 - likewise
         texts=(),
         relations=(
-            QueryRelation(dataset.name, tuple(QueryColumn(field.name, field.type) for field in fields)),
+            QueryRelation(dataset.name, tuple(QueryColumn(field.name, field.type, field.scale) for field in fields)),
             QueryRelation(target.dataset, target.columns, delivered=is_own, line=target.line),
         ),
     )

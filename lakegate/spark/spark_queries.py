@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own documentation gives it
 
 from lakegate.admission.file_signatures import UnreadableError
-from lakegate.engine.duckdb_queries import accepted_sources
+from lakegate.engine.duckdb_queries import accepted_sources, accepted_value
 from lakegate.engine.evaluate.predicate_sql import program
 from lakegate.engine.evaluate.typed_values import value_name
 from lakegate.engine.measure.share_evaluation import Evaluation
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
     from lakegate.engine.read.data_source import Source
     from lakegate.plan.check import Check, Query, QueryColumn, QueryRelation
-    from lakegate.plan.plan import Plan
+    from lakegate.plan.plan import Plan, PlanField
     from lakegate.plan.request import Reference, Request
 
 # ---- The queries of a plan ----
@@ -222,15 +222,13 @@ class AcceptedRecords:
         return next((each for each in self.request.references if each.line == line), None)
 
     def _read(self, plan: Plan, source: Source, columns: tuple[QueryColumn, ...]) -> DataFrame:
-        known = {field.name: field.alias for field in plan.fields}
+        known = {field.name: field for field in plan.fields}
         own = program(plan, (), (), [column.field for column in columns if column.field in known])
         passed, _ = run(self.spark, Evaluation(plan, source, {(): own}, samples=0))
         values = [_value(known.get(column.field), column).alias(f"c{at}") for at, column in enumerate(columns)]
         return passed.rows(own).select(*values, F.lit(1).alias("row"))
 
 
-def _value(alias: str | None, column: QueryColumn) -> SparkColumn:
+def _value(field: PlanField | None, column: QueryColumn) -> SparkColumn:
     """The typed value; null in data that was accepted before its contract had the field."""
-    if alias is not None:
-        return F.col(value_name(alias))
-    return F.lit(None).cast(spark_type(column.type))
+    return F.lit(None).cast(spark_type(column)) if field is None else F.expr(accepted_value(field, column))

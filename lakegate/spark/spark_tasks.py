@@ -21,9 +21,9 @@ from pyspark import StorageLevel
 from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own documentation gives it
 
 from lakegate.admission.file_signatures import UnreadableError
-from lakegate.contract.logical_types import GRAMMARS
+from lakegate.contract.logical_types import PRECISION
 from lakegate.engine.attempt import Workspace
-from lakegate.engine.evaluate.typed_values import SQL_TYPES
+from lakegate.engine.evaluate.typed_values import exact_type, sql_type
 from lakegate.engine.measure.duckdb_tables import POSITION_BITS, database, is_stored, stored
 from lakegate.engine.read.data_source import ROW
 from lakegate.job.job_storage import ANYWHERE, keep
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from lakegate.contract.logical_types import LogicalType
     from lakegate.engine.attempt import Part, Written
     from lakegate.engine.evaluate.predicate_sql import Program
     from lakegate.engine.measure.share_evaluation import Evaluation, Partial
     from lakegate.engine.read.data_source import Level
+    from lakegate.plan.check import QueryColumn
 
 MEMORY = "512MB"
 """The memory of DuckDB in a worker before it spills."""
@@ -48,7 +48,7 @@ _ARROW = {
     "VARCHAR": pa.string(),
     "BIGINT": pa.int64(),
     "DOUBLE": pa.float64(),
-    "DECIMAL(38,18)": pa.decimal128(38, 18),
+    **{exact_type(scale): pa.decimal128(PRECISION, scale) for scale in range(PRECISION + 1)},
     "BOOLEAN": pa.bool_(),
     "DATE": pa.date32(),
     "TIMESTAMP": pa.timestamp("us", "UTC"),
@@ -57,9 +57,9 @@ _ARROW = {
 _SPARK = {"VARCHAR": "STRING", "TIMESTAMP": "TIMESTAMP"}
 
 
-def spark_type(logical: LogicalType) -> str:
-    """The Spark type of the values of a logical type."""
-    kind = SQL_TYPES[GRAMMARS[logical].cast]
+def spark_type(column: QueryColumn) -> str:
+    """The Spark type of the values of a column."""
+    kind = sql_type(column)
     return _SPARK.get(kind, kind)
 
 

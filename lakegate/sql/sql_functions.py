@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from lakegate.contract.logical_types import SCALE
 from lakegate.sql.sql_names import NodeForm, Translator, form, only, plain
 from lakegate.sql.sql_operators import comparable
 from lakegate.sql.sql_parser import FILES, MEANS_ARE_WHOLE, word_of
@@ -156,7 +157,7 @@ DIALECT_FUNCTIONS: dict[type, NodeForm] = {
 
 
 ORDERED = (
-    *((SqlKind.INTEGER, SqlKind.SUM, SqlKind.DECIMAL, SqlKind.DOUBLE)),
+    *((SqlKind.INTEGER, SqlKind.SUM, SqlKind.DECIMAL, SqlKind.WIDE, SqlKind.DOUBLE)),
     SqlKind.TEXT,
     SqlKind.DATE,
     SqlKind.TIMESTAMP,
@@ -202,6 +203,8 @@ def _sum(t: Translator, node: exp.Sum, scope: Scope) -> TypedSql:
     word, inner = _inner(t, node.this, scope)
     if inner.kind is SqlKind.DURATION:
         return aggregate(f"sum({word}{inner.text})", SqlKind.DURATION, inner)
+    if inner.kind is SqlKind.WIDE:
+        return aggregate(f"sum({word}{inner.text})", inner.kind, inner)
     if number(inner).kind in {SqlKind.INTEGER, SqlKind.SUM, SqlKind.NULL}:
         return aggregate(f"sum({word}CAST({inner.text} AS DECIMAL(38,0)))", SqlKind.SUM, inner)
     return aggregate(f"sum({word}{inner.text})", inner.kind, inner)
@@ -278,7 +281,7 @@ def _filtered(t: Translator, node: exp.Filter, scope: Scope) -> TypedSql:
     text = f"{inner.text} FILTER (WHERE {condition.text})"
     if not inner.text.startswith(PLAIN):
         raise UntranslatedError("its FILTER stands at an aggregate that is computed in several steps")
-    return replace(aggregate(text, inner.kind, condition), growth=inner.growth)
+    return replace(aggregate(text, inner.kind, condition), growth=inner.growth, scale=inner.scale)
 
 
 PLAIN = ("count(", "count_if(", "sum(", "avg(", "min(", "max(", "percentile(", "stddev_", "var_")
@@ -302,7 +305,7 @@ def _window(t: Translator, node: exp.Window, scope: Scope) -> TypedSql:
         *([_frame(node.args["spec"])] if node.args.get("spec") else []),
     ]
     sql = combine(f"({inner.text} OVER ({' '.join(parts)}))", inner.kind, *held)
-    return replace(sql, windows=True)
+    return replace(sql, windows=True, scale=inner.sql.scale if inner.sql and inner.kind is inner.sql.kind else SCALE)
 
 
 class _Windowed:

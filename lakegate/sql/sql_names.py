@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from sqlglot import exp
 
 from lakegate.contract.contract_model import line_of
+from lakegate.contract.logical_types import SCALE, LogicalType
 from lakegate.contract.semantic_versions import major
 from lakegate.errors import InputError
 from lakegate.plan.check import QueryColumn, QueryRelation
@@ -63,7 +64,7 @@ class QueryNames:
 
     def column(self, dataset: str, sql: Field) -> str:
         """The generated name of a field."""
-        self._read[dataset].setdefault(sql.name, QueryColumn(sql.name, sql.type))
+        self._read[dataset].setdefault(sql.name, QueryColumn(sql.name, sql.type, sql.scale))
         places = self._places.setdefault(dataset, {})
         return f"c{places.setdefault(sql.name, len(places))}"
 
@@ -140,6 +141,8 @@ class OutputColumn(NamedTuple):
     kind: SqlKind
     growth: int = 1
     """The longest text that it may hold, as a multiple of a text of the data."""
+    scale: int = SCALE
+    """Of decimals."""
 
 
 Columns = tuple[OutputColumn, ...]
@@ -230,7 +233,7 @@ class Scope:
         sql = self.outer._column(name, table, place)  # noqa: SLF001 - of its own class
         if sql is None:
             return None
-        return sql if self.is_bridge else TypedSql(sql.text, sql.kind, growth=sql.growth, outer=True)
+        return sql if self.is_bridge else TypedSql(sql.text, sql.kind, growth=sql.growth, outer=True, scale=sql.scale)
 
     def every_column(self, table: str | None, place: Place) -> list[tuple[str, TypedSql]]:
         """The columns that `*` stands for, with their names."""
@@ -279,7 +282,9 @@ class Scope:
         if found.type not in KINDS:
             raise UntranslatedError("it reads times of day")
         text = f"{source.alias}.{self.names.column(dataset.name, found)}"
-        return TypedSql(text, KINDS[found.type], bare=frozenset({text}))
+        is_wide = found.type is LogicalType.DECIMAL and found.scale != SCALE
+        kind = SqlKind.WIDE if is_wide else KINDS[found.type]
+        return TypedSql(text, kind, bare=frozenset({text}), scale=found.scale)
 
     def _unknown(self, name: str, table: str | None, place: Place) -> Exception:
         if table is not None and not self._among(table):
@@ -298,7 +303,7 @@ class Scope:
 def _output(source: FromItem, at: int) -> TypedSql:
     """A column of a subquery."""
     text, column = f"{source.alias}.k{at}", source.columns[at]
-    return TypedSql(text, column.kind, bare=frozenset({text}), growth=column.growth)
+    return TypedSql(text, column.kind, bare=frozenset({text}), growth=column.growth, scale=column.scale)
 
 
 # ---- The translator ----

@@ -252,7 +252,7 @@ def _in(t: Translator, node: exp.In, scope: Scope) -> TypedSql:
 
 def _in_query(t: Translator, value: TypedSql, subquery: exp.Expr, scope: Scope) -> TypedSql:
     found = t.translate_query(subquery, scope)
-    if found.outer or [each.kind for each in found.columns] != [value.kind]:
+    if found.outer or [(each.kind, each.scale) for each in found.columns] != [(value.kind, value.scale)]:
         raise UntranslatedError("its IN asks for other values than those it compares")
     if value.kind is SqlKind.TEXT:
         _by_code_points(t, (value,), is_ordered=True)
@@ -269,7 +269,7 @@ def _scalar(t: Translator, node: exp.Subquery, scope: Scope) -> TypedSql:
     if found.outer or not found.one_row or len(found.columns) != 1:
         raise UntranslatedError("a query inside it does not give one value by itself")
     (column,) = found.columns
-    return TypedSql(f"({found.text})", column.kind, growth=column.growth)
+    return TypedSql(f"({found.text})", column.kind, growth=column.growth, scale=column.scale)
 
 
 def _is(t: Translator, node: exp.Is, scope: Scope) -> TypedSql:

@@ -293,7 +293,8 @@ def _set_operation(t: Translator, node: exp.SetOperation, scope: Scope) -> Typed
     if node.args.get("limit"):
         raise UntranslatedError("it cuts queries that were put together")
     left, right = t.translate_query(node.this, inner), t.translate_query(node.expression, inner)
-    if [each.kind for each in left.columns] != [each.kind for each in right.columns] or left.outer or right.outer:
+    kinds = [[(each.kind, each.scale) for each in side.columns] for side in (left, right)]
+    if kinds[0] != kinds[1] or left.outer or right.outer:
         raise UntranslatedError("the queries it puts together have columns of other kinds")
     word = {"union": "UNION", "intersect": "INTERSECT", "except": "EXCEPT"}[node.key]
     how = "" if node.args.get("distinct") else " ALL"
@@ -335,7 +336,7 @@ def _select(t: Translator, node: exp.Select, around: Scope) -> TypedQuery:
         *([f"HAVING {having.text}"] if having else []),
         *_cut(t, node, outline.scope, columns, one_row=one_row),
     ]
-    made = tuple(OutputColumn(name, sql.kind, sql.growth) for name, sql in columns)
+    made = tuple(OutputColumn(name, sql.kind, sql.growth, sql.scale) for name, sql in columns)
     outer = outline.outer or any(sql.outer for _, sql in columns)
     texts = [sql.text for _, sql in columns]
     key = tuple(texts.index(each) for each in groups) if set(groups) <= set(texts) else ()
@@ -503,7 +504,7 @@ def translate(contract: Contract, dataset: Dataset, rule: Rule) -> tuple[Query, 
         truth = f"CASE WHEN {alias}.k0 THEN 1L WHEN (NOT {alias}.k0) THEN 0L ELSE NULL END"
         text = f"SELECT ({truth}) AS k0 FROM ({subquery.text}) AS {alias}"  # noqa: S608 - generated names
         subquery, kinds = replace(subquery, text=text), [SqlKind.INTEGER]
-    if len(kinds) != 1 or not (kinds[0].numeric or kinds[0] is SqlKind.NULL):
+    if len(kinds) != 1 or not (kinds[0].numeric or kinds[0] in {SqlKind.NULL, SqlKind.WIDE}):
         found = counted(len(kinds), "column") if len(kinds) != 1 else kinds[0].value
         raise RefusedError(
             "query-not-a-number", f"The query answers with {found}: let it answer with one number.", place_of(tree)

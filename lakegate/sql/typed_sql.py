@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from lakegate.contract.logical_types import LogicalType
+from lakegate.contract.logical_types import PRECISION, SCALE, LogicalType, literal
 
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr
@@ -61,6 +61,8 @@ class SqlKind(Enum):
     INTEGER = "a whole number"
     SUM = "a sum of whole numbers"
     DECIMAL = "an exact number"
+    WIDE = "a decimal of another scale"
+    """An exact number whose field declares other digits than `DECIMAL` has: it is compared and added up, not computed with."""
     DOUBLE = "a number"
     TEXT = "a text"
     BOOLEAN = "true or false"
@@ -122,6 +124,8 @@ class TypedSql:
     """The value of a constant text, else None."""
     collation: Collation | None = None
     """Of a text with a COLLATE by which letters of another case differ."""
+    scale: int = SCALE
+    """Of decimals."""
 
 
 def combine(text: str, kind: SqlKind, *parts: TypedSql, growth: int | None = None) -> TypedSql:
@@ -129,6 +133,7 @@ def combine(text: str, kind: SqlKind, *parts: TypedSql, growth: int | None = Non
     size = max((each.growth for each in parts), default=1) if growth is None else growth
     if size > MAX_GROWTH or len(text) > MAX_TEXT_LENGTH:
         raise RefusedError("query-too-large", GROWS)
+    scale = next((each.scale for each in parts if each.kind is SqlKind.WIDE), SCALE) if kind is SqlKind.WIDE else SCALE
     return TypedSql(
         text,
         kind,
@@ -138,6 +143,7 @@ def combine(text: str, kind: SqlKind, *parts: TypedSql, growth: int | None = Non
         any(each.windows for each in parts),
         any(each.has_subquery for each in parts),
         any(each.outer for each in parts),
+        scale=scale,
     )
 
 
@@ -145,6 +151,11 @@ def expect_kind(sql: TypedSql, *kinds: SqlKind) -> TypedSql:
     """The expression, if it is of one of these kinds (null is of every kind); else UntranslatedError."""
     if sql.kind in kinds or sql.kind is SqlKind.NULL:
         return sql
+    if sql.kind is SqlKind.WIDE:
+        raise UntranslatedError(
+            f"it computes with a decimal of {sql.scale} digits after the point: cast it to DOUBLE, or declare at most "
+            f"{PRECISION - SCALE} digits before and {SCALE} after the point"
+        )
     raise UntranslatedError(f"it uses {sql.kind.value} where {kinds[0].value} is needed")
 
 
@@ -157,7 +168,26 @@ def double(sql: TypedSql) -> TypedSql:
     """A number converted to a float."""
     if sql.kind is SqlKind.DOUBLE:
         return sql
-    return replace(number(sql), text=f"CAST({sql.text} AS DOUBLE)", kind=SqlKind.DOUBLE)
+    exactly = sql if sql.kind is SqlKind.WIDE else number(sql)
+    return replace(exactly, text=f"CAST({sql.text} AS DOUBLE)", kind=SqlKind.DOUBLE, scale=SCALE)
+
+
+CONSTANT = re.compile(r"(\(- )?([0-9]*\.?[0-9]*)(?:L|BD)\)?")
+"""A constant exact number, in Spark SQL."""
+
+
+def _wide(sql: TypedSql, scale: int) -> TypedSql:
+    """A decimal of this scale, or a constant as one; UntranslatedError for another number."""
+    found = CONSTANT.fullmatch(sql.text)
+    if sql.kind is SqlKind.WIDE and sql.scale == scale:
+        return sql
+    value = literal(LogicalType.DECIMAL, f"{'-' if found[1] else ''}{found[2]}", scale) if found else None
+    if value is None:
+        raise UntranslatedError(
+            f"it compares a decimal of {scale} digits after the point with a number of others: declare both columns with the "
+            "same precision and scale, write constants of as many digits, or cast both to DOUBLE"
+        )
+    return replace(sql, text=f"CAST('{value}' AS DECIMAL({PRECISION},{scale}))", kind=SqlKind.WIDE, scale=scale)
 
 
 def exact(sql: TypedSql) -> TypedSql:
@@ -182,6 +212,9 @@ def micros(sql: TypedSql) -> str:
 def to_common_kind(*parts: TypedSql) -> tuple[SqlKind, list[TypedSql]]:
     """The common kind of the expressions, and the expressions converted to it; null fits any kind."""
     kinds = {each.kind for each in parts} - {SqlKind.NULL}
+    if SqlKind.WIDE in kinds and kinds <= {SqlKind.WIDE, *NUMBERS}:
+        scale = next(each.scale for each in parts if each.kind is SqlKind.WIDE)
+        return SqlKind.WIDE, [each if each.kind is SqlKind.NULL else _wide(each, scale) for each in parts]
     if len(kinds) <= 1:
         return next(iter(kinds), SqlKind.NULL), list(parts)
     for common, family, turn in _FAMILIES:

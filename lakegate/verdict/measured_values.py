@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
+from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -69,6 +69,10 @@ def lines_compared(query: Query) -> list[str]:
     return [each.line for each in query.relations if each.line and not each.delivered]
 
 
+ALL_DIGITS = Context(prec=1000)
+"""Of any decimal and any bound: Python's own context rounds to 28 digits."""
+
+
 def measured(check: Check, row: Sequence[object] | None) -> Measured:
     """The number; None for no row, null, NaN and infinity. Floats are rounded so that the order of rows has no effect."""
     if check.metric is Metric.UNMATCHED_ROWS:
@@ -78,7 +82,7 @@ def measured(check: Check, row: Sequence[object] | None) -> Measured:
     if not isinstance(answer, int | float | Decimal) or not math.isfinite(answer):
         return Measured(of=1)
     exact = Decimal(f"{answer:.{FLOAT_DIGITS}g}") if isinstance(answer, float) else Decimal(answer)
-    return Measured(of=1, exact=exact.normalize())
+    return Measured(of=1, exact=exact.normalize(ALL_DIGITS))
 
 
 def lists_rows(check: Check, found: Measured | None, limit: int) -> bool:
@@ -140,13 +144,18 @@ def _candidates(check: Check) -> Iterator[Decimal]:
     tiers = [each.interval for each in (check.accept, check.tolerate) if each is not None]
     bounds = sorted({each for one in tiers for each in (one.low, one.high) if each is not None} or {Decimal(0)})
     yield from bounds
-    yield from ((low + high) / 2 for low, high in pairwise(bounds))
-    yield bounds[0] - abs(bounds[0]) - 1
-    yield bounds[-1] + abs(bounds[-1]) + 1
+    with localcontext(ALL_DIGITS):
+        between = [(low + high) / 2 for low, high in pairwise(bounds)]
+        beyond = [bounds[0] - abs(bounds[0]) - 1, bounds[-1] + abs(bounds[-1]) + 1]
+    yield from (*between, *beyond)
 
 
 def _with(found: Measured, number: Decimal) -> Measured:
-    return replace(found, number=float(number)) if found.exact is None else replace(found, exact=number.normalize())
+    return (
+        replace(found, number=float(number))
+        if found.exact is None
+        else replace(found, exact=number.normalize(ALL_DIGITS))
+    )
 
 
 # ---- Measurements as text and numbers ----

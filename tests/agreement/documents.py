@@ -17,10 +17,13 @@ REFERENCED = "shops"
 """Another dataset of the contract, to whose accepted data a field may refer."""
 ODCS_TYPES: dict[str, Document] = {
     "decimal": {"logicalType": "number", "physicalType": "decimal(38,18)"},
+    "decimal(38,0)": {"logicalType": "number", "physicalType": "decimal(38)"},
+    "decimal(38,30)": {"logicalType": "number", "physicalType": "DECIMAL(38, 30)"},
     "binary": {"logicalType": "string", "physicalType": "bytes"},
     "day": {"logicalType": "date"},
 }
 DCS_TYPES = {"integer": "long", "binary": "bytes", "day": "string", "time": "string"}
+DCS_DIGITS = {"decimal(38,0)": {"precision": 38}, "decimal(38,30)": {"precision": 38, "scale": 30}}
 DCM_TYPES = {"integer": "bigint", "string": "text", "day": "text"}
 TABLES = ("parquet", "orc", "avro")
 CODECS = ("none", "none", "none", "gzip", "bzip2", "zstd")
@@ -29,7 +32,7 @@ CLASSIFICATIONS = (None, None, "public", "confidential")
 
 def fields_of(draw: random.Random, form: str) -> list[Field]:
     """The fields of a contract for files of a format."""
-    chosen = draw.sample(FLAT, draw.randint(3, 9))
+    chosen = draw.sample(FLAT, draw.randint(3, 10))
     if form != "csv" and draw.random() < 0.6:
         chosen += draw.sample(NESTED, draw.randint(1, 2))
     return chosen
@@ -139,7 +142,11 @@ def dcs(draw: random.Random, fields: Sequence[Field], settings: Document) -> Doc
 
 
 def _dcs_field(draw: random.Random, field: Field) -> Document:
-    settings: Document = {"type": DCS_TYPES.get(field.kind, field.kind), "required": draw.random() < 0.3}
+    settings: Document = {
+        "type": DCS_TYPES.get(field.kind, field.kind.partition("(")[0]),
+        "required": draw.random() < 0.3,
+    }
+    settings |= DCS_DIGITS.get(field.kind, {})
     settings |= {"unique": True} if draw.random() < 0.15 else {}
     settings |= (
         {"quality": [of_field(draw, field)]} if field.kind in {"string", *NUMERIC} and draw.random() < 0.4 else {}
@@ -153,7 +160,7 @@ def dcm(draw: random.Random, fields: Sequence[Field], settings: Document) -> Doc
     """A DCM document of the fields without parts: metrics with tolerances."""
     flat = [each for each in fields if not each.parts]
     columns = [
-        {"name": each.name, "dataType": DCM_TYPES.get(each.kind, each.kind)}
+        {"name": each.name, "dataType": DCM_TYPES.get(each.kind, each.kind.partition("(")[0])}
         | ({"constraint": draw.choice(["UNIQUE", "NOT_NULL"])} if draw.random() < 0.3 else {})
         for each in flat
     ]

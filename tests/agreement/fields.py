@@ -27,6 +27,8 @@ FLAT = tuple(
         "integer": ("total", "quantity"),
         "number": ("weight", "height"),
         "decimal": ("price", "fee"),
+        "decimal(38,0)": ("balance",),
+        "decimal(38,30)": ("rate",),
         "boolean": ("paid",),
         "date": ("day", "due"),
         "time": ("opens",),
@@ -85,6 +87,18 @@ VALID: Mapping[str, tuple[str, ...]] = {
         *("0", "1.50", "1.5", "-2.25", "12345678901234567890.123456789012345678", "0.000000000000000001", "10", "+3.1"),
         *("-99999999999999999999.999999999999999999", ".5", "7.", "0.1", "-0"),
     ),
+    "decimal(38,0)": (
+        "9" * 38,
+        "-" + "9" * 38,
+        "0",
+        "1",
+        "7.",
+        "5.00",
+        "12345678901234567890123456789012345678",
+        "-2",
+        "010",
+    ),
+    "decimal(38,30)": ("99999999." + "9" * 30, "-0." + "0" * 29 + "1", "0", "1.5", "0.1", "-2.25", ".5", "10", "1.50"),
     "boolean": ("true", "false", "TRUE", "False", "true"),
     "date": ("2024-01-05", "2024-02-29", "0000-01-01", "9999-12-31", "1582-10-10", "2023-12-31", "1969-12-31"),
     "time": ("12:00", "12:00:00", "23:59:59.999999999", "00:00", "09:30:00.5", "12:00:00.000"),
@@ -104,6 +118,8 @@ WRONG: Mapping[str, tuple[str, ...]] = {
     ),
     "number": ("NaN", "inf", "1e400", "1e100", "0x10", "1_000", " 1.5", "1,5", "", "1d", "n/a", "-", ".", "1e"),
     "decimal": ("123456789012345678901", "0.1234567890123456789", "1e3", "NaN", "1_0", "", "1,50", "."),
+    "decimal(38,0)": ("1" + "0" * 38, "0.5", "5.01", "1e3", "NaN", "", "."),
+    "decimal(38,30)": ("100000000", "0." + "0" * 30 + "1", "1e3", "", "1,50"),
     "boolean": ("yes", "1", "tRUE", "", "0", "t"),
     "date": (
         *("2023-02-29", "2024-1-5", "05/01/2024", "10000-01-01", "2024-01-05T00:00", "-001-01-01", "2024-13-01", ""),
@@ -117,7 +133,8 @@ WRONG: Mapping[str, tuple[str, ...]] = {
     "binary": ("",),
     "day": ("29/02/2023", "1/2/2024", "2024-02-29", ""),
 }
-NUMERIC = frozenset({"integer", "number", "decimal"})
+NUMERIC = frozenset({"integer", "number", "decimal", "decimal(38,0)", "decimal(38,30)"})
+WHOLE = frozenset({"integer", "decimal(38,0)"})
 BOUNDED = NUMERIC | {"date", "timestamp"}
 
 
@@ -128,7 +145,7 @@ def pool(draw: random.Random, kind: str) -> list[str]:
 
 def literal(draw: random.Random, kind: str) -> object:
     """A value of a field's kind as a contract writes it: a number of moderate size, or a text."""
-    if kind == "integer":
+    if kind in WHOLE:
         return draw.choice([-1, 0, 1, 2, 7, 42, 255])
     if kind in NUMERIC:
         return draw.choice([-2.5, 0, 0.1, 0.5, 1, 1.5, 10, 1000])

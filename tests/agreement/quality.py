@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from tests.agreement.fields import BOUNDED, FLAT, NUMERIC, Field, literal
+from tests.agreement.fields import BOUNDED, FLAT, NUMERIC, WHOLE, Field, literal
 from tests.agreement.great_expectations.cases import CONDITIONED, EXPECTATIONS, KEPT
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def options(draw: random.Random, kind: str) -> dict[str, object]:
         names = ("minimum", "maximum") if not ends else ("exclusiveMinimum", "exclusiveMaximum")
         written = dict(zip(names, (low, high), strict=True)) if low != high else {names[0]: low}
         if kind in NUMERIC:
-            written["multipleOf"] = draw.choice([1, 2, 5] if kind == "integer" else [0.5, 0.1, 1])
+            written["multipleOf"] = draw.choice([1, 2, 5] if kind in WHOLE else [0.5, 0.1, 1])
     else:
         return {}
     return {name: written[name] for name in written if draw.random() < 0.5}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from decimal import Decimal, InvalidOperation
+from decimal import Context, Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -26,11 +26,14 @@ ODD = 0.05
 """The share of values that only a table can hold: NaN, infinities, moments out of range."""
 
 _EXACT = (pa.decimal128(38, 18), pa.decimal128(10, 2), pa.decimal128(38, 0))
+_FINE = pa.decimal128(38, 30)
 TYPES: Mapping[str, tuple[pa.DataType, ...]] = {
     "string": (pa.string(), pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())),
     "integer": (pa.int64(), pa.int32(), pa.int8(), pa.uint64(), pa.decimal128(38, 0)),
     "number": (pa.float64(), pa.float32(), pa.int32(), *_EXACT),
     "decimal": (*_EXACT, pa.int64()),
+    "decimal(38,0)": (pa.decimal128(38, 0), pa.decimal128(38, 0), pa.decimal128(10, 2), pa.int64()),
+    "decimal(38,30)": (_FINE, _FINE, *_EXACT),
     "boolean": (pa.bool_(),),
     "date": (pa.date32(),),
     "time": (pa.time64("us"), pa.string()),
@@ -40,11 +43,11 @@ TYPES: Mapping[str, tuple[pa.DataType, ...]] = {
 }
 _AVRO = {
     *(pa.string(), pa.binary(), pa.int32(), pa.int64(), pa.float32(), pa.float64(), pa.bool_(), pa.date32()),
-    *(pa.time64("us"), pa.timestamp("us"), pa.timestamp("us", "UTC"), *_EXACT),
+    *(pa.time64("us"), pa.timestamp("us"), pa.timestamp("us", "UTC"), *_EXACT, _FINE),
 }
 _ORC = {
     *(pa.string(), pa.large_string(), pa.binary(), pa.int8(), pa.int32(), pa.int64(), pa.float32(), pa.float64()),
-    *(pa.bool_(), pa.date32(), pa.timestamp("us"), pa.timestamp("us", "UTC"), *_EXACT),
+    *(pa.bool_(), pa.date32(), pa.timestamp("us"), pa.timestamp("us", "UTC"), *_EXACT, _FINE),
 }
 WRITABLE = {Format.AVRO: _AVRO, Format.ORC: _ORC}
 """The types that the writers of the tests can write; Parquet takes all."""
@@ -124,7 +127,10 @@ def _moment(text: str) -> dt.datetime:
 
 
 _CASTS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.DataType, str], Any]], ...] = (
-    (pa.types.is_decimal, lambda kind, text: Decimal(text).quantize(Decimal(1).scaleb(-kind.scale))),
+    (
+        pa.types.is_decimal,
+        lambda kind, text: Decimal(text).quantize(Decimal(1).scaleb(-kind.scale), context=Context(prec=38)),
+    ),
     (pa.types.is_integer, lambda _, text: int(Decimal(text))),
     (pa.types.is_floating, lambda _, text: float(text)),
     (pa.types.is_boolean, lambda _, text: text.lower() == "true"),

@@ -6,7 +6,7 @@ import datetime as dt
 import json
 import struct
 import zlib
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -90,7 +90,7 @@ def _value(kind: pa.DataType, value: Any) -> bytes:
 
 def _encoded(kind: pa.DataType, value: Any) -> bytes:
     if pa.types.is_decimal(kind):
-        unscaled = int(Decimal(value).scaleb(kind.scale))
+        unscaled = int(Decimal(value).scaleb(kind.scale, Context(prec=kind.precision)))
         content = unscaled.to_bytes(unscaled.bit_length() // 8 + 1, "big", signed=True)
         return long(len(content)) + content
     if pa.types.is_timestamp(kind):

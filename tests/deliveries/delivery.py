@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from functions.judge_handler import handler
-from lakegate.contract.contract_model import Contract, Dataset, Field, Origin, Rule
+from lakegate.contract.contract_model import Contract, Dataset, Origin, Rule
 from lakegate.contract.delivery_policy import Policy
 from lakegate.contract.file_formats import Csv
-from lakegate.contract.logical_types import LogicalType
 from lakegate.engine.native_backend import measure
 from lakegate.engine.read.data_source import LocalStore
 from lakegate.job.job_storage import keep
@@ -20,6 +19,7 @@ from lakegate.plan.result import Result
 from lakegate.rules.compile_plan import compile_plan
 from lakegate.rules.rule_kinds import RULES
 from lakegate.verdict.verdict import Judgement, judge
+from tests.reference.cases import field_of
 from tests.reference.evaluator import JUDGED_AT
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Judged:
 
 def plan_of(fields: dict[str, str], *rules: Rule, csv: Csv | None = None, policy: Policy | None = None) -> Plan:
     """A plan that checks each field's type and the given rules."""
-    columns = tuple(Field(name, LogicalType(logical), Origin("$.field")) for name, logical in fields.items())
+    columns = tuple(field_of(name, written) for name, written in fields.items())
     types = tuple(Rule(f"type-{at}", "type", Origin("$.field"), (name,)) for at, name in enumerate(fields))
     dataset = Dataset("rows", columns, types + rules, Origin("$"), policy or Policy(), csv or Csv())
     return compile_plan(Contract("tests", "1.0.0", "test", (dataset,)), dataset)

@@ -271,15 +271,19 @@ def test_numbers_of_every_width_become_the_declared_type(tmp_path: Path) -> None
             "b": pa.array([1.5, None], pa.float32()),
             "c": pa.array([Decimal("1.25"), None], pa.decimal128(5, 2)),
             "d": pa.array([2, None], pa.int32()),
+            "e": pa.array([Decimal(f"0.{'9' * 38}"), None], pa.decimal128(38, 38)),
+            "f": pa.array([Decimal("7.00"), None], pa.decimal128(5, 2)),
         }
     )
-    plan = stored(plan_of({"a": "integer", "b": "number", "c": "decimal", "d": "number"}), Storage(Format.PARQUET))
+    fields = {"a": "integer", "b": "number", "c": "decimal", "d": "number", "e": "decimal(38,38)", "f": "decimal(38,0)"}
+    plan = stored(plan_of(fields), Storage(Format.PARQUET))
     found = rows_of(slices(plan, tmp_path, as_parquet(given)))
 
-    assert found.select(["a", "b", "c", "d"]).to_pylist() == [
-        {"a": 1, "b": 1.5, "c": Decimal("1.25"), "d": 2.0},
-        {"a": None, "b": None, "c": None, "d": None},
+    assert found.select(list(fields)).to_pylist() == [
+        {"a": 1, "b": 1.5, "c": Decimal("1.25"), "d": 2.0, "e": Decimal(f"0.{'9' * 38}"), "f": Decimal(7)},
+        dict.fromkeys(fields),
     ]
+    assert [found.schema.field(each).type.scale for each in "cef"] == [18, 38, 0]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ Read by the reference evaluator's tests and by those of the real engine. A file 
     kind: minimum
     cases:
       - case: a value below the bound fails its row
-        fields: {a: integer}              # name: type; default {a: string}
+        fields: {a: integer}              # name: type, also decimal(38,10) or decimal(38,0); default {a: string}
         rule: {value: 3}                  # arguments; fields, comparison, tolerance and severity have keys of their own
         rows: [["1"], ["3"], [null]]      # null is not a value, "" an empty text
         checks: [{fail: 1/3}]             # status: failing/of (row counts: of; means: number/of; skip: its reason)
@@ -18,7 +18,7 @@ A case with `refused: code` in place of `rows` and `checks` is a rule that canno
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cache, cached_property
 from pathlib import Path
@@ -119,9 +119,16 @@ def rule_of(kind: str, written: dict[str, Any], fields: tuple[str, ...]) -> Rule
 
 def contract_of(fields: dict[str, str], *rules: Rule, csv: Csv | None = None) -> Contract:
     """A contract of one dataset with these fields and rules."""
-    columns = tuple(Field(name, LogicalType(logical), Origin("$.field")) for name, logical in fields.items())
+    columns = tuple(field_of(name, written) for name, written in fields.items())
     dataset = Dataset("rows", columns, rules, Origin("$"), csv=csv or Csv())
     return Contract("cases", "1.0.0", "case", (dataset,))
+
+
+def field_of(name: str, written: str) -> Field:
+    """A field of a type: `integer`, `decimal`, `decimal(38,10)`."""
+    logical, _, digits = written.removesuffix(")").partition("(38,")
+    field = Field(name, LogicalType(logical), Origin("$.field"))
+    return replace(field, scale=int(digits)) if digits else field
 
 
 def _members(text: str | None, written: dict[str, Any]) -> Iterator[str | None]:

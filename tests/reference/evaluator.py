@@ -108,8 +108,8 @@ def _given(plan: Plan, check: Check, records: list[Record]) -> list[Record]:
 
 
 def _keys(plan: Plan, check: Check, records: list[Record]) -> list[tuple[Any, ...]]:
-    types = [(name, plan.field(name).type) for name in check.fields]
-    keys = [tuple(parse(logical, each[name]) for name, logical in types) for each in _given(plan, check, records)]
+    fields = [plan.field(name) for name in check.fields]
+    keys = [tuple(parse(at.type, each[at.name], at.scale) for at in fields) for each in _given(plan, check, records)]
     return keys if check.nulls_alike else [key for key in keys if None not in key]
 
 

@@ -16,15 +16,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _NUMBER = re.compile(r"(?=[^eE]{1,200}(?:[eE]|\Z))[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,2})?")
-_DECIMAL = re.compile(r"[-+]?([0-9]{1,20}(\.[0-9]{0,18})?|\.[0-9]{1,18})")
+_DECIMAL = re.compile(r"[-+]?(?=\.?[0-9])([0-9]*)(?:\.([0-9]*))?")
 _CLOCK = re.compile(r"(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?", re.ASCII)
 _MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)[T ]([0-9:.]+)(Z|([-+])(\d\d):(\d\d))?", re.ASCII)
 DAY_SECONDS = 86400
 
 
-def parse(logical: LogicalType, text: str | None) -> Any:
-    """The value that a text writes, comparable with others of its type; None where it writes none."""
-    return None if text is None else _PARSERS[logical](text)
+def parse(logical: LogicalType, text: str | None, scale: int = 18) -> Any:
+    """The value that a text writes, comparable with others of its type; None where it writes none.
+
+    `scale`: the digits after the point of a decimal, which has 38.
+    """
+    if text is None:
+        return None
+    return _decimal(text, scale) if logical is LogicalType.DECIMAL else _PARSERS[logical](text)
 
 
 def separated(text: str | None, decimal: str, thousands: str) -> str | None:
@@ -49,8 +54,14 @@ def _float(text: str) -> float | None:
     return float(text) if _NUMBER.fullmatch(text) else None
 
 
-def _decimal(text: str) -> Decimal | None:
-    return Decimal(text) if _DECIMAL.fullmatch(text) else None
+def _decimal(text: str, scale: int) -> Decimal | None:
+    """Zeros alone may stand behind the digits of the scale, up to the eighteenth; before the point, one zero always may."""
+    found = _DECIMAL.fullmatch(text)
+    if found is None:
+        return None
+    whole, fraction = found[1], found[2] or ""
+    has_room = len(whole) <= 38 - scale or whole == "0"
+    return Decimal(text) if has_room and len(fraction) <= max(scale, 18) and not fraction[scale:].strip("0") else None
 
 
 def _boolean(text: str) -> bool | None:
@@ -104,7 +115,6 @@ _PARSERS: dict[LogicalType, Callable[[str], Any]] = {
     LogicalType.STRING: lambda text: text,
     LogicalType.INTEGER: _integer,
     LogicalType.NUMBER: _float,
-    LogicalType.DECIMAL: _decimal,
     LogicalType.BOOLEAN: _boolean,
     LogicalType.DATE: _date,
     LogicalType.TIME: _time,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from lakegate.contract.contract_model import Contract
     from lakegate.plan.check import Check, Query
-    from lakegate.plan.plan import Plan
+    from lakegate.plan.plan import Plan, PlanField
 
 TYPES = {
     LogicalType.STRING: "VARCHAR",
@@ -52,7 +52,7 @@ def answer(plan: Plan, check: Check, rows: Sequence[dict[str, str | None]]) -> f
 
 def run(plan: Plan, rows: Sequence[dict[str, str | None]], sql: str) -> Any:
     """The one value that a query returns."""
-    columns = [f'"{field.name}" {TYPES[field.type]}' for field in plan.fields]
+    columns = [f'"{field.name}" {type_of(field)}' for field in plan.fields]
     database = in_utc()
     database.execute(f'CREATE OR REPLACE TABLE "{plan.dataset}" ({", ".join(columns)})')
     values = [_in_utc(field.type, row[field.name]) for row in rows for field in plan.fields]
@@ -62,6 +62,10 @@ def run(plan: Plan, rows: Sequence[dict[str, str | None]], sql: str) -> Any:
     found = database.execute(sql.replace("{model}", plan.dataset)).fetchall()
     database.execute(f'DROP TABLE "{plan.dataset}"')
     return found[0][0] if found else None
+
+
+def type_of(field: PlanField) -> str:
+    return f"DECIMAL(38, {field.scale})" if field.type is LogicalType.DECIMAL else TYPES[field.type]
 
 
 @cache

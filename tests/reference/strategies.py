@@ -131,6 +131,7 @@ plan_fields = st.builds(
     st.integers(0, 99999).map(lambda number: f"c{number}"),
     st.sampled_from(LogicalType),
     maybe(texts),
+    scale=st.integers(0, 38),
 )
 plans = st.builds(Plan, names, names, names, tuples(plan_fields), tuples(checks, 2), policies, csvs)
 requests = st.builds(

@@ -33,7 +33,7 @@ from tests.reference.lexical import parse
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lakegate.plan.plan import Plan
+    from lakegate.plan.plan import Plan, PlanField
 
 Record = dict[str, str | None]
 
@@ -54,14 +54,18 @@ def truth(plan: Plan, predicate: Predicate, record: Record) -> bool | None:
         case Present(name):
             return record[name] is not None
         case Compare(name, relation, other):
-            first, second = (parse(plan.field(each).type, record[each]) for each in (name, other))
+            first, second = (_parsed(plan.field(each), record[each]) for each in (name, other))
             return None if first is None or second is None else _RELATIONS[relation](*_alike(first, second))
         case Size() | NoRepeats():
             return _of_parts(
                 predicate, plan.field(predicate.field).shape, json.loads(record[predicate.field] or "null")
             )
-    text, logical = record[predicate.field], plan.field(predicate.field).type
-    return None if text is None else _leaf(predicate, logical, text)
+    text = record[predicate.field]
+    return None if text is None else _leaf(predicate, plan.field(predicate.field), text)
+
+
+def _parsed(field: PlanField, text: str | None) -> Any:
+    return parse(field.type, text, field.scale)
 
 
 def _of_parts(predicate: Size | NoRepeats, shape: Shape, value: Any) -> bool | None:
@@ -116,8 +120,8 @@ _RELATIONS: dict[Relation, Callable[[Any, Any], bool]] = {
 }
 
 
-def _leaf(predicate: Predicate, logical: LogicalType, text: str) -> bool | None:
-    value = parse(logical, text)
+def _leaf(predicate: Predicate, field: PlanField, text: str) -> bool | None:
+    value = _parsed(field, text)
     match predicate:
         case Length(_, low, high):
             return (low is None or len(text) >= low) and (high is None or len(text) <= high)
@@ -125,15 +129,15 @@ def _leaf(predicate: Predicate, logical: LogicalType, text: str) -> bool | None:
             return re.search(pattern.replace(r"\z", r"\Z"), text, re.ASCII) is not None
         case Typed():
             return value is not None
-    return None if value is None else _value(predicate, logical, value)
+    return None if value is None else _value(predicate, field, value)
 
 
-def _value(predicate: Predicate, logical: LogicalType, value: Any) -> bool | None:
+def _value(predicate: Predicate, field: PlanField, value: Any) -> bool | None:
     match predicate:
         case OneOf(_, values):
-            return value in [_constant(logical, each) for each in values]
+            return value in [_constant(field, each) for each in values]
         case Within(_, low, high, low_open, high_open):
-            return _above(logical, value, low, is_open=low_open) and _below(logical, value, high, is_open=high_open)
+            return _above(field, value, low, is_open=low_open) and _below(field, value, high, is_open=high_open)
         case MultipleOf(_, factor):
             return _is_multiple(value, Fraction(factor))
     raise AssertionError(predicate)
@@ -143,7 +147,9 @@ def _is_multiple(value: float | Decimal, factor: Fraction) -> bool | None:
     """Floats are read as written, to 18 digits after the point; past 20 digits before it there is nothing to judge."""
     if isinstance(value, float) and abs(value) >= 10**20:
         return None
-    number = Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
+    if not isinstance(value, float):
+        return Fraction(value) % factor == 0
+    number = Fraction(repr(value))
     return (number if number % Fraction(1, 10**18) == 0 else _rounded(number)) % factor == 0
 
 
@@ -153,16 +159,16 @@ def _rounded(number: Fraction) -> Fraction:
     return Fraction(math.floor(scaled + Fraction(1, 2)), 10**18) * (1 if number > 0 else -1)
 
 
-def _above(logical: LogicalType, value: Any, bound: str | None, *, is_open: bool) -> bool:
-    low = None if bound is None else _constant(logical, bound)
+def _above(field: PlanField, value: Any, bound: str | None, *, is_open: bool) -> bool:
+    low = None if bound is None else _constant(field, bound)
     return low is None or value > low or (value == low and not is_open)
 
 
-def _below(logical: LogicalType, value: Any, bound: str | None, *, is_open: bool) -> bool:
-    high = None if bound is None else _constant(logical, bound)
+def _below(field: PlanField, value: Any, bound: str | None, *, is_open: bool) -> bool:
+    high = None if bound is None else _constant(field, bound)
     return high is None or value < high or (value == high and not is_open)
 
 
-def _constant(logical: LogicalType, text: str) -> Any:
+def _constant(field: PlanField, text: str) -> Any:
     """A value of the contract: whole numbers may be bounded by fractions, all else is of the field's type."""
-    return Decimal(text) if logical is LogicalType.INTEGER else parse(logical, text)
+    return Decimal(text) if field.type is LogicalType.INTEGER else _parsed(field, text)

@@ -25,6 +25,8 @@ READ_BY_SPARK = [
         "small",
         "fine",
         "wide",
+        "hundredths",
+        "fraction",
         "double",
         "float",
         "boolean",

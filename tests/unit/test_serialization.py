@@ -63,6 +63,15 @@ def test_one_value_has_one_canonical_text() -> None:
     assert '{"a":"é","b":[1,null]}'.encode() == canonical({"b": [1, None], "a": "é"})
 
 
+def test_the_common_scale_is_left_out() -> None:
+    """Plans of fields that declare no digits of their own have the digest that they always had."""
+    fields = (PlanField("a", "c0", LogicalType.DECIMAL), PlanField("b", "c1", LogicalType.DECIMAL, scale=10))
+    document = replace(PLAN, fields=fields).to_json()
+
+    assert [each.get("scale") for each in document["fields"]] == [None, 10]
+    assert Plan.from_json(document).fields == fields
+
+
 def test_a_document_without_defaults_means_the_defaults() -> None:
     """Reading fills in what an older writer did not know, as long as the schema lets it pass."""
     assert Csv() == decode(Csv, {})

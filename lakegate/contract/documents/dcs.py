@@ -36,7 +36,7 @@ from lakegate.contract.documents.read_document import parse
 from lakegate.contract.documents.ref_definitions import Definitions
 from lakegate.contract.documents.schema_validation import schema_problems
 from lakegate.contract.documents.unknown_keys import advised, merge_by_owner, warn_unknown_keys
-from lakegate.contract.logical_types import LogicalType
+from lakegate.contract.logical_types import PRECISION, SCALE, TOO_MANY_DIGITS, LogicalType, decimal_scale
 from lakegate.contract.service_levels import KIND
 from lakegate.errors import ContractError
 from lakegate.text import did_you_mean, shown
@@ -69,10 +69,8 @@ NESTED = ("array", "map", "object", "record", "struct", "variant", "json")
 WIDTHS = {"int": "i32", "integer": "i32", "float": "f32"}
 """The types that the specification defines with 32 bits."""
 NULL = "null"
-MAX_WHOLE, MAX_SCALE = 19, 18
-"""The most digits before and after the point that bounds are made of; a wider precision has no effect."""
-MAX_DIGITS = 20
-"""The most digits before the point of a decimal (docs/types.md)."""
+MAX_LONG = 18
+"""The most digits that bounds of whole numbers are made of; a wider precision has no effect."""
 FORMATTED = (LogicalType.DATE, LogicalType.TIME, LogicalType.TIMESTAMP)
 
 
@@ -94,6 +92,7 @@ def read_field(layers: Layers, path: str, definitions: Definitions, ordinals: Co
         parts=tuple(each for each, _ in inner),
         examples=examples(layers["examples"], layers["example"]),
         sources=tuple(_sources(layers["lineage"]["inputFields"])),
+        scale=_scale(layers) if logical is LogicalType.DECIMAL else SCALE,
     )
     return field, [*_rules(layers, path, logical, ordinals, notes), *nested]
 
@@ -116,6 +115,16 @@ def _logical(layers: Layers) -> LogicalType | None:
     return LogicalType.DECIMAL if logical is LogicalType.NUMBER and is_exact else logical
 
 
+def _scale(layers: Layers) -> int:
+    """The digits after the point of a decimal's values, by its precision and scale."""
+    return decimal_scale(*_declared_digits(layers))
+
+
+def _declared_digits(layers: Layers) -> tuple[int, int]:
+    """Precision and scale, 0 where there are none."""
+    return int(layers["precision"].number or 0), int(layers["scale"].number or 0)
+
+
 def _rules(
     layers: Layers, path: str, logical: LogicalType | None, ordinals: Counter[str], notes: Notes
 ) -> Iterator[Rule]:
@@ -136,9 +145,9 @@ def _declared_rules(layers: Layers, logical: LogicalType | None) -> Iterator[tup
     if layers["format"].present:
         yield layers["format"], _format(layers["format"], logical)
     if logical is LogicalType.DECIMAL:
-        yield from _digits(layers["precision"], layers["scale"])
+        yield from _digits(layers["precision"], layers["scale"], _scale(layers))
     if logical is LogicalType.INTEGER:
-        yield from _bounds(layers["precision"], Decimal(0), most=MAX_WHOLE - 1)
+        yield from _bounds(layers["precision"], Decimal(0), most=MAX_LONG)
 
 
 def _type(layers: Layers, logical: LogicalType | None) -> Iterator[KindAndArguments]:
@@ -162,15 +171,18 @@ def _format(place: Place, logical: LogicalType | None) -> KindAndArguments:
     return "format", {"value": place.written}
 
 
-def _digits(precision: Place, scale: Place) -> Iterator[tuple[Place, KindAndArguments]]:
-    """The bounds that precision and scale set; the scale is 0 if only the precision is given."""
+def _digits(precision: Place, scale: Place, read: int) -> Iterator[tuple[Place, KindAndArguments]]:
+    """The bounds that precision and scale set; the scale is 0 if only the precision is given.
+
+    `read` is the scale of the values that are read: wider bounds have no effect.
+    """
     after = scale.number if scale.present else Decimal(0)
     is_given = scale.present or precision.present
-    if not is_given or after is None or not 0 <= after <= MAX_SCALE:
+    if not is_given or after is None or not 0 <= after <= read:
         return
     step = Decimal(1).scaleb(-int(after))
     yield scale if scale.present else precision, ("multipleOf", {"value": step})
-    yield from _bounds(precision, after, most=after + MAX_WHOLE)
+    yield from _bounds(precision, after, most=after + PRECISION - read - 1)
 
 
 def _bounds(precision: Place, after: Decimal, most: Decimal | int) -> Iterator[tuple[Place, KindAndArguments]]:
@@ -216,15 +228,9 @@ def _warn(layers: Layers, logical: LogicalType | None, notes: Notes) -> None:
     declared = layers["type"].text
     if declared is None:
         notes.warning("no-type", layers.own, "The field has no type: add `type`.")
-    precision, scale = layers["precision"].number, layers["scale"].number
-    whole = (precision or Decimal(0)) - (scale or Decimal(0))
-    if logical is LogicalType.DECIMAL and (whole > MAX_DIGITS or (scale or Decimal(0)) > MAX_SCALE):
-        place = layers["precision"] if whole > MAX_DIGITS else layers["scale"]
-        message = (
-            f"Numbers of more than {MAX_DIGITS} digits before the point, or {MAX_SCALE} after it, are not read as decimals, "
-            "so that they are rejected: declare fewer digits, or the type `string` with a `pattern`."
-        )
-        notes.warning("too-many-digits", place, message)
+    precision, scale = _declared_digits(layers)
+    if logical is LogicalType.DECIMAL and max(precision, scale) > PRECISION:
+        notes.warning("too-many-digits", layers["precision" if precision > PRECISION else "scale"], TOO_MANY_DIGITS)
     if logical in FORMATTED and layers["format"].present:
         message = "Dates and times are read as ISO 8601 alone: remove the `format`, or declare the type `string`."
         notes.warning("date-format", layers["format"], message)

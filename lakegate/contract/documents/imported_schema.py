@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from lakegate.contract.contract_model import NESTED_KIND, Comparison, Contract, Dataset, Field, Origin, Rule, Severity
 from lakegate.contract.documents.document_tree import rule_id
 from lakegate.contract.file_formats import Format, Storage
-from lakegate.contract.logical_types import LogicalType
+from lakegate.contract.logical_types import SCALE, LogicalType
+from lakegate.contract.physical_types import scale_of
 from lakegate.errors import InputError
 from lakegate.text import dataset_name
 
@@ -46,7 +47,8 @@ class ImportedSchema:
         """A field with values of a type."""
         self._count(path)
         self.rule("type", path)
-        return Field(path, kind, Origin(path), description, declared=declared)
+        scale = scale_of(declared) if kind is LogicalType.DECIMAL else SCALE
+        return Field(path, kind, Origin(path), description, declared=declared, scale=scale)
 
     def nested(self, path: str, declared: str, parts: Iterable[Field], description: str | None = None) -> Field:
         """A record (`object`), a list (`array`) or a map with its parts."""

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from lakegate.contract.contract_model import NESTED_KIND, Field, Origin, Rule
 from lakegate.contract.documents.document_tree import exact, examples, rule_id, texts
 from lakegate.contract.documents.odcs_quality import Owner, quality_rules
-from lakegate.contract.logical_types import LogicalType
-from lakegate.contract.physical_types import EXACT, PHYSICAL, type_word
+from lakegate.contract.logical_types import PRECISION, SCALE, TOO_MANY_DIGITS, LogicalType
+from lakegate.contract.physical_types import EXACT, PHYSICAL, digits_of, scale_of, type_word
 from lakegate.patterns.date_formats import compile_java_format
 from lakegate.text import did_you_mean, shown
 
@@ -204,9 +204,10 @@ def read_property(place: Place, ordinals: Counter[str], notes: Notes, dates: Dat
 
 
 def _field(place: Place, path: str, dates: Dates) -> Field:
+    logical = _logical(place, dates)
     return Field(
         name=path,
-        type=_logical(place, dates) or LogicalType.STRING,
+        type=logical or LogicalType.STRING,
         origin=place.origin,
         description=place["description"].text,
         classification=place["classification"].text,
@@ -215,6 +216,7 @@ def _field(place: Place, path: str, dates: Dates) -> Field:
         parts=tuple(_field(each, inner, dates) for inner, each in _inner(place, path)),
         examples=examples(place["examples"]),
         physical=place["physicalName"].text,
+        scale=scale_of(place["physicalType"].text) if logical is LogicalType.DECIMAL else SCALE,
     )
 
 
@@ -293,7 +295,9 @@ def _inner(place: Place, path: str) -> Iterator[tuple[str, Place]]:
 
 
 def _warn(place: Place, logical: LogicalType | None, dates: Dates, notes: Notes) -> None:
-    zone = place["logicalTypeOptions"]["defaultTimezone"]
+    zone, digits = place["logicalTypeOptions"]["defaultTimezone"], digits_of(place["physicalType"].text)
+    if logical is LogicalType.DECIMAL and digits and max(digits) > PRECISION:
+        notes.warning("too-many-digits", place["physicalType"], TOO_MANY_DIGITS)
     if not _readable(place, logical):
         _warn_of_format(place, notes)
     elif logical is None and not place["logicalType"].present:

@@ -8,15 +8,16 @@ from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from lakegate.contract.logical_types import GRAMMARS, Cast
+from lakegate.contract.logical_types import GRAMMARS, PRECISION, SCALE, Cast, LogicalType
 from lakegate.engine.evaluate import pattern_search
 from lakegate.engine.evaluate.typed_values import (
-    SQL_TYPES,
     exact_literal,
+    exact_type,
     literal,
     present_name,
     repeats_name,
     size_name,
+    sql_type,
     value_name,
 )
 from lakegate.engine.read.data_source import AT, ROW
@@ -125,7 +126,9 @@ KEY_METRICS: dict[Metric, KeyMetric] = {
 # `lakegate.plan.predicates`: `fails` applies it.
 
 
-EXACT = SQL_TYPES[Cast.DECIMAL]
+EXACT = exact_type(SCALE)
+_WHOLE = exact_type(0)
+_FRACTION = exact_type(PRECISION)
 
 
 def fails(predicate: Predicate, plan: Plan) -> str:
@@ -209,6 +212,8 @@ def _matches(it: Matches, plan: Plan) -> str:
 def _multiple_of(it: MultipleOf, plan: Plan) -> str:
     """A float is read as it is written, to 18 digits after the point; past 20 digits before it there is nothing to judge."""
     field, value = plan.field(it.field), _value(it.field, plan)
+    if field.type is LogicalType.DECIMAL:
+        return f"{value} % {literal(field, it.factor)} = 0"
     if GRAMMARS[field.type].cast is Cast.DOUBLE:
         value = f"CAST({value} AS VARCHAR)"
     return f"try_cast({value} AS {EXACT}) % {exact_literal(it.factor)} = 0"
@@ -223,12 +228,22 @@ def _all(it: All, plan: Plan) -> str:
 
 
 def _compare(it: Compare, plan: Plan) -> str:
-    casts = {GRAMMARS[plan.field(name).type].cast for name in (it.field, it.other)}
-    common = "DOUBLE" if Cast.DOUBLE in casts else EXACT if len(casts) > 1 else None
+    types = {sql_type(plan.field(name)) for name in (it.field, it.other)}
+    common = "DOUBLE" if "DOUBLE" in types else EXACT if types == {"BIGINT", EXACT} else None
     first, second = (_value(name, plan) for name in (it.field, it.other))
     if common:
         first, second = f"CAST({first} AS {common})", f"CAST({second} AS {common})"
+    elif len(types) > 1:
+        return _compare_scales(_RELATIONS[it.relation], first, second)
     return f"{first} {_RELATIONS[it.relation]} {second}"
+
+
+def _compare_scales(relation: str, first: str, second: str) -> str:
+    """Exact numbers of which neither has a type for the other: by their whole parts, where these are equal by the rest."""
+    whole = [f"CAST(trunc({each}) AS {_WHOLE})" for each in (first, second)]
+    rest = [f"CAST({each} - trunc({each}) AS {_FRACTION})" for each in (first, second)]
+    same = f"{rest[0]} {relation} {rest[1]}"
+    return f"CASE WHEN {whole[0]} = {whole[1]} THEN {same} ELSE {whole[0]} {relation} {whole[1]} END"
 
 
 _RELATIONS = {Relation.EQUAL: "=", Relation.GREATER: ">", Relation.AT_LEAST: ">="}

@@ -12,19 +12,20 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from lakegate.contract.logical_types import GRAMMARS, Cast, LogicalType
+from lakegate.contract import logical_types
+from lakegate.contract.logical_types import GRAMMARS, PRECISION, SCALE, Cast, LogicalType, grammar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lakegate.contract.file_formats import Csv
+    from lakegate.plan.check import QueryColumn
     from lakegate.plan.plan import PlanField
 
-SQL_TYPES = {
+_SQL_TYPES = {
     Cast.TEXT: "VARCHAR",
     Cast.LONG: "BIGINT",
     Cast.DOUBLE: "DOUBLE",
-    Cast.DECIMAL: "DECIMAL(38,18)",
     Cast.BOOLEAN: "BOOLEAN",
     Cast.DATE: "DATE",
     Cast.TIMESTAMP: "TIMESTAMP",
@@ -36,6 +37,23 @@ LONGEST_PLAIN = 200
 _WHOLE_CLOCK = "00:00:00.000000000"
 """Completes a shorter time of day, so that times compare as their texts do."""
 _LONG_END = 2**63
+
+
+def exact_type(scale: int) -> str:
+    """The type of decimals of a scale, in the SQL of both engines."""
+    return f"DECIMAL({PRECISION},{scale})"
+
+
+def sql_type(of: PlanField | QueryColumn) -> str:
+    """The type of the values of a field in SQL of DuckDB."""
+    cast = GRAMMARS[of.type].cast
+    return exact_type(of.scale) if cast is Cast.DECIMAL else _SQL_TYPES[cast]
+
+
+def rescaled(value: str, scale: int, to: int) -> str:
+    """A decimal of one scale as one of another, in the SQL of both engines; NULL if it has more digits than that."""
+    found = f"try_cast({value} AS {exact_type(to)})"
+    return found if to >= scale else f"CASE WHEN try_cast({found} AS {exact_type(scale)}) = {value} THEN {found} END"
 
 
 def value_name(alias: str) -> str:
@@ -63,11 +81,11 @@ def typed_value(field: PlanField, text: str, *, plain: bool = False) -> str:
 
     `plain` states that the text consists of the type's plain alphabet.
     """
-    grammar = GRAMMARS[field.type]
-    value = _CASTS[field.type](text)
-    if grammar.pattern is None or (plain and grammar.cast in PLAIN):
+    known, special = grammar(field.type, field.scale), _CASTS.get(field.type)
+    value = special(text) if special else f"try_cast({text} AS {sql_type(field)})"
+    if known.pattern is None or (plain and known.cast in PLAIN):
         return value
-    return f"CASE WHEN regexp_full_match({text}, '{grammar.pattern}') THEN {value} END"
+    return f"CASE WHEN regexp_full_match({text}, '{known.pattern}') THEN {value} END"
 
 
 def plain_number(text: str, csv: Csv) -> str:
@@ -86,17 +104,16 @@ def literal(field: PlanField, text: str) -> str:
     """A constant of a contract as a value of the field's type, in SQL; ValueError or ArithmeticError if it is not one."""
     if field.type is LogicalType.TIME:
         return text_literal(text + _WHOLE_CLOCK[len(text) :])
+    if field.type is LogicalType.DECIMAL:
+        if logical_types.literal(field.type, text, field.scale) is None:
+            raise ValueError  # a cast would round it
+        return exact_literal(text, field.scale)
     return _LITERALS[GRAMMARS[field.type].cast](text)
 
 
 def text_literal(text: str) -> str:
     """Any text as a constant, its bytes in hexadecimal: nothing in it can be SQL."""
     return f"decode(unhex('{text.encode().hex()}'))"
-
-
-def _cast(field_type: LogicalType) -> Callable[[str], str]:
-    sql_type = SQL_TYPES[GRAMMARS[field_type].cast]
-    return lambda text: f"try_cast({text} AS {sql_type})"
 
 
 def _boolean(text: str) -> str:
@@ -116,7 +133,7 @@ def _moment(text: str) -> str:
     return f"CASE {shifted} ELSE {moment} END"
 
 
-_CASTS: dict[LogicalType, Callable[[str], str]] = {each: _cast(each) for each in LogicalType} | {
+_CASTS: dict[LogicalType, Callable[[str], str]] = {
     LogicalType.STRING: lambda text: text,
     LogicalType.BOOLEAN: _boolean,
     LogicalType.TIME: _whole_time,
@@ -131,9 +148,9 @@ def _whole(text: str) -> str:
     return f"{floor}::HUGEINT" if number == math.floor(number) else f"({floor}::DECIMAL(38,1) + 0.5)"
 
 
-def exact_literal(text: str) -> str:
+def exact_literal(text: str, scale: int = SCALE) -> str:
     """An exact number of a contract, in SQL."""
-    return f"'{Decimal(text):f}'::{SQL_TYPES[Cast.DECIMAL]}"
+    return f"'{Decimal(text):f}'::{exact_type(scale)}"
 
 
 def _day(text: str) -> str:
@@ -150,7 +167,6 @@ _LITERALS: dict[Cast, Callable[[str], str]] = {
     Cast.TEXT: text_literal,
     Cast.LONG: _whole,
     Cast.DOUBLE: lambda text: f"'{float(text)!r}'::DOUBLE",
-    Cast.DECIMAL: exact_literal,
     Cast.BOOLEAN: lambda text: "true" if text.lower() == "true" else "false",
     Cast.DATE: _day,
     Cast.TIMESTAMP: _instant,

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
-from lakegate.contract.logical_types import GRAMMARS
 from lakegate.engine.evaluate import pattern_search
-from lakegate.engine.evaluate.typed_values import SQL_TYPES, value_name
+from lakegate.engine.evaluate.typed_values import sql_type, value_name
 from lakegate.engine.read.data_source import AT, ROW
 from lakegate.plan.check import keys_of, tiers_of
 from lakegate.plan.metrics import Metric
@@ -66,7 +65,7 @@ def table_name(program: Program) -> str:
 def stored(program: Program) -> dict[str, str]:
     """The columns of a level's table beside `id`, with their types."""
     by_alias = {each.alias: each for each in program.plan.fields}
-    values = {value_name(alias): SQL_TYPES[GRAMMARS[by_alias[alias].type].cast] for alias in sorted(program.kept)}
+    values = {value_name(alias): sql_type(by_alias[alias]) for alias in sorted(program.kept)}
     keys = [each for check in program.checks for tier in tiers_of(check) if (each := keys_of(check, tier))]
     flags = [program.populations[each.population] for each in keys]
     flags += [program.predicates[each.predicate] for each in keys if each.predicate is not None]
@@ -135,7 +134,7 @@ def _of(program: Program, keys: Keys) -> str:
 def _key_columns(program: Program, keys: Keys) -> list[str]:
     """The columns of a key's parts; 0 and -0 are one number."""
     fields = [program.plan.field(name) for name in keys.fields]
-    is_float = {each.alias: SQL_TYPES[GRAMMARS[each.type].cast] == "DOUBLE" for each in fields}
+    is_float = {each.alias: sql_type(each) == "DOUBLE" for each in fields}
     return [
         f"{value_name(each.alias)} + 0.0 AS k{at}" if is_float[each.alias] else f"{value_name(each.alias)} AS k{at}"
         for at, each in enumerate(fields)

@@ -158,7 +158,7 @@ class Expression:
     text: str
     """The value as text (VARCHAR); NULL where the field has none. What `Present`, `Length`, `Matches` and samples look at."""
     value: str
-    """The typed value (`lakegate.engine.evaluate.typed_values.SQL_TYPES`); NULL where the field has none, or the text is none of
+    """The typed value (`lakegate.engine.evaluate.typed_values.sql_type`); NULL where the field has none, or the text is none of
     the type.
     """
     raw: str = ""

@@ -14,8 +14,8 @@ from lakegate.admission.file_signatures import UnreadableError
 from lakegate.admission.header import other_names
 from lakegate.contract.contract_model import Shape
 from lakegate.contract.delivery_policy import OnReject
-from lakegate.contract.logical_types import GRAMMARS, LogicalType
-from lakegate.engine.evaluate.typed_values import SQL_TYPES, repeats_name, size_name, typed_value
+from lakegate.contract.logical_types import LogicalType
+from lakegate.engine.evaluate.typed_values import exact_type, repeats_name, size_name, sql_type, typed_value
 from lakegate.engine.read.compression import (
     GRACE,
     GRACE_VALUES,
@@ -299,7 +299,6 @@ def refuse_values(table: Table, unpacked: int, size: int) -> None:
 
 _EXACT_DIGITS, _EXACT_SCALE = 15, 22
 """Of a decimal whose digits and whose power of ten are both 64-bit floats: their quotient is rounded once."""
-_VALUE_SCALE = 18
 _PLAIN_SCALE = 6
 """Decimals of more digits after the point are written with an exponent where they are small."""
 _DAYS = "BETWEEN DATE '0000-01-01' AND DATE '9999-12-31'"
@@ -332,7 +331,7 @@ def counted_expression(
 
 def expression(field: PlanField, physical: Physical | None) -> Expression:
     """A field as text and as value; both are NULL where the file has nothing in its place."""
-    nothing = f"CAST(NULL AS {SQL_TYPES[GRAMMARS[field.type].cast]})"
+    nothing = f"CAST(NULL AS {sql_type(field)})"
     if physical is None or physical.kind is Kind.NOTHING:
         return Expression("CAST(NULL AS VARCHAR)", nothing)
     raw = raw_name(field.alias)
@@ -362,12 +361,15 @@ def _cast(raw: str, _: Physical) -> str:
 
 
 def _exact(raw: str, physical: Physical) -> str:
-    scale = physical.digits[1]
+    precision, scale = physical.digits
+    text = f"CAST({raw} AS VARCHAR)"
+    if precision == scale:  # DuckDB writes no zero before the point where there is no room for another digit
+        text = rf"regexp_replace({text}, '^(-?)\.', '\10.')"
     if scale <= _PLAIN_SCALE:
-        return f"CAST({raw} AS VARCHAR)"
+        return text
     digits = f"regexp_replace(CAST({raw} AS VARCHAR), '^-?0?\\.?0*(.)', '\\1')"
     small = _scientific(f"{raw} < 0", digits, f"length({digits}) - 1 - {scale}", point="")
-    return f"CASE WHEN abs({raw}) >= 0.000001 THEN CAST({raw} AS VARCHAR) WHEN {raw} IS NOT NULL THEN {small} END"
+    return f"CASE WHEN abs({raw}) >= 0.000001 THEN {text} WHEN {raw} IS NOT NULL THEN {small} END"
 
 
 def _float(raw: str, _: Physical) -> str:
@@ -441,9 +443,9 @@ def _number(_: PlanField, physical: Physical, raw: str) -> str:
             return f"CAST({raw} AS DOUBLE)"
 
 
-def _decimal(_: PlanField, physical: Physical, raw: str) -> str:
-    exact = f"try_cast({raw} AS DECIMAL(38,18))"
-    if physical.digits[1] <= _VALUE_SCALE:
+def _decimal(field: PlanField, physical: Physical, raw: str) -> str:
+    exact = f"try_cast({raw} AS {exact_type(field.scale)})"
+    if physical.digits[1] <= field.scale:
         return exact
     again = f"try_cast({exact} AS DECIMAL({physical.digits[0]},{physical.digits[1]}))"
     return f"CASE WHEN {again} = {raw} THEN {exact} END"

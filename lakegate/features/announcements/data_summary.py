@@ -206,11 +206,11 @@ class _Evidence:
             (value if value is None else sort_key(field.type, value)): written
             for written in (column.minimum, column.maximum)
             if written is not None
-            for value in (literal(field.type, written),)
+            for value in (literal(field.type, written, field.scale),)
         }
         if predicate != Typed(column.name):
             ends.pop(None, None)  # it is no value, which is the type's subject
-        return sum(not holds(predicate, field.type, written) for written in ends.values())
+        return sum(not holds(predicate, field.type, written, field.scale) for written in ends.values())
 
 
 def _is_decidable(predicate: Predicate) -> bool:

@@ -24,8 +24,8 @@ from lakegate.contract.documents.unknown_keys import DEPRECATION, DEPRECATION_KE
 from lakegate.contract.documents.yaml_writer import Flow, Items, YamlEntry
 from lakegate.contract.documents.yaml_writer import written as written_yaml
 from lakegate.contract.file_formats import Format
-from lakegate.contract.logical_types import LogicalType
-from lakegate.contract.physical_types import PHYSICAL, type_word
+from lakegate.contract.logical_types import PRECISION, LogicalType
+from lakegate.contract.physical_types import PHYSICAL, scale_of, type_word
 from lakegate.contract.schedules import to_cron
 from lakegate.contract.service_levels import SECONDS, duration
 from lakegate.diff.diff_contracts import compare
@@ -264,6 +264,8 @@ def _types(each: Field) -> Plain:
     word, physical = WITHOUT_LOGICAL.get(each.type, (each.type.value, None))
     if PHYSICAL.get(type_word(each.declared)) is each.type and (each.declared or "").lower() != word:
         physical = each.declared
+    if each.type is LogicalType.DECIMAL and each.scale != scale_of(physical):
+        physical = f"decimal({PRECISION},{each.scale})"
     return {"logicalType": word} | ({"physicalType": physical} if physical else {})
 
 

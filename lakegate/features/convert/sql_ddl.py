@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 # ---- CREATE TABLE for DuckDB and Athena: every name is quoted ----
 
 
-EXACT = "DECIMAL(38,18)"
 BUCKET = "LAKE-BUCKET"
 """Stands for the lake bucket in the location of an Athena table."""
 _SERDES = {
@@ -59,6 +58,7 @@ class DdlDialect:
 
     quote: str
     types: Mapping[LogicalType, str]
+    """Templates: a decimal contains its scale."""
     text: str
     list_of: str
     map_of: str
@@ -81,7 +81,7 @@ class DdlDialect:
                 members = (self.member.format(self.name(own_name(one, each)), self.type(one)) for one in each.parts)
                 return self.record_of.format(", ".join(members))
             case _:
-                return self.types.get(each.type, self.text)
+                return self.types.get(each.type, self.text).format(each.scale)
 
     def _part(self, each: Field, suffix: str) -> str:
         found = part(each, suffix)
@@ -93,7 +93,7 @@ DUCKDB = DdlDialect(
     {
         LogicalType.INTEGER: "BIGINT",
         LogicalType.NUMBER: "DOUBLE",
-        LogicalType.DECIMAL: EXACT,
+        LogicalType.DECIMAL: "DECIMAL(38,{0})",
         LogicalType.BOOLEAN: "BOOLEAN",
         LogicalType.DATE: "DATE",
         LogicalType.TIME: "TIME",
@@ -112,7 +112,7 @@ ATHENA = DdlDialect(
     {
         LogicalType.INTEGER: "bigint",
         LogicalType.NUMBER: "double",
-        LogicalType.DECIMAL: EXACT.lower(),
+        LogicalType.DECIMAL: "decimal(38,{0})",
         LogicalType.BOOLEAN: "boolean",
         LogicalType.DATE: "date",
         LogicalType.TIMESTAMP: "timestamp",

@@ -186,7 +186,9 @@ def plan_of(base: Plan, rules: Sequence[Mapping[str, Any]]) -> Plan:
     assert contract is not None
     (dataset,) = contract.datasets
     own = tuple(each for each in dataset.rules if OF_RULE.match(each.origin.path))
-    dataset = replace(dataset, rules=own, csv=base.csv, storage=base.storage)
+    scales = {each.name: each.scale for each in base.columns}
+    fields = tuple(replace(each, scale=scales.get(each.name, each.scale)) for each in dataset.fields)
+    dataset = replace(dataset, fields=fields, rules=own, csv=base.csv, storage=base.storage)
     compiled = compile_plan(replace(contract, datasets=(dataset,)), dataset)
     policy = Policy(samples=False, allow_empty=True)
     return replace(

@@ -13,6 +13,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lakegate.contract.logical_types import LogicalType
 from lakegate.diff.diff_contracts import compare
 from lakegate.diff.metadata_changes import ContractVersion, read_version
 from lakegate.errors import ContractError, InputError
@@ -178,6 +179,7 @@ def test_keys_that_odcs_has_too_are_kept() -> None:
                         },
                         "mail": {"type": "string", "pii": True, "classification": "confidential", "format": "email"},
                         "price": {"type": "decimal", "precision": 9, "scale": 2},
+                        "fine": {"type": "decimal", "precision": 38, "scale": 30},
                     },
                     "quality": [{"type": "text", "name": "n", "description": "d"}],
                 }
@@ -208,6 +210,7 @@ def test_keys_that_odcs_has_too_are_kept() -> None:
         9,
         "number",
     )
+    assert (dataset.fields[3].type, dataset.fields[3].scale) == (LogicalType.DECIMAL, 30)
 
 
 def test_links_config_roles_and_what_definitions_have_are_kept() -> None:

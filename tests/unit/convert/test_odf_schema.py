@@ -38,6 +38,7 @@ def test_every_type_has_one_of_odf() -> None:
         "ok": option({"kind": "Bool"}),
         "share": option(number),
         "price": option({"kind": "Decimal", "precision": 38, "scale": 18}),
+        "fine": option({"kind": "Decimal", "precision": 38, "scale": 30}),
         "day": option({"kind": "Date"}),
         "clock": option({"kind": "Time", "unit": "Microsecond"}),
         "at": option({"kind": "Timestamp", "unit": "Microsecond", "timezone": "UTC"}),

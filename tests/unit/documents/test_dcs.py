@@ -153,7 +153,7 @@ FIELDS: dict[str, list[tuple[str, dict[str, object]]]] = {
     ],
     "type: decimal, precision: 38": [("multipleOf", {"value": Decimal(1)})],
     "type: decimal, scale: 2": [("multipleOf", {"value": Decimal("0.01")})],
-    "type: decimal, precision: 38, scale: 30": [],
+    "type: decimal, precision: 38, scale: 30": [("multipleOf", {"value": Decimal("1E-30")})],
     "type: 'null'": [
         ("custom", {"engine": "great-expectations", "call": "expect_column_values_to_be_null", "args": {}})
     ],
@@ -306,18 +306,51 @@ def test_precision_bounds_every_number(field: str, bounds: list[object]) -> None
 
 
 def test_more_digits_than_are_read_are_warned_of() -> None:
-    """Numbers of the specification's default precision are rejected, so that lint says it."""
+    """Decimals have 38 digits: those of a field that declares more are read as of one that declares none, and lint says it."""
     wide = [
         warnings(document(f"n: {{type: decimal, {each}}}"))
-        for each in ("precision: 38", "precision: 30, scale: 20", "scale: 19")
+        for each in ("precision: 39", "precision: 76, scale: 38", "scale: 39")
     ]
     read_whole = [
         warnings(document(f"n: {{type: {each}}}"))
-        for each in ("decimal", "decimal, precision: 38, scale: 18", "long, precision: 30")
+        for each in ("decimal", "decimal, precision: 38, scale: 18", "long, precision: 30", "decimal, precision: 38")
     ]
 
     assert [[each.code for each in found] for found in wide] == [["too-many-digits"]] * 3
-    assert [list(found) for found in read_whole] == [[]] * 3
+    assert [list(found) for found in read_whole] == [[]] * 4
+
+
+@pytest.mark.parametrize(
+    ("declared", "scale"),
+    [
+        ("decimal", 18),
+        ("decimal, scale: 2", 18),
+        ("decimal, precision: 20", 18),
+        ("decimal, precision: 21", 0),
+        ("decimal, precision: 38", 0),
+        ("number, precision: 38, scale: 10", 10),
+        ("numeric, precision: 38, scale: 38", 38),
+        ("decimal, scale: 19", 19),
+        ("decimal, precision: 39, scale: 10", 18),
+        ("decimal, scale: 39", 18),
+        ("long, precision: 38", 18),
+    ],
+)
+def test_a_decimal_has_the_scale_that_it_declares_where_the_common_one_has_too_few_digits(
+    declared: str, scale: int
+) -> None:
+    assert scale == dataset(f"n: {{type: {declared}}}").fields[0].scale
+
+
+def test_a_precision_that_its_scale_does_not_imply_is_a_bound() -> None:
+    """Of 30 whole digits, where 38 can be read; 38 need no bound."""
+    bound = Decimal(10) ** 30 - 1
+
+    assert constraints("type: decimal, precision: 30") == [
+        ("multipleOf", {"value": Decimal(1)}),
+        ("minimum", {"value": -bound, "exclusive": False}),
+        ("maximum", {"value": bound, "exclusive": False}),
+    ]
 
 
 @pytest.mark.parametrize("kind", ["long", "number", "boolean", "decimal"])

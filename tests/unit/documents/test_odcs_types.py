@@ -57,6 +57,27 @@ def test_every_type_has_a_meaning(text: str) -> None:
     assert TYPES[text] is dataset(f"{{name: n, {text}}}").fields[0].type
 
 
+@pytest.mark.parametrize(
+    ("text", "scale"),
+    [
+        ("logicalType: number, physicalType: 'decimal(38,10)'", 10),
+        ("physicalType: 'NUMBER( 38 )'", 0),
+        ("physicalType: 'DECIMAL(38, 38) UNSIGNED'", 38),
+        ("physicalType: 'numeric(20,2)'", 18),
+        ("physicalType: 'numeric(21,0)'", 0),
+        ("physicalType: 'decimal(30,19)'", 19),
+        ("physicalType: decimal", 18),
+        ("physicalType: 'bignumeric(76,38)'", 18),
+        ("physicalType: 'decimal(38,-2)'", 18),
+        ("logicalType: integer, physicalType: 'decimal(38,0)'", 18),
+        ("logicalType: string, physicalType: 'varchar(38)'", 18),
+    ],
+)
+def test_a_decimal_has_the_digits_of_its_physical_type(text: str, scale: int) -> None:
+    """Where the common ones, 20 before and 18 after the point, are too few."""
+    assert scale == dataset(f"{{name: n, {text}}}").fields[0].scale
+
+
 OPTIONS = {
     "logicalType: string, required: true, unique: true": [("required", {}), ("unique", {})],
     "logicalType: string, required: false, unique: false, primaryKey: false": [],

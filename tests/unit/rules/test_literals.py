@@ -12,7 +12,7 @@ from lakegate.contract.logical_types import LONGEST_NUMBER, LogicalType, literal
 from lakegate.json_codec import encode
 from lakegate.plan.plan import Plan
 from lakegate.plan.predicates import OneOf
-from tests.reference.cases import contract_of, only_plan, rule_of
+from tests.reference.cases import contract_of, field_of, only_plan, rule_of
 from tests.reference.lexical import parse
 from tests.reference.sampling import sampled
 from tests.reference.strategies import names, texts
@@ -67,6 +67,14 @@ def test_a_column_may_have_any_name(name: str, value: str) -> None:
         ("decimal", "0.1234567890123456789", None),
         ("decimal", "0.1000000000000000000000", "0.1"),
         ("decimal", "-.5", "-0.5"),
+        ("decimal(38,0)", "9" * 38, "9" * 38),
+        ("decimal(38,0)", "5.00", "5"),
+        ("decimal(38,0)", "0.5", None),
+        ("decimal(38,0)", "1" + "0" * 38, None),
+        ("decimal(38,10)", "1.0123456789", "1.0123456789"),
+        ("decimal(38,10)", "1.01234567891", None),
+        ("decimal(38,38)", "0." + "9" * 38, "0." + "9" * 38),
+        ("decimal(38,38)", "1", None),
         ("boolean", "TRUE", "true"),
         ("boolean", "1", None),
         ("date", "2024-02-29", "2024-02-29"),
@@ -86,7 +94,9 @@ def test_a_column_may_have_any_name(name: str, value: str) -> None:
 )
 def test_a_literal_is_written_in_one_way(logical: str, written: object, expected: str | None) -> None:
     """A value of a document becomes the one text plans carry for it, or is refused as none of its type."""
-    assert expected == literal(LogicalType(logical), written)
+    field = field_of("a", logical)
+
+    assert expected == literal(field.type, written, field.scale)
 
 
 @sampled(300, 20000)

@@ -10,6 +10,7 @@ from lakegate.contract.contract_model import Contract, Dataset, Field, Origin, R
 from lakegate.contract.logical_types import LogicalType
 from lakegate.rules.compile_plan import compile_plan
 from lakegate.rules.relationship_rules import foreign_key
+from tests.reference.cases import field_of
 
 ELSEWHERE = "lakegate://people/customers_v2/id"
 NAMED = {
@@ -35,6 +36,21 @@ def contract(to: str, *fields: str, version: str = "3.1.0") -> Contract:
         for name, columns, rules in (("lines", lines, (rule,)), ("orders", orders, ()))
     )
     return Contract("shop", version, "test", datasets)
+
+
+def test_decimals_of_two_scales_are_not_compared() -> None:
+    """The rule is skipped by name: no engine has a type for both."""
+    fields = [field_of("a", "decimal(38,0)"), field_of("b", "decimal(38,10)"), field_of("c", "decimal(38,0)")]
+    rules = [Rule(f"to-{to}", "foreignKey", Origin("$"), ("a",), {"to": f"rows.{to}"}) for to in "bc"]
+    rows = Dataset("rows", tuple(fields), tuple(rules), Origin("$"))
+    other, same = compile_plan(Contract("x", "1.0.0", "test", (rows,)), rows).checks
+
+    assert (other.skip, same.skip) == (
+        "a is a number of scale 0, and what it refers to one of scale 10: declare both with the same precision and scale",
+        None,
+    )
+    assert same.query is not None
+    assert [column.scale for each in same.query.relations for column in each.columns] == [0, 0]
 
 
 def test_a_reference_leads_to_the_accepted_data_of_its_line() -> None:

@@ -17,7 +17,7 @@ from lakegate.contract.documents.imported_schema import (
 from lakegate.contract.documents.read_document import parse
 from lakegate.contract.documents.yaml_writer import Items, Mapping, YamlEntry, written
 from lakegate.contract.file_formats import Format
-from lakegate.contract.logical_types import LogicalType
+from lakegate.contract.logical_types import PRECISION, LogicalType
 from lakegate.errors import InputError
 from lakegate.text import shown
 
@@ -63,7 +63,6 @@ _TEXT = _kind("String")
 _TYPES = {
     LogicalType.INTEGER: _kind("Int64"),
     LogicalType.NUMBER: _kind("Float64"),
-    LogicalType.DECIMAL: _kind("Decimal", precision=38, scale=18),
     LogicalType.BOOLEAN: _kind("Bool"),
     LogicalType.DATE: _kind("Date"),
     LogicalType.TIME: _kind("Time", unit="Microsecond"),
@@ -91,6 +90,8 @@ def _optional(promises: ExpressedPromises, each: Field | None) -> Mapping:
 
 
 def _value(_promises: ExpressedPromises, each: Field) -> Mapping:
+    if each.type is LogicalType.DECIMAL:
+        return _kind("Decimal", precision=PRECISION, scale=each.scale)
     return _TYPES.get(each.type, _TEXT)
 
 
@@ -146,7 +147,6 @@ PARTS = {"struct": ("fields",), "list": ("itemType",), "map": ("keyType", "value
 OPTIONS = {"decimal": ("precision", "scale"), "time": ("unit",), "timestamp": ("unit", "timezone")}
 """The keys of each other kind."""
 UTC, FINE = "utc", "nanosecond"
-MAX_DIGITS = 38
 
 
 def read(text: bytes, name: str) -> tuple[Contract, tuple[str, ...]]:
@@ -250,9 +250,9 @@ class _Reader:
         if kind is not LogicalType.DECIMAL:
             return None
         digits, scale = place["precision"].scalar, place["scale"].scalar
-        if isinstance(digits, int) and isinstance(scale, int) and 0 <= scale <= digits <= MAX_DIGITS:
+        if isinstance(digits, int) and isinstance(scale, int) and 0 <= scale <= digits <= PRECISION:
             return f"decimal({digits},{scale})"
         self.schema.lose(
-            path, f"its precision and scale: a decimal has at most {MAX_DIGITS} digits, and no negative scale"
+            path, f"its precision and scale: a decimal has at most {PRECISION} digits, and no negative scale"
         )
         return None

@@ -17,7 +17,7 @@ import pyarrow.types as is_type
 
 from lakegate.contract.contract_model import Shape
 from lakegate.contract.delivery_policy import OnReject
-from lakegate.contract.logical_types import LogicalType
+from lakegate.contract.logical_types import PRECISION, LogicalType
 from lakegate.engine.evaluate.predicate_sql import SOURCE
 from lakegate.engine.evaluate.typed_values import value_name
 from lakegate.engine.read.csv import CsvSource
@@ -61,14 +61,13 @@ _TYPES: Final = {
     LogicalType.STRING: (pa.string(), "CAST({} AS VARCHAR)"),
     LogicalType.INTEGER: (pa.int64(), "CAST({} AS BIGINT)"),
     LogicalType.NUMBER: (pa.float64(), "CAST({} AS DOUBLE)"),
-    LogicalType.DECIMAL: (pa.decimal128(38, 18), "CAST({} AS DECIMAL(38,18))"),
     LogicalType.BOOLEAN: (pa.bool_(), "CAST({} AS BOOLEAN)"),
     LogicalType.DATE: (pa.date32(), "CAST({} AS DATE)"),
     LogicalType.TIME: (pa.time64("us"), "CAST(left({}, 15) AS TIME)"),
     LogicalType.TIMESTAMP: (pa.timestamp("us", "UTC"), "CAST({} AS TIMESTAMP)"),
     LogicalType.BINARY: (pa.binary(), "CAST({} AS VARCHAR)"),
 }
-"""Of each logical type that of the column, and the value in SQL."""
+"""Of each logical type but decimals that of the column, and the value in SQL."""
 _LAST_INDEX = r"\[[0-9]+\]$"
 
 
@@ -97,7 +96,7 @@ class PlanColumns:
 
     def _type(self, field: PlanField) -> pa.DataType:
         if field.shape is Shape.VALUE:
-            return _TYPES[field.type][0]
+            return _kind(field)
         inner = [(each.place[-1][1:], self._type(each)) for each in self.parts(field)]
         return pa.struct(inner) if field.shape is Shape.RECORD else pa.list_(inner[0][1])
 
@@ -127,8 +126,11 @@ class SliceColumns(PlanColumns):
 
     def _select(self, field: PlanField) -> str:
         value = self.source.expressions[field.alias].value
-        sql = _TYPES[field.type][1] if field.shape is Shape.VALUE else "({}) IS NOT NULL"
-        return f"{sql.format(value)} AS {value_name(field.alias)}"
+        if field.shape is not Shape.VALUE:
+            value = f"({value}) IS NOT NULL"
+        elif field.type is not LogicalType.DECIMAL:
+            value = _TYPES[field.type][1].format(value)
+        return f"{value} AS {value_name(field.alias)}"
 
     def _values(self, level: Level, table: pa.Table, connection: duckdb.DuckDBPyConnection) -> Mapping[str, pa.Array]:
         if not table.num_rows:
@@ -141,14 +143,16 @@ class SliceColumns(PlanColumns):
 
     def value(self, field: PlanField, values: pa.Array) -> pa.Array:
         """Values of DuckDB as those of the column."""
-        kind = _TYPES[field.type][0]
+        kind = _kind(field)
         if field.type is LogicalType.BINARY and not isinstance(self.source, CsvSource | JsonSource):
             return pa.array([None if each is None else each.encode("latin-1") for each in values.to_pylist()], kind)
         return values.cast(kind)
 
 
 def _kind(field: PlanField) -> pa.DataType:
-    return _TYPES[field.type][0] if field.shape is Shape.VALUE else pa.bool_()
+    if field.shape is not Shape.VALUE:
+        return pa.bool_()
+    return pa.decimal128(PRECISION, field.scale) if field.type is LogicalType.DECIMAL else _TYPES[field.type][0]
 
 
 def _array(field: PlanField, columns: SliceColumns, values: Mapping[Level, Mapping[str, pa.Array]]) -> pa.Array:

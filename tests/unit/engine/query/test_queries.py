@@ -20,8 +20,8 @@ from lakegate.engine.duckdb_queries import QueryTables
 from lakegate.engine.measure.duckdb_tables import database
 from lakegate.plan.result import Measured
 from lakegate.verdict.measured_values import FAILED, REFUSED, SEVERAL_ROWS, TOO_LARGE, TOO_SLOW
-from tests.reference.queries import TYPES
 from tests.reference.queries import run as run_reference
+from tests.reference.queries import type_of
 from tests.reference.sampling import sampled
 from tests.spark.test_queries import QUERIES, ROWS, plan_of_queries, rows
 
@@ -48,7 +48,7 @@ def nothing_accepted(line: str, _columns: object) -> str:
 def judged(plan: Plan, records: list[dict[str, str | None]]) -> duckdb.DuckDBPyConnection:
     """A connection with the typed values of a delivery."""
     database = duckdb.connect(":memory:")
-    columns = ", ".join(f'"v{field.alias}" {TYPES[field.type]}' for field in plan.fields)
+    columns = ", ".join(f'"v{field.alias}" {type_of(field)}' for field in plan.fields)
     database.execute(f"CREATE TABLE judged ({columns})")
     values = [_in_utc(row[field.name]) for row in records for field in plan.fields]
     if values:
@@ -437,7 +437,7 @@ def test_a_query_may_spill_as_much_as_the_data_allows(monkeypatch: pytest.Monkey
     large = f"SELECT count(*) FROM ({pairs} GROUP BY a.id, b.status, a.total) q"  # noqa: S608 - of the test
     plan = plan_of_queries(large, "SELECT count(*) FROM orders")
     connection = database(tmp_path, "30MB")
-    columns = ", ".join(f'"v{field.alias}" {TYPES[field.type]}' for field in plan.fields)
+    columns = ", ".join(f'"v{field.alias}" {type_of(field)}' for field in plan.fields)
     connection.execute(f"CREATE TABLE judged ({columns})")
     named = ", ".join(f'"v{field.alias}"' for field in plan.fields if field.name in {"id", "total", "status", "paid"})
     connection.execute(f"INSERT INTO judged ({named}) SELECT 'i' || i, i, 's' || i, true FROM range(1500) t(i)")  # noqa: S608 - likewise

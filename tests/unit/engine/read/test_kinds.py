@@ -59,6 +59,11 @@ COLUMNS = {
     "small as number": (pa.array(list(map(Decimal, SMALL)), pa.decimal128(38, 18)), "number"),
     "fine": (pa.array(list(map(Decimal, ["1E-20", "0.5", "-1E-18", "0"])), pa.decimal128(38, 20)), "decimal"),
     "wide": (pa.array(list(map(Decimal, ["1E+35", "0.5", "-1E+19"])), pa.decimal128(38, 2)), "decimal"),
+    "hundredths": (pa.array(list(map(Decimal, ["0.50", "-0.25", "0.00"])), pa.decimal128(2, 2)), "decimal"),
+    "fraction": (
+        pa.array([Decimal(f"-0.{'9' * 38}"), Decimal("0.5"), Decimal(0)], pa.decimal128(38, 38)),
+        "decimal(38,38)",
+    ),
     "double": (pa.array(DOUBLES), "number"),
     "float": (pa.array(FLOATS, pa.float32()), "number"),
     "half": (pa.array([0.5, -0.0, 65504.0, 0.1], pa.float16()), "number"),
@@ -185,6 +190,8 @@ EXPECTED: dict[str, tuple[list[str | None], list[str | None]]] = {
         ["100000000000000000000000000000000000.00", "0.50", "-10000000000000000000.00"],
         [None, "0.500000000000000000", "-10000000000000000000.000000000000000000"],
     ),
+    "hundredths": (["0.50", "-0.25", "0.00"], ["0.500000000000000000", "-0.250000000000000000", "0E-18"]),
+    "fraction": same(f"-0.{'9' * 38}", f"0.5{'0' * 37}", "0E-38"),
     "double": (
         [
             "0.0",
