@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from lakegate.admission.file_signatures import UnreadableError
 from lakegate.admission.header import columns_of, first_line, text_of
-from lakegate.contract.file_formats import Csv, Format, storage_of
-from lakegate.json_codec import decode
+from lakegate.contract.file_formats import Format
+from lakegate.plan.plan import Plan
 from lakegate.text import counted
-from lakegate.verdict.verdict import LONGEST_RULE, MAX_RULES, BrokenRule
+from lakegate.verdict.verdict import LONGEST_RULE, MAX_RULES, BrokenRule, early_rejections, reason_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from lakegate.plan.result import Columns
 
@@ -64,8 +63,7 @@ FIRST_BYTES: Final = 65_536
 class Arrival:
     """An object at the door."""
 
-    plan: Mapping[str, Any]
-    """The document of the plan."""
+    plan: Plan
     size: int
     """Bytes of the object."""
     first: bytes
@@ -77,13 +75,13 @@ def refusals(plan: bytes, size: int, first: bytes) -> tuple[str, ...]:
 
     A header that does not end within `first` is left to the job.
     """
-    arrival = Arrival(json.loads(plan), size, first)
+    arrival = Arrival(Plan.from_bytes(plan), size, first)
     return next((reasons for refusal in REFUSALS.values() if (reasons := refusal(arrival))), ())
 
 
 def refused_by_size(plan: bytes, size: int) -> tuple[str, ...]:
     """The reasons to refuse an object of `size` bytes unread."""
-    arrival = Arrival(json.loads(plan), size, b"")
+    arrival = Arrival(Plan.from_bytes(plan), size, b"")
     return _too_large(arrival) or _empty(arrival)
 
 
@@ -92,7 +90,7 @@ def refused_rules(plan: bytes, reasons: Sequence[str]) -> tuple[BrokenRule, ...]
 
     A reason that is not a check of the plan is listed by what precedes its message: `file/size`.
     """
-    rules = {f"{check['id']}: ": check["rule"] for check in json.loads(plan)["checks"]}
+    rules = {f"{check.id}: ": check.rule for check in Plan.from_bytes(plan).checks}
     named = (
         next((rule for begin, rule in rules.items() if each.startswith(begin)), code_of(each))
         for each in reasons
@@ -112,14 +110,14 @@ def is_code(reason: str) -> bool:
 
 
 def _too_large(arrival: Arrival) -> tuple[str, ...]:
-    most = arrival.plan["policy"]["max_bytes"]
+    most = arrival.plan.policy.max_bytes
     if most is None or arrival.size <= most:
         return ()
     return (f"file/size: the object has {counted(arrival.size, 'byte')}, the contract allows {most:,}",)
 
 
 def _empty(arrival: Arrival) -> tuple[str, ...]:
-    is_allowed = arrival.size > 0 or arrival.plan["policy"]["allow_empty"]
+    is_allowed = arrival.size > 0 or arrival.plan.policy.allow_empty
     return () if is_allowed else ("file/rows: the object is empty",)
 
 
@@ -131,7 +129,9 @@ def _beginning(arrival: Arrival) -> tuple[str, ...]:
         columns = _columns(arrival.plan, arrival.size, arrival.first)
     except UnreadableError as error:
         return (f"file/readable: {error.finding.message}",)
-    return _early_rejections(arrival.plan, columns) if columns is not None and (columns.absent or columns.extra) else ()
+    if columns is None or not (columns.absent or columns.extra):
+        return ()
+    return reason_texts(early_rejections(arrival.plan, columns))
 
 
 REFUSALS: dict[str, Callable[[Arrival], tuple[str, ...]]] = {
@@ -142,20 +142,13 @@ REFUSALS: dict[str, Callable[[Arrival], tuple[str, ...]]] = {
 """The first one with reasons decides."""
 
 
-def _columns(plan: Mapping[str, Any], size: int, first: bytes) -> Columns | None:
+def _columns(plan: Plan, size: int, first: bytes) -> Columns | None:
     """The header's columns; None where there is no header, or not all of it was read."""
-    csv, storage = decode(Csv, plan["csv"]), storage_of(plan)
+    csv, storage = plan.csv, plan.storage
     text = text_of(first, storage, csv)
     if text is None or storage.format is not Format.CSV or (b"\n" not in text and len(first) < size):
         return None
     line = first_line(text, csv)
-    declared = tuple(field["name"] for field in plan["fields"])
-    physical = {field["name"]: field["physical"] for field in plan["fields"] if field.get("physical")}
+    declared = tuple(each.name for each in plan.fields)
+    physical = {each.name: each.physical for each in plan.fields if each.physical}
     return columns_of(line, csv, declared, text, physical) if csv.header else None
-
-
-def _early_rejections(plan: object, columns: Columns) -> tuple[str, ...]:
-    from lakegate.plan.plan import Plan  # noqa: PLC0415 - likewise
-    from lakegate.verdict.verdict import early_rejections, reason_texts  # noqa: PLC0415 - only a header that differs needs the whole plan
-
-    return reason_texts(early_rejections(Plan.from_json(plan), columns))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from lakegate.json_codec import Bounds, Permitted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
 # ---- File formats and compressions ----
 # `FORMATS` and `COMPRESSIONS` are the only tables of their properties. Documents, the door and file names read them;
@@ -213,9 +213,3 @@ class Csv:
         """The texts that mean null in a column."""
         own = (each.words for each in self.null_values_by_column if each.column == column)
         return next(own, self.null_values)
-
-
-def storage_of(plan: Mapping[str, Any]) -> Storage:
-    """The declared format and compression; plain CSV in plans that do not contain them."""
-    storage = plan.get("storage", {})
-    return Storage(Format(storage.get("format", "csv")), Compression(storage.get("compression", "none")))

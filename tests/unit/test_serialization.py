@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
+from lakegate.contract.delivery_policy import Policy, Pull
 from lakegate.contract.file_formats import Csv
 from lakegate.contract.logical_types import LogicalType
 from lakegate.errors import InputError
@@ -139,6 +140,14 @@ def test_a_plan_with_a_name_that_no_registry_contains_is_refused(path: str) -> N
 
     with pytest.raises(InputError, match=rf"at {path} \(rule: enum\)"):
         Plan.from_json(changed(plan.to_json(), path, "toy"))
+
+
+@pytest.mark.parametrize("source", ["https://example.org/a.csv", "sftp://example.org/a.csv", "s3://bucket/a.csv"])
+def test_a_plan_with_each_kind_of_source_is_read(source: str) -> None:
+    """Every scheme that a contract may name stands in plans."""
+    plan = replace(PLAN, policy=Policy(pull=Pull(source, "rate(1 day)", "key")))
+
+    assert Plan.from_bytes(plan.to_bytes()) == plan
 
 
 def test_a_document_that_fits_is_read() -> None:

@@ -24,7 +24,7 @@ from lakegate.gate.delivery.protocol import (
     choices,
     workflow_of,
 )
-from lakegate.json_codec import encode
+from lakegate.json_codec import decode, encode
 from lakegate.plan.planned_workflow import PlannedTransition, PlannedWorkflow
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def test_every_workflow_ends(chosen: tuple[bool, ...]) -> None:
     planned = PlannedWorkflow(
         "any@1.0.0", 1, tuple(PlannedTransition(each.source, each.on, each.to) for each in others)
     )
-    table = workflow_of(encode(planned)).transitions
+    table = workflow_of(planned).transitions
 
     assert {(each.source, each.on) for each in table} == {(each.source, each.on) for each in PUSH.transitions}
     unbounded = [(each.source, each.to) for each in table if each.bound is None]
@@ -99,7 +99,7 @@ def test_the_example_is_read() -> None:
 
 def test_a_plan_has_the_workflow_that_was_read() -> None:
     """The table that the gate reads from the JSON of a plan is that of the document."""
-    table = workflow_of(encode(ONCE))
+    table = workflow_of(ONCE)
 
     assert (table.name, table.attempts) == ("once@1.0.0", 2)
     assert {(each.source, each.on, each.to) for each in set(table.transitions) - set(PUSH.transitions)} == {
@@ -114,17 +114,15 @@ def test_what_a_document_leaves_out_is_as_in_push() -> None:
     read = read_workflow(HEAD.encode())
 
     assert read == PlannedWorkflow("once@1.0.0", 3, ())
-    assert workflow_of(encode(read)).transitions == PUSH.transitions
+    assert workflow_of(read).transitions == PUSH.transitions
 
 
 def test_a_workflow_waits_for_a_person_or_a_callback() -> None:
-    """A person, unless the document says otherwise; plans of older releases do not say it."""
+    """A person, unless the document, or the plan, says otherwise."""
     asks = "transitions: [{from: VALIDATING, when: accepted, to: AWAITING}]\n"
-    read = [
-        encode(read_workflow((HEAD + each + asks).encode()))
-        for each in ("", "waitsFor: person\n", "waitsFor: callback\n")
-    ]
-    older = {name: value for name, value in read[0].items() if name != "waits_for"}
+    read = [read_workflow((HEAD + each + asks).encode()) for each in ("", "waitsFor: person\n", "waitsFor: callback\n")]
+    document = encode(read[0])
+    older = decode(PlannedWorkflow, {name: value for name, value in document.items() if name != "waits_for"})
 
     assert [workflow_of(each).waits_for for each in (*read, older)] == ["person", "person", "callback", "person"]
 
@@ -232,12 +230,12 @@ def test_choices_begin_with_that_of_push() -> None:
 
 def test_a_workflow_is_drawn() -> None:
     """The table and the diagram have a line for each transition, with what ends its loop."""
-    table, drawn = list(rows(workflow_of(encode(ONCE)))), list(diagram(workflow_of(encode(ONCE))))
+    table, drawn = list(rows(workflow_of(ONCE))), list(diagram(workflow_of(ONCE)))
 
     assert table[0] == "once@1.0.0, at most 2 attempts"
     assert [line.split()[:4] for line in table[1:]] == [
         [each.source, each.on, each.to, each.operation]
-        for each in workflow_of(encode(ONCE)).transitions
+        for each in workflow_of(ONCE).transitions
         if each.source not in {"AWAITING", "ANSWERED", "SCHEDULED"}
     ]
     assert not [line for line in drawn if "AWAITING" in line or "SCHEDULED" in line]

@@ -6,7 +6,6 @@ at least; its other numbers are those of the data. What no summary proves is lef
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -110,7 +109,7 @@ def summary_refusals(plan: bytes, size: int | None, summary: DataSummary | None)
     found = [_of_text(each, "/size") for each in refused]
     if summary is None:
         return tuple(found)
-    judged = Plan.from_json(json.loads(plan))
+    judged = Plan.from_bytes(plan)
     found += _of_storage(judged.storage, summary)
     at = {each.name: f"/summary/columns/{place}" for place, each in enumerate(summary.columns)}
     found += [_located(each, at) for each in certain_failures(judged, _certain(judged, summary))]

@@ -402,7 +402,7 @@ def _hits(
         raise InputError("it is being judged again: repeat the command when that has ended")
     if not block.plan:
         raise InputError("no contract covers it, so nobody knows its columns")
-    plan = Plan.from_json(json.loads(dependencies.plan_at(block.plan, block.workload)))
+    plan = Plan.from_bytes(dependencies.plan_at(block.plan, block.workload))
     uri = f"s3://{found.bucket}/{found.key}"
     store = Addresses({uri: PinnedObject(found.bucket, found.key, found.size, found.etag, found.version)})
     is_rejected = block.kind is BlockKind.PUBLISHED and found.key.startswith("quarantine/")

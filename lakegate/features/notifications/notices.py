@@ -410,7 +410,7 @@ def _kind(message: Message) -> tuple[str, tuple[str, ...]]:
 def _agreed(dependencies: Dependencies, workload: Workload) -> bool:
     """Whether the contract agrees that producers are notified; not where its plan cannot be read."""
     try:
-        return bool(dependencies.terms(workload).policy.get("notify_producers"))
+        return dependencies.terms(workload).policy.notify_producers
     except (AccessDenied, Alarm):
         return False
 

@@ -132,8 +132,7 @@ class SliceTerms(NamedTuple):
 def slice_terms(terms: Terms) -> SliceTerms:
     """Those of the terms of a delivery."""
     policy = terms.policy
-    key = tuple(policy.get("merge_key", ()))
-    return SliceTerms(policy.get("event_time"), key, terms.snapshots, policy.get("snapshot_time"))
+    return SliceTerms(policy.event_time, policy.merge_key, terms.snapshots, policy.snapshot_time)
 
 
 def slice_order(dependencies: Dependencies, workload: Workload, line: str, terms: SliceTerms) -> SliceOrder:

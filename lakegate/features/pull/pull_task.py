@@ -16,7 +16,7 @@ from lakegate.aws.clients import port_errors
 from lakegate.aws.dataset_tables import DynamoLineRows
 from lakegate.aws.s3_objects import arrived_parts, part_of
 from lakegate.contract.contract_model import PULL
-from lakegate.contract.delivery_policy import Pull
+from lakegate.contract.delivery_policy import Policy, Pull
 from lakegate.errors import ConditionFailed, InputError, LakegateError, NotFound, PortError, Throttled, Unanswered
 from lakegate.features.pull.pull_sources import SourceChanged, SourceIdentity
 from lakegate.gate.datasets.lifecycle import addressed
@@ -37,7 +37,7 @@ from lakegate.gate.scheduled_tasks import (
     labelled,
     run_due,
 )
-from lakegate.json_codec import decode
+from lakegate.plan.plan import Plan
 from lakegate.timestamps import instant_of, moment
 
 if TYPE_CHECKING:
@@ -435,14 +435,15 @@ def plan_of(dependencies: Dependencies, line: str) -> PullPlan | None:
         return None
     snapshot, version, digest = found
     policy = _policy(dependencies, line, digest)
+    assert policy.pull is not None  # as its plan was found by it
     routes = sorted(each.prefix for each in snapshot.routes if each.line == line and each.status != RETIRED)
     return PullPlan(
-        pull=decode(Pull, policy["pull"]),
+        pull=policy.pull,
         contract=version.contract,
         version=version.version,
         plan=digest,
         prefix=next(iter(routes), None),
-        max_bytes=policy["max_bytes"],
+        max_bytes=policy.max_bytes,
         is_paused=dependencies.pauses.pause_of(line) is not None,
     )
 
@@ -501,13 +502,13 @@ def _found(dependencies: Dependencies, line: str, version: Publication, digest: 
         return None
     if row.plan == digest or is_retired(dependencies, line):
         return None
-    pull = decode(Pull, _policy(dependencies, line, digest)["pull"])
+    pull = _policy(dependencies, line, digest).pull
+    assert pull is not None  # likewise
     return planned(row, pull, version.version, digest, now)
 
 
-def _policy(dependencies: Dependencies, line: str, digest: str) -> dict[str, Any]:
-    policy: dict[str, Any] = json.loads(dependencies.plan_at(digest, line))["policy"]
-    return policy
+def _policy(dependencies: Dependencies, line: str, digest: str) -> Policy:
+    return Plan.from_bytes(dependencies.plan_at(digest, line)).policy
 
 
 def _now(dependencies: Dependencies) -> str:

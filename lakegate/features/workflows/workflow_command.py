@@ -78,7 +78,7 @@ def draw(
     Example: lakegate workflow draw contracts/examples/workflows/once.yaml --format mermaid
     """
     is_own = file != PUSH.name
-    pinned = _as_document(_read(InputDocument(file).read(), as_json=as_json)) if is_own else None
+    pinned = _read(InputDocument(file).read(), as_json=as_json) if is_own else None
     workflow = workflow_of(pinned)
     if as_json:
         transitions = [

@@ -1,20 +1,18 @@
-"""The terms of a plan for the control plane, read from its JSON.
-
-A plan was validated when it was published, and its address is the digest of its bytes: its schema is not needed again.
-"""
+"""The terms of a plan for the control plane."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from lakegate.contract.delivery_policy import DeliveryUnit
-from lakegate.contract.file_formats import Format, Storage, storage_of
+from lakegate.contract.delivery_policy import DeliveryUnit, Duplicates, MergeStrategy, Mode, OnReject, Policy, PublishAs
+from lakegate.contract.file_formats import Format
 from lakegate.contract.service_levels import Promise
 from lakegate.gate.delivery.protocol import PUSH, workflow_of
+from lakegate.json_codec import encode
+from lakegate.plan.plan import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -72,8 +70,8 @@ class Terms:
     """Whether each delivery has all current rows, and what differs from the one before is published."""
     dialect: Mapping[str, object] = field(default_factory=dict)
     """The format of a file for a reader, as in the manifest: format, compression and, of CSV, `csv`."""
-    policy: Mapping[str, Any] = field(default_factory=dict)
-    """The policy as the plan states it: features read their settings in it."""
+    policy: Policy = field(default_factory=Policy)
+    """Features read their settings in it."""
 
 
 UNROUTED: Final = Terms()
@@ -90,36 +88,34 @@ def _remembered(plan: bytes) -> Terms:
     return _terms(plan)
 
 
-def _terms(plan: bytes) -> Terms:
-    document = json.loads(plan)
-    policy, storage = document["policy"], storage_of(document)
-    as_slices = policy.get("publish_as") == "parquet"
-    read = Storage(Format.PARQUET) if as_slices else storage
-    csv = document["csv"] if read.format is Format.CSV else None
+def _terms(body: bytes) -> Terms:
+    plan = Plan.from_bytes(body)
+    policy, read = plan.policy, plan.published.storage
+    csv = encode(plan.csv) if read.format is Format.CSV else None
     return Terms(
-        suffix=storage.suffix,
-        duplicates=policy["duplicates"] == "accept",
-        by_rows=policy["on_reject"] == "rows",
-        batch=BatchLimits(*(policy.get(f"batch_{name}") for name in BatchLimits._fields)),
-        observed=policy["mode"] == "observe",
-        references=referred_lines(document),
-        workflow=workflow_of(document.get("workflow")),
-        delivery=DeliveryUnit(policy.get("delivery", "object")),
-        quiet=timedelta(minutes=policy.get("quiet_minutes", 0)),
-        parts_within=timedelta(minutes=policy.get("parts_within_minutes", 0)),
-        max_bytes=policy["max_bytes"],
-        allow_empty=policy["allow_empty"],
-        promises=tuple(Promise(**each) for each in document.get("promises", ())),
-        quarantine_days=policy.get("quarantine_days"),
-        has_external=bool(document.get("external")),
-        as_slices=as_slices,
-        snapshots=policy.get("merge_strategy") == "snapshot",
+        suffix=plan.storage.suffix,
+        duplicates=policy.duplicates is Duplicates.ACCEPT,
+        by_rows=policy.on_reject is OnReject.ROWS,
+        batch=BatchLimits(policy.batch_files, policy.batch_bytes, policy.batch_seconds),
+        observed=policy.mode is Mode.OBSERVE,
+        references=referred_lines(plan),
+        workflow=workflow_of(plan.workflow),
+        delivery=policy.delivery,
+        quiet=timedelta(minutes=policy.quiet_minutes),
+        parts_within=timedelta(minutes=policy.parts_within_minutes),
+        max_bytes=policy.max_bytes,
+        allow_empty=policy.allow_empty,
+        promises=plan.promises,
+        quarantine_days=policy.quarantine_days,
+        has_external=bool(plan.external),
+        as_slices=policy.publish_as is PublishAs.PARQUET,
+        snapshots=policy.merge_strategy is MergeStrategy.SNAPSHOT,
         dialect={"format": read.format.value, "compression": read.compression.value, "csv": csv},
         policy=policy,
     )
 
 
-def referred_lines(plan: Mapping[str, Any]) -> tuple[str, ...]:
+def referred_lines(plan: Plan) -> tuple[str, ...]:
     """The lines whose accepted data the rules of a plan refer to, sorted."""
-    queries = (check.get("query") for check in plan.get("checks", ()))
-    return tuple(sorted({each["line"] for query in queries if query for each in query["relations"] if each["line"]}))
+    queries = (check.query for check in plan.checks if check.query is not None)
+    return tuple(sorted({each.line for query in queries for each in query.relations if each.line}))

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
+
+    from lakegate.plan.planned_workflow import PlannedWorkflow
 
 # ---- States, observations and operations ----
 
@@ -246,19 +248,14 @@ def choices(source: str, when: str) -> tuple[Transition, ...]:
     return tuple(each for each in (*PUSH.transitions, *ALTERNATIVES) if (each.source, each.on) == (source, when))
 
 
-def workflow_of(pinned: Mapping[str, Any] | None) -> Workflow:
-    """The workflow in the JSON of a plan: `PUSH` with other numbers, and with another state after some observations.
+def workflow_of(pinned: PlannedWorkflow | None) -> Workflow:
+    """The workflow of a plan: `PUSH` with other numbers, and with another state after some observations.
 
     Raises StopIteration for a transition that is none of the `choices`: reading the document refuses it.
     """
     if pinned is None:
         return PUSH
-    chosen = [
-        next(row for row in choices(each["from"], each["when"]) if row.to == each["to"])
-        for each in pinned["transitions"]
-    ]
+    chosen = [next(row for row in choices(each.source, each.when) if row.to == each.to) for each in pinned.transitions]
     table = {(each.source, each.on): each for each in (*PUSH.transitions, *chosen)}
-    days = pinned.get("wait_days", DEFAULT_WAIT_DAYS)
-    at, delay = pinned.get("publish_at", ""), pinned.get("delay_hours", 0)
-    waits_for = pinned.get("waits_for", PUSH.waits_for)
-    return Workflow(pinned["name"], pinned["attempts"], tuple(table.values()), days, at, delay, waits_for)
+    given = (pinned.wait_days, pinned.publish_at, pinned.delay_hours, pinned.waits_for)
+    return Workflow(pinned.name, pinned.attempts, tuple(table.values()), *given)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -128,9 +127,9 @@ def effects_of(compiled: CompiledContract, change: PlannedChange) -> Iterator[st
         yield f"line {warning.line} ({warning.path}): {warning.message} What it holds is not checked"
     if change.is_new:
         for dataset, plan in compiled.plans.items():
-            external = json.loads(plan).get("external", ())
-            for validator in sorted({each["validator"] for each in external}):
-                count = sum(each["validator"] == validator for each in external)
+            external = Plan.from_bytes(plan).external
+            for validator in sorted({each.validator for each in external}):
+                count = sum(each.validator == validator for each in external)
                 rules = "a rule" if count == 1 else counted(count, "rule")
                 yield f"the validator {validator} gets each delivery of {shown(dataset)}, to measure {rules} of it"
     for each in change.announced:
@@ -419,7 +418,7 @@ def planned(dependencies: Dependencies, compiled: CompiledContract) -> PlannedCh
 
 def _unknown_lines(dependencies: Dependencies, compiled: CompiledContract) -> Iterator[Problem]:
     """Lines that no rule is compared with, because nothing is published there, or it is another owner's: both read the same."""
-    for line in sorted({line for plan in compiled.plans.values() for line in referred_lines(json.loads(plan))}):
+    for line in sorted({line for plan in compiled.plans.values() for line in referred_lines(Plan.from_bytes(plan))}):
         contract, _, number = parts_of(line)
         found = leading(dependencies.registry.contract(contract), contract, number) if is_usable(contract) else None
         if contract != compiled.contract and not (found and found.is_open_to(compiled.contract, compiled.own)):

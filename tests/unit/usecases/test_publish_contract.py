@@ -24,6 +24,7 @@ from lakegate.gate.registry.contract_versions import CompiledContract
 from lakegate.gate.registry.publish_contract import IncompatibleVersion, planned, publish, reactivate_line
 from lakegate.gate.registry.registry_rows import Publication, Route
 from lakegate.gate.registry.routes import add_route, remove_route
+from lakegate.plan.plan import Plan
 from tests.fakes import Memory
 from tests.fakes.identity import ALICE
 from tests.reference.sampling import sampled
@@ -53,7 +54,11 @@ def text(version: str, *properties: dict[str, object]) -> bytes:
 
 
 COMPILED = CompiledContract(
-    "shop", "1.0.0", "active", text("1.0.0"), {"orders": b'{"plan": 1}', "lines": b'{"plan": 2}'}
+    "shop",
+    "1.0.0",
+    "active",
+    text("1.0.0"),
+    {each: Plan("shop", "1.0.0", each, (), ()).to_bytes() for each in ("orders", "lines")},
 )
 NOTE = {"name": "note", "logicalType": "string"}
 

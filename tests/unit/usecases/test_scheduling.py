@@ -17,7 +17,6 @@ from lakegate.gate.delivery.protocol import State, workflow_of
 from lakegate.gate.effects import Effect
 from lakegate.gate.ledger.blocks import Record
 from lakegate.gate.sweep import sweep
-from lakegate.json_codec import encode
 from lakegate.plan.planned_workflow import PlannedTransition, PlannedWorkflow
 from tests.decisions import approve, decline
 from tests.fakes.identity import ALICE, BOB, MemoryIdentity
@@ -200,7 +199,7 @@ def another(env: Environment, body: bytes) -> str:
 )
 def test_a_date_is_the_next_one(now: str, publish_at: str, delay: int, date: str) -> None:
     """The next occurrence of a time of the day, in UTC, or so many hours later."""
-    workflow = workflow_of(encode(replace(LATER, publish_at=publish_at, delay_hours=delay)))
+    workflow = workflow_of(replace(LATER, publish_at=publish_at, delay_hours=delay))
     begin, end = (datetime.fromisoformat(each).replace(tzinfo=UTC) for each in (now, date))
 
     assert workflow.date_after(begin) == end
