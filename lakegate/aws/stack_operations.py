@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.aws.open_stack import asked, title_of
 from lakegate.errors import NotFound, SetUpError
+from lakegate.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -244,8 +245,8 @@ def delete_bucket(bucket: str) -> None:
         if refused := answer.get("Errors"):
             codes = ", ".join(sorted({each.get("Code", "unknown") for each in refused}))
             raise SetUpError(
-                f"{len(refused)} of {len(keys)} versions in {bucket} cannot be deleted ({codes}): look at its object lock and "
-                "policy; run the command again, it continues"
+                f"{len(refused)} of {counted(len(keys), 'version')} in {bucket} cannot be deleted ({codes}): look at its object "
+                "lock and policy; run the command again, it continues"
             )
     asked("s3", "delete_bucket", Bucket=bucket)
 

@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
 
-class Rate(NamedTuple):
+class CallRate(NamedTuple):
     """Calls of an operation: a bucket of `burst` tokens, refilled by `per_second`."""
 
     per_second: float
     burst: int
 
 
-SLOW: Final = Rate(1, 25)
-QUICK: Final = Rate(10, 50)
-RATES: Final[Mapping[str, Rate]] = {
+SLOW: Final = CallRate(1, 25)
+QUICK: Final = CallRate(10, 50)
+RATES: Final[Mapping[str, CallRate]] = {
     "CreateApplication": SLOW,
     "GetApplication": QUICK,
     "ListApplications": QUICK,
@@ -53,27 +53,27 @@ class Quotas:
     """Of all runs together."""
     queued: int = QUEUED
     """Runs that wait at the same time."""
-    rates: Mapping[str, Rate] = field(default_factory=lambda: RATES)
+    rates: Mapping[str, CallRate] = field(default_factory=lambda: RATES)
 
 
 NONE: Final = Quotas(UNLIMITED, UNLIMITED, {})
 
 
-def read_rates(words: Iterable[str]) -> dict[str, Rate]:
+def read_rates(words: Iterable[str]) -> dict[str, CallRate]:
     """The rates of an account: the defaults, but for operations in words such as `StartJobRun=5/50`. SetUpError if unreadable."""
     rates = dict(RATES)
     for word in words:
         found = _RATE.fullmatch(word)
         if found is None or found[1] not in RATES:
             raise SetUpError(f"a rate is OPERATION=PER_SECOND/BURST, of one of {', '.join(RATES)}: not {word}")
-        rates[found[1]] = Rate(float(found[2]), int(found[3]))
+        rates[found[1]] = CallRate(float(found[2]), int(found[3]))
     return rates
 
 
 class TokenBuckets:
     """A bucket of tokens for each operation that has a rate. The caller holds the service's lock."""
 
-    def __init__(self, rates: Mapping[str, Rate], clock: Callable[[], float]) -> None:
+    def __init__(self, rates: Mapping[str, CallRate], clock: Callable[[], float]) -> None:
         self._rates = rates
         self._clock = clock
         self._tokens: dict[str, tuple[float, float]] = {}

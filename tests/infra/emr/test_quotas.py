@@ -8,7 +8,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from infra.local.emr.api_shapes import ThrottlingError
-from infra.local.emr.quotas import RATES, Rate, TokenBuckets, read_rates
+from infra.local.emr.quotas import RATES, CallRate, TokenBuckets, read_rates
 from lakegate.errors import SetUpError
 from tests.infra.emr.conftest import service
 from tests.infra.emr.programs import FOREVER, NOTHING
@@ -53,7 +53,7 @@ def test_a_bucket_gives_its_burst_and_then_its_rate() -> None:
 
 def test_rates_are_read() -> None:
     """Of operations that have one; the others keep theirs."""
-    assert read_rates(["StartJobRun=0.5/3"]) == {**RATES, "StartJobRun": Rate(0.5, 3)}
+    assert read_rates(["StartJobRun=0.5/3"]) == {**RATES, "StartJobRun": CallRate(0.5, 3)}
     for word in ("StartJobRun", "StartJobRun=1", "Other=1/2", "StartJobRun=1/0"):
         with pytest.raises(SetUpError, match="a rate is"):
             read_rates([word])
