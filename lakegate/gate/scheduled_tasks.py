@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from lakegate.contract.contract_model import line_of, parts_of
 from lakegate.contract.schedules import schedule
@@ -100,18 +100,28 @@ class ScheduledTask(Generic[RowT]):
     """Rows of one turn."""
 
 
+class LabelledDataset(NamedTuple):
+    """A dataset with a label in its contract."""
+
+    line: str
+    version: Publication
+    """The current one."""
+    plan: str
+    """The digest of its plan."""
+
+
 @dataclass(frozen=True, slots=True)
 class Discovery(Generic[RowT]):
     """Which rows there are: a contract says that something is done by schedule, by a label of its current version.
 
-    The task finds these lines itself, so that publishing needs no further right, and what is lost of its rows comes back.
+    The task finds these datasets itself, so that publishing needs no further right, and what is lost of its rows comes back.
     """
 
     label: str
     cursor: str
     """The name of the place in the registry where the next turn goes on."""
-    plan: Callable[[Dependencies, str, Publication, str], RowT | None]
-    """The row of a line by its current version and the digest of its plan; None: it has that plan, or cannot be changed now."""
+    plan: Callable[[Dependencies, LabelledDataset], RowT | None]
+    """The row of a dataset by its current version; None: it has that plan, or cannot be changed now."""
 
 
 @dataclass(slots=True)
@@ -220,7 +230,7 @@ RETIRED: Final = "retired"
 
 
 def discover(dependencies: Dependencies, turn: Turn, task: ScheduledTask[RowT]) -> Steps[None]:
-    """Plan the rows of the lines that have the label of a task, of some pages of the registry.
+    """Plan the rows of the datasets that have the label of a task, of some pages of the registry.
 
     It goes on where it stopped the last time, and stops when time is short. Where the registry does not answer, what is
     planned already is done.
@@ -238,8 +248,8 @@ def _pages(
         if dependencies.remaining() < ENOUGH:
             break
         page = dependencies.registry.page(before or "")
-        for line, version, digest in chain.from_iterable(labelled(each, discovery.label) for each in page.contracts):
-            yield from turn.guarded(line, _planned(dependencies, task, line, discovery.plan, version, digest))
+        for found in chain.from_iterable(labelled(each, discovery.label) for each in page.contracts):
+            yield from turn.guarded(found.line, _planned(dependencies, task, discovery, found))
         after = page.after or None
         if after != before:
             yield from perform(Effect.KEEP_CURSOR, partial(agenda.keep, cursor, after))
@@ -248,22 +258,17 @@ def _pages(
         before = after
 
 
-def _planned(  # noqa: PLR0913, PLR0917 - what `Discovery.plan` is given
-    dependencies: Dependencies,
-    task: ScheduledTask[RowT],
-    line: str,
-    plan: Callable[[Dependencies, str, Publication, str], RowT | None],
-    version: Publication,
-    digest: str,
+def _planned(
+    dependencies: Dependencies, task: ScheduledTask[RowT], discovery: Discovery[RowT], found: LabelledDataset
 ) -> Steps[None]:
-    row = plan(dependencies, line, version, digest)
+    row = discovery.plan(dependencies, found)
     if row is not None:
         with suppress(ConditionFailed):  # another worker has it: the next turn plans it
-            yield from write_row(dependencies, task, line, row)
+            yield from write_row(dependencies, task, found.line, row)
 
 
-def labelled(snapshot: RegistrySnapshot, label: str) -> Iterator[tuple[str, Publication, str]]:
-    """The lines of a contract with a label, each with its current version and the digest of its plan."""
+def labelled(snapshot: RegistrySnapshot, label: str) -> Iterator[LabelledDataset]:
+    """The datasets of a contract with a label."""
     if all(name != label for each in snapshot.versions for name, _ in each.labels):
         return
     for contract, number in sorted({(each.contract, major(each.version)) for each in snapshot.versions}):
@@ -272,16 +277,16 @@ def labelled(snapshot: RegistrySnapshot, label: str) -> Iterator[tuple[str, Publ
             found = {value for name, value in version.labels if name == label}
             for dataset, digest in version.plans:
                 if dataset in found:
-                    yield line_of(contract, dataset, number), version, digest
+                    yield LabelledDataset(line_of(contract, dataset, number), version, digest)
 
 
-def current(dependencies: Dependencies, line: str, label: str) -> tuple[RegistrySnapshot, Publication, str] | None:
-    """The current version of a line with a label, with the digest of its plan; None: there is none, or the line is retired."""
+def current(dependencies: Dependencies, line: str, label: str) -> tuple[RegistrySnapshot, LabelledDataset] | None:
+    """A dataset with a label, and its contract; None: it has none, or is retired."""
     snapshot = dependencies.registry.contract(parts_of(line)[0])
-    found = next((each for each in labelled(snapshot, label) if each[0] == line), None)
-    return None if found is None or is_retired(dependencies, line) else (snapshot, *found[1:])
+    found = next((each for each in labelled(snapshot, label) if each.line == line), None)
+    return None if found is None or is_retired(dependencies, line) else (snapshot, found)
 
 
 def is_retired(dependencies: Dependencies, line: str) -> bool:
-    """Whether a line is retired now."""
+    """Whether a dataset is retired now."""
     return dependencies.lines.get(line).status_at(moment(dependencies.clock.now())) is LineStatus.RETIRED

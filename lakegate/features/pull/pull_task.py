@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from lakegate.features.pull.pull_sources import OpenedSource, Transfer
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps
-    from lakegate.gate.registry.registry_rows import Publication
+    from lakegate.gate.scheduled_tasks import LabelledDataset
 
 # ---- The state of a pull, as pure functions ----
 
@@ -433,7 +433,7 @@ def plan_of(dependencies: Dependencies, line: str) -> PullPlan | None:
     found = current(dependencies, line, PULL)
     if found is None:
         return None
-    snapshot, version, digest = found
+    snapshot, (_, version, digest) = found
     policy = _policy(dependencies, line, digest)
     assert policy.pull is not None  # as its plan was found by it
     routes = sorted(each.prefix for each in snapshot.routes if each.line == line and each.status != RETIRED)
@@ -450,7 +450,7 @@ def plan_of(dependencies: Dependencies, line: str) -> PullPlan | None:
 
 def pulled_lines(dependencies: Dependencies, contract: str) -> tuple[str, ...]:
     """The lines that a contract pulls by its current versions; none of a contract that is not published."""
-    return tuple(line for line, _, _ in labelled(dependencies.registry.contract(contract), PULL))
+    return tuple(each.line for each in labelled(dependencies.registry.contract(contract), PULL))
 
 
 def run_now(dependencies: Dependencies, line: str) -> Steps[PullingLine]:
@@ -496,15 +496,15 @@ def message_of(dependencies: Dependencies, row: PullingLine, end: PullEnd) -> Me
     return Message(identity, "", "pull", json.dumps(body, sort_keys=True), dependencies.clock.now(), row.line)
 
 
-def _found(dependencies: Dependencies, line: str, version: Publication, digest: str) -> PullingLine | None:
-    row, now = pulls(dependencies).get(line), _now(dependencies)
+def _found(dependencies: Dependencies, found: LabelledDataset) -> PullingLine | None:
+    row, now = pulls(dependencies).get(found.line), _now(dependencies)
     if row.leased > now:  # a tick is fetching it, and would lose what it does: the next one plans it
         return None
-    if row.plan == digest or is_retired(dependencies, line):
+    if row.plan == found.plan or is_retired(dependencies, found.line):
         return None
-    pull = _policy(dependencies, line, digest).pull
+    pull = _policy(dependencies, found.line, found.plan).pull
     assert pull is not None  # likewise
-    return planned(row, pull, version.version, digest, now)
+    return planned(row, pull, found.version.version, found.plan, now)
 
 
 def _policy(dependencies: Dependencies, line: str, digest: str) -> Policy:

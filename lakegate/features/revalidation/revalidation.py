@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps
     from lakegate.gate.ledger.blocks import AnyBlock, Block, LedgerObject
-    from lakegate.gate.registry.registry_rows import Publication
+    from lakegate.gate.scheduled_tasks import LabelledDataset
     from lakegate.stack import LineSection
     from lakegate.verdict.verdict import BrokenRule
 
@@ -592,16 +592,16 @@ def _step(dependencies: Dependencies, row: RevalidatedLine, now: str) -> Steps[R
     return (yield from _continued(dependencies, row, row.run))
 
 
-def _found(dependencies: Dependencies, line: str, version: Publication, digest: str) -> RevalidatedLine | None:
-    row = revalidations(dependencies).get(line)
-    if row.run is not None or row.plan == digest or is_retired(dependencies, line):
+def _found(dependencies: Dependencies, found: LabelledDataset) -> RevalidatedLine | None:
+    row = revalidations(dependencies).get(found.line)
+    if row.run is not None or row.plan == found.plan or is_retired(dependencies, found.line):
         return None
-    return _planned(dependencies, row, version, digest)
+    return _planned(dependencies, row, found)
 
 
-def _planned(dependencies: Dependencies, row: RevalidatedLine, version: Publication, digest: str) -> RevalidatedLine:
-    schedules = (each.schedule for each in _plan(dependencies, row, digest).scheduled)
-    return planned(row, schedules, version.version, digest, _now(dependencies))
+def _planned(dependencies: Dependencies, row: RevalidatedLine, found: LabelledDataset) -> RevalidatedLine:
+    schedules = (each.schedule for each in _plan(dependencies, row, found.plan).scheduled)
+    return planned(row, schedules, found.version.version, found.plan, _now(dependencies))
 
 
 def _begun(dependencies: Dependencies, row: RevalidatedLine, now: str) -> Steps[RevalidatedLine]:
@@ -611,8 +611,9 @@ def _begun(dependencies: Dependencies, row: RevalidatedLine, now: str) -> Steps[
         if not is_retired(dependencies, row.line):
             yield from lift(dependencies, row)
         return unplanned(row)
-    if found[2] != row.plan:
-        row = yield from _written(dependencies, _planned(dependencies, row, *found[1:]))
+    _, dataset = found
+    if dataset.plan != row.plan:
+        row = yield from _written(dependencies, _planned(dependencies, row, dataset))
     due, data = row.due_schedules(now), accepted_data(dependencies, row.line)
     if not due or not data.found:
         return postponed(row, due, now)
