@@ -28,9 +28,10 @@ IDLE: Final = frozenset({"CREATED", "STOPPED", "TERMINATED"})
 LONGEST_WAIT: Final = 3600
 """Seconds: the time limit of a job run."""
 TICK_SECONDS: Final = 1.0
+BUCKETS: Final = ("LandingBucket", "LakeBucket")
 TABLES: Final = ("RegistryTable", "WorkloadsTable", "LedgerTable")
-BUCKETS: Final = {"LandingBucket": "ExistingLandingBucket", "LakeBucket": "ExistingLakeBucket"}
-"""Buckets by output, and the parameter that names one which the stack did not make."""
+GIVEN: Final = {name: f"Existing{name}" for name in (*BUCKETS, *TABLES)}
+"""By output, the parameter that names a bucket or table which the stack did not make."""
 NOTHING_TO_CHANGE: Final = re.compile(
     r"didn't contain changes|No updates are to be performed|no changes", re.IGNORECASE
 )

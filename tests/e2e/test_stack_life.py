@@ -11,7 +11,9 @@ import pytest
 from infra.local.local_stack import Stack, StackOptions, bundle, client, deploy, outputs_of
 from lakegate.aws import clients
 from lakegate.aws.open_stack import VARIABLE, opened
+from lakegate.aws.stack_operations import GIVEN
 from lakegate.errors import SetUpError
+from lakegate.gate.delivery.find_deliveries import recent
 from lakegate.gate.delivery.protocol import State
 from tests.e2e.deployed import Deployed, until
 from tests.e2e.running import lakegate
@@ -92,12 +94,23 @@ def test_a_stack_is_updated_deleted_and_deployed_again(local: tuple[Stack, Local
     first = outputs_of(state)
     client(state, "cloudformation").delete_stack(StackName="lakegate")
     until("the deletion fails", lambda: status(state) == "DELETE_FAILED")
-    kept = run("delete", "--yes")["kept"]
+    deletion = run("delete", "--yes")
+    kept = deletion["kept"]
     buckets = {each["Name"] for each in client(state, "s3").list_buckets()["Buckets"]}
     assert {first["LandingBucket"], first["LakeBucket"]} < buckets
     assert set(kept) == {
         first[name] for name in ("LandingBucket", "LakeBucket", "RegistryTable", "WorkloadsTable", "LedgerTable")
     }
+
+    third = deploy(state, stack.folder / "kept.log", deletion["parameters"])
+    assert {name: third[name] for name in GIVEN} == {name: first[name] for name in GIVEN}
+    with opened(local=True) as there:
+        (delivery,) = recent(there.dependencies(), 10)
+    assert delivery.id == landed.workload
+    assert delivery.row is not None
+    assert delivery.row.pin is not None
+    assert lakegate("verify", delivery.row.pin.chain, "--local").exit_code == 0
+    assert set(run("delete", "--yes", "--data")["kept"]) == set(kept)  # what is given is never deleted
 
     second = deploy(state, stack.folder / "again.log", {})
     assert second["LakeBucket"] != first["LakeBucket"]

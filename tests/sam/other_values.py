@@ -52,5 +52,8 @@ NOT_UPDATED = {
     "AdoptExisting": "of a landing bucket that is given",
     "ExistingLandingBucket": "chosen with the first deployment",
     "ExistingLakeBucket": "chosen with the first deployment",
+    "ExistingRegistryTable": "likewise",
+    "ExistingWorkloadsTable": "likewise",
+    "ExistingLedgerTable": "likewise",
 }
 """Parameters that the embedded AWS cannot give another value, each with the reason."""

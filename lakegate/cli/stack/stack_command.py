@@ -10,6 +10,7 @@ import typer
 from lakegate.aws.open_stack import OTHER_SENDER, asked, parameters_of, send_again, title_of
 from lakegate.aws.stack_operations import (
     BUCKETS,
+    GIVEN,
     LONGEST_WAIT,
     TABLES,
     announce_objects,
@@ -26,7 +27,7 @@ from lakegate.cli.options import Timeout, Yes
 from lakegate.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from lakegate.aws.open_stack import DeployedStack
 
@@ -100,6 +101,8 @@ class DeletedStack:
     region: str
     deleted: bool
     kept: tuple[str, ...]
+    parameters: Mapping[str, str]
+    """Of a stack that goes on with what was kept; empty where something of it is gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,27 +195,39 @@ def delete(
     yes: Yes = False,
     timeout: Timeout = LONGEST_WAIT,
 ) -> CommandResult[DeletedStack]:
-    """Delete the stack, once it is at rest. Buckets and tables are kept, unless --data deletes them; given buckets always are.
+    """Delete the stack, once it is at rest. Buckets and tables are kept, unless --data deletes them; given ones always are.
+
+    A stack that is deployed with the parameters that the answer names goes on with what was kept.
 
     Example: lakegate stack delete --yes
 
     Exit code: 0 it is deleted, 2 it is not.
     """
-    made = {name: there.output(name) for name, given in BUCKETS.items() if not parameters_of(there).get(given)}
-    tables = {name: there.output(name) for name in TABLES}
-    names = [*made.values(), *tables.values()]
+    given = parameters_of(there)
+    found = {name: there.output(name) for name in (*BUCKETS, *TABLES)}
+    made = {name: found[name] for name, parameter in GIVEN.items() if not given.get(parameter)}
+    names = list(made.values())
     effect = f"deletes {', '.join(names)} with all data" if data else f"keeps {', '.join(names)}"
     confirm([f"{title_of(there)} is deleted, which {effect}"], yes=yes)
     pause_stack(there, timeout)
     delete_stack(there, timeout)
     if data:
-        for bucket in made.values():
-            delete_bucket(bucket)
-        for table in tables.values():
-            asked("dynamodb", "delete_table", TableName=table)
-    words = f"{title_of(there)} is deleted" + ("." if data else f"; kept: {', '.join(names)}")
-    kept = () if data else tuple(names)
-    return CommandResult(DeletedStack(there.name, there.region, deleted=True, kept=kept), [_sentence(words)])
+        for name, store in made.items():
+            if name in BUCKETS:
+                delete_bucket(store)
+            else:
+                asked("dynamodb", "delete_table", TableName=store)
+    kept = {name: store for name, store in found.items() if not data or name not in made}
+    again = {GIVEN[name]: store for name, store in kept.items()} if len(kept) == len(found) else {}
+    words = f"{title_of(there)} is deleted" + (f"; kept: {', '.join(kept.values())}" if kept else ".")
+    lines = [_sentence(words)]
+    if again:
+        lines.append(
+            "To go on with them: sam deploy --parameter-overrides " + " ".join(f"{k}={v}" for k, v in again.items())
+        )
+    return CommandResult(
+        DeletedStack(there.name, there.region, deleted=True, kept=tuple(kept.values()), parameters=again), lines
+    )
 
 
 def _sentence(text: str) -> str:

@@ -21,9 +21,16 @@ GIVEN = {
     "AdoptExisting": "yes",
     "ExistingLandingBucket": "ours-landing",
     "ExistingLakeBucket": "ours-lake",
+    "ExistingRegistryTable": "ours-registry",
+    "ExistingWorkloadsTable": "ours-workloads",
+    "ExistingLedgerTable": "ours-ledger",
 }
 """Another value of the parameters that the embedded AWS cannot change."""
+OUR_TABLES = "ExistingRegistryTable ExistingWorkloadsTable ExistingLedgerTable"
 TOGETHER = {
+    "ExistingRegistryTable": OUR_TABLES,
+    "ExistingWorkloadsTable": OUR_TABLES,
+    "ExistingLedgerTable": OUR_TABLES,
     "AdoptExisting": "ExistingLandingBucket",
     "SubnetIds": "SecurityGroupIds",
     "SecurityGroupIds": "SubnetIds",
@@ -36,6 +43,18 @@ TOGETHER = {
 }
 """Parameters that only have an effect together."""
 EXPECTED = {
+    "ExistingRegistryTable": (
+        "-LedgerTable -RegistryTable -WorkloadsTable ApiRole DoctorPolicy EnginePolicy ErasurePolicy Functions "
+        "LifecyclePolicy NotifyRole OperatorPolicy ResponderPolicy StewardPolicy SweepRole"
+    ),
+    "ExistingWorkloadsTable": (
+        "-LedgerTable -RegistryTable -WorkloadsTable ApiRole DoctorPolicy EnginePolicy ErasurePolicy Functions "
+        "LifecyclePolicy NotifyRole OperatorPolicy ResponderPolicy StewardPolicy SweepRole"
+    ),
+    "ExistingLedgerTable": (
+        "-LedgerTable -RegistryTable -WorkloadsTable ApiRole DoctorPolicy EnginePolicy ErasurePolicy Functions "
+        "LifecyclePolicy NotifyRole OperatorPolicy ResponderPolicy StewardPolicy SweepRole"
+    ),
     "AlarmTopic": "-Alarms -AlarmsPolicy AWS::CloudWatch::Alarm DoctorPolicy FailedRule ResponderPolicy",
     "AdoptExisting": (
         "-LandingBucket -LandingBucketPolicy ApiRole DoctorPolicy EnginePolicy Functions LandedRule "
@@ -104,7 +123,7 @@ EXPECTED = {
     "SmallFileBytes": "+JudgeFunction +JudgeLog +JudgeRole ApiRole Functions",
     "SubnetIds": "+VpcPolicy ApiRole Application CompletionRole Functions IntakeRole NotifyRole SweepRole",
     "SweepSchedule": "SweepEvery",
-    "LandingPrefix": "ApiRole DoctorPolicy EnginePolicy Functions LandedRule",
+    "LandingPrefix": "ApiRole DoctorPolicy EnginePolicy Functions LandedRule ResponderPolicy",
     "Unrouted": "Functions",
     "UploadKeys": "+KeyPolicy ApiRole CompletionRole IntakeRole JobRole NotifyRole SweepRole",
     "ValidatorApis": "+ValidatorPolicy CompletionRole Functions IntakeRole SweepRole",
@@ -154,7 +173,7 @@ def as_deployed() -> dict[str, Any]:
 def with_other(parameter: str) -> dict[str, Any]:
     """With another value of one parameter, and of the one without which it has no effect."""
     values = {**OTHER_VALUES, **GIVEN}
-    names = {parameter, TOGETHER.get(parameter, parameter)}
+    names = {parameter, *TOGETHER.get(parameter, parameter).split()}
     return resources(**{name: values[name] for name in names})
 
 
