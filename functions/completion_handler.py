@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lakegate.aws.lambda_events import InvocationEnded, JobMoved
-from lakegate.aws.lambda_runtime import INVOCATION, batch, dependencies, log_failures, logger, metrics
+from lakegate.aws.lambda_runtime import (
+    INVOCATION,
+    batch,
+    dependencies,
+    log_failures,
+    logger,
+    metrics,
+    report_denied_deletions,
+)
 from lakegate.gate.delivery.advance import completion, invocation_ended
 from lakegate.gate.effects import run
 
@@ -22,7 +30,7 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     INVOCATION.set(context)
     answer = batch(event, carry_on, JobMoved | InvocationEnded, LOG, METRICS)
     log_failures("StepFailures", dependencies().taken_out(), LOG, METRICS)
-    log_failures("DeletionsDenied", dependencies().denied_deletions(), LOG, METRICS)
+    report_denied_deletions(dependencies().denied_deletions(), LOG)
     return answer
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lakegate.aws.lambda_events import ObjectSeen
-from lakegate.aws.lambda_runtime import INVOCATION, batch, dependencies, log_failures, logger, metrics
+from lakegate.aws.lambda_runtime import INVOCATION, batch, dependencies, logger, metrics, report_denied_deletions
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.effects import run
 
@@ -21,7 +21,7 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """Take in every object that the messages name."""
     INVOCATION.set(context)
     answer = batch(event, take, ObjectSeen, LOG, METRICS)
-    log_failures("DeletionsDenied", dependencies().denied_deletions(), LOG, METRICS)
+    report_denied_deletions(dependencies().denied_deletions(), LOG)
     return answer
 
 

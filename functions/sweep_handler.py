@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from aws_lambda_powertools.metrics import MetricUnit
 
-from lakegate.aws.lambda_runtime import INVOCATION, dependencies, log_failures, logger, metrics, sanitize_errors
+from lakegate.aws.lambda_runtime import (
+    INVOCATION,
+    dependencies,
+    log_failures,
+    logger,
+    metrics,
+    report_denied_deletions,
+    sanitize_errors,
+)
 from lakegate.gate.effects import run
 from lakegate.gate.sweep import sweep
 
@@ -23,7 +31,7 @@ def handler(_event: dict[str, Any], context: LambdaContext) -> dict[str, int]:
     """One sweep; what it met with is logged and counted, and kept nothing else from being swept."""
     INVOCATION.set(context)
     swept = sanitize_errors(lambda: run(sweep(dependencies()), dependencies().clock), LOG, METRICS)
-    log_failures("DeletionsDenied", dependencies().denied_deletions(), LOG, METRICS)
+    report_denied_deletions(dependencies().denied_deletions(), LOG)
     METRICS.add_metric("LookedAt", MetricUnit.Count, swept.looked_at)
     METRICS.add_metric("LongPauses", MetricUnit.Count, len(swept.paused_long))
     ended = Counter(end for _, end in swept.ends)

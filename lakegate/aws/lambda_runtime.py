@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from aws_lambda_powertools import Logger, Metrics
-from aws_lambda_powertools.metrics import MetricUnit
+from aws_lambda_powertools.metrics import MetricUnit, single_metric
 
 from lakegate.aws.lambda_events import Decoded, InvocationEnded, JobMoved, Nothing, ObjectSeen, Unintelligible, decode
 from lakegate.aws.settings import PREFIX, read
@@ -149,6 +149,15 @@ def log_failures(what: str, failures: Sequence[BaseException], log: Logger, coun
         log.error(what, extra=of_error(failure))
     count.add_metric(what, MetricUnit.Count, len(failures))
     return len(failures)
+
+
+def report_denied_deletions(denied: Sequence[LakegateError], log: Logger) -> None:
+    """Log and count buckets where judged objects could not be deleted: one metric of the stack, whichever function met it."""
+    for failure in denied:
+        log.error("DeletionsDenied", extra=of_error(failure))
+        dimensions = {"stack": os.environ.get(STACK, NAMESPACE), "service": "gate"}
+        with single_metric("DeletionsDenied", MetricUnit.Count, 1, namespace=NAMESPACE, default_dimensions=dimensions):
+            pass
 
 
 def _done(record: Mapping[str, Any], act: Callable[[Any], object], wanted: Wanted, log: Logger, count: Metrics) -> bool:
