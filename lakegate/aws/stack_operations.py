@@ -71,7 +71,15 @@ def _is_at_rest(there: DeployedStack) -> bool:
 
 
 def delete_stack(there: DeployedStack, timeout: float) -> None:
-    """Delete the stack, and wait until it is gone."""
+    """Delete the stack, and wait until it is gone.
+
+    Raises SetUpError where others have rules on its event bus: EventBridge deletes no bus that has rules (API reference,
+    DeleteEventBus).
+    """
+    theirs = _rules_of_others(there)
+    if theirs:
+        bus = there.output("EventBusName")
+        raise SetUpError(f"others have rules on the event bus {bus}: {', '.join(theirs)}. Let them be deleted first")
     identity = asked("cloudformation", "describe_stacks", StackName=there.name)["Stacks"][0]["StackId"]
     asked("cloudformation", "delete_stack", StackName=identity)
 
@@ -82,6 +90,13 @@ def delete_stack(there: DeployedStack, timeout: float) -> None:
         return bool(status == "DELETE_COMPLETE")
 
     _until(gone, timeout, "it is still being deleted")
+
+
+def _rules_of_others(there: DeployedStack) -> list[str]:
+    with suppress(NotFound):
+        rules = asked("events", "list_rules", EventBusName=there.output("EventBusName"))["Rules"]
+        return [each["Name"] for each in rules if not each["Name"].startswith(f"{there.name}-")]
+    return []
 
 
 def event_source_mappings(there: DeployedStack) -> Iterator[dict[str, Any]]:

@@ -29,6 +29,7 @@ PSEUDO = {
     "AWS::Region": "eu-west-1",
     "AWS::Partition": "aws",
     "AWS::StackName": "lakegate",
+    "AWS::URLSuffix": "amazonaws.com",
 }
 
 

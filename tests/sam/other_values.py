@@ -31,6 +31,7 @@ OTHER_VALUES = {
     "ExtraJobParameters": "--conf spark.a=b",
     "IgnoredKeys": "_SUCCESS",
     "KmsKey": "own",
+    "BucketKeys": "arn:aws:kms:eu-west-1:000000000000:key/4",
     "UploadKeys": "arn:aws:kms:eu-west-1:000000000000:key/1,arn:aws:kms:eu-west-1:000000000000:key/2",
     "PermissionsBoundary": "arn:aws:iam::000000000000:policy/boundary",
     "AlarmTopic": "arn:aws:sns:eu-west-1:000000000000:ours",

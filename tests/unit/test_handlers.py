@@ -254,6 +254,19 @@ def test_a_failure_is_logged_and_counted(stand: Stand, monkeypatch: pytest.Monke
     assert [(line["error"], line["detail"]) for line in stand.lines()] == [("LakegateError", "refused")]
 
 
+@pytest.mark.parametrize("handler", [intake_handler, completion_handler, sweep_handler])
+def test_a_denied_deletion_is_counted_for_the_stack(stand: Stand, handler: Any) -> None:
+    """Whichever function met it: one alarm looks at one metric; the log names the bucket."""
+    handler.dependencies().undeletable.add("landing")
+    call(handler.handler, sqs())
+    counted = [each for each in stand.metrics() if "DeletionsDenied" in each]
+
+    assert [(each["stack"], each["service"], each["DeletionsDenied"]) for each in counted] == [
+        ("Lakegate", "gate", [1.0])
+    ]
+    assert ["landing" in line["detail"] for line in stand.lines() if line["message"] == "DeletionsDenied"] == [True]
+
+
 def test_a_channel_is_tested_by_the_function(stand: Stand) -> None:
     """One test message is sent, or the answer states why not, in words without an address; the outbox waits meanwhile."""
     stand.memory.channels.broken["slack:b"] = PortError("secret-malformed")

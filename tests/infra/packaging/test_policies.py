@@ -452,19 +452,22 @@ def test_an_operator_keeps_anchors_and_changes_none(built: Path) -> None:
 def test_every_role_uses_the_keys_of_the_stack(built: Path) -> None:
     """With a key, each role that reads or writes may decrypt and encrypt by it, and decrypt producers' uploads."""
     theirs = "arn:aws:kms:eu-west-1:999999999999:key/2"
-    stack = Stack.read(built, KmsKey="own", UploadKeys=theirs)
+    buckets = "arn:aws:kms:eu-west-1:999999999999:key/3"
+    stack = Stack.read(built, KmsKey="own", BucketKeys=buckets, UploadKeys=theirs)
     managed = {name: each["PolicyDocument"] for name, each in stack.resources("AWS::IAM::ManagedPolicy").items()}
     key = "arn:aws:kms:eu-west-1:123456789012:key/Key"
     asked = [
         Call("kms:Decrypt", key),
         Call("kms:GenerateDataKey", key),
+        Call("kms:Decrypt", buckets),
+        Call("kms:GenerateDataKey", buckets),
         Call("kms:Decrypt", theirs),
         Call("kms:GenerateDataKey", theirs),
     ]
 
     for role in (*ROLES, "JobRole"):
         held = [managed[name] for name in stack.resources("AWS::IAM::Role")[role]["ManagedPolicyArns"]]
-        assert allowed_by(held, asked) == [True, True, True, False]
+        assert allowed_by(held, asked) == [True] * 5 + [False]
     assert "KeyPolicy" not in Stack.read(built).resources("AWS::IAM::ManagedPolicy")
 
 

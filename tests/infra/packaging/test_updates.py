@@ -43,6 +43,7 @@ TOGETHER = {
 }
 """Parameters that only have an effect together."""
 EXPECTED = {
+    "BucketKeys": "+KeyPolicy ApiRole CompletionRole IntakeRole JobRole NotifyRole SweepRole",
     "ExistingRegistryTable": (
         "-LedgerTable -RegistryTable -WorkloadsTable ApiRole DoctorPolicy EnginePolicy ErasurePolicy Functions "
         "LifecyclePolicy NotifyRole OperatorPolicy ResponderPolicy StewardPolicy SweepRole"
@@ -117,11 +118,15 @@ EXPECTED = {
     "ReplacedSigningKey": "+LedgerKey +SigningPolicy Functions OperatorPolicy",
     "RequireApproval": "+ApproverPolicy ApiRole Functions StewardPolicy",
     "ReserveConcurrency": "SweepFunction",
-    "SecurityGroupIds": "+VpcPolicy ApiRole Application CompletionRole Functions IntakeRole NotifyRole SweepRole",
+    "SecurityGroupIds": (
+        "+VpcPolicy ApiRole Application CompletionRole DeployerPolicy Functions IntakeRole NotifyRole SweepRole"
+    ),
     "ServiceEndpoint": "Functions",
     "SigningKey": "+LedgerKey +SigningPolicy Functions OperatorPolicy",
     "SmallFileBytes": "+JudgeFunction +JudgeLog +JudgeRole ApiRole Functions",
-    "SubnetIds": "+VpcPolicy ApiRole Application CompletionRole Functions IntakeRole NotifyRole SweepRole",
+    "SubnetIds": (
+        "+VpcPolicy ApiRole Application CompletionRole DeployerPolicy Functions IntakeRole NotifyRole SweepRole"
+    ),
     "SweepSchedule": "SweepEvery",
     "LandingPrefix": "ApiRole DoctorPolicy EnginePolicy Functions LandedRule ResponderPolicy",
     "Unrouted": "Functions",

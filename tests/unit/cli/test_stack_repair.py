@@ -10,6 +10,7 @@ import pytest
 
 from lakegate.aws import open_stack
 from lakegate.aws.stack_operations import delete_bucket
+from lakegate.cli.stack import stack_command
 from lakegate.errors import SetUpError
 from tests.fakes.cloudformation import CloudFormation, Resource
 
@@ -119,3 +120,21 @@ def test_versions_that_cannot_be_deleted_end_the_deletion_of_a_bucket(monkeypatc
         delete_bucket("ours")
 
     assert calls == ["list"]
+
+
+def test_a_stack_whose_bus_has_rules_of_others_is_not_deleted(
+    lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """EventBridge would refuse to delete the bus in the middle of the deletion; the owners of the rules are named before."""
+    rules = [{"Name": "lakegate-FailedRule-1"}, {"Name": "dashboard-of-sales"}]
+    events = SimpleNamespace(list_rules=lambda **_: {"Rules": rules})
+    client = open_stack.client
+    monkeypatch.setattr(open_stack, "client", lambda service: events if service == "events" else client(service))
+    monkeypatch.setattr(stack_command, "pause_stack", lambda _there, _timeout: None)
+    result = lakegate("stack", "delete", "--yes")
+
+    assert result.exit_code
+    assert str(result.exception) == (
+        "others have rules on the event bus default: dashboard-of-sales. Let them be deleted first"
+    )
+    assert client("cloudformation").describe_stacks(StackName="lakegate")["Stacks"]
