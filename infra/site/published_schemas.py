@@ -22,9 +22,11 @@ from typing import Any, Final
 
 from lakegate.diff.change_kinds import DiffDocument
 from lakegate.features.anchors.anchors import Anchor
+from lakegate.features.notifications.message_text import NotificationDocument
 from lakegate.gate.datasets.manifest_documents import Manifest
 from lakegate.gate.ledger.blocks import FORMAT, MARKED, RECORD_FORMAT, SLICED, WAIVED, Block, Record
 from lakegate.gate.ledger.record_contents import CONTENTS
+from lakegate.gate.outbox import EventDetail
 from lakegate.json_codec import (
     DECIMAL,
     KEYWORDS,
@@ -52,8 +54,10 @@ FORMATS: Final[dict[str, Json]] = {
     "check": CheckDocument,
     "check-tables": CheckTablesDocument,
     "diff": DiffDocument,
+    "event": EventDetail,
     "block": Block,
     "manifest": Manifest,
+    "notification": NotificationDocument,
     "plan": Plan,
     "record": Record,
     **{f"record-{kind}": content for kind, content in CONTENTS.items()},
@@ -62,7 +66,28 @@ FORMATS: Final[dict[str, Json]] = {
 }
 """The dataclass of each published schema, or a union of such."""
 WIDTH: Final = 120
+TEXT: Final = {"type": "string", "minLength": 1}
+INTEGER: Final = {"type": "integer"}
+NULL: Final = {"type": "null"}
+ACCEPTED: Final = {"enum": ["accepted", "accepted_with_warnings"]}
+
+
+def _event(kind: str, **members: Json) -> Json:
+    """What the body of a kind of event has."""
+    body = {"state": {"const": kind.upper()}} | members
+    return {"properties": {"kind": {"const": kind}, "body": {"properties": body}}}
+
+
 BETWEEN_MEMBERS: Final[dict[str, dict[str, Json]]] = {
+    "event": {
+        "oneOf": [
+            _event("published", line=TEXT, height=INTEGER, contract_version=TEXT, verdict=ACCEPTED),
+            _event("quarantined", line=TEXT, height=INTEGER, verdict={"const": "rejected"}, reasons={"minItems": 1}),
+            _event("failed", height=NULL, verdict=NULL, cause=TEXT),
+            _event("gone", height=NULL, verdict={"enum": [None, "rejected"]}),
+            _event("awaiting", line=TEXT, height=NULL, contract_version=TEXT, verdict=ACCEPTED),
+        ]
+    },
     "record": {"properties": {"format": {"const": RECORD_FORMAT}}},
     "block": {
         "properties": {"format": {"enum": [FORMAT, WAIVED, SLICED, MARKED]}},
@@ -85,7 +110,7 @@ BETWEEN_MEMBERS: Final[dict[str, dict[str, Json]]] = {
         ],
     },
 }
-"""Relations of members to each other: of blocks their format, which follows from the other members."""
+"""Rules between members: the format of blocks follows from other members, and the bodies of events from their kind."""
 NOTHING_MORE: Final[dict[str, Json]] = {}
 Definitions: typing.TypeAlias = dict[str, tuple[type, Json]]
 """By their names the dataclasses that are definitions of a schema, and the definitions."""
@@ -102,8 +127,8 @@ def derived(cls: Json, more: dict[str, Json] = NOTHING_MORE, name: str = "") -> 
     definitions: Definitions = {}
     whole = _object(cls, definitions) if isinstance(cls, type) else _value(cls, definitions)
     if more:
-        whole["required"] = [*more["properties"], *whole["required"]]
-        whole["properties"] = more["properties"] | whole["properties"]
+        own = more.get("properties", {})
+        whole["required"], whole["properties"] = [*own, *whole["required"]], own | whole["properties"]
     title, _, rest = (inspect.getdoc(cls) or "").partition("\n\n") if isinstance(cls, type) else (name, "", "")
     head = {"$schema": DIALECT, "title": title} | ({"description": rest.replace("\n", " ")} if rest else {})
     own = {key: definition for key, (_, definition) in sorted(definitions.items())}

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final, NamedTuple, Protocol
 
 from lakegate.errors import InputError
 from lakegate.extension_points import loaded, names
+from lakegate.json_codec import Pattern
 from lakegate.text import listed
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class EndedDelivery(NamedTuple):
 class CallbackInvitation:
     """How the receiver of a notification answers for the delivery that it is about."""
 
-    token: str = field(repr=False)
+    token: Annotated[str, Pattern("[A-Za-z0-9_-]{43}")] = field(repr=False)
     """For one answer; nothing keeps it but its receiver."""
     path: str
     """Of the HTTP API."""

@@ -3,19 +3,86 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
+from lakegate.gate.delivery.delivery_row import FailureCause
+from lakegate.gate.delivery.people_decisions import Waiver
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.lake_layout import uri_of
 from lakegate.gate.ports import Message
+from lakegate.json_codec import Bounds, Exact, NotEmpty, Permitted, Sha256, decode, encode
+from lakegate.plan.billed_cost import Amount, BilledCost
+from lakegate.verdict.check_status import Status
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from lakegate.gate.delivery.delivery_row import Workload
     from lakegate.gate.dependencies import Dependencies
+
+TOLD = ("published", "quarantined", "failed", "gone", "awaiting")
+"""The states of which there are events."""
+
+
+@dataclass(frozen=True, slots=True)
+class EventSubscriber:
+    """Who asked to be notified."""
+
+    team: NotEmpty
+    audience: Annotated[str, Permitted(("consumer", "producer", "operator"))]
+    to: tuple[NotEmpty, ...]
+    """Channels; empty: this event alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class EventBody:
+    """What became of a delivery: ids, numbers and masked reasons, no text of the producer."""
+
+    workload: Sha256
+    state: Annotated[str, Permitted(tuple(each.upper() for each in TOLD))]
+    attempt: Exact
+    """How many job runs were started; 0: the delivery was refused before."""
+    line: NotEmpty | None
+    height: Exact | None
+    contract_version: str | None
+    verdict: Annotated[str, Permitted(("accepted", "accepted_with_warnings", "rejected"))] | None
+    reasons: tuple[NotEmpty, ...]
+    rows: Exact | None
+    published_rows: Exact | None
+    rejected_rows: Exact | None
+    checks: (
+        Annotated[dict[Annotated[str, Permitted(tuple(each.value for each in Status))], Exact], Bounds(len(Status))]
+        | None
+    )
+    """By status."""
+    cost: BilledCost | None
+    """Of all its attempts whose costs are known, by the price table of the stack."""
+    seconds: Amount | None
+    """From intake, or from the last replay, to the end; null where no route was looked for."""
+    cause: FailureCause | None
+    """Of a failed delivery: why its last attempt came to nothing."""
+    subscribers: tuple[EventSubscriber, ...]
+    """Of a rejected delivery, or one that a person let through: who asked to be notified."""
+    report: NotEmpty | None
+    """Address of the HTML report; null for failed and gone."""
+    waiver: Waiver | None
+    """Of a rejected delivery that a person let through."""
+
+
+@dataclass(frozen=True, slots=True)
+class EventDetail:
+    """The detail of an event.
+
+    The stack puts it on its event bus when a delivery has come to an end, or waits for a person. docs/events.md explains it.
+    """
+
+    id: NotEmpty
+    """The same for every repetition of this event."""
+    workload: Sha256
+    kind: Annotated[str, Permitted(TOLD)]
+    body: EventBody
 
 
 def message(
@@ -26,33 +93,34 @@ def message(
 ) -> Message:
     """The message about a workload that ended or waits for a person: ids, numbers and masked reasons, no text of the producer.
 
-    `height`: of its block. `subscribers`: who asked to be notified. The JSON Schema of what is sent is
-    lakegate/schemas/event.json.
+    `height`: of its block. `subscribers`: who asked to be notified.
     """
     decision, pin = workload.decision or workload.candidate, workload.pin
     counts = decision.counts if decision else None
-    body = {
-        "workload": workload.id,
-        "state": workload.state,
-        "attempt": workload.attempt,
-        "line": pin.chain if pin else None,
-        "height": height,
-        "contract_version": pin.version if pin else None,
-        "verdict": decision.verdict if decision else None,
-        "reasons": list(decision.reasons) if decision else [],
-        "rows": counts.rows if counts else None,
-        "published_rows": counts.published_rows if counts else None,
-        "rejected_rows": counts.rejected_rows if counts else None,
-        "checks": counts.checks if counts else None,
-        "cost": asdict(workload.cost) if workload.cost else None,
-        "seconds": _since(pin.judging_time, dependencies.clock.now()) if pin else None,
-        "cause": workload.failed[-1].cause if workload.state is State.FAILED else None,
-        "subscribers": list(subscribers),
-        "report": uri_of(dependencies.places.lake, workload),
-        "waiver": asdict(workload.waiver) if workload.waiver and workload.state is State.PUBLISHED else None,
-    }
+    body = EventBody(
+        workload=workload.id,
+        state=workload.state.value,
+        attempt=workload.attempt,
+        line=pin.chain if pin else None,
+        height=height,
+        contract_version=pin.version if pin else None,
+        verdict=decision.verdict if decision else None,
+        reasons=tuple(decision.reasons) if decision else (),
+        rows=counts.rows if counts else None,
+        published_rows=counts.published_rows if counts else None,
+        rejected_rows=counts.rejected_rows if counts else None,
+        checks=counts.checks if counts else None,
+        cost=workload.cost,
+        seconds=_since(pin.judging_time, dependencies.clock.now()) if pin else None,
+        cause=workload.failed[-1].cause if workload.state is State.FAILED else None,
+        subscribers=tuple(decode(EventSubscriber, each) for each in subscribers),
+        report=uri_of(dependencies.places.lake, workload),
+        waiver=workload.waiver if workload.state is State.PUBLISHED else None,
+    )
     kind = workload.state.lower()
-    return Message(message_id(workload), workload.id, kind, json.dumps(body, sort_keys=True), dependencies.clock.now())
+    return Message(
+        message_id(workload), workload.id, kind, json.dumps(encode(body), sort_keys=True), dependencies.clock.now()
+    )
 
 
 def message_id(workload: Workload) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
+from lakegate.gate.channel_kinds import CallbackInvitation
 from lakegate.gate.datasets.freshness_deadlines import LATENCY
+from lakegate.json_codec import OMITTED, Bounds, NotEmpty, Permitted, Sha256, encode
 from lakegate.text import counted, printable
 
 if TYPE_CHECKING:
@@ -15,6 +17,42 @@ if TYPE_CHECKING:
     from lakegate.gate.channel_kinds import Channels, Notification
     from lakegate.gate.delivery.delivery_row import Workload
     from lakegate.gate.dependencies import Dependencies
+
+KINDS: Final = (
+    *("accepted", "rejected", "warned", "failed", "awaiting", "late"),
+    *("breaking", "deprecated", "drift", "pull", "revalidation", "test"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NotificationDocument:
+    """A notification.
+
+    It is sent to signed webhooks and to SNS topics. docs/notifications.md explains it.
+    """
+
+    id: Sha256
+    """The same for every repetition of this notification."""
+    key: Sha256
+    """Of the cause: the same for all notifications about it."""
+    kind: Annotated[str, Permitted(KINDS)]
+    line: str
+    """`<contract>/<dataset>_v<major>`; empty for a test."""
+    title: NotEmpty
+    text: tuple[str, ...]
+    """Lines: reasons, values masked."""
+    at: str
+    """RFC 3339: when it was sent first."""
+    times: Annotated[int, Bounds(1)]
+    """How often the cause has occurred."""
+    since: str
+    """When it occurred first; empty for a test."""
+    resolved: bool
+    """Whether the cause is over."""
+    workload: str
+    """The latest delivery; empty if it is about a line."""
+    callback: CallbackInvitation | None = field(default=None, metadata={OMITTED: True})
+    """How to answer for the delivery: of webhooks, where its workflow waits for a callback."""
 
 
 def headline(notification: Notification) -> str:
@@ -37,12 +75,10 @@ def footer(notification: Notification) -> str:
 
 
 def document(notification: Notification) -> bytes:
-    """The notification as JSON; its schema is lakegate/schemas/notification.json."""
-    texts = {"title": printable(notification.title), "text": lines(notification)}
+    """The notification as JSON."""
+    texts = {"title": printable(notification.title), "text": tuple(lines(notification))}
     content = {**notification._asdict(), **texts, "at": notification.at.isoformat()}
-    if (callback := content.pop("callback")) is not None:
-        content["callback"] = asdict(callback)
-    return json.dumps(content, sort_keys=True, separators=(",", ":")).encode()
+    return json.dumps(encode(NotificationDocument(**content)), sort_keys=True, separators=(",", ":")).encode()
 
 
 def channels(dependencies: Dependencies) -> Channels:

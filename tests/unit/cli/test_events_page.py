@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 PAGE = (Path(__file__).parents[3] / "docs/events.md").read_text()
 SAMPLE, RULE = map(json.loads, re.findall(r"^```json\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL))
-BODY: Any = load("event")["$defs"]["body"]["properties"]  # type: ignore[index] # of our own schema
+BODY: Any = load("event")["$defs"]["EventBody"]["properties"]  # type: ignore[index] # of our own schema
 
 
 def table(heading: str) -> set[str]:
