@@ -123,8 +123,8 @@ class Dependencies:
     """The adapter that a feature registers by this name at the point `rows` or `wiring`; the feature declares its type."""
     signing: SigningKeys = UNSIGNED
     timing: Timing = field(default_factory=Timing)
-    asks_validators: bool = True
-    """Whether the caller may start and ask validators; one who may not leaves that to the next sweep."""
+    is_function: bool = True
+    """Whether the caller has the rights of the functions; a person has not: companions of attempts are left to the next sweep."""
     remaining: Callable[[], float] = lambda: float("inf")
     """Seconds that this invocation has left."""
     takes_since: Callable[[], datetime | None] = lambda: None

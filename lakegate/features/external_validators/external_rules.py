@@ -285,7 +285,7 @@ def start_validations(dependencies: Dependencies, workload: Workload) -> Steps[N
 
     Raises ConcurrentUpdate where the caller may start none: nothing changes, and the next sweep continues.
     """
-    if not dependencies.asks_validators:
+    if not dependencies.is_function:
         raise ConcurrentUpdate
     from lakegate.plan.plan import Plan  # noqa: PLC0415 - intake of other deliveries starts without it
 
@@ -351,7 +351,7 @@ def answered(dependencies: Dependencies, workload: Workload, body: bytes) -> byt
 
 def _answer(dependencies: Dependencies, workload: Workload, group: RuleGroup) -> ExternalAnswer | None:
     """The response of a service; None: nothing yet. Raises Lost, and ConcurrentUpdate where the caller may not ask."""
-    if not dependencies.asks_validators:
+    if not dependencies.is_function:
         raise ConcurrentUpdate
     service, name = service_of(dependencies, group), validation_id(workload, group.technology)
     if service is None:

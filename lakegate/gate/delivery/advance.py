@@ -148,7 +148,7 @@ def complete(dependencies: Dependencies, workload: Workload) -> Steps[Workload]:
 
 def _waits_for_answers(dependencies: Dependencies, workload: Workload) -> bool:
     """Whether an attempt has its own result, and only validators have not answered; and there is time to ask them."""
-    if workload.state is not State.VALIDATING or not dependencies.terms(workload).has_external:
+    if workload.state is not State.VALIDATING or not dependencies.terms(workload).has_companion:
         return False
     return dependencies.remaining() >= TIME_TO_POLL and result_of(dependencies, workload) is not None
 

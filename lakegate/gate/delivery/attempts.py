@@ -180,7 +180,7 @@ class Lost(LakegateError):  # noqa: N818 - the name is what happened
 
 def companion_of(dependencies: Dependencies, workload: Workload) -> Companion | None:
     """The companion of a run, by its plan; None: nobody. Raises Lost where the feature of the plan is absent."""
-    if not dependencies.terms(workload).has_external:
+    if not dependencies.terms(workload).has_companion:
         return None
     found: Companion | None = next(registered("attempt companions"), None)
     if found is None:
@@ -217,7 +217,7 @@ def measured_row(dependencies: Dependencies, workload: Workload) -> Workload:
 
 def measured_result(dependencies: Dependencies, measured: Workload) -> bytes:
     """The merged result of the last attempt, if one was kept, else that of its run. Raises NotFound."""
-    merged = merged_result(dependencies, measured) if dependencies.terms(measured).has_external else None
+    merged = merged_result(dependencies, measured) if dependencies.terms(measured).has_companion else None
     if merged is not None:
         return merged
     prefix = lake_layout.attempt_prefix(measured.id, measured.attempt, measured.batch)

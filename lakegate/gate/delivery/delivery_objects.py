@@ -67,13 +67,13 @@ def group_of(dependencies: Dependencies, workload: Workload) -> str:
     """The dataset and plan of deliveries that may share a run; empty: this one has a run of its own.
 
     So is one of several objects, one that becomes slices (of a group only the first could have the next offset), and one with
-    rules of validators, whose validations are started before its own run.
+    rules that others measure, who are asked before its own run.
     """
     limits, job = limits_of(dependencies, workload), dependencies.places.job
     pin, size, terms = workload.pin, workload.source.size, dependencies.terms(workload)
     if pin is None or not pin.plan or workload.parts is not None or terms.as_slices:
         return ""
-    if terms.has_external:
+    if terms.has_companion:
         return ""
     invoked = bool(job.judge) and size < job.small
     if limits.files == 1 or size >= (limits.bytes or 0) or invoked:

@@ -63,9 +63,9 @@ class Terms:
     quarantine_days: int | None = None
     """How long quarantined data is kept; None: for ever."""
     as_slices: bool = False
-    """Whether accepted rows are published as slices of Open Data Fabric."""
-    has_external: bool = False
-    """Whether registered validators measure some of its rules."""
+    """Whether accepted rows are published in another form than they arrived (`Publisher`)."""
+    has_companion: bool = False
+    """Whether others measure some of its rules beside the run (`Companion`)."""
     snapshots: bool = False
     """Whether each delivery has all current rows, and what differs from the one before is published."""
     dialect: Mapping[str, object] = field(default_factory=dict)
@@ -107,7 +107,7 @@ def _terms(body: bytes) -> Terms:
         allow_empty=policy.allow_empty,
         promises=plan.promises,
         quarantine_days=policy.quarantine_days,
-        has_external=bool(plan.external),
+        has_companion=bool(plan.external),
         as_slices=policy.publish_as is PublishAs.PARQUET,
         snapshots=policy.merge_strategy is MergeStrategy.SNAPSHOT,
         dialect={"format": read.format.value, "compression": read.compression.value, "csv": csv},

@@ -103,10 +103,10 @@ def carried_out(dependencies: Dependencies, wanted: PersonTransition, workload: 
 def advanced(dependencies: Dependencies, row: Workload) -> Steps[str]:
     """Advance the workload of a person's command as far as that person may, and return its id.
 
-    A person has no right to validators: `sweep` starts and asks them.
+    A person has no right to companions of an attempt: `sweep` starts and asks them.
     """
     with suppress(SigningDenied):  # a person may not sign: `sweep` commits what is decided
-        yield from advance(replace(dependencies, asks_validators=False), row)
+        yield from advance(replace(dependencies, is_function=False), row)
     return row.id
 
 
