@@ -55,7 +55,7 @@ def _row(code: str) -> tuple[str, ...]:
     return (
         f"`{code}`<br>{level}",
         CODES[code].words.replace("|", "¦"),
-        _parts(case["base"], case["good"]),
+        _parts(case["base"], case["good"]).removesuffix("without it"),
     )
 
 
