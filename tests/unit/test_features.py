@@ -26,12 +26,15 @@ CORE = [
 WITHOUT = """
 import json, os, sys, traceback
 from importlib import import_module
+from inspect import signature
 import boto3, duckdb, jinja2, jsonschema, numpy, pyarrow, rich, sqlglot, typer, yaml
 
 def checks(absent):
     sys.modules.update(dict.fromkeys(f"lakegate.features.{each}" for each in absent))
     for each in core:
         import_module(each)
+    options = {*signature(import_module("lakegate.cli.datasets.verify_command").verify).parameters}
+    assert {"objects", "data"} < options and not {"integrity", "replay", "anchors", "keep_anchor"} & options, options
     sys.argv = ["lakegate", *command]
     try:
         import_module("lakegate.cli.main").main()
@@ -82,8 +85,8 @@ play(keeps, {"all": cases["all"]})
 """
 """Each case in a process of its own, forked where the libraries are loaded.
 
-Without its features all modules of the core are imported and a file is checked; and the gate plays a delivery, and writes a row
-with their data as it was.
+Without its features all modules of the core are imported, `verify` has its own options, and a file is checked; and the gate
+plays a delivery, and writes a row with their data as it was.
 """
 
 
