@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lakegate.cli import terminal
+from lakegate.cli.command_runner import CommandResult, command
 from lakegate.cli.options import AsJson
 from lakegate.contract_files import STANDARD_OUTPUT, writable, write_draft
 from lakegate.errors import InputError
@@ -124,6 +124,20 @@ DIALECT = (
 OUTPUT = "The file to write; by default standard output. No file is overwritten."
 
 
+@dataclass(frozen=True, slots=True)
+class ConvertedContract:
+    """A contract in another format."""
+
+    to: Target
+    dataset: str | None
+    file: str | None
+    """None: it is printed."""
+    text: str | None
+    omitted: tuple[str, ...]
+    """What the format cannot express."""
+
+
+@command
 def convert(  # noqa: PLR0913, PLR0917 - the options of the command
     source: Annotated[Path, typer.Argument(help=SOURCE, show_default=False)],
     to: Annotated[Target, typer.Option("--to", help="The format to write.")] = Target.ODCS,
@@ -135,7 +149,7 @@ def convert(  # noqa: PLR0913, PLR0917 - the options of the command
     dialect: Annotated[str | None, typer.Option(help=DIALECT, show_default=False)] = None,
     output: Annotated[str, typer.Option("--output", "-o", help=OUTPUT, show_default=False)] = STANDARD_OUTPUT,
     as_json: AsJson = False,
-) -> None:
+) -> CommandResult[ConvertedContract]:
     """Write a contract as ODCS, JSON Schema, a DuckDB or Athena table, a dbt source or an ODF schema; or make one of a schema.
 
     What the written format cannot express is listed on standard error.
@@ -150,20 +164,12 @@ def convert(  # noqa: PLR0913, PLR0917 - the options of the command
     else:
         found, chosen = _of_schema(origin, source, to, dataset, name, dialect)
     write_draft(output, found.text, as_json=as_json)
-    if as_json:
-        is_printed = output == STANDARD_OUTPUT
-        terminal.print_json(
-            {
-                "to": to.value,
-                "dataset": chosen,
-                "file": None if is_printed else output,
-                "text": found.text if is_printed else None,
-                "omitted": list(found.omitted),
-            }
-        )
-    elif found.omitted:
+    if found.omitted and not as_json:
         lines = "".join(f"\n  {escaped(each)}" for each in found.omitted)
         sys.stderr.write(f"lakegate: {to.value} has no equivalent of {len(found.omitted)}:{lines}\n")
+    is_printed = output == STANDARD_OUTPUT
+    file, text = (None, found.text) if is_printed else (output, None)
+    return CommandResult(ConvertedContract(to, chosen, file, text, tuple(found.omitted)))
 
 
 def _of_contract(path: Path, to: Target, dataset: str | None) -> tuple[Converted, str | None]:

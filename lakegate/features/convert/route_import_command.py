@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lakegate.aws.open_stack import DEFAULT_STACK, opened
-from lakegate.cli import terminal
-from lakegate.cli.command_runner import confirm
+from lakegate.cli.command_runner import CommandResult, confirm, stack_command
 from lakegate.cli.contracts.route_command import FOUND
-from lakegate.cli.options import AsJson, Local, StackName, Yes
+from lakegate.cli.options import Yes
 from lakegate.contract.semantic_versions import major, precedence
 from lakegate.errors import InputError
 from lakegate.features.convert.dbt_manifest import MAX_BYTES, DeclaredRoute, declared_routes
 from lakegate.gate.effects import run
 from lakegate.gate.registry.routes import add_route, effects, leading, planned_route
 from lakegate.text import listed
-from lakegate.text import printable as escaped
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lakegate.aws.open_stack import DeployedStack
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.registry.registry_rows import RegistrySnapshot
     from lakegate.gate.registry.routes import PlannedRoute
@@ -39,18 +39,38 @@ class Import:
     reason: str = ""
 
 
-def import_routes(  # noqa: PLR0913 - a command has these options
+@dataclass(frozen=True, slots=True)
+class ImportedRoute:
+    """A declared route, and its outcome."""
+
+    resource: str
+    outcome: str
+    prefix: str | None
+    line: str | None
+    version: str | None
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class RouteImport:
+    """The declared routes of a stage."""
+
+    stage: str
+    dry_run: bool
+    routes: tuple[ImportedRoute, ...]
+
+
+@stack_command
+def import_routes(
+    there: DeployedStack,
     *,
     dbt: Annotated[Path, typer.Option(help="The manifest.json that dbt writes below target/.", show_default=False)],
     stage: Annotated[
         str, typer.Option(help="Whose prefixes are imported, where a resource declares several.")
     ] = "prod",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be added, and write nothing.")] = False,
-    stack: StackName = DEFAULT_STACK,
-    local: Local = False,
     yes: Yes = False,
-    as_json: AsJson = False,
-) -> None:
+) -> CommandResult[RouteImport]:
     """Add the routes that models, seeds, snapshots and sources of a dbt project declare in `meta`. No route is removed.
 
     Example: lakegate route import --dbt target/manifest.json --stage prod --dry-run
@@ -60,14 +80,10 @@ def import_routes(  # noqa: PLR0913 - a command has these options
     Exit code: 0 all are there, 1 some were refused, 2 the manifest cannot be read, or it was not confirmed.
     """
     declared = declared_in(dbt, stage)
-    with opened(stack, local=local) as there:
-        found = imported(there.dependencies(), declared, dry_run=dry_run, yes=yes)
-    if as_json:
-        terminal.print_json({"stage": stage, "dry_run": dry_run, "routes": [as_document(each) for each in found]})
-    else:
-        print_import(found, stage, dry_run=dry_run)
-    if any(each.outcome == "refused" for each in found):
-        raise typer.Exit(FOUND)
+    found = imported(there.dependencies(), declared, dry_run=dry_run, yes=yes)
+    is_refused = any(each.outcome == "refused" for each in found)
+    result = RouteImport(stage, dry_run, tuple(map(_described, found)))
+    return CommandResult(result, _in_words(result), FOUND if is_refused else 0)
 
 
 def imported(
@@ -145,29 +161,24 @@ def _dataset(seen: RegistrySnapshot, declared: DeclaredRoute, line: int) -> str:
     return names[0] if len(names) == 1 else declared.name
 
 
-def as_document(found: Import) -> dict[str, object]:
-    """One declaration for machines."""
+def _described(found: Import) -> ImportedRoute:
     declared, route = found.declared, found.plan.wanted if found.plan else None
-    return {
-        "resource": declared.resource,
-        "outcome": found.outcome,
-        "prefix": declared.prefix or None,
-        "line": route.line if route else None,
-        "version": route.version if route else None,
-        "reason": found.reason or None,
-    }
+    return ImportedRoute(
+        declared.resource,
+        found.outcome,
+        declared.prefix or None,
+        route.line if route else None,
+        route.version if route else None,
+        found.reason or None,
+    )
 
 
-def print_import(found: list[Import], stage: str, *, dry_run: bool) -> None:
+def _in_words(found: RouteImport) -> Iterator[str]:
     """Each declaration for people, then the counts."""
-    console = terminal.answers()
-    for each in found:
-        if each.outcome == "skipped":
-            continue
-        route = each.plan.wanted if each.plan else None
-        words = f"{route.prefix} → {route.line} {route.version}" if route else each.reason
-        console.print(escaped(f"{each.outcome:<9}  {each.declared.resource}: {words}"), markup=False, soft_wrap=True)
-    counts = Counter(each.outcome for each in found)
+    for each in found.routes:
+        if each.outcome != "skipped":
+            words = f"{each.prefix} → {each.line} {each.version}" if each.line else each.reason
+            yield f"{each.outcome:<9}  {each.resource}: {words}"
+    counts = Counter(each.outcome for each in found.routes)
     numbers = ", ".join(f"{counts[each]:,} {each}" for each in ("added", "unchanged", "refused", "skipped"))
-    tail = "; nothing was written (--dry-run)" if dry_run else ""
-    console.print(escaped(f"Stage {stage}: {numbers}{tail}."), markup=False, soft_wrap=True)
+    yield f"Stage {found.stage}: {numbers}{'; nothing was written (--dry-run)' if found.dry_run else ''}."

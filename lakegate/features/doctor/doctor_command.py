@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
+from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 from urllib.parse import urlsplit
 
 import typer
 
 from lakegate.aws.open_stack import DEFAULT_STACK, entered, readable_errors
-from lakegate.cli import terminal
-from lakegate.cli.options import AsJson, Local, OptionalDelivery, StackName
+from lakegate.cli.command_runner import CommandResult, command
+from lakegate.cli.options import Local, OptionalDelivery, StackName
 from lakegate.errors import UnreadableItem
 from lakegate.features.doctor import aws_probes, delivery_probes, function_probes, queue_probes
 from lakegate.features.doctor.aws_probes import enter
@@ -29,16 +30,15 @@ from lakegate.features.doctor.examination import (
     rights_for,
 )
 from lakegate.gate.delivery.find_deliveries import named
+from lakegate.gate.delivery.protocol import State
 from lakegate.stack import LATEST, standing
 from lakegate.text import counted
-from lakegate.text import printable as escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from rich.console import Console
+    from collections.abc import Iterator, Mapping
 
     from lakegate.aws.open_stack import DeployedStack
+    from lakegate.cli.terminal import Word
     from lakegate.gate.delivery.find_deliveries import Delivery
 
 # ---- All probes with their rights ----
@@ -105,14 +105,50 @@ class Exit(IntEnum):
     UNKNOWN = 3
 
 
+@dataclass(frozen=True, slots=True)
+class FoundCause:
+    """A cause that was found, and its remedy."""
+
+    cause: str
+    level: str
+    text: str
+    remedy: str
+    rights: tuple[str, ...]
+    """Policies of people that allow the remedy."""
+    workload: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownProbe:
+    """A probe that could not look."""
+
+    probe: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class DoctorReport:
+    """Why deliveries do not move."""
+
+    stack: str
+    account: str | None
+    region: str | None
+    workload: str | None
+    state: State | None
+    findings: tuple[FoundCause, ...]
+    unknown: tuple[UnknownProbe, ...]
+    probes: int
+    seconds: float
+
+
+@command
 def doctor(
     workload: OptionalDelivery = None,
     *,
     timeout: Annotated[float, typer.Option("--timeout", min=0.1, help="Seconds for all probes together.")] = SECONDS,
     stack: StackName = DEFAULT_STACK,
     local: Local = False,
-    as_json: AsJson = False,
-) -> None:
+) -> CommandResult[DoctorReport]:
     """Find out why deliveries do not move, or why one does not: each cause with what to do. Changes nothing.
 
     Example: lakegate doctor orders/day.csv
@@ -129,13 +165,9 @@ def doctor(
             opened = there
             examined, delivery = _examined(there, ask, workload)
             report = examine(examined, PROBES, timeout)
-    document = _document(name, opened, delivery, report)
-    if as_json:
-        terminal.print_json(document)
-    else:
-        _print(name, opened, delivery, report)
     faults = [each for each in report.findings if each.level is Level.FAULT]
-    raise typer.Exit(Exit.CAUSE if faults else Exit.UNKNOWN if report.unknown else Exit.NOTHING)
+    code = Exit.CAUSE if faults else Exit.UNKNOWN if report.unknown else Exit.NOTHING
+    return CommandResult(_result(name, opened, delivery, report), _in_words(name, opened, delivery, report), code)
 
 
 def _examined(stack: DeployedStack, ask: StackReader, workload: str | None) -> tuple[ExaminedStack, Delivery | None]:
@@ -162,46 +194,42 @@ def is_embedded(environment: Mapping[str, str]) -> bool:
     return urlsplit(environment.get("AWS_ENDPOINT_URL", "")).hostname in {"127.0.0.1", "localhost", "::1"}
 
 
-def _document(name: str, stack: DeployedStack | None, delivery: Delivery | None, report: Examination) -> dict[str, Any]:
-    return {
-        "stack": name,
-        "account": stack.account if stack else None,
-        "region": stack.region if stack else None,
-        "workload": delivery.id if delivery else None,
-        "state": delivery.row.state.value if delivery and delivery.row else None,
-        "findings": [
-            {
-                "cause": each.cause,
-                "level": each.level.value,
-                "text": each.text,
-                "remedy": each.remedy,
-                "rights": rights_for(each.remedy),
-                "workload": each.workload or None,
-            }
-            for each in report.findings
-        ],
-        "unknown": [{"probe": each.probe, "reason": each.reason} for each in report.unknown],
-        "probes": report.probes,
-        "seconds": round(report.seconds, 3),
-    }
+def _result(name: str, stack: DeployedStack | None, delivery: Delivery | None, report: Examination) -> DoctorReport:
+    findings = (
+        FoundCause(
+            each.cause,
+            each.level.value,
+            each.text,
+            each.remedy,
+            tuple(rights_for(each.remedy)),
+            each.workload or None,
+        )
+        for each in report.findings
+    )
+    return DoctorReport(
+        name,
+        stack.account if stack else None,
+        stack.region if stack else None,
+        delivery.id if delivery else None,
+        delivery.row.state if delivery and delivery.row else None,
+        tuple(findings),
+        tuple(UnknownProbe(each.probe, each.reason) for each in report.unknown),
+        report.probes,
+        round(report.seconds, 3),
+    )
 
 
-def _print(name: str, stack: DeployedStack | None, delivery: Delivery | None, report: Examination) -> None:
-    console = terminal.answers()
+def _in_words(name: str, stack: DeployedStack | None, delivery: Delivery | None, report: Examination) -> Iterator[Word]:
     if stack is not None:
         place = f"stack {name}, account {stack.account}, region {stack.region}"
-        console.print(
-            f"{place}: {counted(report.probes, 'probe')} in {report.seconds:.1f} s", markup=False, soft_wrap=True
-        )
+        yield f"{place}: {counted(report.probes, 'probe')} in {report.seconds:.1f} s"
     if delivery is not None:
-        text = f"workload {delivery.id[:SHORT]}, {delivery.key}: {standing(delivery.row)}"
-        console.print(escaped(text), markup=False, soft_wrap=True)
+        yield f"workload {delivery.id[:SHORT]}, {delivery.key}: {standing(delivery.row)}"
     for alike in _groups(report.findings):
-        _print_cause(console, alike)
-    for unknown in report.unknown:
-        console.print(f"unknown {unknown.probe}: {escaped(unknown.reason)}", markup=False, soft_wrap=True)
+        yield from _cause(alike)
+    yield from (f"unknown {each.probe}: {each.reason}" for each in report.unknown)
     if not report.findings:
-        console.print("No cause was found." if not report.unknown else "No cause was found by the other probes.")
+        yield "No cause was found." if not report.unknown else "No cause was found by the other probes."
 
 
 def _groups(findings: tuple[CauseFinding, ...]) -> list[list[CauseFinding]]:
@@ -212,16 +240,15 @@ def _groups(findings: tuple[CauseFinding, ...]) -> list[list[CauseFinding]]:
     return sorted(groups.values(), key=lambda alike: alike[0].level)
 
 
-def _print_cause(console: Console, alike: list[CauseFinding]) -> None:
+def _cause(alike: list[CauseFinding]) -> Iterator[Word]:
     """A cause; of several workloads the first is described, and the others are listed."""
     first = alike[0]
-    console.print(f"{first.level:<8}", style=COLOURS[first.level], end="")
-    console.print(first.cause, style="bold")
-    console.print(f"        {escaped(first.text)}", markup=False, soft_wrap=True)
-    console.print(f"        do: {escaped(first.remedy)}", markup=False, soft_wrap=True)
+    yield (f"{first.level:<8}", COLOURS[first.level]), (first.cause, "bold")
+    yield f"        {first.text}"
+    yield f"        do: {first.remedy}"
     if rights := rights_for(first.remedy):
-        console.print(f"        with: {', '.join(rights)}", soft_wrap=True)
+        yield f"        with: {', '.join(rights)}"
     held = [each.workload[:SHORT] for each in alike if each.workload]
     if held:
         rest = f" and {len(held) - LISTED} more" if len(held) > LISTED else ""
-        console.print(f"        workloads: {', '.join(held[:LISTED])}{rest}", soft_wrap=True)
+        yield f"        workloads: {', '.join(held[:LISTED])}{rest}"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lakegate.cli import terminal
-from lakegate.cli.command_runner import interruptible_folder
+from lakegate.cli.command_runner import CommandResult, command, interruptible_folder
 from lakegate.cli.options import AsJson
 from lakegate.contract_files import STANDARD_OUTPUT, SUFFIX, writable, write_draft
 from lakegate.errors import InputError, SetUpError
@@ -48,13 +48,40 @@ class Drafted:
     """Of lint."""
 
 
+@dataclass(frozen=True, slots=True)
+class ExampleContract:
+    """A contract that was written."""
+
+    file: str | None
+    """None: it is printed."""
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class DraftedContract(ExampleContract):
+    """A contract that was drafted, and the data that it was drafted from."""
+
+    dataset: str
+    format: str
+    rows: int
+    columns: int
+    suggestions: int
+    left_out: tuple[str, ...]
+    warnings: tuple[str, ...]
+    """Of lint."""
+    verdict: str
+    """On the data."""
+    reasons: tuple[str, ...]
+
+
+@command
 def init(
     data: Annotated[list[str], typer.Argument(help=DATA, show_default=False)],
     name: Annotated[str | None, typer.Option(help=NAME, show_default=False)] = None,
     owner: Annotated[str | None, typer.Option(help=OWNER, show_default=False)] = None,
     output: Annotated[str | None, typer.Option("--output", "-o", help=OUTPUT, show_default=False)] = None,
     as_json: AsJson = False,
-) -> None:
+) -> CommandResult[DraftedContract]:
     """Draft a contract (ODCS 3.1) from data: format, types, keys, ranges, lists, patterns, personal data.
 
     What is certain has no comment; what the data suggests has its evidence (`# suggested: 99.8 % of 40,000`).
@@ -68,14 +95,11 @@ def init(
     writable(target)
     drafted = _drafted(data, name, owner)
     write_draft(target, drafted.draft.text, as_json=as_json)
-    if as_json:
-        terminal.print_json(_document(target, drafted))
-    elif target != STANDARD_OUTPUT:
-        for line in _words(target, drafted):
-            terminal.answers().print(escaped(line), markup=False, soft_wrap=True)
-    else:
+    if target == STANDARD_OUTPUT and not as_json:
         for line in _verdict(drafted):
             sys.stderr.write(f"{escaped(line)}\n")
+    words = [] if target == STANDARD_OUTPUT else _words(target, drafted)
+    return CommandResult(_result(target, drafted), words)
 
 
 def _drafted(data: list[str], name: str, owner: str | None) -> Drafted:
@@ -131,21 +155,22 @@ def _profile(files: list[DataFile], folder: Path) -> Profile:
         raise SetUpError(f"the engine could not finish ({type(error).__name__}): free memory and disk space") from None
 
 
-def _document(target: str, drafted: Drafted) -> dict[str, object]:
+def _result(target: str, drafted: Drafted) -> DraftedContract:
     found, judgement = drafted.draft, drafted.report.judgement
-    return {
-        "file": None if target == STANDARD_OUTPUT else target,
-        "text": found.text if target == STANDARD_OUTPUT else None,
-        "dataset": found.dataset,
-        "format": drafted.profile.storage.format.value,
-        "rows": drafted.profile.rows,
-        "columns": found.columns,
-        "suggestions": found.suggestions,
-        "left_out": list(found.left_out),
-        "warnings": list(drafted.warnings),
-        "verdict": judgement.verdict.value,
-        "reasons": [each.message for each in judgement.reasons],
-    }
+    file, text = (None, found.text) if target == STANDARD_OUTPUT else (target, None)
+    return DraftedContract(
+        file,
+        text,
+        found.dataset,
+        drafted.profile.storage.format.value,
+        drafted.profile.rows,
+        found.columns,
+        found.suggestions,
+        tuple(found.left_out),
+        tuple(drafted.warnings),
+        judgement.verdict.value,
+        tuple(each.message for each in judgement.reasons),
+    )
 
 
 def _verdict(drafted: Drafted) -> list[str]:
@@ -181,12 +206,13 @@ def _words(target: str, drafted: Drafted) -> list[str]:
 NEW_NAME = "The name of the contract and its dataset."
 
 
+@command
 def new(
     name: Annotated[str, typer.Argument(help=NEW_NAME)] = "payments",
     owner: Annotated[str, typer.Option(help=OWNER)] = "my-team",
     output: Annotated[str | None, typer.Option("--output", "-o", help=OUTPUT, show_default=False)] = None,
     as_json: AsJson = False,
-) -> None:
+) -> CommandResult[ExampleContract]:
     """Write an example of a contract (ODCS 3.1) with every kind of promise, and comments.
 
     Example: lakegate new payments --owner finance
@@ -197,17 +223,14 @@ def new(
     writable(target)
     text = example(name, owner)
     write_draft(target, text, as_json=as_json)
-    if as_json:
-        is_printed = target == STANDARD_OUTPUT
-        terminal.print_json({"file": None if is_printed else target, "text": text if is_printed else None})
-    elif target != STANDARD_OUTPUT:
-        lines = (
-            f"{target}: written",
-            "Next: replace the example by your promises, then",
-            f"    lakegate lint {quote(target)}",
-        )
-        for line in lines:
-            terminal.answers().print(escaped(line), markup=False, soft_wrap=True)
+    lines = (
+        f"{target}: written",
+        "Next: replace the example by your promises, then",
+        f"    lakegate lint {quote(target)}",
+    )
+    is_printed = target == STANDARD_OUTPUT
+    result = ExampleContract(None, text) if is_printed else ExampleContract(target, None)
+    return CommandResult(result, () if is_printed else lines)
 
 
 def example(name: str, owner: str) -> str:

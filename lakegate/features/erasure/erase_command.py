@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import tempfile
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from lakegate.aws.open_stack import DEFAULT_STACK, opened
 from lakegate.cli import terminal
-from lakegate.cli.command_runner import confirm
-from lakegate.cli.options import AsJson, Line, Local, StackName, Yes
+from lakegate.cli.command_runner import CommandResult, confirm, stack_command
+from lakegate.cli.options import Line, Yes
 from lakegate.errors import InputError
 from lakegate.features.erasure.erasure import Why, resume, settle
 from lakegate.features.erasure.erasure import erase as erased
@@ -20,16 +20,64 @@ from lakegate.features.erasure.rows_to_erase import ErasureSearch, Key, remainin
 from lakegate.gate.datasets.dataset_names import line_named
 from lakegate.gate.effects import run
 from lakegate.text import counted
-from lakegate.text import printable as escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from lakegate.aws.open_stack import DeployedStack
 
 REMAINS: Final = 3
 LONGEST_REASON: Final = 500
 
 
+@dataclass(frozen=True, slots=True)
+class ErasedObject:
+    """An object with rows that are erased."""
+
+    workload: str
+    height: int
+    key: str
+    rows: int | None
+    erased_rows: int | None
+    """None: all of it, unread."""
+    left: bool
+    """Whether other rows are left."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnsearchedObject:
+    """An object that could not be searched."""
+
+    workload: str
+    height: int
+    key: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnfinishedDelivery:
+    """A delivery that may still bring such rows."""
+
+    workload: str
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class ErasedRows:
+    """What was erased of a line, or would be."""
+
+    line: str
+    dry_run: bool
+    searched: int
+    objects: tuple[ErasedObject, ...]
+    versions_deleted: int
+    unsearched: tuple[UnsearchedObject, ...]
+    unfinished: tuple[UnfinishedDelivery, ...]
+
+
+@stack_command
 def erase(  # noqa: PLR0913 - a command has these options
+    there: DeployedStack,
     dataset: Line,
     where_key: Annotated[
         list[str] | None, typer.Option(help="FIELD=VALUE of the rows to erase; several must all be true of a row.")
@@ -44,10 +92,7 @@ def erase(  # noqa: PLR0913 - a command has these options
     ] = "",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Search and count, and change nothing.")] = False,
     yes: Yes = False,
-    stack: StackName = DEFAULT_STACK,
-    local: Local = False,
-    as_json: AsJson = False,
-) -> None:
+) -> CommandResult[ErasedRows]:
     """Erase rows from accepted and quarantined data of a line, for ever. Repeat it after an interruption: it is idempotent.
 
     Every object is read, so it takes as long as downloading the line. What is left of an object replaces it, and all versions
@@ -64,7 +109,7 @@ def erase(  # noqa: PLR0913 - a command has these options
     if not dry_run and not 0 < len(reason) <= LONGEST_REASON:
         raise InputError(f"give a --reason of at most {LONGEST_REASON} characters: the ledger records it")
     why = Why(reason, tuple(each.field for each in keys))
-    with opened(stack, local=local) as there, _folder() as folder:
+    with _folder() as folder:
         dependencies = there.dependencies()
         chain = line_named(dependencies, dataset)
         if not dry_run:
@@ -83,11 +128,9 @@ def erase(  # noqa: PLR0913 - a command has these options
                 run(erased(dependencies, chain, block.workload, staged(there, block, hits), why), dependencies.clock)
             deleted = run(settle(dependencies, chain), dependencies.clock)
         open_ones = dict(remaining(dependencies, chain))
-    if as_json:
-        terminal.print_json(_as_document(chain, found, open_ones, deleted, dry_run=dry_run))
-    else:
-        _print(chain, found, open_ones, deleted, dry_run=dry_run)
-    raise typer.Exit(REMAINS if found.unsearched or open_ones else 0)
+    result = _result(chain, found, open_ones, deleted, dry_run=dry_run)
+    words = _in_words(chain, found, open_ones, deleted, dry_run=dry_run)
+    return CommandResult(result, words, REMAINS if found.unsearched or open_ones else 0)
 
 
 def _keys(given: list[str]) -> tuple[Key, ...]:
@@ -114,37 +157,15 @@ def _effects(chain: str, found: ErasureSearch) -> list[str]:
     return [f"{' and '.join(what)} of {chain} are erased for ever"]
 
 
-def _as_document(
-    chain: str, found: ErasureSearch, open_ones: dict[str, str], deleted: int, *, dry_run: bool
-) -> dict[str, Any]:
-    return {
-        "line": chain,
-        "dry_run": dry_run,
-        "searched": found.count,
-        "objects": [
-            {
-                "workload": block.workload,
-                "height": block.height,
-                "key": hit.key,
-                "rows": hit.records,
-                "erased_rows": hit.rows,
-                "left": hit.left is not None,
-            }
-            for block, hits in found.deliveries
-            for hit in hits
-        ],
-        "versions_deleted": deleted,
-        "unsearched": [
-            {"workload": block.workload, "height": block.height, "key": key, "reason": why}
-            for block, key, why in found.unsearched
-        ],
-        "unfinished": [{"workload": identity, "state": state} for identity, state in open_ones.items()],
-    }
-
-
-def _print(chain: str, found: ErasureSearch, open_ones: dict[str, str], deleted: int, *, dry_run: bool) -> None:
-    for text in _in_words(chain, found, open_ones, deleted, dry_run=dry_run):
-        terminal.answers().print(escaped(text), markup=False, soft_wrap=True)
+def _result(chain: str, found: ErasureSearch, open_ones: dict[str, str], deleted: int, *, dry_run: bool) -> ErasedRows:
+    objects = (
+        ErasedObject(block.workload, block.height, hit.key, hit.records, hit.rows, hit.left is not None)
+        for block, hits in found.deliveries
+        for hit in hits
+    )
+    unsearched = (UnsearchedObject(block.workload, block.height, key, why) for block, key, why in found.unsearched)
+    unfinished = (UnfinishedDelivery(identity, state) for identity, state in open_ones.items())
+    return ErasedRows(chain, dry_run, found.count, tuple(objects), deleted, tuple(unsearched), tuple(unfinished))
 
 
 def _in_words(

@@ -7,7 +7,7 @@ import json
 import re
 import tarfile
 import zipfile
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from email.parser import HeaderParser
 from pathlib import (
     Path,
@@ -17,11 +17,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from lakegate.cli import terminal
-from lakegate.cli.options import AsJson
+from lakegate.cli.command_runner import CommandResult, command
 from lakegate.errors import InputError
 from lakegate.text import counted
-from lakegate.text import printable as escaped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -216,11 +214,20 @@ BILLS: Final[dict[str, Callable[[Path], Materials]]] = {
 DIFFERS = 1
 
 
+@dataclass(frozen=True, slots=True)
+class VerifiedRelease:
+    """A release, compared with its digests and its bills of materials."""
+
+    release: str
+    files: int
+    digest: str
+    differences: tuple[Difference, ...]
+
+
+@command
 def verify_release(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a release.", show_default=False)],
-    *,
-    as_json: AsJson = False,
-) -> None:
+) -> CommandResult[VerifiedRelease]:
     """Compare a release with its digests and its bills of materials (SBOM), and name what differs.
 
     Example: lakegate verify-release dist/lakegate-0.1.0
@@ -232,14 +239,7 @@ def verify_release(
     """
     recorded, differences = digests(folder), verify(folder)
     digest = sha256(folder / SUMS)
-    if as_json:
-        document = {"release": str(folder), "files": len(recorded), "digest": digest}
-        terminal.print_json(document | {"differences": [asdict(each) for each in differences]})
-    else:
-        for each in differences:
-            typer.echo(escaped(f"{each.path} {each.problem}"))
-        typer.echo(
-            f"{counted(len(recorded), 'file')} recorded, {counted(len(differences), 'difference')}; SHA-256 of {SUMS}: {digest}"
-        )
-    if differences:
-        raise typer.Exit(DIFFERS)
+    result = VerifiedRelease(str(folder), len(recorded), digest, tuple(differences))
+    words = [f"{each.path} {each.problem}" for each in differences]
+    counts = f"{counted(len(recorded), 'file')} recorded, {counted(len(differences), 'difference')}"
+    return CommandResult(result, [*words, f"{counts}; SHA-256 of {SUMS}: {digest}"], DIFFERS if differences else 0)
