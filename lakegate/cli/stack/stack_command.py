@@ -27,7 +27,7 @@ from lakegate.cli.options import Timeout, Yes
 from lakegate.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from lakegate.aws.open_stack import DeployedStack
 
@@ -101,7 +101,7 @@ class DeletedStack:
     region: str
     deleted: bool
     kept: tuple[str, ...]
-    parameters: Mapping[str, str]
+    parameters: dict[str, str]
     """Of a stack that goes on with what was kept; empty where something of it is gone."""
 
 

@@ -31,7 +31,7 @@ LONGEST_REASON: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
-class ErasedObject:
+class RowsOfObject:
     """An object with rows that are erased."""
 
     workload: str
@@ -69,7 +69,7 @@ class ErasedRows:
     line: str
     dry_run: bool
     searched: int
-    objects: tuple[ErasedObject, ...]
+    objects: tuple[RowsOfObject, ...]
     versions_deleted: int
     unsearched: tuple[UnsearchedObject, ...]
     unfinished: tuple[UnfinishedDelivery, ...]
@@ -159,7 +159,7 @@ def _effects(chain: str, found: ErasureSearch) -> list[str]:
 
 def _result(chain: str, found: ErasureSearch, open_ones: dict[str, str], deleted: int, *, dry_run: bool) -> ErasedRows:
     objects = (
-        ErasedObject(block.workload, block.height, hit.key, hit.records, hit.rows, hit.left is not None)
+        RowsOfObject(block.workload, block.height, hit.key, hit.records, hit.rows, hit.left is not None)
         for block, hits in found.deliveries
         for hit in hits
     )
