@@ -148,7 +148,7 @@ class StackRegistry:
     stack: str
     local: bool
     _fault: str = field(default="", init=False)
-    """Why it cannot be read: it is not asked again."""
+    """The reason why it cannot be read: it is not asked again."""
 
     def parents(self, text: bytes) -> Parents:
         """Finds the parents of a document as `lakegate publish` does. InputError where the registry cannot be read."""

@@ -325,7 +325,7 @@ def _negated(parent: Contract, template: Dataset, dataset: Dataset, document: Do
 CIRCULAR, BROKEN = "circular-inheritance", "broken-parent"
 OF_PARENTS = (UNKNOWN_PARENT, CIRCULAR, BROKEN)
 MAX_PARENTS = 8
-"""How many contracts may inherit in a row; ADR-0029 has three tiers."""
+"""The largest number of contracts that inherit in a row; ADR-0029 has three tiers."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,7 +88,7 @@ class Account:
     lake: str
     landing: str
     problem: str = ""
-    """Why what was measured cannot be read, though there is something: a matter for the operator."""
+    """The reason why what was measured cannot be read, though there is something: a matter for the operator."""
     first: Delivery | None = None
     """The delivery that brought the same content, where this one is refused as a duplicate."""
     replay: Workload | None = None
@@ -128,7 +128,7 @@ class Account:
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Why: of rules, with field and figures; masked."""
+        """Reasons: of rules, with field and figures; masked."""
         row = self.delivery.row
         reasons = row.decision.reasons if row and row.decision else ()
         return tuple(f"{in_words(each)}{self._first(each)}" for each in reasons)

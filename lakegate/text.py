@@ -26,7 +26,7 @@ MAX_CANDIDATES = 3
 MOST_WORK = 200_000
 """The most comparisons of all hints about one document, or one delivery."""
 LETTERS_WORK = 200
-"""How many comparisons of sets one comparison of letters counts as."""
+"""Comparisons of sets that one comparison of letters counts as."""
 MAX_HINTS = 50
 """The most hints of `did_you_mean` about one document."""
 

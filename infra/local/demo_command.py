@@ -199,7 +199,7 @@ def _show_commands(rejected: Account) -> None:
 
 
 def _program() -> str:
-    """How this program was called, in words that can be typed again."""
+    """The call of this program, in words that can be typed again."""
     called = Path(sys.argv[0])
     try:
         return str(called.resolve().relative_to(Path.cwd()))

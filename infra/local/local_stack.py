@@ -502,7 +502,7 @@ STACK: Final = "lakegate"
 
 @dataclass(frozen=True, slots=True)
 class StackOptions:
-    """How the stack is to be."""
+    """The wanted properties of the stack."""
 
     port: int = 0
     """Of the embedded AWS; 0 takes a free one."""

@@ -152,7 +152,7 @@ def why_no_header(
 
 
 def other_names(found: Iterable[str], declared: Iterable[str], physical: Mapping[str, str]) -> str | None:
-    """How the names of a file differ from the declared ones; None where none of them resembles one."""
+    """The difference of a file's names to the declared ones; None where none of them resembles one."""
     pairs = renamed(found, declared, physical)
     return f"the header has {differ_in(pairs, physical)}: {shown_pairs(pairs)}" if pairs else None
 
@@ -161,7 +161,7 @@ def other_names(found: Iterable[str], declared: Iterable[str], physical: Mapping
 def why_no_keys(
     records: Sequence[Mapping[str, object]], declared: tuple[str, ...], physical: Mapping[str, str] = NO_NAMES
 ) -> str:
-    """Why records have none of the declared keys."""
+    """The reason why records have none of the declared keys."""
     keys = tuple(dict.fromkeys(key for record in records for key in record))
     if not keys:
         return (

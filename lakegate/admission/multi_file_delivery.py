@@ -166,7 +166,7 @@ def _entry(part: object, place: str) -> ManifestEntry:
 
 
 def _depth(text: str) -> int:
-    """How deep brackets outside texts are nested."""
+    """The depth of nested brackets outside texts."""
     deepest = depth = 0
     for each in re.findall(r"[\[\]{}]", _TEXT.sub("", text)):
         depth += 1 if each in "[{" else -1

@@ -56,7 +56,7 @@ def _matches(name: str, patterns: tuple[str, ...]) -> bool:
 
 
 FIRST_BYTES: Final = 65_536
-"""How many bytes of an object are read: enough for any header and every file signature."""
+"""Bytes of an object that are read: enough for any header and every file signature."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ T = TypeVar("T")
 _BESIDE: Final = frozenset({"due_at", "tries", "unknown"})
 """Fields that are not in the JSON of a row under their names."""
 REMEMBERED: Final = timedelta(days=90)
-"""How long a message stays after it was written; by then it was sent, or an alarm has rung for months."""
+"""The time for which a message stays after it was written; by then it was sent, or an alarm has been raised for months."""
 
 
 def _known(cls: Callable[..., T], part: Mapping[str, Any], **read: Any) -> T:  # noqa: ANN401 - of JSON

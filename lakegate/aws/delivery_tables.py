@@ -353,7 +353,7 @@ class DynamoWorkloads:
 
 
 RESERVATIONS: Final = 3
-"""How often both updates of a reservation are tried: each round fails only if another worker reserves at that moment."""
+"""Tries of both updates of a reservation: each round fails only if another worker reserves at that moment."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -159,7 +159,7 @@ def with_unknown(stored: Mapping[str, Any] | None, attribute: str, written: Mapp
 
 ResultT = TypeVar("ResultT")
 ROUNDS: Final = 3
-"""How often the unprocessed part of a batch is requested before the batch counts as throttled."""
+"""Requests of the unprocessed part of a batch before the batch counts as throttled."""
 BATCH: Final = 100
 """Keys of a BatchGetItem, at most."""
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class RefusalReason(StrEnum):
-    """Why a document, or one record of it, cannot be acted on. Stable: alarms and runbooks name these."""
+    """The reason why a document, or one record of it, cannot be acted on. Stable: alarms and runbooks name these."""
 
     TOO_LARGE = "too-large"
     NOT_JSON = "not-json"

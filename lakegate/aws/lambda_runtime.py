@@ -94,7 +94,7 @@ INVOCATION: Final[ContextVar[LambdaContext | None]] = ContextVar("invocation", d
 
 
 def remaining() -> float:
-    """How many seconds the invocation under way has left; infinitely many without one."""
+    """The seconds that the invocation under way has left; infinitely many without one."""
     context = INVOCATION.get()
     return context.get_remaining_time_in_millis() / 1000 if context else float("inf")
 

@@ -223,7 +223,7 @@ def _sentence(error: PortError) -> str:
 
 BATCH: Final = 10
 HIDDEN_SECONDS: Final = 120
-"""How long a message that was received is hidden: it is moved within seconds, or is visible again after an interruption."""
+"""Seconds for which a received message is hidden: it is moved by then, or is visible again after an interruption."""
 EMPTY_ANSWERS: Final = 3
 """A queue whose answer is empty so often is empty: SQS asks a part of its servers only."""
 OTHER_SENDER = 3
@@ -277,7 +277,7 @@ def _messages(queue: str, limit: int) -> Iterator[dict[str, Any]]:
 
 
 def _destination(body: str) -> tuple[str, str]:
-    """Why a message goes nowhere, and the logical name of the queue that it goes to."""
+    """The reason why a message goes nowhere, and the logical name of the queue that it goes to."""
     hints = decode(body)
     for hint in hints:
         if isinstance(hint, Unintelligible):

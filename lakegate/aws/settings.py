@@ -78,11 +78,11 @@ class Settings:
     pull_hosts: str
     """Hosts, separated by commas, that sources may be fetched from over HTTPS; empty: none."""
     pull_secrets: str
-    """How the names of secrets of sources begin."""
+    """The beginning of the names of secrets of sources."""
     validator_hosts: str
     """Hosts, separated by commas, of validators; empty: none."""
     validator_secrets: str
-    """How the names of secrets of validators begin."""
+    """The beginning of the names of secrets of validators."""
     ignored: str
     """Patterns, separated by commas, of names of keys that are not deliveries."""
 

@@ -35,7 +35,7 @@ GIVEN: Final = {name: f"Existing{name}" for name in (*BUCKETS, *TABLES)}
 NOTHING_TO_CHANGE: Final = re.compile(
     r"didn't contain changes|No updates are to be performed|no changes", re.IGNORECASE
 )
-"""Why a change set without a change is FAILED (CloudFormation user guide, "View a change set")."""
+"""The reason of a FAILED change set without a change (CloudFormation user guide, "View a change set")."""
 STORES: Final = frozenset({"AWS::S3::Bucket", "AWS::DynamoDB::Table", "AWS::KMS::Key"})
 """Types that hold data: nothing of them is replaced or removed by a command."""
 _VERBS: Final = {
@@ -212,7 +212,7 @@ def execute(there: DeployedStack, change_set: ChangeSet, timeout: float) -> None
 
 
 def reasons(identity: str) -> list[str]:
-    """Why the latest operation on a stack failed, by resource, the first failure first."""
+    """Reasons why the latest operation on a stack failed, by resource, the first failure first."""
     events = asked("cloudformation", "describe_stack_events", StackName=identity)["StackEvents"]
     failed = [each for each in events if each["ResourceStatus"].endswith("_FAILED") and "ResourceStatusReason" in each]
     return [f"{each['LogicalResourceId']}: {each['ResourceStatusReason']}" for each in reversed(failed)][:5]

@@ -162,14 +162,14 @@ def bootstrap(settings: Settings, remaining: Callable[[], float] = lambda: float
 
 
 def _made(client: Any, table: str) -> datetime:  # noqa: ANN401 - a client of boto3
-    """When the table of deliveries was made, and the stack with it: also one that a later stack was given."""
+    """The time when the table of deliveries was made, and the stack with it: also one that a later stack was given."""
     with port_errors():
         made: datetime = client.describe_table(TableName=table)["Table"]["CreationDateTime"]
     return made
 
 
 def most_executors(vcpu: int, runs: int) -> int:
-    """How many executors a run may have, so that so many runs at once use no more vCPUs than the application may."""
+    """The largest number of executors of a run, so that so many runs at once use no more vCPUs than the application may."""
     return max(1, (vcpu // runs - DRIVER_VCPU) // EXECUTOR_VCPU)
 
 

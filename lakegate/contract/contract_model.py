@@ -69,7 +69,7 @@ def parts_of(line: str) -> tuple[str, str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Transformation:
-    """How a source becomes the field (DCS 1.1 `lineage`, as OpenLineage's facet `columnLineage`)."""
+    """The derivation of the field from a source (DCS 1.1 `lineage`, as OpenLineage's facet `columnLineage`)."""
 
     type: str
     """`DIRECT` or `INDIRECT`."""
@@ -161,7 +161,7 @@ class Rule:
     name: str | None = None
     dimension: str | None = None
     schedule: str = ""
-    """When it is measured over all accepted data, as EventBridge writes it; empty: it is measured with each delivery."""
+    """Its schedule over all accepted data, as EventBridge writes it; empty: it is measured with each delivery."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +214,7 @@ class Dataset:
     declared: frozenset[str] = frozenset()
     """The settings of `policy`, `csv` and `storage` that the document sets, and `critical`; all others are defaults."""
     notice_days: int = NOTICE_DAYS
-    """How long its subscribers have before a version with a higher major number takes effect."""
+    """The days that its subscribers have before a version with a higher major number takes effect."""
     description: str | None = None
     """Of a table that was read from a schema of another tool; documents keep theirs as they are."""
 

@@ -16,7 +16,7 @@ MAX_BATCH_BYTES = 1 << 30
 MAX_BATCH_SECONDS = 3_600
 MAX_WATERMARK_MINUTES = 366 * 24 * 60
 QUARANTINE_DAYS = (7, 30, 90, 365)
-"""How long quarantined data may be kept: a lifecycle rule of the lake bucket for each."""
+"""Days for which quarantined data may be kept: a lifecycle rule of the lake bucket for each."""
 WORKFLOW = r"push|(?!push@)[a-z][a-z0-9-]{0,62}@(0|[1-9][0-9]{0,8})"
 """The name of a workflow in a contract: that of every delivery, or name and major number of a published one."""
 
@@ -60,7 +60,7 @@ class PublishAs(Enum):
 
 
 class MergeStrategy(Enum):
-    """Which accepted rows become slices."""
+    """The choice of accepted rows that become slices."""
 
     APPEND = "append"
     """All."""
@@ -120,7 +120,7 @@ class Policy:
     quiet_minutes: Annotated[int, Bounds(1, 24 * 60)] = 10
     """With `delivery: quiet`: how long no part may arrive before the delivery is complete."""
     parts_within_minutes: Annotated[int, Bounds(1, 7 * 24 * 60)] = 1440
-    """How long parts wait for what completes their delivery, and a manifest for the parts that it lists."""
+    """The time that parts wait for what completes their delivery, and a manifest for the parts that it lists."""
     batch_files: Annotated[int, Bounds(1, MAX_BATCH_FILES)] | None = None
     """Deliveries that one job run judges, at most; 1: each alone. None, here and below: the stack's setting."""
     batch_bytes: Annotated[int, Bounds(1, MAX_BATCH_BYTES)] | None = None
@@ -135,7 +135,7 @@ class Policy:
     event_time: Name | None = None
     """With `publishAs: parquet`, the column with the time of each event; None: the judging time."""
     watermark_minutes: Annotated[int, Bounds(0, MAX_WATERMARK_MINUTES)] | None = None
-    """How far the watermark is behind the latest event time; None: deliveries do not move the watermark of their line."""
+    """The distance of the watermark from the latest event time; None: deliveries do not move the watermark of their dataset."""
     late_events: Treatment = Treatment.ACCEPT
     """Of rows whose event time is before the watermark of the line."""
     merge_strategy: MergeStrategy = MergeStrategy.APPEND

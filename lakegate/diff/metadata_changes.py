@@ -234,7 +234,7 @@ STRICTNESS: dict[str, Callable[[Any], Decimal | int]] = {
     "critical": lambda is_critical: is_critical,
     "multiLine": lambda is_allowed: not is_allowed,
 }
-"""How strict the value of a key is; the larger, the less is accepted."""
+"""The strictness of a key's value; the larger, the less is accepted."""
 PUBLISHED = frozenset({"publishAs", "eventTime", "mergeStrategy"})
 """The keys of the policy that change what consumers read."""
 UNBOUNDED = float("inf")

@@ -36,7 +36,7 @@ _DAY_ALONE = len("2026-01-01")
 
 
 class Order(Enum):
-    """How much a new requirement accepts, compared with an old one."""
+    """The relation of what a new requirement accepts to what an old one does."""
 
     SAME = "same"
     STRICTER = "stricter"

@@ -1,4 +1,4 @@
-"""Which records are rejected with `onReject: rows`: those that break a failed check of single rows."""
+"""Records that are rejected with `onReject: rows`: those that break a failed check of single rows."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Rejected:
         return np.logical_or.reduce(found) if found else None
 
     def _breaks(self, check: str, number: int, broken: Broken) -> NDArray[np.bool_] | None:
-        """Which records of a chunk break a check; None if none does."""
+        """Records of a chunk that break a check; None if none does."""
         if check in self.bits:
             bitmap = broken.bitmaps.get(self.bits[check])
             found: NDArray[np.bool_] | None = None if bitmap is None else bitmap.to_numpy(zero_copy_only=False)

@@ -67,12 +67,12 @@ class EndedDelivery(NamedTuple):
     message: str
     """The id of the message about it."""
     at: str
-    """When it ended."""
+    """The time when it ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallbackInvitation:
-    """How the receiver of a notification answers for the delivery that it is about."""
+    """The means by which the receiver of a notification decides about its delivery."""
 
     token: Annotated[str, Pattern("[A-Za-z0-9_-]{43}")] = field(repr=False)
     """For one answer; nothing keeps it but its receiver."""
@@ -98,7 +98,7 @@ class Notification(NamedTuple):
     """Lines."""
     at: datetime
     times: int = 1
-    """How often the cause occurred."""
+    """The number of occurrences of the cause."""
     since: str = ""
     """RFC 3339: when it occurred first."""
     resolved: bool = False

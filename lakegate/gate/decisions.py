@@ -71,7 +71,7 @@ def excluded(row: Workload) -> str:
 
 
 def unanswerable(row: Workload) -> str:
-    """Why nobody can answer, or answer otherwise."""
+    """The reason why nobody can decide, or decide otherwise."""
     if row.answer is not None:
         did = "approved" if row.answer.approved else "declined"
         return f"it was {did} before, by {row.answer.actor} at {row.answer.at}"

@@ -72,12 +72,12 @@ class Places:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """How long a step may take before `sweep` continues the workload."""
+    """Time limits of steps, before `sweep` continues the workload."""
 
     lease: timedelta = timedelta(minutes=5)
     """Longer than a Lambda can run here, so that a lease outlives its worker; a delayed worker is rare, and harmless."""
     tries: int = 3
-    """How many workers may take a workload and not be seen again, before that is an alarm."""
+    """Workers that may take a workload and not be seen again, before that is an alarm."""
     aside: timedelta = timedelta(days=1)
     """The longest time that such a workload is set aside, after ever longer ones: another release may not end by it."""
     poll: timedelta = timedelta(minutes=5)
@@ -94,7 +94,7 @@ class Timing:
     splits: int = 8
     """Attempts of one round whose batch failed and that are not counted: after so many halves, a batch has one member."""
     invocation: timedelta = timedelta(minutes=10)
-    """How long the judge function may take: more than the age of its events and its time limit together (template.yaml)."""
+    """The time of the judge function: more than the age of its events and its time limit together (template.yaml)."""
     grace: timedelta = timedelta(minutes=15)
     """Beyond the job's own time limit, before it counts as hung: it may start slowly. Waiting for its turn does not count."""
 

@@ -41,7 +41,7 @@ class Identity(Protocol):
 
 
 INVOCATION = "lambda/"
-"""How the name of an invocation begins. Ids of job runs are letters and digits (EMR Serverless API, JobRunId)."""
+"""The beginning of an invocation's name. Ids of job runs are letters and digits (EMR Serverless API, JobRunId)."""
 
 
 class JobState(StrEnum):
@@ -64,7 +64,7 @@ class JobRun:
     name: str
     state: JobState
     queued: timedelta = timedelta()
-    """How long it waited for its turn."""
+    """The time that it waited for its turn."""
     started: bool = True
     """Whether it ever was RUNNING; one that only waited did nothing."""
     billed: tuple[float, float] | None = None

@@ -40,11 +40,11 @@ class DueRow(Protocol):
 
     @property
     def revision(self) -> int:
-        """How often it was written."""
+        """The number of its writes."""
 
     @property
     def due(self) -> str:
-        """When there is something to do, as `moment` writes it; empty: never."""
+        """The time when there is something to do, as `moment` writes it; empty: never."""
 
 
 RowT = TypeVar("RowT", bound=DueRow | None)
@@ -69,7 +69,7 @@ class Rows(Protocol[RowT]):
 ENOUGH: Final = 60.0
 """Seconds: with less than this left nothing more is begun."""
 TRIES: Final = 5
-"""How often a row is changed again because another worker has written it."""
+"""Repetitions of a change of a row because another worker has written it."""
 MOST: Final = 10_000
 """Rows of one turn: more than its time is enough for. Further ones are left to the next."""
 
@@ -112,7 +112,7 @@ class LabelledDataset(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Discovery(Generic[RowT]):
-    """Which rows there are: a contract says that something is done by schedule, by a label of its current version.
+    """The rows that there are: a contract says that something is done by schedule, by a label of its current version.
 
     The task finds these datasets itself, so that publishing needs no further right, and what is lost of its rows comes back.
     """

@@ -37,7 +37,7 @@ def csv_conflict(_contract: Contract, document: Document) -> Iterator[Finding]:
 
 
 def idle_share(contract: Contract, document: Document) -> Iterator[Finding]:
-    """How many rows may be refused matters only where rows are refused one by one."""
+    """A largest share of refused rows matters only where rows are refused one by one."""
     for place, datasets in settings_of(contract, document, "maxRejectedShare"):
         if all(each.policy.on_reject.value != "rows" for each in datasets):
             yield place.path, "Whole files are refused, so no share counts: add `onReject: rows`."

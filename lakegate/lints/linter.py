@@ -148,7 +148,7 @@ def _is_quiet(rule: Rule, check: Check) -> bool:
 
 
 def _named(rule: Rule, compiled: Compiled) -> Iterator[Problem]:
-    """Why a rule is skipped: its own problem, or the reason of a check."""
+    """The reason why a rule is skipped: its own problem, or that of a check."""
     yield from compiled.unmeasured
     explained = {each.message.rstrip(".") for each in compiled.unmeasured}
     for check in compiled.checks:

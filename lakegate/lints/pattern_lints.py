@@ -48,7 +48,7 @@ MANY = 10
 
 @lru_cache(maxsize=1024)
 def superlinear(pattern: str) -> str | None:
-    """Why a pattern of ECMA-262 may be slow, as the end of a sentence; None if it is not slow, or is invalid."""
+    """The reason why a pattern of ECMA-262 may be slow, as the end of a sentence; None if it is not slow, or is invalid."""
     if len(pattern) > LONGEST:
         return f"has more than {LONGEST} characters"
     try:

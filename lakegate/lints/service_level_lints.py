@@ -58,7 +58,7 @@ def _elements(document: Document) -> Iterator[tuple[Place, str]]:
 
 
 ALIKE = 0.85
-"""How similar a name must be to one of the standard for a hint: other names are allowed."""
+"""The least similarity of a name to one of the standard for a hint: other names are allowed."""
 USUAL = ("timeOfAvailability",)
 """Names that the examples of ODCS have besides."""
 

@@ -271,7 +271,7 @@ class CheckDocument:
     verdict: Verdict | None
     """Null where nothing was judged: see `error`."""
     error: UnusableInput | None
-    """Why nothing was judged; exit code 2."""
+    """The reason why there is no verdict; exit code 2."""
     dataset: str | None
     contract: CheckedContract | None
     rows: Count | None

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 MARKERS = ("_", ".")
-"""How names begin that writers put beside their data: `_SUCCESS`, `_temporary`, `.part-0.crc`."""
+"""Beginnings of names that writers put beside their data: `_SUCCESS`, `_temporary`, `.part-0.crc`."""
 
 
 @dataclass(frozen=True, slots=True)

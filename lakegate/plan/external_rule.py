@@ -13,7 +13,7 @@ from typing import Annotated, Final
 from lakegate.json_codec import Bounds, Pattern
 
 ENGINE: Final = "external:"
-"""How the name of a validator's technology begins in the engines of a result: no engine of the gate has such a name."""
+"""The beginning of a validator's technology among the engines of a result: no engine of the gate has such a name."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,7 +103,7 @@ class MetricSource(Enum):
 
 
 class Number(Enum):
-    """Which number of a measurement is compared with the interval."""
+    """The number of a measurement that is compared with the interval."""
 
     FAILING = "failing"
     """Failing rows, columns or keys, converted into the check's unit."""

@@ -28,7 +28,7 @@ class PlannedWorkflow:
     attempts: Annotated[int, Bounds(1, 10)]
     transitions: Annotated[tuple[PlannedTransition, ...], Bounds(most=50)] = ()
     wait_days: Annotated[int, Bounds(1, 30)] = 7
-    """How long a delivery waits for a person."""
+    """The days that a delivery waits for a person."""
     publish_at: Annotated[str, Pattern("(([01][0-9]|2[0-3]):[0-5][0-9]Z)?")] = ""
     """The time of the day at which a delivery that is SCHEDULED is published: `06:00Z`."""
     delay_hours: Annotated[int, Bounds(0, 168)] = 0

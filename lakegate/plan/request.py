@@ -51,7 +51,7 @@ class StagedPart:
     name: Text = ""
     """Its display name; never used as a path."""
     version: Text = ""
-    """Which version of the object is read; empty: the current one, of an object that nobody replaces."""
+    """The version of the object that is read; empty: the current one, of an object that nobody replaces."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,10 +88,10 @@ class Measurement:
     accept: Measured | None = None
     tolerate: Measured | None = None
     error: Sentence | None = None
-    """Why the check could not be measured: one of a fixed set of messages, never a value of the data."""
+    """The reason why the check could not be measured: one of a fixed set of messages, never a value of the data."""
     samples: Samples = ()
     skip: Sentence | None = None
-    """Why there was nothing to compare with: the check is then skipped."""
+    """The reason why there was nothing to compare with: the check is then skipped."""
     good: Annotated[tuple[Annotated[str, Bounds(most=64)], ...], Bounds(most=3)] = ()
     """Masked shapes of passing values, the most common first; only for failed checks of one field."""
     form: ValueMistake | None = None
@@ -146,7 +146,7 @@ class MalformedRecords:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """Why the delivery could not be measured, although the job did not fail."""
+    """The reason why the delivery could not be measured, although the job did not fail."""
 
     code: Code
     """Stable, e.g. `gzip`, `no-header`, `not-text`."""
@@ -212,6 +212,6 @@ class Result(VersionedDocument):
     cost: BilledCost | None = None
     """Of an invocation of the judge function. What a job run costs is known only after its end: EMR Serverless bills workers."""
     does_not_fit: Annotated[str, Permitted(("time", "memory", "disk", "references", "rows"))] | None = None
-    """Why the judge function cannot hold the delivery: `time`, `memory`, `disk`, `references` or `rows`; the rest is then
+    """The reason why the judge function cannot hold it: `time`, `memory`, `disk`, `references` or `rows`; the rest is then
     empty, and no verdict follows. A result of Spark never has it."""
     version: Literal["lakegate/result/1"] = VERSION

@@ -35,7 +35,7 @@ class TimePromise:
     name: str
     seconds: int
     until: datetime
-    """When a delivery has to be accepted."""
+    """The time by which a delivery has to be accepted."""
     missed: bool
 
 
@@ -55,7 +55,7 @@ class LineDelivery:
 
 @dataclass(slots=True)
 class RuleHistory:
-    """How often a rule held."""
+    """The shares with which a rule held."""
 
     rule: str
     measured: int = 0
@@ -101,7 +101,7 @@ class LineHistory:
     reasons: list[tuple[str, int, int]] = field(default_factory=list)
     """Rule or code, deliveries that it kept out or warned of, failing rows; the most frequent first."""
     last_accepted: datetime | None = None
-    """When the latest delivery was accepted; None where none was in this time, and nothing is promised."""
+    """The time of the latest accepted delivery; None where none was in this time, and no service level is stated."""
     promises: tuple[TimePromise, ...] = ()
     """The service level about the time of the next acceptance."""
 
@@ -146,7 +146,7 @@ def history_of(
 
 
 def last_times(found: LineHistory) -> list[str]:
-    """When the latest delivery was accepted, and by when the next one has to be; a sentence each."""
+    """The time of the latest accepted delivery, and that by which the next one has to be; a sentence each."""
     last = f"{found.last_accepted:%Y-%m-%d %H:%M} UTC" if found.last_accepted else "none in this time"
     return [
         f"Last accepted: {last}",

@@ -162,7 +162,7 @@ class PastDelivery:
     """One delivery of the line's history."""
 
     at: str
-    """When it was judged (RFC 3339)."""
+    """The time of the verdict (RFC 3339)."""
     verdict: Verdict
     broken: int
     """Rules that failed or warned."""
@@ -379,7 +379,7 @@ def _lines(report: Report) -> Iterator[RuleLine]:
 
 BROKEN: Final = frozenset({Status.FAIL, Status.WARN, Status.ERROR})
 OF_FILE: Final = "file/"
-"""How the ids of properties of the file begin, which are listed only where they are broken."""
+"""The beginning of ids of properties of the file, which are listed only where they are broken."""
 
 
 @dataclass(frozen=True, slots=True)

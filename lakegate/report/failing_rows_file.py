@@ -57,7 +57,7 @@ MOST = 1000
 """Rows of each check."""
 COLUMNS = ("file", "row", "at", "status", "rule", "field", "values", "masked", "message")
 FORMULA = re.compile(r"(?:^|(?<=[;,|]))(?=\s*[=+\-@\uff1d\uff0b\uff0d\uff20])")
-"""How a cell begins that a spreadsheet would compute."""
+"""Beginnings of cells that a spreadsheet would compute."""
 NUMBER = re.compile(r"-[0-9]+([.,][0-9]+)?")
 
 

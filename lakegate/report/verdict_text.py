@@ -185,7 +185,7 @@ def _first(names: Sequence[str], what: str) -> str:
 
 
 def _breaking(report: Report) -> str:
-    """How many rows of a rejected delivery are bad, where others are good."""
+    """The number of bad rows of a rejected delivery, where others are good."""
     judgement = report.judgement
     bad = judgement.rejected_rows
     some = judgement.verdict is Verdict.REJECTED and 0 < bad < judgement.rows

@@ -70,7 +70,7 @@ class InContract:
 
 @dataclass(frozen=True, slots=True)
 class Technology:
-    """How calls of another engine are compiled (`engine` of a custom rule): a row of the extension point `rule technologies`."""
+    """The compiler of calls of another engine (`engine` of a custom rule): a row of the extension point `rule technologies`."""
 
     names: frozenset[str]
     """Spellings of the engine's name, in lower case and without punctuation."""

@@ -241,7 +241,7 @@ UNMEASURED = "Deequ could not measure this check"
 
 @dataclass(frozen=True, slots=True)
 class MetricReader:
-    """How a measurement is read from an analyzer of Deequ."""
+    """The reading of a measurement from an analyzer of Deequ."""
 
     scan: Scan
     analyzer: Analyzer

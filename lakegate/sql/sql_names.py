@@ -323,7 +323,7 @@ the position 0 of a text, negative lengths and fractions of digits are not trans
 
 @dataclass(frozen=True, slots=True)
 class NodeForm:
-    """How nodes of one class are translated. A node with a part that is not in `parts` is not translated."""
+    """The translation of nodes of one class. A node with a part that is not in `parts` is not translated."""
 
     translate: Callable[[Translator, Any, Scope], TypedSql]
     parts: frozenset[str]

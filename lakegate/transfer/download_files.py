@@ -289,7 +289,7 @@ class Fetch:
     lost: list[tuple[ListedDelivery, str]] = field(default_factory=list)
     """Deliveries that were left out because an object of them is lost, and which."""
     problem: str = ""
-    """Why the run stopped; empty where everything is there."""
+    """The reason why the run stopped; empty where everything is there."""
 
     @property
     def height(self) -> int:

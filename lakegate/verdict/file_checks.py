@@ -118,7 +118,7 @@ def _merge_outcomes(merge: Merged, plan: Plan) -> Iterator[CheckOutcome]:
 
 
 def _snapshot_outcomes(found: MergedSnapshot, plan: Plan) -> Iterator[CheckOutcome]:
-    """Why a snapshot is not merged. What it changes is no outcome."""
+    """Reasons why a snapshot is not merged. A change by it is no outcome."""
     key, policy = ", ".join(plan.policy.merge_key), plan.policy
     if not found.time:
         why = (

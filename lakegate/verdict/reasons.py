@@ -208,7 +208,7 @@ CODES: Final = {
 }
 """By code."""
 MARKS: Final = ("line-", "waived:", "declined:")
-"""How reasons with texts of their own begin: warnings about the status of a line, a waiver, and that a person declined."""
+"""Beginnings of reasons with texts of their own: warnings about the status of a dataset, a waiver, and a person's refusal."""
 
 
 def is_of_gate(reason: str) -> bool:

@@ -179,7 +179,7 @@ def judge(plan: Plan, result: Result) -> Judgement:
 
 
 def _whole(plan: Plan, result: Result, outcomes: tuple[CheckOutcome, ...]) -> CheckOutcome | None:
-    """Why a file is rejected as a whole although single rows may be rejected alone."""
+    """The reason why a file is rejected as a whole although single rows may be rejected alone."""
     if plan.policy.on_reject is not OnReject.ROWS or _unmeasured(plan, result):
         return None
     by_rows = {check.id for check in row_rules(plan, result)} | {RECORDS}

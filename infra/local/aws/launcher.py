@@ -191,7 +191,7 @@ def of_first_metric(record: Callable[[str, Any], Any]) -> Callable[[str, Any], A
 
 
 def bounded(concurrency: Callable[..., int]) -> Callable[..., int]:
-    """How many batches of a queue run at once: the value of its mapping, but no more than this machine can run."""
+    """The number of batches of a queue that run at once: the value of its mapping, but no more than this machine can run."""
 
     def of(*arguments: Any) -> int:  # noqa: ANN401 - ministack's
         return min(AT_ONCE, concurrency(*arguments))

@@ -483,7 +483,7 @@ class StoppedError(Exception):
 
 
 class Stop:
-    """Why a run must end before its program does; no reason, no stop."""
+    """The reason why a run must end before its program does; no reason, no stop."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

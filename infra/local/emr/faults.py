@@ -17,7 +17,7 @@ TAG: Final = "fault:"
 
 
 class RunEnd(StrEnum):
-    """How a run ends, against the will of its program."""
+    """The end of a run against the will of its program."""
 
     NORMAL = "normal"
     FAIL_BEFORE = "fail-before"
@@ -52,7 +52,7 @@ class RunFault:
     """The states whose events are meant."""
     delay_seconds: float = 0.0
     start_seconds: float = 0.0
-    """How much longer the run stays SCHEDULED."""
+    """Further seconds for which the run stays SCHEDULED."""
 
     def delivery(self, state: RunState) -> EventDelivery:
         """The delivery of the event of a state."""

@@ -51,12 +51,12 @@ class Application:
 
     @property
     def maximum(self) -> int:
-        """How many runs it may have at once."""
+        """The largest number of its runs at once."""
         return int(self._scheduler.get("maxConcurrentRuns", MAXIMUM))
 
     @property
     def queue_minutes(self) -> float:
-        """How long a run may be QUEUED."""
+        """Minutes for which a run may be QUEUED."""
         return float(self._scheduler.get("queueTimeoutMinutes", QUEUE_MINUTES))
 
     @property
@@ -196,7 +196,7 @@ class Run:
 
     @property
     def most_attempts(self) -> int:
-        """How often the run may be tried."""
+        """The largest number of attempts of the run."""
         return int(self.request.get("retryPolicy", {}).get("maxAttempts", 1))
 
     @property

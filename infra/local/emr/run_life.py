@@ -175,7 +175,7 @@ _ADMITTED: Final = frozenset(RunState) - ENDS - {RunState.SUBMITTED, RunState.QU
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How an attempt ended."""
+    """The end of an attempt."""
 
     state: RunState
     details: str

@@ -61,7 +61,7 @@ class Executor(Protocol):
     """Runs jobs."""
 
     seats: int
-    """How many at a time."""
+    """The number of programs at a time."""
 
     def start(self) -> None:
         """Make ready, without waiting for it."""

@@ -94,7 +94,7 @@ def outside_heap(settings: Mapping[str, str], role: str) -> int:
 
 
 def initial_executors(settings: Mapping[str, str]) -> int:
-    """How many executors a run starts with."""
+    """The number of executors with which a run starts."""
     instances = _number(settings, "spark.executor.instances")
     if _setting(settings, "spark.dynamicAllocation.enabled").lower() == "false":
         return instances
@@ -103,7 +103,7 @@ def initial_executors(settings: Mapping[str, str]) -> int:
 
 
 def start_refusal(settings: Mapping[str, str], capacity: Mapping[str, str]) -> str:
-    """Why a run with these settings fails before its program runs, as `stateDetails` states it; empty: it starts.
+    """The reason why a run with these settings fails before its program runs, as `stateDetails` states it; empty: it starts.
 
     `capacity`: `maximumCapacity` of the application.
     """

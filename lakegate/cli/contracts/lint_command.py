@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class LintFormat(Enum):
-    """How problems are written."""
+    """The form of problems."""
 
     TEXT = "text"
     JSON = "json"

@@ -54,7 +54,7 @@ class KeptPromise:
 
 @dataclass(frozen=True, slots=True)
 class RuleShare:
-    """How often a rule passed."""
+    """The share with which a rule passed."""
 
     rule: str
     measured: int
@@ -66,7 +66,7 @@ class RuleShare:
 
 @dataclass(frozen=True, slots=True)
 class ReasonCount:
-    """How many deliveries a rule rejected."""
+    """The number of deliveries that a rule rejected."""
 
     rule: str
     deliveries: int
@@ -75,7 +75,7 @@ class ReasonCount:
 
 @dataclass(frozen=True, slots=True)
 class DeliveryAge:
-    """How old the data of a delivery was."""
+    """The age of a delivery's data."""
 
     at: str
     seconds: float
@@ -92,7 +92,7 @@ class Freshness:
 
 @dataclass(frozen=True, slots=True)
 class LineReport:
-    """How a line has done over some time."""
+    """The history of a dataset over some time."""
 
     line: str
     last_accepted: str | None

@@ -65,7 +65,7 @@ def decline(
 
 
 VERSION: Final = re.compile(r"@[0-9]+\.[0-9]+\.[0-9]+$", re.ASCII)
-"""How the name of a contract version ends; what is named otherwise is a delivery."""
+"""The end of a contract version's name; what is named otherwise is a delivery."""
 
 
 @command

@@ -59,7 +59,7 @@ VERDICTS: Final = {Replayable.FAILED: NO_VERDICT, Replayable.QUARANTINED: "rejec
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Which deliveries are to be replayed; times without a zone are UTC."""
+    """The deliveries to replay; times without a zone are UTC."""
 
     state: Replayable
     line: str | None = None
@@ -86,7 +86,7 @@ class ManyReplays:
     started: dict[str, str] = field(default_factory=dict)
     """The workload that is judged, by the delivery that it judges."""
     refused: dict[str, str] = field(default_factory=dict)
-    """Why not, by the delivery."""
+    """Refusals, by the delivery."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class SelectedDelivery:
     judged_by: str | None
     """The workload that judges it."""
     refused: str | None
-    """Why it is not replayed."""
+    """The reason why it is not replayed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -347,7 +347,7 @@ class Extension:
         self.critical = bool(settings.pop("critical", True))
         """Whether a broken rule may reject a delivery."""
         self.notice_days = settings.pop("notice_days", NOTICE_DAYS)
-        """How long subscribers have before a new major version takes effect."""
+        """The days that subscribers have before a new major version takes effect."""
         self.policy = Policy(**settings)
         self.csv = Csv(**csv)
         is_csv = served is None or (served is Format.UNKNOWN and bool(csv))

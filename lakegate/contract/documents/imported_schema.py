@@ -194,7 +194,7 @@ class ExpressedPromises:
 
 
 def unread_csv(dataset: Dataset, null_words: int) -> tuple[str, ...]:
-    """How CSV is read beyond what a format has, which has so many words for null of all columns together: settings by column."""
+    """The reading of CSV beyond a format with so many words for null of all columns together: settings by column."""
     csv = dataset.csv
     if dataset.storage.format is not Format.CSV:
         return ()

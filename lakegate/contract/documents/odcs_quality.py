@@ -55,7 +55,7 @@ def schedule_of(place: Place) -> str:
 
 
 def problem_of(place: Place) -> str:
-    """Why the schedule of a rule is not followed; empty if it is."""
+    """The reason why the schedule of a rule is not followed; empty if it is."""
     try:
         _read(place)
     except ScheduleError as wrong:

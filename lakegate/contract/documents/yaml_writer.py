@@ -70,7 +70,7 @@ def written(top: Mapping) -> str:
 
 
 def nodes(node: Node) -> int:
-    """How many nodes (mappings, sequences, keys and scalars) a value has: the limit of a document counts them."""
+    """The number of nodes (mappings, sequences, keys and scalars) of a value: the limit of a document counts them."""
     match node:
         case Mapping(entries):
             return 1 + sum(1 + nodes(each.value) for each in entries if isinstance(each, YamlEntry))

@@ -299,7 +299,7 @@ class Program:
     checks: tuple[Check, ...]
     """Those that can be evaluated."""
     errors: Mapping[str, str]
-    """Why others cannot, by check id."""
+    """Reasons why others cannot, by check id."""
     predicates: Mapping[Predicate, str]
     populations: Mapping[Population, str]
     numbers: Mapping[NumericColumn, str]

@@ -34,7 +34,7 @@ class Aggregate:
     """An aggregate of the numbers of a share."""
 
     merge: str
-    """How those of shares are combined: by their `sum`, `minimum` or `maximum`."""
+    """The combination of those of shares: by their `sum`, `minimum` or `maximum`."""
     of: Callable[[Moments, Moments, int], float | int | None]
     """Its value, given the numbers of the share, those of all shares, and the judging time (microseconds since 1970)."""
     is_float: bool = False

@@ -92,7 +92,7 @@ class LevelCounts:
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """Which records of a chunk break predicates: a bitmap for each; without one no record breaks it."""
+    """Records of a chunk that break predicates: a bitmap for each; without one no record breaks it."""
 
     rows: NDArray[np.int64]
     """The line of each record in its share, ascending."""
@@ -294,7 +294,7 @@ def _numbers(lines: pa.ChunkedArray) -> NDArray[np.int64]:
 
 
 def _of_records(rows: NDArray[np.int64], elements: pa.Table, bitmap: pa.BooleanArray) -> pa.BooleanArray:
-    """Which records have an element that is set."""
+    """Records that have an element that is set."""
     owners = elements.column(ROW).combine_chunks().filter(bitmap).to_numpy()
     found = np.zeros(len(rows), np.bool_)
     found[np.searchsorted(rows, owners)] = True

@@ -457,7 +457,7 @@ class NumberValues(_Values):
         self._code, self._numbers = code, array(code)
 
     def reading(self, one: One) -> Callable[[bytes, int], int]:
-        """How values of another encoding are converted."""
+        """The conversion of values of another encoding."""
 
         def read(block: bytes, at: int) -> int:
             value, at = one(block, at)

@@ -47,7 +47,7 @@ REPLACEMENT = "\ufffd"
 
 @dataclass(frozen=True)
 class Dialect:
-    """How records are written."""
+    """The form of records."""
 
     delimiter: str
     quote: str
@@ -144,7 +144,7 @@ class Lines:
         return Lines(pa.StringArray.from_buffers(len(ends), offsets, pa.py_buffer(block)), bad, starts)
 
     def strict(self, dialect: Dialect, width: int) -> NDArray[np.bool_]:
-        """Which of them are records by the grammar; blank lines are not if a record has several values."""
+        """Lines that are records by the grammar; blank lines are not if a record has several values."""
         found: NDArray[np.bool_] = np.array(pc.match_substring_regex(self.array, dialect.strict))
         if width > 1:
             found &= ~self.blank(width)
@@ -153,7 +153,7 @@ class Lines:
         return found
 
     def blank(self, width: int) -> NDArray[np.bool_]:
-        """Which of them are blank lines, if these are not records."""
+        """Blank lines, if these are not records."""
         if width == 1:
             return np.zeros(len(self.array), np.bool_)
         return np.array(pc.or_(pc.equal(self.array, "\n"), pc.equal(self.array, CRLF)))

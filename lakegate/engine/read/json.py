@@ -102,7 +102,7 @@ def fault_at(text: bytes) -> int | None:
 
 
 def _fault(text: str, error: json.JSONDecodeError) -> str:
-    """Why a text is no JSON, by how it is written."""
+    """The reason why a text is no JSON, by the form in which it is written."""
     rest = error.doc[error.pos :].lstrip()
     before = error.doc[: error.pos].rstrip()
     if rest.startswith("'") or _PYTHON.match(rest):

@@ -396,7 +396,7 @@ def contradictions(
 ENOUGH: Final = 30.0
 """Seconds: with less than this left no further document is begun."""
 DAYS: Final = 31
-"""How many chains of unrouted deliveries, one a day, are looked for; those of earlier anchors stay in all later ones."""
+"""Chains of unrouted deliveries, one a day, that are looked for; those of earlier anchors stay in all later ones."""
 NEAR: Final = 3
 """Days that are looked at one by one for the newest document; then the bucket is listed."""
 BATCH: Final = 1_000

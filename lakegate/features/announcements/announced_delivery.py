@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 ARRIVES: Final = timedelta(days=1)
-"""How long after the end of its URL the data of an announcement may land: uploads that began in time, and uploads in parts."""
+"""The time after the end of its URL in which the data of an announcement may land: uploads that began in time, or in parts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Announcement:
     sha256: str
     """Of the data, in Base64 as S3 has it; empty likewise."""
     until: str
-    """When its upload URL ends: RFC 3339, UTC."""
+    """The end of its upload URL: RFC 3339, UTC."""
     by: str
     """The announcer: an ARN, or issuer and subject of a token."""
 
@@ -203,7 +203,7 @@ def headers(size: int, sha256: str) -> dict[str, str]:
 
 
 VALID: Final = timedelta(minutes=15)
-"""How long an upload URL can be used."""
+"""The time for which an upload URL can be used."""
 LARGEST_PUT: Final = 5 << 30
 """Bytes of one PutObject (https://docs.aws.amazon.com/AmazonS3/latest/userguide/upload-objects.html)."""
 LONGEST_KEY: Final = 1_024

@@ -38,7 +38,7 @@ class SchemaFormat(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FormatReader:
-    """How a format is read."""
+    """The reader of a format."""
 
     function: str
     """Module and function: of a text (or a path), a name, and perhaps a dialect; it returns the contract and what it lacks."""

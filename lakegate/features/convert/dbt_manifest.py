@@ -107,7 +107,7 @@ class DeclaredRoute:
     dataset: str | None = None
     major: int | None = None
     fault: str = ""
-    """Why the declaration cannot be used; then the rest is empty."""
+    """The reason why the declaration cannot be used; then the rest is empty."""
 
 
 def declared_routes(manifest: bytes, stage: str) -> tuple[DeclaredRoute, ...]:

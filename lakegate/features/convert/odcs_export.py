@@ -762,7 +762,7 @@ class ComparedRules:
 
 
 def compared_rules(old: Contract, new: Contract) -> ComparedRules:
-    """Which rules are in one of the contracts alone."""
+    """Rules that are in one of the contracts alone."""
     paths: set[str] = set()
     lost: dict[str, str] = {}
     added: dict[str, str] = {}
@@ -820,7 +820,7 @@ def is_same(one: Check, other: Check) -> bool:
 
 
 MAX_ROUNDS = 5
-"""How often refused parts are left out; parts that are refused for others are found in the next round."""
+"""Rounds in which refused parts are left out; parts that are refused for others are found in the next round."""
 LEAVABLE = ("quality", "servers", "relationships", "slaProperties", "examples", "tags")
 """Lists whose items are left out, and listed, where ODCS refuses them."""
 

@@ -46,7 +46,7 @@ _SERDES = {
     "WITH SERDEPROPERTIES ('orc.column.index.access' = 'false')\nSTORED AS ORC",
     Format.AVRO: "STORED AS AVRO",
 }
-"""How the columns of each format are read: by their names, but for CSV. Of ORC, Athena otherwise reads them by position."""
+"""The readers of columns of each format: by name, but for CSV. Of ORC, Athena otherwise reads them by position."""
 _SLICES = {"offset": "bigint", "op": "int", "system_time": "timestamp", "event_time": "timestamp"}
 """The columns that every slice has before its own (`publishAs: parquet`)."""
 _JSON = "ROW FORMAT SERDE 'org.openx.data.jsonserde.JsonSerDe'"
@@ -54,7 +54,7 @@ _JSON = "ROW FORMAT SERDE 'org.openx.data.jsonserde.JsonSerDe'"
 
 @dataclass(frozen=True, slots=True)
 class DdlDialect:
-    """How a system writes names and types."""
+    """The names and types of a system."""
 
     quote: str
     types: Mapping[LogicalType, str]
@@ -179,7 +179,7 @@ def _csv_lines(dataset: Dataset) -> list[str]:
 
 
 def _unread(dataset: Dataset) -> Iterator[str]:
-    """How the gate reads CSV and Athena does not: it reads every column as text of UTF-8, a record in each line."""
+    """The parts of CSV that the gate reads and Athena does not: it reads every column as text of UTF-8, a record in each line."""
     if dataset.csv.encoding != "utf-8":
         yield "csv.encoding"
     if dataset.csv.multi_line:

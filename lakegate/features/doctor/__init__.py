@@ -1,1 +1,1 @@
-"""Why deliveries do not move."""
+"""Reasons why deliveries do not move."""

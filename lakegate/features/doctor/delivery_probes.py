@@ -211,7 +211,7 @@ def one(examined: ExaminedStack) -> Iterator[CauseFinding]:
 
 
 def untaken(examined: ExaminedStack, identity: str, key: str, landed: datetime) -> Iterator[CauseFinding]:
-    """Why a landed version has no workload yet: keys that no route covers may be ignored."""
+    """The reason why a landed version has no workload yet: keys that no route covers may be ignored."""
     if _is_unrouted(examined, key):
         yield CAUSES["route-missing"].found(identity, key=key, short=identity[:SHORT])
     else:
@@ -226,7 +226,7 @@ def _is_unrouted(examined: ExaminedStack, key: str) -> bool:
 
 
 def of_row(examined: ExaminedStack, row: Workload) -> Iterator[CauseFinding]:
-    """Why a workload does not move, or has no verdict; nothing for one that moves."""
+    """The reason why a workload does not move, or has no verdict; nothing for one that moves."""
     if row.state is State.FAILED:
         yield from _failed(examined, row)
     elif row.state is State.QUARANTINED:

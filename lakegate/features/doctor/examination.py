@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Level(StrEnum):
-    """How much a finding matters."""
+    """The weight of a finding."""
 
     FAULT = "fault"
     """Deliveries are stuck, or will be."""
@@ -217,7 +217,7 @@ class StackReader:
 
 
 MINUTES: Final = 15
-"""How far back logs and metrics are read: three sweeps, each of which reports again what still fails."""
+"""Minutes of logs and metrics that are read: three sweeps, each of which reports again what still fails."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,7 +89,7 @@ CALLS: Final = (
 SIGNS: Final = (("kms:Sign", "{signing_key}"), ("kms:GetPublicKey", "{signing_key}"))
 """Further rights of the functions that commit, where the ledger is signed."""
 SIGNED_AS: Final = {"kms:SigningAlgorithm": ALGORITHM, "kms:MessageType": MESSAGE_TYPE}
-"""How they sign: the policy names it, and the simulator takes what a request would have from its caller."""
+"""Their way of signing: the policy names it, and the simulator takes what a request would have from its caller."""
 SIGNERS: Final = ("IntakeFunction", "CompletionFunction", "SweepFunction")
 JOB: Final = (
     ("s3:GetObject", "arn:{partition}:s3:::{lake}/code/a"),

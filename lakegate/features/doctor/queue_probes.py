@@ -147,7 +147,7 @@ def queue_name(examined: ExaminedStack, part: str) -> str:
 
 
 def waiting(examined: ExaminedStack, part: str) -> int:
-    """How many messages wait in a queue, approximately."""
+    """The approximate number of messages that wait in a queue."""
     name = "ApproximateNumberOfMessages"
     answer = examined.ask("sqs", "get_queue_attributes", QueueUrl=examined.name(part), AttributeNames=[name])
     return int(answer.get("Attributes", {}).get(name, 0))

@@ -37,7 +37,7 @@ PAIR = 2
 REGULAR = 0.9
 """The share of records with one number of values that a delimiter must reach."""
 NUMBERED = "column_"
-"""How the columns of a file without a header are named, from 1."""
+"""Names of the columns of a file without a header, from 1."""
 _VALUE = re.compile(r"[-+]?[0-9][0-9.,:/TZ+ -]*|(?i:true|false)")
 """TextTables that are never names of columns: numbers, dates, times of day."""
 _NUMBER = re.compile(r"[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?")

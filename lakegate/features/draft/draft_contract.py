@@ -242,7 +242,7 @@ def _rendered(  # noqa: PLR0913, PLR0917 - what a document is made of
 
 
 def _faulty(faults: Sequence[str]) -> Iterator[Remark]:
-    """Why the data is rejected by its own draft, in lines of a comment."""
+    """The reason why the data is rejected by its own draft, in lines of a comment."""
     if faults:
         yield Remark(
             "This data is rejected by its own draft. Each of these is a fault of the data, or a rule to correct:"

@@ -40,7 +40,7 @@ class Values:
     """The values of a column that are present."""
 
     distinct: int = 0
-    """How many there are; an estimate, unless the column is in `Profile.unique` or `words` has them."""
+    """Their number; an estimate, unless the column is in `Profile.unique` or `words` has them."""
     low: str | None = None
     """The smallest value, as text: by the column's type, of strings by their bytes. None of types without an order."""
     high: str | None = None

@@ -128,7 +128,7 @@ def is_named_personal(name: str) -> bool:
 
 
 def why_personal(column: ProfiledColumn) -> str | None:
-    """Why a column seems to contain personal data, in words; None if it does not."""
+    """The reason why a column seems to contain personal data, in words; None if it does not."""
     if is_named_personal(column.name):
         return "its name is one of personal data"
     found = next((each for each in column.values.forms if each[1] >= ENOUGH * max(1, column.present)), None)
@@ -289,7 +289,7 @@ MAX_WORDS = 50
 MAX_CODES = 10
 """Codes with digits beyond which they seem to be numbered, so that the next one is to be expected."""
 REPEATS = 5
-"""How often each word of a list occurs on average, at least."""
+"""The least average number of occurrences of each word of a list."""
 PERCENT = 100
 STEP_OF_LENGTHS = 10
 

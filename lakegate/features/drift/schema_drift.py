@@ -258,7 +258,7 @@ class DriftReport:
     version: str
     """Of the contract."""
     objects: int
-    """How many were compared; 0: nothing was accepted yet."""
+    """The number of compared objects; 0: nothing was accepted yet."""
     drifted: tuple[ObjectDrift, ...]
     """The newest delivery first."""
 

@@ -140,7 +140,7 @@ class Key(NamedTuple):
 
 
 class Found(NamedTuple):
-    """How many records an object has, and how many of them are left out."""
+    """The number of records of an object, and of those that are left out."""
 
     records: int
     erased: int
@@ -253,7 +253,7 @@ def _condition(plan: Plan, source: Source, key: Key, connection: duckdb.DuckDBPy
 def _of_share(
     source: Source, share: Share, keys: tuple[Key, ...], select: str, connection: duckdb.DuckDBPyConnection
 ) -> tuple[int, NDArray[np.int64]]:
-    """How many records a share has, and which have the values."""
+    """The number of records of a share, and those that have the values."""
     rows, found, malformed = [np.empty(0, np.int64)], [np.empty(0, np.int64)], 0
     for chunk in source.chunks(share):
         connection.register(CHUNK, chunk.records)
@@ -280,7 +280,7 @@ def _unreadable(source: Source, share: Share, keys: tuple[Key, ...], read: NDArr
 
 
 def _forms(value: str) -> Iterable[bytes]:
-    """How a value may be written in bytes that cannot be read."""
+    """Forms of a value in bytes that cannot be read."""
     quoted = (value, value.replace('"', '""'), json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1])
     return {text.encode(code, errors="replace") for text in quoted for code in ("utf-8", "cp1252")}
 

@@ -33,7 +33,7 @@ MAX_ANSWER: Final = 1 << 20
 PAUSE: Final = 60.0
 """Seconds for which a service is not polled that has used up its time, from the end of its first request."""
 REQUESTS: Final = 2
-"""How many requests of the full length are the time that a service may take within a pause."""
+"""Requests of the full length in the time that a service may take within a pause."""
 NOT_FOUND, CONFLICT = 404, 409
 SCOPE: Final = frozenset({"host"})
 """Of every secret: the only host that it is sent to, so that an address cannot be registered with the secret of another one."""
@@ -151,9 +151,9 @@ class ExternalValidation(NamedTuple):
     data: Address
     """The very version that is judged."""
     format: Mapping[str, object]
-    """How it is read: format, compression and, of CSV, its dialect."""
+    """The form of the data: format, compression and, of CSV, its dialect."""
     seconds: int
-    """How long the service may read it."""
+    """Seconds for which the service may read it."""
 
 
 class Validators(Protocol):

@@ -66,7 +66,7 @@ def lines(notification: Notification) -> list[str]:
 
 
 def footer(notification: Notification) -> str:
-    """How often, since when, and how to find out more."""
+    """The number of occurrences, since when, and the command that tells more."""
     often = "once" if notification.times == 1 else f"{notification.times:,} times"
     words = [f"{often} since {notification.since[:16].replace('T', ' ')} UTC"] if notification.since else []
     if notification.workload:

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     Described = Callable[[Dependencies, EndedDelivery], object]
     """The report of a delivery to a kind of channel: the type of the extension point `lineage`."""
     Invite = Callable[[Dependencies, str, str], Steps[CallbackInvitation | None]]
-    """How the receiver of a channel may answer for a workload: the type of the extension point `invitations`."""
+    """The way in which the receiver of a channel may decide about a workload: the type of the extension point `invitations`."""
 
 # ---- Notices: one message for each cause ----
 # A cause is one reason to notify: deliveries below one route that break the same rules, or one change of a line. A channel gets
@@ -111,7 +111,7 @@ class OpenCause:
     group: str = ""
     count: int = 1
     reported: int = 0
-    """How many occurrences the last message stated; 0: none was sent."""
+    """The number of occurrences that the last message stated; 0: none was sent."""
     reported_at: str = ""
     resolved: bool = False
 
@@ -130,17 +130,17 @@ class ChannelNotice:
     seen: tuple[str, ...] = ()
     """The latest events, the oldest first."""
     tries: int = 0
-    """How often sending failed in succession."""
+    """The number of failed tries in succession."""
     not_before: str = ""
     error: str = ""
-    """Why sending failed: a code, without any text of the receiver's."""
+    """The reason why sending failed: a code, without any text of the receiver's."""
     dead: bool = False
     """Given up after the last try; `retried` begins again."""
     revision: int = 0
     delivery: str = ""
     """Of a channel that gets lineage: the message about the one delivery of the notice. No two are counted together."""
     ended: str = ""
-    """When that delivery ended."""
+    """The end of that delivery."""
 
     @property
     def id(self) -> str:
@@ -150,7 +150,7 @@ class ChannelNotice:
 
     @property
     def due(self) -> str:
-        """When the next message is to be sent, as `moment` writes it; empty if there is none."""
+        """The time of the next message, as `moment` writes it; empty if there is none."""
         times = [] if self.dead else [at for each in self.causes if (at := self._due(each))]
         return after_quiet(max(min(times), self.not_before), self.quiet) if times else ""
 
@@ -551,7 +551,7 @@ def _deliver(dependencies: Dependencies, notice: ChannelNotice | None, done: Del
 
 
 def _invited(dependencies: Dependencies, notice: ChannelNotice, cause: OpenCause) -> Steps[CallbackInvitation | None]:
-    """How the receiver may answer, by the feature that registers at the point `invitations`; None: not at all."""
+    """The receiver's way to decide, by the feature that registers at the point `invitations`; None: there is none."""
     invitations: Iterator[Invite] = registered("invitations")
     for invite in invitations:
         if (invitation := (yield from invite(dependencies, notice.channel, cause.workload))) is not None:

@@ -55,7 +55,7 @@ class DeadNotices:
 
 @dataclass(frozen=True, slots=True)
 class RetriedNotices:
-    """How many notifications are sent again."""
+    """The number of notifications that are sent again."""
 
     retried: int
 

@@ -135,7 +135,7 @@ def merge_key(dataset: Dataset) -> tuple[str, ...]:
 
 
 def event_time_misfit(fields: tuple[PlanField, ...], name: str) -> str | None:
-    """Why a column has no times of events; None if it has."""
+    """The reason why a column has no times of events; None if it has."""
     found = next((each for each in fields if each.name == name and not each.path), None)
     if found is None:
         return "the contract has no such column"
@@ -213,7 +213,7 @@ def no_merge_key(contract: Contract, document: Document) -> Iterator[Finding]:
 
 
 def _strategy_misfit(dataset: Dataset) -> str:
-    """Why the rows of a dataset cannot be merged, with the remedy; empty where they can."""
+    """The reason why the rows of a dataset cannot be merged, with the remedy; empty where they can."""
     policy, key = dataset.policy, merge_key(dataset)
     if policy.publish_as is not PublishAs.PARQUET:
         return "needs `publishAs: parquet`: files as they arrived are not merged"

@@ -162,7 +162,7 @@ class RowsBefore:
             self.levels.append(new)
 
     def new(self, tables: Iterator[pa.Table], key: tuple[str, ...]) -> NDArray[np.bool_]:
-        """Which rows have no key, or one that is not there; of several with one key, the first."""
+        """Rows that have no key, or one that is not there; of several with one key, the first."""
         none = np.zeros(0, f"S{HASH_BYTES}"), np.zeros(0, bool)
         keys, has_key = (np.concatenate(each) for each in zip(none, *_keys(tables, key), strict=True))
         is_new = np.zeros(len(keys), bool)

@@ -286,7 +286,7 @@ class JudgedDelivery:
     engine: UsedEngine | None = None
     """None where nothing was evaluated."""
     reasons: tuple[str, ...] = ()
-    """Why it was not accepted, or accepted with warnings: texts with masked values, or a code."""
+    """Reasons why it was not accepted, or accepted with warnings: texts with masked values, or a code."""
 
 
 # ---- What is reported of a delivery ----

@@ -35,7 +35,7 @@ IDENTITY_CENTER: Final = "AWSReservedSSO_"
 OF_PERSON: Final = "="
 """Between a token, which contains none, and the ARN of the person who has it."""
 PROPOSAL_LIFETIME: Final = timedelta(days=14)
-"""How long a proposal can be approved."""
+"""The time in which a proposal can be approved."""
 
 
 def propose(dependencies: Dependencies, compiled: CompiledContract, holder: str = "") -> Steps[Proposal]:
@@ -121,7 +121,7 @@ def refuse_own(proposal: Proposal, caller: str, what: str) -> None:
 
 
 def not_apart(one: str, other: str) -> str | None:
-    """Why two callers may be one person; None: they are two, empty: they are the same.
+    """The reason why two callers may be one person; None: they are two, empty: they are the same.
 
     Sessions of a role are one person, because its holder chooses their names, but those of IAM Identity Center, which are
     the users' names. A token is compared by the person who has it; one that names none cannot be compared with an ARN.

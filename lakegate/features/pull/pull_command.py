@@ -99,7 +99,7 @@ def _lines(row: PullingLine) -> Iterator[str]:
 
 
 def status_of_lines(dependencies: Dependencies, lines: Iterable[str]) -> Iterator[LineSection]:
-    """How the latest pull of each line ended, for `lakegate status`."""
+    """The end of the latest pull of each dataset, for `lakegate status`."""
     for each in pulls_of(dependencies, lines):
         yield "pull", encode(pulled_line(each)), in_words(each)
 

@@ -59,7 +59,7 @@ MAX_NAME: Final = 100
 
 
 class PullOutcome(StrEnum):
-    """How a pull ended."""
+    """The end of a pull."""
 
     FETCHED = "FETCHED"
     UNCHANGED = "UNCHANGED"
@@ -109,7 +109,7 @@ class PullingLine:
     source: str = ""
     schedule: str = ""
     next: str = ""
-    """When it is due; empty: never."""
+    """The time when it is due; empty: never."""
     leased: str = ""
     """Until when a tick has it."""
     failures: int = 0
@@ -123,7 +123,7 @@ class PullingLine:
 
     @property
     def due(self) -> str:
-        """When a tick has to look at it; empty: never."""
+        """The time when a scheduled run has to look at it; empty: never."""
         return max(self.next, self.leased) if self.next else ""
 
     def is_due(self, at: str) -> bool:
@@ -414,7 +414,7 @@ MAX_LISTED: Final = 10_000
 
 
 class PullPlan(NamedTuple):
-    """How a line is pulled now."""
+    """The pull of a dataset as it is now."""
 
     pull: Pull
     contract: str
@@ -429,7 +429,7 @@ class PullPlan(NamedTuple):
 
 
 def plan_of(dependencies: Dependencies, line: str) -> PullPlan | None:
-    """How a line is pulled, by the version that is current now; None: it is not, any more."""
+    """The pull of a dataset, by the version that is current now; None: it is not pulled any more."""
     found = current(dependencies, line, PULL)
     if found is None:
         return None

@@ -151,7 +151,7 @@ def digests(release: Path) -> dict[str, str]:
 
 
 def _differences(release: Path, bill: str, materials: Callable[[Path], Materials]) -> Iterator[str]:
-    """How a bill differs from its artifact; one that is missing is a difference of the digests."""
+    """Differences of a bill to its artifact; one that is missing is a difference of the digests."""
     if not _is_regular(release / bill):
         return
     try:

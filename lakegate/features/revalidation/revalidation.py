@@ -141,7 +141,7 @@ MAX_ENDS: Final = 20
 
 
 class RevalidationEnd(StrEnum):
-    """How a run ended."""
+    """The end of a run."""
 
     HELD = "HELD"
     """No rule failed; some may warn."""
@@ -209,19 +209,19 @@ class RevalidatedLine:
     schedules: tuple[DueSchedule, ...] = ()
     run: ScheduledRun | None = None
     look: str = ""
-    """When to look at the run again; without a run whether rules that do not hold still have a schedule; empty: never."""
+    """The time to look at the run again; without a run whether rules that do not hold still have a schedule; empty: never."""
     ends: tuple[EndedRun, ...] = ()
     """The latest first."""
     revision: int = 0
 
     @property
     def due(self) -> str:
-        """When a sweep has to look at it; empty: never."""
+        """The time when a sweep has to look at it; empty: never."""
         return self.look if self.run is not None else min(filter(None, (self.look, self.next)), default="")
 
     @property
     def next(self) -> str:
-        """When a schedule is due next; empty: never."""
+        """The next time of a schedule; empty: never."""
         return min((each.next for each in self.schedules if each.next), default="")
 
     def is_due(self, at: str) -> bool:
@@ -491,7 +491,7 @@ def _refuse_other_formats(dependencies: Dependencies, line: str, run: ScheduledR
 
 
 def dialect_of(dependencies: Dependencies, plan: str, line: str) -> Mapping[str, object]:
-    """How what a plan accepted is read."""
+    """The form of what a plan accepted."""
     return terms_of(dependencies.plan_at(plan, line)).dialect
 
 

@@ -72,7 +72,7 @@ class Validation:
     deadline: str
     """From when on no result is waited for."""
     expires: str
-    """When it is forgotten."""
+    """The time when it is forgotten."""
 
 
 class Validations(Protocol):
@@ -344,7 +344,7 @@ class Observed:
     """The state of a validation."""
 
     failed: str = ""
-    """Why there will be no result: a code; empty: it runs, or there is one."""
+    """The reason why there will be no result: a code; empty: it runs, or there is one."""
     report: Report | None = None
     """None: it runs, or it failed."""
 

@@ -37,7 +37,7 @@ class CallbackToken(NamedTuple):
     channel: str
     """That it was sent to, such as `webhook:lakegate-channel-erp`."""
     until: datetime
-    """When it is worth nothing any more."""
+    """The end of its validity."""
 
 
 class Callbacks(Protocol):

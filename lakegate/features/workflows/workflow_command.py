@@ -43,7 +43,7 @@ File = Annotated[str, typer.Argument(help="The workflow document, or - for stand
 
 
 class Drawing(Enum):
-    """How a workflow is drawn."""
+    """The form of a drawing."""
 
     TEXT = "text"
     MERMAID = "mermaid"
@@ -178,7 +178,7 @@ def _changes(workflow: PlannedWorkflow) -> str:
 
 
 def _dates(workflow: Workflow | PlannedWorkflow) -> tuple[str, ...]:
-    """When a delivery that is SCHEDULED is published."""
+    """The time when a delivery that is SCHEDULED is published."""
     if workflow.publish_at:
         return (f"published at {workflow.publish_at}",)
     hours = counted(workflow.delay_hours, "hour")

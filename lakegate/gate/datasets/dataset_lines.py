@@ -110,7 +110,7 @@ class Line:
     changes: tuple[StatusChange, ...] = ()
     """By time."""
     recorded: int = 0
-    """How many of the changes, from the first, are in the ledger."""
+    """The number of changes, from the first, that are in the ledger."""
     ending: Ending = Ending()
     notice: Notice | None = None
     parents: tuple[ParentNotice, ...] = ()
@@ -119,7 +119,7 @@ class Line:
     listed: bool = True
     """Whether the readers' manifest states all that is recorded."""
     revision: int = 0
-    """How often it was written."""
+    """The number of its writes."""
 
     @property
     def consumers(self) -> tuple[str, ...]:
@@ -134,7 +134,7 @@ class Line:
         return LineStatus.DRAFT if self.changes and self.changes[0].status is LineStatus.DRAFT else LineStatus.ACTIVE
 
     def since(self, at: str) -> str:
-        """When the status at a time began; empty if the line was always active."""
+        """The beginning of the status at a time; empty if the dataset was always active."""
         return next((each.at for each in reversed(self.changes) if each.at <= at), "")
 
     def planned(self, at: str) -> tuple[StatusChange, ...]:
@@ -142,12 +142,12 @@ class Line:
         return tuple(each for each in self.changes if each.at > at)
 
     def expected(self, status: LineStatus) -> str:
-        """When the latest change to a status takes or took place; empty if there is none."""
+        """The time of the latest change to a status; empty if there is none."""
         return next((each.at for each in reversed(self.changes) if each.status is status), "")
 
     @property
     def due(self) -> str:
-        """When there is something to record, or to list: the time of the next change; empty if there is nothing."""
+        """The time of the next change to record, or to list; empty if there is none."""
         if not self.listed:
             return self.changes[self.recorded - 1].at if self.recorded else AT_ONCE
         return self.changes[self.recorded].at if self.recorded < len(self.changes) else ""
@@ -168,7 +168,7 @@ class Pledge:
     missed: bool = False
     """Whether it was reported as missed."""
     since: str = ""
-    """When it began; empty: with the latest accepted delivery."""
+    """Its beginning; empty: with the latest accepted delivery."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,19 +177,19 @@ class PromisingLine:
 
     line: str
     last: str = ""
-    """When the latest delivery was accepted, as `moment` writes it."""
+    """The time of the latest accepted delivery, as `moment` writes it."""
     version: str = ""
     """Of the contract."""
     pledges: tuple[Pledge, ...] = ()
     revision: int = 0
 
     def end_of(self, pledge: Pledge) -> str:
-        """When a promise is missed unless a delivery is accepted before."""
+        """The time when a service level is missed unless a delivery is accepted before."""
         return moment(instant_of(pledge.since or self.last) + timedelta(seconds=pledge.seconds))
 
     @property
     def due(self) -> str:
-        """When the next promise is missed; empty if there is none that was not reported."""
+        """The time when the next service level is missed; empty if there is none that was not reported."""
         return min((self.end_of(each) for each in self.pledges if not each.missed), default="")
 
 

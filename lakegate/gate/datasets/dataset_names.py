@@ -1,4 +1,4 @@
-"""Which dataset line a person means."""
+"""The dataset that a person means."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from lakegate.gate.registry.registry_rows import Publication
 
 DAYS: Final = 7
-"""How many chains of unrouted deliveries, one a day, are searched."""
+"""Chains of unrouted deliveries, one a day, that are searched."""
 SHORTEST: Final = 6
 """Characters of an abbreviated id, as of workloads."""
 LONGEST_NAME: Final = 1_024

@@ -306,7 +306,7 @@ def _subscriber(subscription: Subscription) -> dict[str, object]:
 
 
 TRIES = 20
-"""How often a decision is taken again because somebody else has written the line."""
+"""Repetitions of a decision because somebody else has written the dataset."""
 BY_DATE = "date"
 """The act of a change that began by its date."""
 PARENT = "parent"

@@ -42,7 +42,7 @@ class AcceptedDelivery:
     compression: Compression
     """Of the whole file."""
     csv: Csv | None
-    """How a CSV file is written; null for the other formats."""
+    """The form of a CSV file; null for the other formats."""
     report: NotEmpty
     """Key of the HTML report of the delivery."""
     objects: tuple[LedgerObject, ...]

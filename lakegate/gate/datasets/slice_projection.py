@@ -1,4 +1,4 @@
-"""Which slices of a line answer for a time (Open Data Fabric, *Projections*): chosen by what the readers' manifest lists.
+"""Slices of a dataset that have the rows of a time (Open Data Fabric, *Projections*), by what the readers' manifest lists.
 
 *As at* a time: what had been published by then. *As of* a time: the events up to then, with all that is known of them.
 """

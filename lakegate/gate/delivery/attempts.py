@@ -52,7 +52,7 @@ def described_run(dependencies: Dependencies, workload: Workload) -> JobRun | No
 
 
 def cause_of_run(dependencies: Dependencies, workload: Workload, run: JobRun | None) -> FailureCause | None:
-    """Why the run will write no result any more; None: it may. Time in the queue counts as none: a burst hangs no job."""
+    """The reason why the run will write no result; None: it may. Time in the queue counts as none: a burst hangs no job."""
     if run is None:
         return FailureCause.NO_RESULT
     in_time = workload.deadline is None or dependencies.clock.now() < workload.deadline + run.queued
@@ -142,7 +142,7 @@ def back_off(timing: Timing, now: datetime, workload: Workload, cause: FailureCa
 
 
 def uncounted(timing: Timing, workload: Workload, cause: FailureCause | None) -> int:
-    """How many attempts a round gets beyond its limit: 1 if the current one only waited or its batch failed, within the bound
+    """Attempts of a round beyond its limit: 1 if the current one only waited or its batch failed, within the bound
     on each, was an invocation that could not judge the delivery, which is followed by none in its round, or was overtaken.
 
     That has no bound: each time another delivery of the line was published.

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 
 STAGED_FOR: Final = timedelta(days=45)
-"""How long S3 keeps a staged copy (template.yaml, rule `staging`)."""
+"""The time for which S3 keeps a staged copy (template.yaml, rule `staging`)."""
 BEFORE_IT_EXPIRES: Final = timedelta(days=2)
 """Rules of a lifecycle act at midnight, and what is decided has to be copied yet."""
 
@@ -123,7 +123,7 @@ def schedule(dependencies: Dependencies, workload: Workload, to: State, found: O
 
 
 def _end(dependencies: Dependencies, workload: Workload) -> datetime:
-    """When nobody can answer any more: by the workflow, but so that what is approved is published before staged copies expire."""
+    """The end of the time to decide: by the workflow, but so that what is approved is published before staged copies expire."""
     copies = delivery_objects.staged(dependencies, workload)
     folder = copies[0].key.rpartition("/")[0]
     written = [each.modified for each in versions_of(dependencies, f"{folder}/") if each.current]

@@ -82,7 +82,7 @@ def group_of(dependencies: Dependencies, workload: Workload) -> str:
 
 
 def limits_of(dependencies: Dependencies, workload: Workload) -> BatchLimits:
-    """When a batch of these deliveries is closed: by the contract, else by the stack."""
+    """The limits of a batch of these deliveries: by the contract, else by the stack."""
     own, others = dependencies.terms(workload).batch, dependencies.places.job.batch
     return BatchLimits(*(other if mine is None else mine for mine, other in zip(own, others, strict=True)))
 

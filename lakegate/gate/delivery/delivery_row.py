@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class FailureCause(StrEnum):
-    """Why an attempt came to nothing. A code, never text of a producer's or of EMR's."""
+    """The reason why an attempt came to nothing. A code, never text of a producer's or of EMR's."""
 
     RUN_FAILED = "run-failed"
     RUN_CANCELLED = "run-cancelled"
@@ -103,7 +103,7 @@ CAUSE_TEXTS = {
     FailureCause.WRONG_ANSWER: "its validator answered something else than what was asked",
     FailureCause.NO_VALIDATOR: "its validator is not registered any more: lakegate validator add, or publish the contract again",
 }
-"""Why an attempt came to nothing."""
+"""Reasons why an attempt came to nothing, in words."""
 CAUSES = {
     JobState.FAILED: FailureCause.RUN_FAILED,
     JobState.CANCELLED: FailureCause.RUN_CANCELLED,
@@ -111,7 +111,7 @@ CAUSES = {
     JobState.SUCCESS: FailureCause.NO_RESULT,
     JobState.INVOKED: FailureCause.NO_ANSWER,
 }
-"""Why a run that may not answer any more has no result, by its state."""
+"""Reasons why a run that may not answer any more has no result, by its state."""
 UNANSWERED = frozenset({*CAUSES.values(), FailureCause.NOT_STARTED, FailureCause.BATCH_FAILED})
 IDENTIFYING = frozenset({"crc64nvme", "sha256", "sha1"})
 """Checksums long enough that two contents of one size do not share one; every staged copy has one of them."""
@@ -171,7 +171,7 @@ class Pin:
     warning: str = ""
     """The warning of the delivery because of the status; empty if there is none."""
     modified: str = ""
-    """When what landed was modified, or its last part was there: RFC 3339, UTC, six decimals; empty in rows of older releases."""
+    """The time when what landed was modified, or its last part was there: RFC 3339, UTC, six decimals; empty in older rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +213,7 @@ class FailedAttempt:
     """Job run id; empty where none was started."""
     cause: FailureCause
     at: datetime
-    """When the gate found out."""
+    """The time when the gate found out."""
 
 
 class Workload(NamedTuple):
@@ -223,7 +223,7 @@ class Workload(NamedTuple):
     source: SourceObject
     state: State
     due_at: datetime | None
-    """When `sweep` continues it; None once nothing is left to do. Also the lease: a worker moves it to take the workload."""
+    """The time when `sweep` continues it; None once nothing is left. Also the lease: a worker moves it to take the workload."""
     attempt: int = 0
     """Counts job runs over all rounds and never goes back, so that (state, attempt) never repeats."""
     first: int = 0
@@ -273,7 +273,7 @@ class Workload(NamedTuple):
     unknown: str = "{}"
     """Keys of a newer release in the row, as JSON: they are written again as they were."""
     tries: int = 0
-    """How many workers have taken it since its row was last written, and were not seen to come to an end."""
+    """Workers that have taken it since its row was last written, and were not seen to come to an end."""
 
 
 def workload_id(bucket: str, key: str, version: str) -> str:

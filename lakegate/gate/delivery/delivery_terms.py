@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class BatchLimits(NamedTuple):
-    """When a batch of deliveries is closed; None: not said here."""
+    """The limits of a batch of deliveries; None: not said here."""
 
     files: int | None = None
     bytes: int | None = None
@@ -54,14 +54,14 @@ class Terms:
     quiet: timedelta = timedelta()
     """With `delivery: quiet`: how long no part may arrive before the delivery is complete."""
     parts_within: timedelta = timedelta()
-    """How long parts wait for what completes their delivery, and a manifest for its parts."""
+    """The time that parts wait for what completes their delivery, and a manifest for its parts."""
     max_bytes: int | None = None
     """Of a delivery."""
     allow_empty: bool = False
     promises: tuple[Promise, ...] = ()
     """About the time of the next accepted delivery."""
     quarantine_days: int | None = None
-    """How long quarantined data is kept; None: for ever."""
+    """The days for which quarantined data is kept; None: for ever."""
     as_slices: bool = False
     """Whether accepted rows are published in another form than they arrived (`Publisher`)."""
     has_companion: bool = False

@@ -57,7 +57,7 @@ def pin_of(dependencies: Dependencies, route: Route | None, ingest_date: str, mo
 
 
 def modified_at(dependencies: Dependencies, workload: Workload, at: datetime) -> str:
-    """When what landed was modified: of what is judged again as it was known before, because its copies are newer."""
+    """The time when what landed was modified: of a replay as it was known before, because its copies are newer."""
     before = workload.pin
     if before is None and workload.replay_of:
         before = dependencies.workloads.get(workload.replay_of).pin

@@ -143,7 +143,7 @@ class Workflow:
     """Job runs before a workload is FAILED."""
     transitions: tuple[Transition, ...]
     wait_days: int
-    """How long a delivery waits for a person; then it is rejected."""
+    """The days that a delivery waits for a person; then it is rejected."""
     publish_at: str = ""
     """The time of the day, UTC, at which a delivery that is SCHEDULED is published: `06:00Z`."""
     delay_hours: int = 0
@@ -160,7 +160,7 @@ class Workflow:
         return self._table[state, on]
 
     def date_after(self, began: datetime) -> datetime:
-        """When a delivery is published that was judged, or approved, at a time."""
+        """The time when a delivery is published whose verdict, or approval, is of a time."""
         if not self.publish_at:
             return began + timedelta(hours=self.delay_hours)
         hour, minute = map(int, self.publish_at.removesuffix("Z").split(":"))

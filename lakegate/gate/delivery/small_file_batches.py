@@ -144,7 +144,7 @@ def _readable(dependencies: Dependencies, workload: Workload) -> Batch | None:
 
 
 def cause_of_member(dependencies: Dependencies, workload: Workload, cause: FailureCause) -> FailureCause:
-    """Why a member has no result: where others were judged by the same run, nobody knows whose fault it was."""
+    """The reason why a member has no result: where others had one from the same run, nobody knows whose fault it was."""
     if not workload.batch or cause is FailureCause.NOT_STARTED:
         return cause
     batch = _readable(dependencies, workload)

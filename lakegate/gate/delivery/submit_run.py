@@ -213,7 +213,7 @@ def start_job_run(job: JobSettings, contract: str, line: str, run: RunParameters
 
 
 def executors(job: JobSettings, request: Request) -> int:
-    """How many executors a run gets, by the bytes that it reads: delivered ones, and accepted ones to compare with."""
+    """The number of executors of a run, by the bytes that it reads: delivered ones, and accepted ones to compare with."""
     accepted = (part.size for each in request.references for part in each.parts)
     size = sum(part.size for part in request.parts) + sum(accepted)
     return max(1, min(job.executors, -(-size // BYTES_OF_AN_EXECUTOR)))

@@ -86,7 +86,7 @@ class Observation(NamedTuple):
     on: Outcome
     source: SourceObject | None = None
     arrived: datetime | None = None
-    """When it landed, or when its replay was taken in."""
+    """The time when it landed, or when its replay was taken in."""
     pin: Pin | None = None
     chosen: ChosenVersion | None = None
     """The contract version that a person named for a replay."""
@@ -94,7 +94,7 @@ class Observation(NamedTuple):
     answer: ApprovalAnswer | None = None
     """Of a person."""
     cause: FailureCause | None = None
-    """Why the attempt came to nothing, where it did."""
+    """The reason why the attempt came to nothing, where it did."""
     cost: BilledCost | None = None
     """Of the attempt: what its run was billed, else what its result records; None where neither is known."""
     parts: PartList | None = None

@@ -52,7 +52,7 @@ DELIVERY_FOLDER: Final = re.compile(r"/workload=([0-9a-f]{64})/")
 
 
 class Damage(StrEnum):
-    """How the store differs from the ledger."""
+    """Differences of the store to the ledger."""
 
     REPLACED = "replaced"
     """Another version is current; the judged one is below it."""

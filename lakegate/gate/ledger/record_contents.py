@@ -133,7 +133,7 @@ class LifecycleState:
 
     status: Annotated[str, Permitted(("draft", *PLANNED))]
     since: Moment | None
-    """When that status began; null if the line was always active."""
+    """The beginning of that status; null if the dataset was always active."""
     planned: tuple[FollowingStatus, ...]
     """Changes of the status that follow by their dates, the earliest first."""
     reason: str
@@ -173,7 +173,7 @@ class ObjectToErase:
     key: NotEmpty
     """In the lake bucket."""
     version: NotEmpty
-    """Which is replaced."""
+    """The version that is replaced."""
     rows: Exact | None
     """That are erased; null where it is erased unread."""
     left: StagedCopy | None
@@ -282,7 +282,7 @@ class StaleRule:
     rule: NotEmpty
     """Its id."""
     since: NotEmpty
-    """When it was first measured not to hold: RFC 3339, UTC."""
+    """The first time when it was measured not to hold: RFC 3339, UTC."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,7 +302,7 @@ class RevalidationContent:
     schedules: tuple[NotEmpty, ...]
     """That were due, in UTC."""
     rules: Exact
-    """How many were measured."""
+    """The number of measured rules."""
     broken: Annotated[tuple[BrokenScheduledRule, ...], Bounds(most=20)]
     """The worst first."""
     stale: Annotated[tuple[StaleRule, ...], Bounds(most=100)]

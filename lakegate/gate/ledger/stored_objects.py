@@ -70,7 +70,7 @@ class Erasures:
         return tuple(each for each in found if each is not None)
 
     def rows_of(self, objects: Iterable[LedgerObject]) -> int | None:
-        """How many rows were erased from objects of blocks; None where that is not known."""
+        """The number of rows erased from objects of blocks; None where that is not known."""
         total = 0
         for each in objects:
             rows = self.left[each.key].rows if each.key in self.left else 0

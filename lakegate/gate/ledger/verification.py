@@ -35,7 +35,7 @@ FORMATS: Final = (FORMAT, WAIVED, SLICED, MARKED, blocks.RECORD_FORMAT)
 
 
 class Wrong(StrEnum):
-    """How a chain is broken."""
+    """The fault of a chain."""
 
     UNREADABLE = "unreadable"
     """The stored text is not JSON in its canonical form."""

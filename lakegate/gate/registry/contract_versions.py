@@ -84,7 +84,7 @@ MAX_ROUTES = 93
 MAX_CHILDREN = 1_000
 """The item of a parent lists them beside its own versions, for which room has to stay."""
 MAX_TRIES = 20
-"""How often a decision is taken again because somebody else has written the contract."""
+"""Repetitions of a decision because somebody else has written the contract."""
 ANOTHER_CONTENT = "this version is published with another content: give the changed one a new number"
 
 
@@ -101,7 +101,7 @@ class CompiledContract:
     written_status: str = "active"
     """The status as the document has it."""
     unmeasured_rules: int = 0
-    """How many rules can never be measured."""
+    """The number of rules that can never be measured."""
     labels: tuple[tuple[str, str], ...] = ()
     """Labels by which people find it (`lakegate.contract.contract_model`)."""
     draft: bool = False
@@ -238,7 +238,7 @@ class Act:
     """Of the record."""
     content: Callable[[Publication], Mapping[str, Any]]
     proposal: Proposal | None = None
-    """Which the act approves, and removes."""
+    """The proposal that the act approves, and removes."""
 
 
 def published_by(proposal: Proposal | None = None) -> Act:

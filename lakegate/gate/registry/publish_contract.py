@@ -82,7 +82,7 @@ class DocumentRefused(LakegateError):  # noqa: N818 - the name is what happened
         super().__init__("the contract document has errors")
         self.examined = examined
         self.unmeasured = unmeasured
-        """How many rules can never be measured, where these are the only problems."""
+        """The number of rules that can never be measured, where these are the only problems."""
 
 
 def compile_document(body: bytes, referred: ReferredDocuments, *, allow_unmeasured: bool = False) -> CompiledContract:

@@ -57,7 +57,7 @@ class Publication:
     plans: tuple[tuple[str, str], ...] = ()
     """Each dataset with the digest of its plan, so that a later route needs no compiler."""
     unmeasured_rules: int = 0
-    """How many of its rules can never be measured; the publisher allowed that."""
+    """The number of its rules that can never be measured; the publisher allowed that."""
     labels: tuple[tuple[str, str], ...] = ()
     """Labels by which people find it, such as `("owner", "sales")`; empty for a version of an older release."""
     needs: tuple[tuple[str, str], ...] = ()
@@ -123,7 +123,7 @@ class RegistrySnapshot:
     """Without routes: those stand beside, as they are now."""
     routes: tuple[Route, ...] = ()
     revision: int = 0
-    """How often the contract was written; 0 for a snapshot of the whole registry, and for a contract without a list."""
+    """The number of writes of the contract; 0 for a snapshot of the whole registry, and for a contract without a list."""
 
     children: tuple[str, ...] = ()
     """The ids of the contracts that inherit from the contract, sorted."""

@@ -121,7 +121,7 @@ def license_event(plan: Plan) -> OtherEvent:
 
 
 def source_event(plan: Plan, fields: Sequence[Mapping[str, Any]]) -> OtherEvent | None:
-    """How deliveries are read and merged; None where ODF does not have it. `fields`: the columns of a slice."""
+    """The reading and merging of deliveries; None where ODF does not have it. `fields`: the columns of a slice."""
     step, merge = _STEPS.get(plan.storage.format), MERGES[plan.policy.merge_strategy.value]
     if step is None:
         return None
@@ -412,7 +412,7 @@ class _Plans:
 
 
 def _known(blocks: Sequence[OdfBlock], head: str | None, line: str) -> int:
-    """How many of the blocks are there."""
+    """The number of blocks that are there."""
     if head is None:
         return 0
     names = [each.name for each in blocks]

@@ -91,7 +91,7 @@ class DataSlice:
 
     @property
     def rows(self) -> int:
-        """How many rows it has."""
+        """The number of its rows."""
         return self.end - self.start + 1
 
 

@@ -42,7 +42,7 @@ def decoded(text: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """How an encoding writes bytes, without its prefix."""
+    """The form in which an encoding writes bytes, without its prefix."""
 
     name: str
     encode: Callable[[bytes], str]

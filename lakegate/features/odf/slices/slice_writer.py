@@ -171,7 +171,7 @@ def _array(field: PlanField, columns: SliceColumns, values: Mapping[Level, Mappi
 
 
 def _lengths(parents: Mapping[str, pa.Array], elements: Mapping[str, pa.Array]) -> NDArray[np.int64]:
-    """How many elements each list has: those of the same row and, of lists in lists, in the place of the list."""
+    """The number of elements of each list: those of the same row and, of lists in lists, in the place of the list."""
     rows, owners = parents[ROW].to_numpy(), elements[ROW].to_numpy()
     if AT in parents and len(rows):
         lists = _keys(parents[ROW], parents[AT])
