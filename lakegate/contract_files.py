@@ -20,7 +20,7 @@ from lakegate.errors import ContractError, InputError, LakegateError
 from lakegate.extension_points import advice, names
 from lakegate.inheritance import ParentDocument, Resolver, identity_of, resolve
 from lakegate.rules.compile_plan import compile_plan
-from lakegate.text import did_you_mean, printable, shown
+from lakegate.text import printable, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from lakegate.contract.contract_model import Contract, Dataset
     from lakegate.diff.metadata_changes import ContractVersion
     from lakegate.gate.registry.publish_contract import ReferredDocuments
-    from lakegate.gate.registry.registry_rows import Publication, Registry, RegistrySnapshot
     from lakegate.inheritance import Parents
     from lakegate.plan.plan import Plan
 
@@ -316,31 +315,6 @@ def registry_documents(stack: str, body: bytes, *, local: bool) -> ReferredDocum
     return ReferredDocuments(parent, {name: partial(lookup, name) for name in names(PUBLISHED_PLANS)})
 
 
-def snapshot_of(registry: Registry, contract: str) -> RegistrySnapshot:
-    """The contract with this id; else the whole registry, because the text may be the beginning of an id."""
-    found = registry.contract(contract)
-    return found if found.versions else registry.snapshot()
-
-
-def chosen(snapshot: RegistrySnapshot, contract: str, version: str | None = None) -> Publication:
-    """The version a person means: of a whole id or a beginning that only one has. InputError where there is none."""
-    from lakegate.gate.registry.registry_rows import WITHDRAWN  # noqa: PLC0415 - as above
-
-    ids = sorted({each.contract for each in snapshot.versions})
-    found = [contract] if contract in ids else [each for each in ids if contract and each.startswith(contract)]
-    if len(found) != 1:
-        many = (
-            f"{len(found)} contracts begin so"
-            if found
-            else f"no such contract is published.{did_you_mean(contract, ids)}"
-        )
-        raise InputError(f"{contract}: {many}")
-    of_it = [each for each in snapshot.versions if each.contract == found[0] and version in {None, each.version}]
-    if not of_it:
-        raise InputError(f"{found[0]} has no version {version}: `lakegate contracts` lists those that are published")
-    return max(of_it, key=lambda each: (each.status != WITHDRAWN, precedence(each.version)))
-
-
 # ---- Versions for a comparison ----
 
 
@@ -379,6 +353,7 @@ def _read(text: bytes, name: str, stack: str, *, local: bool) -> ContractVersion
 
 
 def _published(contract: str, version: str, stack: str, *, local: bool) -> ContractVersion:
+    from lakegate.gate.registry.named_contract import chosen, snapshot_of  # noqa: PLC0415 - as above
     from lakegate.gate.registry.parent_contracts import document_of  # noqa: PLC0415 - as above
 
     with opened(stack, local=local) as there:

@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import IO, TYPE_CHECKING, Any, Final, Protocol
 
 from lakegate.aws.open_stack import opened
-from lakegate.contract_files import chosen, snapshot_of
 from lakegate.errors import InputError
 from lakegate.extension_points import loaded, names
 from lakegate.gate import lake_layout
@@ -23,6 +22,7 @@ from lakegate.gate.delivery.replay import decide
 from lakegate.gate.delivery.replay import replay as start_again
 from lakegate.gate.effects import Alarm, run
 from lakegate.gate.lake_layout import uri_of
+from lakegate.gate.registry.named_contract import chosen, snapshot_of
 from lakegate.json_codec import UNWRITTEN
 from lakegate.published_contracts import (
     ContractDocument,

@@ -156,9 +156,9 @@ PIP = ("-m", "pip", "--quiet", "--disable-pip-version-check", "download", "--no-
 TARGET = ("--only-binary=:all:", "--implementation=cp")
 AL2023 = ("manylinux2014_x86_64", "manylinux_2_17_x86_64", "manylinux_2_27_x86_64", "manylinux_2_28_x86_64")
 MACHINES = {
-    "lambda": ("manylinux2014_x86_64", "manylinux_2_17_x86_64"),  # Amazon Linux 2, where Lambda's Python 3.11 runs
+    "lambda": AL2023,  # where Lambda's Python 3.13 runs
     "job": AL2023,  # EMR 7
-    "judge": AL2023,  # where Lambda's Python 3.12 runs
+    "judge": AL2023,
     "pull": AL2023,
 }
 """By lock file: the C libraries that compiled packages may ask for."""
@@ -371,9 +371,8 @@ OF_AN_INTERPRETER = ("bin/*", "lib/*.so*", "lib/python3.11/*")
 """What a job needs of it,"""
 NOT_OF_AN_INTERPRETER = ("lib/python3.11/site-packages/*", "lib/python3.11/test/*", "lib/python3.11/config-*", "*.a")
 """but for these."""
-NEWER_PYTHON = "3.12"
-"""The first one on Amazon Linux 2023 (Lambda developer guide, Lambda runtimes): that of 3.11 is too old
-for pyarrow 26 and cryptography 50."""
+LAMBDA_PYTHON = "3.13"
+"""The runtime in template.yaml; it is on Amazon Linux 2023."""
 RUNNING = f"{sys.version_info.major}.{sys.version_info.minor}"
 SITE = Path("lib/python3.11/site-packages")
 NAME_LENGTH = 16
@@ -386,17 +385,17 @@ def bundle_functions(root: Path, tools: Path, build: Path, kept: Path | None = N
 
     `kept`, here and below: for the Python of this machine and packed quickly, with bytecode of earlier bundles from this folder.
     """
-    return _zip(FUNCTIONS, "lambda/functions.zip", (root, tools, build), RUNNING, kept)
+    return _zip(FUNCTIONS, "lambda/functions.zip", (root, tools, build), LAMBDA_PYTHON, kept)
 
 
 def bundle_judge(root: Path, tools: Path, build: Path, kept: Path | None = None) -> Path:
     """Make the judge function's bundle; its path."""
-    return _zip(JUDGE, "judge/judge.zip", (root, tools, build), NEWER_PYTHON, kept)
+    return _zip(JUDGE, "judge/judge.zip", (root, tools, build), LAMBDA_PYTHON, kept)
 
 
 def bundle_pull(root: Path, tools: Path, build: Path, kept: Path | None = None) -> Path:
     """Make the pull function's bundle; its path."""
-    return _zip(PULL, "pull/pull.zip", (root, tools, build), NEWER_PYTHON, kept)
+    return _zip(PULL, "pull/pull.zip", (root, tools, build), LAMBDA_PYTHON, kept)
 
 
 def bundle_job(root: Path, tools: Path, build: Path, python: Path | None = None) -> Path:

@@ -9,9 +9,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
-from infra.packaging.bundles import bundle_functions
+from infra.local.local_stack import BYTECODE
+from infra.packaging import bundles
 from infra.setup.environments import program
 from lakegate.extension_points import TOOLS
 
@@ -74,11 +76,18 @@ def _document(path: Path) -> dict[str, Any]:
     return document
 
 
+def packed(folder: Path, kept: Path) -> Path:
+    """The functions' bundle, for this machine's Python and as small as it is deployed."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bundles, "QUICK", bundles.LEVEL)
+        return bundles.bundle_functions(ROOT, TOOLS, folder, kept)
+
+
 def build(folder: Path) -> Path:
     """Package the functions and run `sam build`, all below a folder; the built template."""
     for name in ("template.yaml", "tenant.yaml", "samconfig.toml", ".cfnlintrc", ".checkov.yaml"):
         (folder / name).write_bytes((ROOT / name).read_bytes())
-    bundle_functions(ROOT, TOOLS, folder / "build")
+    packed(folder / "build", BYTECODE)
     for name in ("judge", "pull"):  # SAM uploads them, and nothing is made of them by default
         (folder / "build" / name).mkdir()
         (folder / f"build/{name}/{name}.zip").symlink_to(folder / "build/lambda/functions.zip")

@@ -1,7 +1,8 @@
 """A container engine and an image like Lambda's, for the real `sam local`: those of this machine, or made here.
 
 1. The engine that `docker` already uses; else, for root, a Docker of our own with its data in a temporary folder.
-2. AWS's own image where it lies here already; else one made of Debian 12, whose Python is 3.11 too, and the runtime client.
+2. AWS's own image where it lies here already; else one made of Debian 12 with the Python of this
+   machine, for which the tests build the bundles, and the runtime client.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from tests.sam.emulator import RUNTIME, SITE
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-TAG = "python:3.11-x86_64"
+TAG = "python:3.13-x86_64"
+"""Of the runtime in template.yaml."""
 SUITE = "bookworm"
 CACHE = ROOT / ".cache/lambda-image.tar"
 DAEMON = ("dockerd", "containerd", "runc", "iptables")

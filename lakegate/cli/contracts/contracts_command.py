@@ -13,9 +13,9 @@ from lakegate.cli.contracts.plan_command import print_explained
 from lakegate.cli.terminal import Grid
 from lakegate.contract.contract_model import COMMON, Shape
 from lakegate.contract.semantic_versions import major
-from lakegate.contract_files import chosen, snapshot_of
 from lakegate.gate.datasets.dataset_lines import LineStatus
 from lakegate.gate.ports import Address
+from lakegate.gate.registry.named_contract import chosen, snapshot_of
 from lakegate.gate.registry.parent_contracts import document_of
 from lakegate.inheritance import inherited_elements, resolve
 from lakegate.plan.plan import Plan

@@ -11,9 +11,9 @@ from lakegate.cli.command_runner import CommandResult, confirm, stack_command
 from lakegate.cli.options import Yes
 from lakegate.cli.terminal import Grid
 from lakegate.contract.semantic_versions import major
-from lakegate.contract_files import chosen
 from lakegate.errors import InputError
 from lakegate.gate.effects import run
+from lakegate.gate.registry.named_contract import chosen
 from lakegate.gate.registry.routes import (
     add_route,
     as_judged,

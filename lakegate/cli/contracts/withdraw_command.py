@@ -10,10 +10,10 @@ import typer
 from lakegate.cli.command_runner import CommandResult, confirm, stack_command
 from lakegate.cli.options import Yes
 from lakegate.contract.semantic_versions import major
-from lakegate.contract_files import chosen, snapshot_of
 from lakegate.errors import InputError
 from lakegate.extension_points import loaded
 from lakegate.gate.effects import run
+from lakegate.gate.registry.named_contract import chosen, snapshot_of
 from lakegate.gate.registry.registry_rows import PROPOSALS, RETIRED
 from lakegate.gate.registry.withdraw_version import planned_withdrawal
 from lakegate.gate.registry.withdraw_version import withdraw as take_back

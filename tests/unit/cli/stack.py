@@ -56,7 +56,7 @@ def add_function(client: Any, environment: dict[str, str]) -> None:
         archive.writestr("x.py", "")
     client.create_function(
         FunctionName="intake",
-        Runtime="python3.11",
+        Runtime="python3.13",
         Role=environment["LAKEGATE_JOB_ROLE"],
         Handler="x.y",
         Code={"ZipFile": code.getvalue()},

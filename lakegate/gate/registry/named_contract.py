@@ -1,0 +1,36 @@
+"""The contract version that a person names: by its whole id, or by a beginning that only one has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lakegate.contract.semantic_versions import precedence
+from lakegate.errors import InputError
+from lakegate.gate.registry.registry_rows import WITHDRAWN
+from lakegate.text import did_you_mean
+
+if TYPE_CHECKING:
+    from lakegate.gate.registry.registry_rows import Publication, Registry, RegistrySnapshot
+
+
+def snapshot_of(registry: Registry, contract: str) -> RegistrySnapshot:
+    """The contract with this id; else the whole registry, because the text may be the beginning of an id."""
+    found = registry.contract(contract)
+    return found if found.versions else registry.snapshot()
+
+
+def chosen(snapshot: RegistrySnapshot, contract: str, version: str | None = None) -> Publication:
+    """The version a person means: of a whole id or a beginning that only one has. InputError where there is none."""
+    ids = sorted({each.contract for each in snapshot.versions})
+    found = [contract] if contract in ids else [each for each in ids if contract and each.startswith(contract)]
+    if len(found) != 1:
+        many = (
+            f"{len(found)} contracts begin so"
+            if found
+            else f"no such contract is published.{did_you_mean(contract, ids)}"
+        )
+        raise InputError(f"{contract}: {many}")
+    of_it = [each for each in snapshot.versions if each.contract == found[0] and version in {None, each.version}]
+    if not of_it:
+        raise InputError(f"{found[0]} has no version {version}: `lakegate contracts` lists those that are published")
+    return max(of_it, key=lambda each: (each.status != WITHDRAWN, precedence(each.version)))
