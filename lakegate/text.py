@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from fractions import Fraction
 
 # ---- Texts of others: truncated, printable, with hints ----
 
@@ -150,3 +151,10 @@ def dataset_name(name: str) -> str:
     """A name as one of a dataset: small letters, digits and `_`."""
     word = re.sub(r"[^a-z0-9]+", "_", name.casefold()).strip("_")[:60].strip("_")
     return word if word and not word[0].isdigit() else f"data_{word}".rstrip("_")
+
+
+def lasting(seconds: Fraction) -> str:
+    """A duration in the largest unit in which it is at least 2: `36 hours`, `3.5 days`."""
+    units = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
+    size, name = next((each for each in units if abs(seconds) >= 2 * each[0]), (1, "second"))
+    return limited(f"{float(seconds / size):.4g}", name)

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.aws.clients import client, port_errors
-from lakegate.aws.lambda_events import QUEUE_OF_HINT, Unintelligible, decode
 from lakegate.aws.settings import DEFAULTS, Settings, read
 from lakegate.errors import InputError, NotFound, PortError, SetUpError, Throttled, Unanswered, UnreadableItem
 from lakegate.extension_points import ROOT
@@ -278,6 +277,8 @@ def _messages(queue: str, limit: int) -> Iterator[dict[str, Any]]:
 
 def _destination(body: str) -> tuple[str, str]:
     """The reason why a message goes nowhere, and the logical name of the queue that it goes to."""
+    from lakegate.aws.lambda_events import QUEUE_OF_HINT, Unintelligible, decode  # noqa: PLC0415 - for this command alone
+
     hints = decode(body)
     for hint in hints:
         if isinstance(hint, Unintelligible):

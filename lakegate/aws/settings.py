@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from lakegate.admission.refusals import IGNORED
+from lakegate.admission.ignored_keys import IGNORED
 from lakegate.errors import SetUpError
 from lakegate.plan.billed_cost import FORM
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from lakegate.admission.refusals import IGNORED
+from lakegate.admission.ignored_keys import IGNORED
 from lakegate.errors import DeletionDenied, NotFound, UnreadableItem
 from lakegate.gate.delivery.delivery_terms import UNROUTED, BatchLimits, terms_of
 from lakegate.gate.effects import Alarm

@@ -9,8 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from lakegate.report.delivery_report import template
-from lakegate.text import counted
-from lakegate.verdict.measured_values import lasting
+from lakegate.text import counted, lasting
 from lakegate.verdict.reasons import CODES
 from lakegate.verdict.verdict import Verdict
 

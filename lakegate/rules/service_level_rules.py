@@ -13,7 +13,7 @@ from lakegate.contract.service_levels import MOMENTS, duration
 from lakegate.plan.check import OF_NO_DELIVERY, Check, Interval, Tier, Unit
 from lakegate.plan.metrics import Metric
 from lakegate.rules.check_builder import brief, check, refuse, skipped
-from lakegate.verdict.measured_values import lasting
+from lakegate.text import lasting
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,7 +16,7 @@ from lakegate.plan.check_numbers import number_of, tier_holds
 from lakegate.plan.metrics import Metric, Number
 from lakegate.plan.request import Reference
 from lakegate.plan.result import Measured, Measurement
-from lakegate.text import counted, limited
+from lakegate.text import counted, lasting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -158,12 +158,6 @@ def _with(found: Measured, number: Decimal) -> Measured:
     )
 
 
-# ---- Measurements as text and numbers ----
-
-
-_MINUTE, _HOUR, _DAY = 60, 3600, 86400
-
-
 @dataclass(frozen=True, slots=True)
 class ReportedNumbers:
     """A measurement for machines."""
@@ -235,13 +229,6 @@ def percent(share: Fraction) -> str:
     if text == "0" and share:
         return "< 0.01 %"
     return "> 99.99 %" if text == "100" and share < 1 else f"{text} %"
-
-
-def lasting(seconds: Fraction) -> str:
-    """A duration in the largest unit in which it is at least 2: `36 hours`, `3.5 days`."""
-    units = ((_DAY, "day"), (_HOUR, "hour"), (_MINUTE, "minute"))
-    size, name = next((each for each in units if abs(seconds) >= 2 * each[0]), (1, "second"))
-    return limited(f"{float(seconds / size):.4g}", name)
 
 
 def _failing(check: Check) -> tuple[str, str]:

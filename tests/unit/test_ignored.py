@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.admission.refusals import IGNORED, is_ignored
+from lakegate.admission.ignored_keys import IGNORED, is_ignored
 from lakegate.aws.settings import DEFAULTS
 
 PAGE = (Path(__file__).parents[2] / "docs/producer.md").read_text()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lakegate.admission.refusals import is_ignored
+from lakegate.admission.ignored_keys import is_ignored
 from lakegate.aws.clients import client
 from lakegate.cli import terminal
 from lakegate.cli.command_runner import CommandResult, extended, stack_command

@@ -9,7 +9,7 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from lakegate.admission.refusals import is_ignored
+from lakegate.admission.ignored_keys import is_ignored
 from lakegate.aws.clients import client, port_errors, signer
 from lakegate.aws.dynamodb_table import decoded, text
 from lakegate.contract.contract_model import is_usable

@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from lakegate.admission.ignored_keys import is_ignored
 from lakegate.admission.multi_file_delivery import COMPLETED_BY, name_of
-from lakegate.admission.refusals import is_ignored
 from lakegate.errors import InputError, NotFound, UnreadableItem
 from lakegate.extension_points import names
 from lakegate.features.doctor.examination import CAUSES, unreadable

@@ -12,7 +12,7 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from lakegate.admission.refusals import is_ignored
+from lakegate.admission.ignored_keys import is_ignored
 from lakegate.aws.dynamodb_table import decoded, number, text
 from lakegate.contract.contract_model import Shape
 from lakegate.contract.delivery_policy import Policy

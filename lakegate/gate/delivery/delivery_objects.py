@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from lakegate.admission.ignored_keys import is_ignored
 from lakegate.admission.multi_file_delivery import (
     COMPLETED_BY,
     MAX_BYTES,
@@ -20,7 +21,6 @@ from lakegate.admission.multi_file_delivery import (
     folder_of,
     name_of,
 )
-from lakegate.admission.refusals import is_ignored
 from lakegate.contract.delivery_policy import DeliveryUnit
 from lakegate.errors import AccessDenied, Archived, ConditionFailed, LakegateError, NotFound
 from lakegate.gate import lake_layout

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from heapq import nlargest
 from typing import TYPE_CHECKING, Final
 
-from lakegate.admission.refusals import is_ignored
+from lakegate.admission.ignored_keys import is_ignored
 from lakegate.errors import AccessDenied, InputError, NotFound, UnreadableItem
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets.dataset_names import chains

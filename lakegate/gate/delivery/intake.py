@@ -6,8 +6,8 @@ import hashlib
 from functools import partial
 from typing import TYPE_CHECKING
 
+from lakegate.admission.ignored_keys import is_ignored
 from lakegate.admission.multi_file_delivery import COMPLETED_BY, folder_of, name_of
-from lakegate.admission.refusals import is_ignored
 from lakegate.contract.delivery_policy import DeliveryUnit
 from lakegate.errors import ConditionFailed, InputError
 from lakegate.extension_points import registered

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from lakegate.admission.refusals import is_ignored
+from lakegate.admission.ignored_keys import is_ignored
 from lakegate.contract.contract_model import line_of
 from lakegate.contract.semantic_versions import major, precedence
 from lakegate.errors import InputError
