@@ -85,3 +85,27 @@ def test_as_many_rows_fail_as_python_finds(judge_files: Callable[..., Judged]) -
     queried = [(name, each) for name, own in PATTERNS.items() if name != "share" for each in own]
     texts = {name: [str(each) for each in own if each not in {None, "", "NULL"}] for name, own in values.items()}
     assert found == [sum(re.search(each, text) is None for text in texts[name]) for name, each in queried]
+
+
+@pytest.mark.parametrize("storage", PLAIN[:2], ids=lambda storage: storage.suffix)
+def test_how_a_wide_file_is_planned_changes_nothing(
+    storage: Storage, judge_files: Callable[..., Judged], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From some number of fields on, without the optimizers whose time grows with its square: the document is the same."""
+    plan = replace(plan_of(FIELDS, *RULES, csv=Csv(null_values=("NULL",))), storage=storage)
+    content = written(pa.table(columns(7)), storage)
+    disabled: list[str] = []
+    search = share_evaluation.with_searches
+
+    def watched(*arguments: Any) -> object:
+        ((setting,),) = arguments[-1].execute("SELECT current_setting('disabled_optimizers')").fetchall()
+        disabled.append(setting)
+        return search(*arguments)
+
+    monkeypatch.setattr("lakegate.engine.measure.share_evaluation.with_searches", watched)
+    narrow = judge_files(plan, content)
+    monkeypatch.setattr(share_evaluation, "WIDE", len(FIELDS))
+    wide = judge_files(plan, content)
+
+    assert document(narrow.result) == document(wide.result)
+    assert set(disabled) == {"", share_evaluation.QUADRATIC}

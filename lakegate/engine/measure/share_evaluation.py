@@ -168,6 +168,10 @@ PASSING_SHARES = 2
 """Shares at the beginning of the delivery in which such records are noted."""
 PASSING_RECORDS = 4096
 """Records at the beginning of a chunk among which they are noted."""
+WIDE = 200
+"""Fields of a plan from which on planning costs more than what it saves."""
+QUADRATIC = "statistics_propagation,common_subexpressions"
+"""Optimizers of DuckDB whose time grows with the square of the number of columns; no result depends on them."""
 
 
 @dataclass(slots=True)
@@ -191,6 +195,8 @@ class Evaluation:
         UnreadableError if its object is damaged, OSError if the storage fails.
         """
         partial, share = Partial(number), self.source.shares[number]
+        if len(self.plan.fields) >= WIDE:
+            connection.execute(f"SET disabled_optimizers = '{QUADRATIC}'")
         with of_object(share.part):
             for chunk in self.source.chunks(share):
                 self._add(chunk, partial, connection, keep)

@@ -425,7 +425,10 @@ def _insert(connection: duckdb.DuckDBPyConnection, source: Source, table: TextTa
     if incoming.num_rows == 0:
         return
     texts = ", ".join(source.expressions[each.alias].text for each in table.fields)
-    connection.register(INCOMING, incoming)
+    named = frozenset(
+        re.findall(r"\w+", texts)
+    )  # of a wide file, the time to register all columns is that of all others
+    connection.register(INCOMING, incoming.select([each for each in incoming.column_names if each in named]))
     connection.execute(f"INSERT INTO {table.name} SELECT {texts} FROM {INCOMING}")  # noqa: S608 - generated names
     connection.unregister(INCOMING)
 
