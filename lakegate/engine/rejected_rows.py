@@ -66,10 +66,10 @@ class Rejected:
 
     def reasons(self, partial: Partial) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The lines of a share's judged records, and for each a number with a bit for each check that it breaks."""
-        lines = [broken.rows for broken in partial.broken]
+        lines = [broken.rows.numbers() for broken in partial.broken]
         masks = []
         for broken in partial.broken:
-            mask = np.zeros(len(broken.rows), object)
+            mask = np.zeros(broken.rows.count, object)
             for at, check in enumerate(self.checks):
                 found = self._breaks(check, partial.number, broken)
                 if found is not None:
@@ -89,4 +89,4 @@ class Rejected:
             return found
         ids, first = self.shared[check], number << POSITION_BITS
         low, high = np.searchsorted(ids, [first, (number + 1) << POSITION_BITS])
-        return np.isin(broken.rows, ids[low:high] - first) if high > low else None
+        return np.isin(broken.rows.numbers(), ids[low:high] - first) if high > low else None

@@ -36,7 +36,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 BATCH = 100
-"""Workloads, or versions of a listing, of one turn."""
+"""Workloads of one turn."""
+PAGE = 1_000
+"""Versions of one turn: S3 lists so many in one request, which is paid for."""
 DUE_PER_SWEEP = 10_000
 """Workloads of one sweep: more than its time is enough for. Further ones are left to the next."""
 HEADS = "heads"
@@ -53,7 +55,7 @@ class Swept(Turn):
     """Lines whose pause may have been forgotten."""
 
 
-def sweep(dependencies: Dependencies, batch: int = BATCH) -> Steps[Swept]:
+def sweep(dependencies: Dependencies, batch: int = BATCH, page: int = PAGE) -> Steps[Swept]:
     """Continue what is due, judge what resumed lines held, claim what no event announced, remove staging of finished workloads,
     record what began by its date, do what features do by schedule, schedule what is published, and write lost manifests.
 
@@ -77,8 +79,8 @@ def sweep(dependencies: Dependencies, batch: int = BATCH) -> Steps[Swept]:
     staging = Listing("staging", dependencies.places.lake, lake_layout.STAGING, partial(_unstage, dependencies))
     parts: list[Callable[[], Steps[object]]] = [
         partial(_due, dependencies, swept, due, resumed, doubtful, batch),
-        partial(_listed, dependencies, swept, landing, batch),
-        partial(_listed, dependencies, swept, staging, batch),
+        partial(_listed, dependencies, swept, landing, page),
+        partial(_listed, dependencies, swept, staging, page),
         *(partial(run_batch, dependencies, swept, task, of_task, batch) for task, of_task in rows),
         *(partial(discover, dependencies, swept, task) for task in tasks),
         partial(_heads, dependencies, swept),
@@ -247,7 +249,7 @@ class Listing(NamedTuple):
     each: Callable[[ObjectVersion], Steps[None]]
 
 
-def _listed(dependencies: Dependencies, swept: Swept, listing: Listing, batch: int) -> Steps[bool]:
+def _listed(dependencies: Dependencies, swept: Swept, listing: Listing, size: int) -> Steps[bool]:
     """Go through one page. Returns whether there is another; a page that was not finished is listed again next time.
 
     The clock is looked at before each page, because a page of delete markers has no versions.
@@ -255,7 +257,7 @@ def _listed(dependencies: Dependencies, swept: Swept, listing: Listing, batch: i
     if not _has_time(dependencies):
         return False
     before = dependencies.agenda.cursor(listing.name)
-    page = dependencies.objects.versions(listing.bucket, listing.prefix, before, batch)
+    page = dependencies.objects.versions(listing.bucket, listing.prefix, before, size)
     for version in page.versions:
         if not _has_time(dependencies):
             return False

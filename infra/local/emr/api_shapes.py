@@ -150,6 +150,7 @@ _OF_AWS: Final = (
     "spark.dynamicAllocation.",
     "spark.driver.cores",
     "spark.driver.memory",
+    "spark.driver.maxResultSize",
     "spark.driver.disk",
     "spark.driver.extraJavaOptions",
     "spark.archives",

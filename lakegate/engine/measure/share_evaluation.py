@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -91,11 +91,38 @@ class LevelCounts:
 
 
 @dataclass(frozen=True, slots=True)
+class Lines:
+    """Ascending lines of records. The driver has those of all records, which are as a rule one after the other."""
+
+    first: int
+    count: int
+    steps: NDArray[np.unsignedinteger[Any]] | None = None
+    """From each to the next; None: one."""
+
+    @staticmethod
+    def of(lines: NDArray[np.int64]) -> Lines:
+        """The lines of an array."""
+        if not len(lines):
+            return Lines(0, 0)
+        steps = np.diff(lines)
+        if (steps == 1).all():
+            return Lines(int(lines[0]), len(lines))
+        return Lines(int(lines[0]), len(lines), steps.astype(np.min_scalar_type(int(steps.max()))))
+
+    def numbers(self) -> NDArray[np.int64]:
+        """The array."""
+        if self.steps is None:
+            return np.arange(self.first, self.first + self.count, dtype=np.int64)
+        found: NDArray[np.int64] = np.cumsum(np.concatenate([[self.first], self.steps]), dtype=np.int64)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
 class Broken:
     """Records of a chunk that break predicates: a bitmap for each; without one no record breaks it."""
 
-    rows: NDArray[np.int64]
-    """The line of each record in its share, ascending."""
+    rows: Lines
+    """The line of each record in its share."""
     bitmaps: dict[Bit, pa.BooleanArray]
 
 
@@ -227,7 +254,7 @@ class Evaluation:
         partial.size += chunk.size
         partial.extra = bounded_keys(partial.extra | chunk.extra, self.plan.fields)
         partial.keys |= chunk.keys
-        partial.broken.append(Broken(rows, bitmaps))
+        partial.broken.append(Broken(Lines.of(rows), bitmaps))
 
     def _bits(
         self, program: Program, table: pa.Table, connection: duckdb.DuckDBPyConnection, *, with_present: bool

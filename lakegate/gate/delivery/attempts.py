@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial
+from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from lakegate.errors import ConditionFailed, LakegateError, NotFound
@@ -127,6 +128,9 @@ def revive(dependencies: Dependencies, workload: Workload, to: State, found: Obs
     return (yield from move(dependencies, Effect.REVIVE, workload, after))
 
 
+OVERTAKEN_AT_ONCE = 8
+"""Attempts that may follow one another at once because others were published before: Lambda ends a chain of invocations that
+call each other some sixteen times (its guide, Recursive loop detection). The next one is started by `sweep`."""
 FREE = frozenset({FailureCause.DOES_NOT_FIT, FailureCause.NO_FUNCTION})
 """Causes for which one more attempt is allowed: they are possible once a round, in its first attempt."""
 
@@ -136,9 +140,16 @@ def back_off(timing: Timing, now: datetime, workload: Workload, cause: FailureCa
     ordinal: int = (
         0 if cause in {*FREE, FailureCause.BATCH_FAILED, FailureCause.OVERTAKEN} else workload.attempt - workload.first
     )
+    if cause is FailureCause.OVERTAKEN and (_overtaken(workload) + 1) % OVERTAKEN_AT_ONCE == 0:
+        return now + timing.poll
     if ordinal and cause in OF_VALIDATORS:  # a service may be away for some minutes
         return now + timing.poll
     return None if ordinal == 0 else now + min(timing.backoff * 2 ** (ordinal - 1), timing.longest_backoff)
+
+
+def _overtaken(workload: Workload) -> int:
+    """How many of the last attempts before this one were overtaken."""
+    return sum(1 for _ in takewhile(lambda each: each.cause is FailureCause.OVERTAKEN, reversed(workload.failed)))
 
 
 def uncounted(timing: Timing, workload: Workload, cause: FailureCause | None) -> int:

@@ -89,6 +89,7 @@ def test_python_has_the_memory_that_it_needs(built: Path, role: str) -> None:
     EMR Serverless kills the worker that exceeds its size (exit code 137), so both together have to fit.
     """
     found = settings(built, 1)
+    assert mebibytes(found["spark.driver.maxResultSize"]) < mebibytes(found["spark.driver.memory"])
     jvm = max(LEAST_OVERHEAD, mebibytes(found[f"spark.{role}.memory"]) // 10)
     python = vcpus(found, role) * (mebibytes(MEMORY) + BESIDE_DUCKDB)
 

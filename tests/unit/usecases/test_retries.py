@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lakegate.gate.delivery.advance import completion, observe, pause_of
+from lakegate.gate.delivery.attempts import back_off
 from lakegate.gate.delivery.delivery_row import FailedAttempt, FailureCause
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import Outcome, State
@@ -126,6 +127,19 @@ def test_back_off_doubles_up_to_its_limit() -> None:
         pauses.append((env.memory.clock.now() - began).total_seconds())
 
     assert pauses == [5, 10, 20, 30, 30, 30]
+
+
+@pytest.mark.parametrize(("before", "waits"), [(0, False), (6, False), (7, True), (8, False), (15, True)])
+def test_every_eighth_overtaken_attempt_is_left_to_sweep(before: int, *, waits: bool) -> None:
+    """Lambda ends a chain of invocations that call each other some sixteen times; a schedule begins another one."""
+    env, row = submitted()
+    now, timing = env.memory.clock.now(), env.dependencies.timing
+    failed = (FailedAttempt(1, "run", FailureCause.RUN_FAILED, now),)
+    failed += tuple(FailedAttempt(2 + number, "run", FailureCause.OVERTAKEN, now) for number in range(before))
+
+    assert back_off(timing, now, row._replace(failed=failed), FailureCause.OVERTAKEN) == (
+        now + timing.poll if waits else None
+    )
 
 
 def test_giving_up_reports_the_cause_of_the_last_attempt() -> None:

@@ -132,7 +132,7 @@ def crowded(uploads: int, calls: int | None = None) -> Environment:
 def test_a_sweep_goes_on_while_it_has_time() -> None:
     """A batch is no limit: one sweep claims everything that landed, however many pages its listing has."""
     env = crowded(7)
-    drive(env.dependencies, sweep(env.dependencies, 2))
+    drive(env.dependencies, sweep(env.dependencies, 2, 2))
 
     assert len(env.memory.rows.rows) == 7
 
@@ -140,11 +140,11 @@ def test_a_sweep_goes_on_while_it_has_time() -> None:
 def test_a_sweep_that_is_out_of_time_leaves_the_rest_to_the_next() -> None:
     """The page that was not finished is listed again, so that nothing is passed over."""
     env = crowded(7, calls=9)  # three objects and three pages, two looks at the registry and a line
-    drive(env.dependencies, sweep(env.dependencies, 2))
+    drive(env.dependencies, sweep(env.dependencies, 2, 2))
     claimed = len(env.memory.rows.rows)
     env.dependencies = replace(env.dependencies, remaining=lambda: 900.0)
     for _ in range(2):
-        drive(env.dependencies, sweep(env.dependencies, 2))
+        drive(env.dependencies, sweep(env.dependencies, 2, 2))
 
     assert (claimed, len(env.memory.rows.rows)) == (3, 7)
 
@@ -208,7 +208,7 @@ def test_one_sweep_continues_more_workloads_than_a_batch() -> None:
     env.memory.clock.sleep(600)
     reads, due = [], env.memory.rows.due
     env.memory.rows.due = lambda *given: reads.append(given) or due(*given)  # type: ignore[method-assign,func-returns-value]
-    drive(env.dependencies, sweep(env.dependencies, 2))
+    drive(env.dependencies, sweep(env.dependencies, 2, 2))
 
     assert {row.state for row in env.memory.rows.rows.values()} == {State.PUBLISHED}
     assert len(reads) == 1
