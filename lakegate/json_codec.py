@@ -566,14 +566,6 @@ def _below(prefix: str, node: Any) -> Any:  # noqa: ANN401 - what a schema holds
     return [_below(prefix, each) for each in node] if isinstance(node, list) else node
 
 
-def validate(name: str, document: object) -> None:
-    """Raise InputError with the position of the first violation if a document does not match its schema."""
-    error = next(iter(_judge()(load(name)).iter_errors(document)), None)
-    if error is not None:
-        place = "/".join(map(str, error.absolute_path)) or "the whole document"
-        raise InputError(f"{name}.json does not fit its schema at {place} (rule: {error.validator})")
-
-
 def problems(name: str, definition: str, document: object, most: int) -> tuple[tuple[str, str], ...]:
     """Problems of a document of a definition in a schema: JSON Pointer and requirement of each violation, at most `most`.
 

@@ -18,7 +18,7 @@ from infra.samples.sample_data import SAMPLES, write
 from lakegate.cli.main import app
 from lakegate.errors import InputError
 from lakegate.extension_points import ROOT
-from lakegate.json_codec import validate
+from tests.published_schemas import validate
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -18,7 +18,7 @@ import lakegate
 from lakegate import contract_files
 from lakegate.errors import InputError
 from lakegate.extension_points import ROOT
-from lakegate.json_codec import validate
+from tests.published_schemas import validate
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -26,8 +26,8 @@ from lakegate.features.notifications.slack import Slack
 from lakegate.features.notifications.webhook import signature
 from lakegate.gate.channel_kinds import CallbackInvitation, Notification
 from lakegate.https_client import Web, is_public
-from lakegate.json_codec import validate
 from tests.fakes.quick_moto import quick_aws
+from tests.published_schemas import validate
 from tests.unit.adapters.receiver import receiving
 
 if TYPE_CHECKING:

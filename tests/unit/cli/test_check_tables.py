@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from lakegate import contract_files, inheritance
 from lakegate.cli.main import app
 from lakegate.errors import InputError
-from lakegate.json_codec import validate
+from tests.published_schemas import validate
 
 if TYPE_CHECKING:
     from pathlib import Path

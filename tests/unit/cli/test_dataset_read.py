@@ -20,9 +20,9 @@ from lakegate.cli.main import app
 from lakegate.errors import InputError
 from lakegate.features.odf.read_slices import SliceTable
 from lakegate.gate.ports import Address
-from lakegate.json_codec import validate
 from tests.deliveries.parquet_footers import TEXT, Fields, put, value, with_footer
 from tests.deliveries.written import as_parquet
+from tests.published_schemas import validate
 from tests.unit.cli.stack import LAKE
 
 if TYPE_CHECKING:

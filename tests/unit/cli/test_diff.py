@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.json_codec import validate
+from tests.published_schemas import validate
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,7 +13,7 @@ from lakegate.aws.wiring import detail, detail_type
 from lakegate.features.drift.schema_drift import DriftReport, EngineSchemas, drift, report_drift
 from lakegate.gate.datasets import readers_manifest
 from lakegate.gate.effects import run
-from lakegate.json_codec import validate
+from tests.published_schemas import validate
 from tests.unit.cli.conftest import with_segments
 from tests.unit.cli.stack import LAKE
 

@@ -11,7 +11,7 @@ import pytest
 from lakegate.aws.s3_objects import S3Store
 from lakegate.errors import NotFound
 from lakegate.gate.ports import Address
-from lakegate.json_codec import validate
+from tests.published_schemas import validate
 from tests.unit.cli.conftest import with_segments
 from tests.unit.cli.stack import LAKE
 

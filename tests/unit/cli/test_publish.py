@@ -9,7 +9,7 @@ import pytest
 
 from lakegate.extension_points import ROOT
 from lakegate.gate.registry.registry_rows import Publication, Route
-from lakegate.json_codec import validate
+from tests.published_schemas import validate
 from tests.unit.cli.stack import LANDING
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from lakegate.gate.sweep import sweep
 from lakegate.job import job_storage
 from lakegate.job.job_storage import asked, versions_of, write
 from lakegate.job.judge_function import measure
-from lakegate.json_codec import validate
+from tests.published_schemas import validate
 from tests.unit.cli.stack import LAKE
 
 if TYPE_CHECKING:

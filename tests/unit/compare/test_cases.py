@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lakegate.diff.change_kinds import KINDS, Affected, Bump, Change
-from lakegate.json_codec import validate
+from tests.published_schemas import validate
 from tests.unit.compare.builder import CASES, compared, document, lines
 
 NAMES = [case["case"] for case in CASES]

@@ -20,10 +20,10 @@ from lakegate.gate.effects import Effect
 from lakegate.gate.ledger.blocks import Record
 from lakegate.gate.ports import Address
 from lakegate.gate.sweep import sweep
-from lakegate.json_codec import validate
 from lakegate.timestamps import moment
 from tests.decisions import approve, decline, waive
 from tests.fakes.identity import ALICE, BOB, MemoryIdentity
+from tests.published_schemas import validate
 from tests.simulation.environment import LAKE, LINE, PREFIX, Environment
 from tests.simulation.promises import Promises
 from tests.simulation.stage import Fault, Stage, settle

@@ -19,7 +19,7 @@ from lakegate.gate.delivery.protocol import State
 from lakegate.gate.lake_layout import manifest_key
 from lakegate.gate.ledger.blocks import Block
 from lakegate.gate.ports import Address
-from lakegate.json_codec import validate
+from tests.published_schemas import validate
 from tests.reference.sampling import sampled
 from tests.simulation.environment import LAKE, LINE, PREFIX, Environment
 from tests.simulation.sliced import PLAN, SIMPLE, Line, settled, with_watermark

@@ -35,9 +35,9 @@ from lakegate.gate.effects import Effect, run
 from lakegate.gate.ledger.blocks import Record
 from lakegate.gate.scheduled_tasks import run_row
 from lakegate.gate.sweep import sweep
-from lakegate.json_codec import validate
 from lakegate.timestamps import moment
 from tests.fakes.identity import ALICE
+from tests.published_schemas import validate
 from tests.simulation.contract import PLAN
 from tests.simulation.environment import LANDING, LINE, PREFIX, Environment
 from tests.simulation.stage import Fault, Stage, settle

@@ -24,9 +24,9 @@ from lakegate.gate.registry.parent_contracts import still_weaker, weaker_later
 from lakegate.gate.registry.publish_contract import IncompatibleVersion, planned, publish, referred_of
 from lakegate.gate.registry.routes import add_route
 from lakegate.inheritance import resolve
-from lakegate.json_codec import validate
 from lakegate.rules.compile_plan import compile_plan
 from lakegate.timestamps import moment
+from tests.published_schemas import validate
 from tests.simulation.environment import LAKE, Environment
 from tests.unit.compare.builder import document
 from tests.unit.inherit.families import parent_of

@@ -20,9 +20,9 @@ from lakegate.gate.datasets.subscriptions import subscribed
 from lakegate.gate.delivery.delivery_row import FailedAttempt, FailureCause
 from lakegate.gate.effects import run
 from lakegate.gate.send_messages import notify
-from lakegate.json_codec import validate
 from lakegate.timestamps import instant_of, moment
 from tests.fakes.fault_injector import BEGINNING
+from tests.published_schemas import validate
 from tests.unit.usecases.test_notices import LINE, OPERATOR, Gate
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from lakegate.gate.datasets.subscriptions import subscribed
 from lakegate.gate.effects import run
 from lakegate.gate.ports import Address
 from lakegate.gate.send_messages import notify
-from lakegate.json_codec import validate
 from lakegate.timestamps import moment
+from tests.published_schemas import validate
 from tests.simulation.environment import LAKE
 from tests.unit.usecases.pull_stage import LINE, PART, PREFIX, PullStage, scheduled
 

@@ -24,10 +24,10 @@ from lakegate.gate.ports import Address
 from lakegate.gate.scheduled_tasks import run_row
 from lakegate.gate.send_messages import notify
 from lakegate.gate.sweep import sweep
-from lakegate.json_codec import validate
 from lakegate.plan.plan import ScheduledCheck
 from lakegate.plan.result import Measurement, Unreadable
 from tests.fakes.jobs import Ending
+from tests.published_schemas import validate
 from tests.simulation.environment import LAKE, LINE, PREFIX
 from tests.simulation.sliced import PLAN as SLICED
 from tests.simulation.sliced import Line, judged

@@ -18,9 +18,9 @@ from lakegate.gate.delivery.protocol import State
 from lakegate.gate.lake_layout import destination_key, manifest_key
 from lakegate.gate.ledger.blocks import Block, LedgerSlice, digest, from_json, to_json
 from lakegate.gate.ports import Address
-from lakegate.json_codec import validate
 from tests.decisions import waive
 from tests.fakes.rows import Turn
+from tests.published_schemas import validate
 from tests.simulation.contract import block_digest
 from tests.simulation.environment import LAKE, LINE, PREFIX
 from tests.simulation.promises import manifest_deliveries
