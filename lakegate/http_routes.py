@@ -16,7 +16,7 @@ from lakegate.gate.delivery.delivery_objects import IDENTIFIER, row_of
 from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.registry.contract_owners import EVERY_CONTRACT, are_named
-from lakegate.json_codec import problems
+from lakegate.json_schemas import problems
 from lakegate.report.dcm_results import results_of
 from lakegate.verdict.verdict import ACCEPTING
 

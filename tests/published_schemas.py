@@ -5,7 +5,7 @@ from __future__ import annotations
 from jsonschema import Draft202012Validator
 
 from lakegate.errors import InputError
-from lakegate.json_codec import load
+from lakegate.json_schemas import load
 
 
 def validate(name: str, document: object) -> None:

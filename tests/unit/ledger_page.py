@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakegate.extension_points import ROOT
 from lakegate.gate.ledger import blocks
-from lakegate.json_codec import load
+from lakegate.json_schemas import load
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -23,7 +23,7 @@ from lakegate.features.anchors.anchors import (
     to_json,
 )
 from lakegate.gate.ledger.blocks import canonical_json
-from lakegate.json_codec import load
+from lakegate.json_schemas import load
 from tests.reference.sampling import FULL
 from tests.unit.anchor_days import Documents, day, digest_of, documents_of, found, signed, verified
 from tests.unit.signing import FORGER, ONE, TWO

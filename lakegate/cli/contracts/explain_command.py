@@ -12,7 +12,7 @@ import typer
 from lakegate.cli import terminal
 from lakegate.cli.options import AsJson
 from lakegate.errors import InputError
-from lakegate.json_codec import load
+from lakegate.json_schemas import load
 from lakegate.lints.lint_codes import CODES
 from lakegate.text import did_you_mean, shown
 from lakegate.text import printable as escaped

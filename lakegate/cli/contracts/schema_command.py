@@ -12,7 +12,7 @@ from lakegate.cli import terminal
 from lakegate.cli.command_runner import usable, write_text
 from lakegate.cli.options import AsJson
 from lakegate.errors import InputError
-from lakegate.json_codec import EDITOR, for_editors
+from lakegate.json_schemas import EDITOR, for_editors
 from lakegate.text import listed
 
 FORMAT = "The format of the documents, by default that of drafts: odcs-3.1.0."

@@ -20,7 +20,7 @@ from lakegate.cli import terminal
 from lakegate.cli.main import app, main
 from lakegate.errors import InputError, LakegateError, SetUpError
 from lakegate.extension_points import ROOT
-from lakegate.json_codec import load
+from lakegate.json_schemas import load
 from lakegate.local_check import check_data
 from lakegate.plan.result import Columns, MalformedRecords, Measured, Measurement, Result, Sample, Unreadable
 from lakegate.report import verdict_text

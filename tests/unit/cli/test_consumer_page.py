@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import pytest
 
-from lakegate.json_codec import load
+from lakegate.json_schemas import load
 from tests.published_schemas import validate
 from tests.unit.cli.conftest import with_segments
 from tests.unit.cli.consumer_page import BY_COUNTRY, PAGE, fill, manifest_of_the_page, run

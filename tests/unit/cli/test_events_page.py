@@ -17,7 +17,7 @@ from lakegate.errors import InputError
 from lakegate.gate.delivery.delivery_row import FailureCause
 from lakegate.gate.delivery.protocol import END_STATES, State
 from lakegate.gate.effects import Effect
-from lakegate.json_codec import load
+from lakegate.json_schemas import load
 from tests.fakes.jobs import Ending
 from tests.published_schemas import validate
 from tests.simulation.environment import LINE, PREFIX, Environment

@@ -14,7 +14,7 @@ from lakegate.cli.main import app
 from lakegate.errors import InputError
 from lakegate.extension_points import ROOT
 from lakegate.features.draft.init_command import example
-from lakegate.json_codec import EDITOR
+from lakegate.json_schemas import EDITOR
 
 if TYPE_CHECKING:
     from pathlib import Path

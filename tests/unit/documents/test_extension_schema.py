@@ -22,7 +22,7 @@ from lakegate.contract.documents.extension_settings import (
     inheritance,
 )
 from lakegate.contract.documents.read_document import parse
-from lakegate.json_codec import load
+from lakegate.json_schemas import load
 from lakegate.lints.linter import examine
 from tests.unit.documents.extension_page import PAGE, generated
 

@@ -25,7 +25,7 @@ from lakegate.gate.delivery.replay import advanced, judge_again, replay
 from lakegate.gate.effects import run
 from lakegate.gate.ports import Address, names_invocation
 from lakegate.gate.sweep import sweep
-from lakegate.json_codec import load, problems
+from lakegate.json_schemas import load, problems
 from lakegate.local_check.check_result import checks
 from lakegate.plan.result import Result, Unreadable
 from lakegate.report.dcm_results import results_of as results_of_report

@@ -17,7 +17,8 @@ from lakegate.gate.lake_layout import manifest_key, segment_key
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.registry_rows import Publication
 from lakegate.gate.sweep import sweep
-from lakegate.json_codec import canonical, encode, load
+from lakegate.json_codec import canonical, encode
+from lakegate.json_schemas import load
 from lakegate.plan.plan import Plan
 from tests.simulation.environment import LAKE, LINE, PREFIX, Environment
 from tests.simulation.promises import manifest_deliveries
