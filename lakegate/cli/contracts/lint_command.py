@@ -155,18 +155,23 @@ def _write_github(judged: dict[str, Examined], unreadable: Unreadable) -> None:
 
 def show(judged: dict[str, Examined], _unreadable: Unreadable = NOTHING) -> None:
     """Every problem with its line, for people; what cannot be read is reported on standard error."""
-    from rich.console import Console  # noqa: PLC0415 -- not for --json
+    for name, examined in judged.items():
+        if examined.errors or examined.warnings:
+            _show_problems(name, examined)
+        sys.stdout.write(f"{escaped(name)}: {_summary(examined)}\n")
+
+
+def _show_problems(name: str, examined: Examined) -> None:
+    from rich.console import Console  # noqa: PLC0415 -- only where there are problems, and not for --json
     from rich.text import Text  # noqa: PLC0415 -- as above
 
     console = Console(soft_wrap=True, highlight=False)
-    for name, examined in judged.items():
-        for level, problems in (("error", examined.errors), ("warning", examined.warnings)):
-            for problem in problems:
-                where = Text(f"{escaped(name)}:{problem.line}: ", style="dim")
-                console.print(where.append(level, STYLES[level]).append(f" {problem.code}", "bold"))
-                console.print(Text(f"    {escaped(problem.message)} @ {escaped(problem.path)}"))
-                console.print(Text(_quoted(examined, problem), style="dim"), end="")
-        console.print(Text(f"{escaped(name)}: {_summary(examined)}"))
+    for level, problems in (("error", examined.errors), ("warning", examined.warnings)):
+        for problem in problems:
+            where = Text(f"{escaped(name)}:{problem.line}: ", style="dim")
+            console.print(where.append(level, STYLES[level]).append(f" {problem.code}", "bold"))
+            console.print(Text(f"    {escaped(problem.message)} @ {escaped(problem.path)}"))
+            console.print(Text(_quoted(examined, problem), style="dim"), end="")
 
 
 def _quoted(examined: Examined, problem: Problem) -> str:
