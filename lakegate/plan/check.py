@@ -60,9 +60,12 @@ class QueryRelation:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One SELECT in Spark SQL that returns one number."""
+    """One SELECT that returns one number, in the SQL of each engine."""
 
     text: Annotated[str, Bounds(1, 1 << 15)]
+    """Of Spark."""
+    duckdb: Annotated[str, Bounds(1, 1 << 19)]
+    """Of DuckDB, with the bind parameters `$t0`, `$t1`, … and `$now`."""
     texts: Annotated[tuple[Annotated[str, Bounds(most=1 << 16)], ...], Bounds(most=2000)]
     """Values of the bind parameters `:t0`, `:t1`, …"""
     relations: Annotated[tuple[QueryRelation, ...], Bounds(1, 100)]
@@ -71,17 +74,17 @@ class Query:
     @property
     def of_rows(self) -> Query | None:
         """The query for the ids of the rows that this query counts; None if it does more than count rows of the delivery."""
-        own, counted = self.relations[0], _COUNT.match(self.text)
-        if counted is None or not own.delivered or own.line is not None:
+        own, (counted, also) = self.relations[0], (_COUNT.match(each) for each in (self.text, self.duckdb))
+        if counted is None or also is None or not own.delivered or own.line is not None:
             return None
-        condition = self.text[counted.end() :]
-        if not _is_one(condition):
+        if not _is_one(self.text[counted.end() :]):
             return None
-        text = f"SELECT q1.c{len(own.columns)} AS k0 FROM r0 AS q1 WHERE {condition}"  # noqa: S608 - our own text
-        return replace(self, text=text, relations=(replace(own, columns=(*own.columns, ID)),))
+        listed = f"SELECT q1.c{len(own.columns)} AS k0 FROM r0 AS q1 WHERE "  # noqa: S608 - our own text
+        text, duckdb = listed + self.text[counted.end() :], listed + self.duckdb[also.end() :]
+        return replace(self, text=text, duckdb=duckdb, relations=(replace(own, columns=(*own.columns, ID)),))
 
 
-_COUNT = re.compile(r"SELECT count\(1L?\) AS k0 FROM r0 AS q1 WHERE (?=\()")
+_COUNT = re.compile(r"SELECT count\((?:1L?|CAST\(1 AS BIGINT\))\) AS k0 FROM r0 AS q1 WHERE (?=\()")
 
 
 def _is_one(condition: str) -> bool:

@@ -116,9 +116,11 @@ def _query(dataset: Dataset, fields: tuple[Field, ...], target: _Target, *, is_o
     equal = " AND ".join(f"(q1.c{at} = q2.c{at})" for at in columns)
     whole = " AND ".join(f"(q1.c{at} IS NOT NULL)" for at in columns)
     distinct = f"(SELECT DISTINCT {listed} FROM r1) AS q2"  # noqa: S608 - names of our own alone
-    counted = "count(CASE WHEN (q2.c0 IS NULL) THEN 1L END), count(1)"
+    counted = "count(CASE WHEN (q2.c0 IS NULL) THEN 1 END), count(1)"
+    text = f"SELECT {counted} FROM r0 AS q1 LEFT JOIN {distinct} ON {equal} WHERE {whole}"  # noqa: S608 - likewise
     return Query(
-        text=f"SELECT {counted} FROM r0 AS q1 LEFT JOIN {distinct} ON {equal} WHERE {whole}",  # noqa: S608 - likewise
+        text,
+        text,
         texts=(),
         relations=(
             QueryRelation(dataset.name, tuple(QueryColumn(field.name, field.type, field.scale) for field in fields)),

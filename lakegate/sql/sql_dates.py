@@ -24,7 +24,20 @@ from lakegate.sql.sql_parser import (
     WEEKS_ARE_OTHERS,
     word_of,
 )
-from lakegate.sql.typed_sql import SqlKind, TypedSql, UntranslatedError, combine, expect_kind, micros, moment
+from lakegate.sql.typed_sql import (
+    SqlKind,
+    Texts,
+    TypedSql,
+    UntranslatedError,
+    combine,
+    expect_kind,
+    fill,
+    long,
+    micros,
+    moment,
+    same,
+    typed_null,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,25 +57,32 @@ MICROS = {
 
 MONTHS = {"month": 1, "quarter": 3, "year": 12}
 LONGEST_DURATION = 10_000 * 366 * MICROS["day"]
+DAYS_APART = "date_diff('day', {1}, {0})"
+"""In DuckDB."""
 TRUNCATED = ("second", "minute", "hour", "day", "week", "month", "quarter", "year")
-PARTS: dict[str, str] = {
+PARTS: dict[str, Texts] = {
     **{
-        name: f"CAST({name}({{}}) AS BIGINT)"
+        name: same(f"CAST({name}({{}}) AS BIGINT)")
         for name in ("year", "quarter", "month", "day", "hour", "minute", "second")
     },
-    **dict.fromkeys(("isoweek", "weekiso", "weekofyear"), "CAST(weekofyear({}) AS BIGINT)"),
-    **dict.fromkeys(("doy", "dayofyear"), "CAST(dayofyear({}) AS BIGINT)"),
-    **dict.fromkeys(("isodow", "dayofweekiso"), "CAST((weekday({}) + 1) AS BIGINT)"),
+    **dict.fromkeys(("isoweek", "weekiso", "weekofyear"), same("CAST(weekofyear({}) AS BIGINT)")),
+    **dict.fromkeys(("doy", "dayofyear"), same("CAST(dayofyear({}) AS BIGINT)")),
+    **dict.fromkeys(
+        ("isodow", "dayofweekiso"),
+        Texts("CAST((weekday({}) + 1) AS BIGINT)", "CAST(((isodow({}) - 1) + 1) AS BIGINT)"),
+    ),
 }
 """The parts of a timestamp that are integers, as SQL templates."""
 WEEKDAYS = {
-    **dict.fromkeys(SUNDAY_IS_ZERO, "CAST((dayofweek({}) - 1) AS BIGINT)"),
-    **dict.fromkeys(SUNDAY_IS_ONE, "CAST(dayofweek({}) AS BIGINT)"),
+    **dict.fromkeys(
+        SUNDAY_IS_ZERO, Texts("CAST((dayofweek({}) - 1) AS BIGINT)", "CAST(((dayofweek({}) + 1) - 1) AS BIGINT)")
+    ),
+    **dict.fromkeys(SUNDAY_IS_ONE, Texts("CAST(dayofweek({}) AS BIGINT)", "CAST((dayofweek({}) + 1) AS BIGINT)")),
     **dict.fromkeys(MONDAY_IS_ONE, PARTS["isodow"]),
 }
 """The day of the week, by dialect."""
-NOW = TypedSql("CAST(:now AS TIMESTAMP)", SqlKind.TIMESTAMP)
-TODAY = TypedSql("CAST(CAST(:now AS TIMESTAMP) AS DATE)", SqlKind.DATE)
+NOW = TypedSql(Texts("CAST(:now AS TIMESTAMP)", "CAST(CAST($now AS TIMESTAMPTZ) AS TIMESTAMP)"), SqlKind.TIMESTAMP)
+TODAY = TypedSql(fill("CAST({} AS DATE)", NOW), SqlKind.DATE)
 
 
 def typed_constant(sql: TypedSql, logical: LogicalType = LogicalType.TIMESTAMP) -> TypedSql:
@@ -71,10 +91,11 @@ def typed_constant(sql: TypedSql, logical: LogicalType = LogicalType.TIMESTAMP) 
     if written is None:
         raise UntranslatedError("a text in it is read as a point in time and writes none")
     if logical is LogicalType.DATE:
-        return TypedSql(f"DATE '{written}'", SqlKind.DATE)
+        return TypedSql(same(f"DATE '{written}'"), SqlKind.DATE)
     found = datetime.fromisoformat(written)
     in_utc = (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
-    return TypedSql(f"TIMESTAMP '{in_utc.replace(tzinfo=None).isoformat(' ', 'microseconds')}'", SqlKind.TIMESTAMP)
+    at = in_utc.replace(tzinfo=None).isoformat(" ", "microseconds")
+    return TypedSql(same(f"TIMESTAMP '{at}'"), SqlKind.TIMESTAMP)
 
 
 def plus(dialect: str, left: TypedSql, right: TypedSql) -> TypedSql | None:
@@ -82,14 +103,14 @@ def plus(dialect: str, left: TypedSql, right: TypedSql) -> TypedSql | None:
     if right.kind.temporal and not left.kind.temporal:
         left, right = right, left
     if left.kind is SqlKind.DURATION and right.kind is SqlKind.DURATION:
-        return combine(f"({left.text} + {right.text})", SqlKind.DURATION, left, right)
+        return combine("({} + {})", SqlKind.DURATION, left, right)
     return _moved(dialect, left, right, "+") if left.kind.temporal else None
 
 
 def minus(dialect: str, left: TypedSql, right: TypedSql) -> TypedSql | None:
     """The difference of dates, timestamps and durations; None if the left operand is none of them."""
     if left.kind is SqlKind.DURATION and right.kind is SqlKind.DURATION:
-        return combine(f"({left.text} - {right.text})", SqlKind.DURATION, left, right)
+        return combine("({} - {})", SqlKind.DURATION, left, right)
     if not left.kind.temporal:
         return None
     if right.constant is not None:
@@ -99,20 +120,26 @@ def minus(dialect: str, left: TypedSql, right: TypedSql) -> TypedSql | None:
     if left.kind is right.kind is SqlKind.DATE:
         if dialect not in DAYS_BETWEEN_DATES:
             raise UntranslatedError(f"a date less a date is not a number in {dialect}")
-        return combine(f"CAST(datediff({left.text}, {right.text}) AS BIGINT)", SqlKind.INTEGER, left, right)
+        return combine(
+            "CAST(datediff({}, {}) AS BIGINT)", SqlKind.INTEGER, left, right, duckdb=f"CAST({DAYS_APART} AS BIGINT)"
+        )
     if dialect not in MOMENTS_APART:
         raise UntranslatedError(f"a moment less a moment is not a stretch of time in {dialect}")
-    return combine(f"({micros(left)} - {micros(right)})", SqlKind.DURATION, left, right)
+    return combine(fill("({} - {})", micros(left), micros(right)), SqlKind.DURATION, left, right)
 
 
 def _moved(dialect: str, point: TypedSql, by: TypedSql, sign: str) -> TypedSql:
     if by.kind is SqlKind.DURATION:
-        return combine(f"timestamp_micros(({micros(point)} {sign} {by.text}))", SqlKind.TIMESTAMP, point, by)
+        text = fill(
+            f"timestamp_micros(({{}} {sign} {{}}))", micros(point), by, duckdb=f"make_timestamp(({{}} {sign} {{}}))"
+        )
+        return combine(text, SqlKind.TIMESTAMP, point, by)
     if by.kind is SqlKind.MONTHS:
-        return combine(f"({moment(point).text} {sign} {by.text})", SqlKind.TIMESTAMP, point, by)
+        return combine(fill(f"({{}} {sign} {{}})", moment(point), by), SqlKind.TIMESTAMP, point, by)
     if point.kind is SqlKind.DATE and by.kind is SqlKind.INTEGER and dialect in DAYS_BETWEEN_DATES:
         moved = "date_add" if sign == "+" else "date_sub"
-        return combine(f"{moved}({point.text}, CAST({by.text} AS INT))", SqlKind.DATE, point, by)
+        duckdb = f"({{}} {sign} CAST(CAST({{}} AS BIGINT) AS INTEGER))"
+        return combine(f"{moved}({{}}, CAST({{}} AS INT))", SqlKind.DATE, point, by, duckdb=duckdb)
     raise UntranslatedError(f"it moves a point in time by {by.kind.value}")
 
 
@@ -120,10 +147,13 @@ def duration(count: int, unit: str) -> TypedSql:
     """A duration of `count` units."""
     name = unit.lower().removesuffix("s")
     if name in MONTHS and abs(count) <= LONGEST_DURATION // MICROS["week"]:
-        return TypedSql(f"make_ym_interval(0, {count * MONTHS[name]})", SqlKind.MONTHS)
+        months = count * MONTHS[name]
+        text = Texts(f"make_ym_interval(0, {months})", f"to_months(CAST({months} AS INTEGER))")
+        return TypedSql(text, SqlKind.MONTHS)
     if name not in MICROS or abs(count) * MICROS[name] > LONGEST_DURATION:
         raise UntranslatedError("it names a stretch of time that is not known")
-    return TypedSql(f"{count * MICROS[name]}L" if count >= 0 else f"(- {-count * MICROS[name]}L)", SqlKind.DURATION)
+    length = long(abs(count) * MICROS[name])
+    return TypedSql(length if count >= 0 else fill("(- {})", length), SqlKind.DURATION)
 
 
 def _interval(_t: Translator, node: exp.Interval, _scope: Scope) -> TypedSql:
@@ -160,10 +190,12 @@ def part(t: Translator, name: str, of: TypedSql, *, of_function: bool = False) -
     """A part of a date, timestamp or duration, such as its year; `of_function`: as the function of that name gives it."""
     if name == "epoch":
         micro = of.text if of.kind is SqlKind.DURATION else micros(_point(of))
-        return combine(f"({micro} / {SECOND}D)", SqlKind.DOUBLE, of)
+        seconds = fill(f"({{}} / {SECOND}D)", micro, duckdb=f"({{}} / CAST('{float(SECOND)!r}' AS DOUBLE))")
+        return combine(seconds, SqlKind.DOUBLE, of)
     of = _point(of)
     if name == "second" and not of_function and t.dialect in SECONDS_HAVE_FRACTIONS:
-        return combine(f"CAST(extract(SECOND FROM {of.text}) AS DOUBLE)", SqlKind.DOUBLE, of)
+        duckdb = "CAST((microsecond({}) / CAST('1000000.0' AS DOUBLE)) AS DOUBLE)"
+        return combine("CAST(extract(SECOND FROM {}) AS DOUBLE)", SqlKind.DOUBLE, of, duckdb=duckdb)
     template = PARTS.get(name)
     if name in {"dow", "dayofweek"}:
         template = WEEKDAYS.get(t.dialect)
@@ -172,7 +204,8 @@ def part(t: Translator, name: str, of: TypedSql, *, of_function: bool = False) -
     if template is None:
         message = f"{name.upper()[:20]} of a point in time is not translated from {t.dialect} by this version"
         raise UntranslatedError(message)
-    return combine(template.format(of.text), SqlKind.INTEGER, of)
+    text = fill(template.spark, typed_null(of, "TIMESTAMP"), duckdb=template.duckdb)
+    return combine(text, SqlKind.INTEGER, of)
 
 
 def _part(name: str) -> Callable[[Translator, exp.Func, Scope], TypedSql]:
@@ -196,7 +229,7 @@ def _truncated(t: Translator, node: exp.Func, scope: Scope) -> TypedSql:
     if unit not in TRUNCATED:
         raise UntranslatedError("it cuts a moment at a unit that is not known")
     of = moment(_point(t.translate(node.this, scope)))
-    return combine(f"date_trunc('{unit}', {of.text})", SqlKind.TIMESTAMP, of)
+    return combine(f"date_trunc('{unit}', {{}})", SqlKind.TIMESTAMP, of)
 
 
 def _apart(t: Translator, node: exp.DateDiff, scope: Scope) -> TypedSql:
@@ -214,22 +247,26 @@ def _apart(t: Translator, node: exp.DateDiff, scope: Scope) -> TypedSql:
     if t.dialect not in COUNTS_BOUNDARIES or unit == "week":
         raise UntranslatedError(f"a difference in {unit.upper()[:20]} is not translated from {t.dialect}")
     if unit in MONTHS:
-        months = [f"((year({each.text}) * 12) + (month({each.text}) - 1))" for each in (later, earlier)]
-        counted = [f"({each} div {MONTHS[unit]})" for each in months]
+        months = [
+            fill("((year({0}) * 12) + (month({0}) - 1))", typed_null(each, "TIMESTAMP")) for each in (later, earlier)
+        ]
+        counted = [fill(f"({{}} div {MONTHS[unit]})", each, duckdb=f"({{}} // {MONTHS[unit]})") for each in months]
     elif unit in MICROS:
         counted = [_floored(micros(each), MICROS[unit]) for each in (later, earlier)]
     else:
         raise UntranslatedError("it counts a unit that is not known")
-    return combine(f"CAST(({counted[0]} - {counted[1]}) AS BIGINT)", SqlKind.INTEGER, later, earlier)
+    return combine(fill("CAST(({} - {}) AS BIGINT)", *counted), SqlKind.INTEGER, later, earlier)
 
 
 def _days(later: TypedSql, earlier: TypedSql) -> TypedSql:
-    days = f"datediff(CAST({later.text} AS DATE), CAST({earlier.text} AS DATE))"
-    return combine(f"CAST({days} AS BIGINT)", SqlKind.INTEGER, later, earlier)
+    days = [fill("CAST({} AS DATE)", each) for each in (later, earlier)]
+    text = fill("CAST(datediff({}, {}) AS BIGINT)", *days, duckdb=f"CAST({DAYS_APART} AS BIGINT)")
+    return combine(text, SqlKind.INTEGER, later, earlier)
 
 
-def _floored(micro: str, unit: int) -> str:
-    return f"(({micro} - pmod({micro}, {unit}L)) div {unit}L)"
+def _floored(micro: Texts, unit: int) -> Texts:
+    by = long(unit)
+    return fill("(({0} - pmod({0}, {1})) div {1})", micro, by, duckdb="(({0} - ((({0} % {1}) + {1}) % {1})) // {1})")
 
 
 def _elapsed(t: Translator, node: exp.TimestampDiff, scope: Scope) -> TypedSql:
@@ -244,7 +281,9 @@ def _complete(unit: str, later: TypedSql, earlier: TypedSql) -> TypedSql:
         raise UntranslatedError(
             f"a difference in complete units of {unit.upper()[:20]} is not translated by this version"
         )
-    return combine(f"(({micros(later)} - {micros(earlier)}) div {MICROS[unit]}L)", SqlKind.INTEGER, later, earlier)
+    apart = fill("({} - {})", micros(later), micros(earlier))
+    text = fill("({} div {})", apart, long(MICROS[unit]), duckdb="({} // {})")
+    return combine(text, SqlKind.INTEGER, later, earlier)
 
 
 def _wrapped(t: Translator, node: exp.Func, scope: Scope) -> TypedSql:
@@ -256,7 +295,7 @@ def _wrapped(t: Translator, node: exp.Func, scope: Scope) -> TypedSql:
 
 def as_date(sql: TypedSql) -> TypedSql:
     """A date or timestamp as its date in UTC."""
-    return replace(sql, text=f"CAST({sql.text} AS DATE)", kind=SqlKind.DATE) if sql.kind is SqlKind.TIMESTAMP else sql
+    return replace(sql, text=fill("CAST({} AS DATE)", sql), kind=SqlKind.DATE) if sql.kind is SqlKind.TIMESTAMP else sql
 
 
 def _by_name(t: Translator, node: exp.Anonymous, scope: Scope) -> TypedSql:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -10,22 +11,28 @@ from sqlglot import exp
 
 from lakegate.contract.logical_types import SCALE
 from lakegate.sql.sql_names import NodeForm, Translator, form, only, plain
-from lakegate.sql.sql_operators import comparable
+from lakegate.sql.sql_operators import comparable, once
 from lakegate.sql.sql_parser import FILES, MEANS_ARE_WHOLE, word_of
 from lakegate.sql.typed_sql import (
     WHOLE,
     SqlKind,
+    Texts,
     TypedSql,
     UntranslatedError,
     combine,
     double,
     expect_kind,
+    fill,
+    floating,
+    join,
     number,
+    same,
     to_common_kind,
+    typed_null,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from lakegate.sql.sql_names import Scope
 
@@ -36,26 +43,42 @@ MAX_DIGITS = 18
 
 
 def _round(t: Translator, node: exp.Round, scope: Scope) -> TypedSql:
-    inner, digits = number(t.translate(node.this, scope)), node.args.get("decimals")
+    inner, digits = _number(t.translate(node.this, scope)), node.args.get("decimals")
     places = 0 if digits is None else whole(digits)
     if places > MAX_DIGITS:
         raise UntranslatedError("it rounds to more digits than can be compared")
-    return combine(_widened(f"round({inner.text}, {places})", inner.kind), inner.kind, inner)
+    text = rounded(inner, places)
+    if inner.kind is SqlKind.DECIMAL:
+        text = fill("CAST({} AS DECIMAL(38,18))", text)
+    return combine(text, inner.kind, inner)
+
+
+LAST_WHOLE = 10**18
+"""From here on floats have no fractions."""
+_EXACT_TYPES = {SqlKind.INTEGER: "BIGINT", SqlKind.SUM: "DECIMAL(38,0)", SqlKind.DECIMAL: "DECIMAL(38,18)"}
+
+
+def rounded(sql: TypedSql, places: int) -> Texts:
+    """A number rounded half up, a float by the digits that it is written with."""
+    duckdb = f"CAST(round({{}}, {places}) AS {_EXACT_TYPES.get(sql.kind)})"
+    if sql.kind not in _EXACT_TYPES:
+        exact = f"CAST(round(CAST(CAST(p AS VARCHAR) AS DECIMAL(38,18)), {places}) AS DOUBLE)"
+        duckdb = once("{}", f"CASE WHEN abs(p) < {LAST_WHOLE} THEN {exact} ELSE p END")
+    return fill(f"round({{}}, {places})", sql, duckdb=duckdb)
+
+
+def _number(sql: TypedSql) -> TypedSql:
+    return typed_null(number(sql), "DOUBLE")
 
 
 def _edge(name: str) -> Callable[[Translator, exp.Func, Scope], TypedSql]:
     def translate(t: Translator, node: exp.Func, scope: Scope) -> TypedSql:
-        inner = number(t.translate(node.this, scope))
+        inner = _number(t.translate(node.this, scope))
         if inner.kind is SqlKind.INTEGER:
             return inner
-        return combine(f"CAST({name}({inner.text}) AS DOUBLE)", SqlKind.DOUBLE, inner)
+        return combine(f"CAST({name}({{}}) AS DOUBLE)", SqlKind.DOUBLE, inner)
 
     return translate
-
-
-def _widened(text: str, kind: SqlKind) -> str:
-    """A decimal in the common precision and scale; other kinds unchanged."""
-    return f"CAST({text} AS DECIMAL(38,18))" if kind is SqlKind.DECIMAL else text
 
 
 def whole(node: exp.Expr | None) -> int:
@@ -71,7 +94,7 @@ def text(t: Translator, node: exp.Expr, scope: Scope) -> TypedSql:
 
 
 def _text(sql: TypedSql) -> TypedSql:
-    return expect_kind(sql, SqlKind.TEXT)
+    return typed_null(expect_kind(sql, SqlKind.TEXT), "VARCHAR")
 
 
 def _length(t: Translator, node: exp.Length, scope: Scope) -> TypedSql:
@@ -79,16 +102,16 @@ def _length(t: Translator, node: exp.Length, scope: Scope) -> TypedSql:
         raise UntranslatedError("LENGTH counts bytes in mysql: CHAR_LENGTH counts characters")
     inner = text(t, node.this, scope)
     if t.dialect == "tsql":  # without the spaces at the end; those at the begin stand behind another character
-        without = f"(length(trim(concat({t.names.text('.')}, {inner.text}))) - 1)"
-        return combine(f"CAST({without} AS BIGINT)", SqlKind.INTEGER, inner)
-    return combine(f"CAST(length({inner.text}) AS BIGINT)", SqlKind.INTEGER, inner)
+        without, duckdb = (f"CAST((length(trim({each})) - 1) AS BIGINT)" for each in ("concat({}, {})", "({} || {})"))
+        return combine(fill(without, t.names.text("."), inner, duckdb=duckdb), SqlKind.INTEGER, inner)
+    return combine("CAST(length({}) AS BIGINT)", SqlKind.INTEGER, inner)
 
 
 def _trimmed(t: Translator, node: exp.Trim, scope: Scope) -> TypedSql:
     if str(node.args.get("position") or "BOTH").upper() != "BOTH":
         raise UntranslatedError("TRIM of one end alone is not translated by this version")
     inner = text(t, node.this, scope)
-    return combine(f"trim({inner.text})", SqlKind.TEXT, inner)
+    return combine("trim({})", SqlKind.TEXT, inner)
 
 
 def _substring(t: Translator, node: exp.Substring, scope: Scope) -> TypedSql:
@@ -97,48 +120,50 @@ def _substring(t: Translator, node: exp.Substring, scope: Scope) -> TypedSql:
         raise UntranslatedError("the characters of a text are counted from 1")
     length = node.args.get("length")
     until = f", {whole(length)}" if length is not None else ""
-    return combine(f"substring({inner.text}, {start}{until})", SqlKind.TEXT, inner)
+    return combine(f"substring({{}}, {start}{until})", SqlKind.TEXT, inner)
 
 
 def _end(name: str) -> Callable[[Translator, exp.Func, Scope], TypedSql]:
     def translate(t: Translator, node: exp.Func, scope: Scope) -> TypedSql:
         inner = text(t, node.this, scope)
-        return combine(f"{name}({inner.text}, {whole(node.expression)})", SqlKind.TEXT, inner)
+        return combine(f"{name}({{}}, {whole(node.expression)})", SqlKind.TEXT, inner)
 
     return translate
 
 
 def _joined(t: Translator, node: exp.DPipe, scope: Scope) -> TypedSql:
     parts = [text(t, each, scope) for each in (node.this, node.expression)]
-    return combine(
-        f"concat({parts[0].text}, {parts[1].text})", SqlKind.TEXT, *parts, growth=sum(each.growth for each in parts)
-    )
+    return _concatenated(parts, parts)
 
 
 def _concat(t: Translator, node: exp.Concat, scope: Scope) -> TypedSql:
     """A null operand is an empty text in some dialects; in the others the result is null, as in Redshift, too."""
     parts = [text(t, each, scope) for each in node.expressions]
     is_empty = node.args.get("coalesce") and t.dialect != "redshift"
-    texts = [f"coalesce({each.text}, '')" if is_empty else each.text for each in parts]
-    return combine(f"concat({', '.join(texts)})", SqlKind.TEXT, *parts, growth=sum(each.growth for each in parts))
+    return _concatenated([fill("coalesce({}, '')", each) for each in parts] if is_empty else parts, parts)
+
+
+def _concatenated(texts: Sequence[Texts | TypedSql], parts: list[TypedSql]) -> TypedSql:
+    text = Texts(f"concat({join(', ', texts).spark})", f"({join(' || ', texts).duckdb})")
+    return combine(text, SqlKind.TEXT, *parts, growth=sum(each.growth for each in parts))
 
 
 def _replaced(t: Translator, node: exp.Replace, scope: Scope) -> TypedSql:
     inner, old, new = (text(t, each, scope) for each in (node.this, node.expression, node.args["replacement"]))
     if not old.constant or new.constant is None or len(new.constant) > len(old.constant):
         raise UntranslatedError("it replaces by what may be longer than what it replaces")
-    return combine(f"replace({inner.text}, {old.text}, {new.text})", SqlKind.TEXT, inner)
+    return combine(fill("replace({}, {}, {})", inner, old, new), SqlKind.TEXT, inner)
 
 
 DIALECT_FUNCTIONS: dict[type, NodeForm] = {
-    exp.Abs: plain("abs({})", None, this=number),
+    exp.Abs: plain("abs({})", None, this=_number),
     exp.Round: form(_round, "this", "decimals"),
     exp.Floor: form(_edge("floor"), "this"),
     exp.Ceil: form(_edge("ceil"), "this"),
     exp.Sqrt: plain("sqrt({})", SqlKind.DOUBLE, this=double),
-    exp.Pow: plain("power({}, {})", SqlKind.DOUBLE, this=double, expression=double),
+    exp.Pow: plain("power({}, {})", SqlKind.DOUBLE, duckdb="pow({}, {})", this=double, expression=double),
     exp.Lower: plain("lower({})", SqlKind.TEXT, this=_text),
-    exp.Upper: plain("upper({})", SqlKind.TEXT, this=_text),
+    exp.Upper: plain("upper({})", SqlKind.TEXT, duckdb="upper(replace({}, chr(223), 'ss'))", this=_text),
     exp.Trim: form(_trimmed, "this", "position"),
     exp.Length: form(_length, "this", "binary"),
     exp.Substring: form(_substring, "this", "start", "length"),
@@ -147,8 +172,10 @@ DIALECT_FUNCTIONS: dict[type, NodeForm] = {
     exp.DPipe: form(_joined, "this", "expression"),
     exp.Concat: form(_concat, "expressions"),
     exp.Replace: form(_replaced, "this", "expression", "replacement"),
-    exp.StartsWith: plain("startswith({}, {})", SqlKind.BOOLEAN, this=_text, expression=_text),
-    exp.EndsWith: plain("endswith({}, {})", SqlKind.BOOLEAN, this=_text, expression=_text),
+    exp.StartsWith: plain(
+        "startswith({}, {})", SqlKind.BOOLEAN, duckdb="starts_with({}, {})", this=_text, expression=_text
+    ),
+    exp.EndsWith: plain("endswith({}, {})", SqlKind.BOOLEAN, duckdb="suffix({}, {})", this=_text, expression=_text),
     exp.Contains: plain("contains({}, {})", SqlKind.BOOLEAN, this=_text, expression=_text),
 }
 
@@ -167,11 +194,11 @@ ORDERED = (
 MAX_ROW_OFFSET = 1_000
 
 
-def aggregate(text: str, kind: SqlKind, inner: TypedSql | None = None) -> TypedSql:
+def aggregate(text: Texts | str, kind: SqlKind, inner: TypedSql | None = None, duckdb: str | None = None) -> TypedSql:
     """An aggregate function; the columns that it reads need not be grouped by."""
     if inner is not None and (inner.aggregates or inner.has_subquery or inner.outer):
         raise UntranslatedError("an aggregate in it holds another, or a query")
-    combined = combine(text, kind, *([inner] if inner else []))
+    combined = combine(text, kind, *([inner] if inner else []), duckdb=duckdb)
     return replace(combined, bare=frozenset(), aggregates=True)
 
 
@@ -190,47 +217,50 @@ def _count(t: Translator, node: exp.Count, scope: Scope) -> TypedSql:
         only(node.this, frozenset())
         return aggregate("count(1)", SqlKind.INTEGER)
     word, inner = _inner(t, node.this, scope)
-    return aggregate(f"count({word}{inner.text})", SqlKind.INTEGER, inner)
+    return aggregate(f"count({word}{{}})", SqlKind.INTEGER, inner)
 
 
 def _count_if(t: Translator, node: exp.CountIf, scope: Scope) -> TypedSql:
     inner = expect_kind(t.translate(node.this, scope), SqlKind.BOOLEAN)
-    return aggregate(f"count_if({inner.text})", SqlKind.INTEGER, inner)
+    return aggregate("count_if({})", SqlKind.INTEGER, inner, "count(CASE WHEN {} THEN 1 END)")
 
 
 def _sum(t: Translator, node: exp.Sum, scope: Scope) -> TypedSql:
     """Sums of integers do not overflow at 64 bits."""
     word, inner = _inner(t, node.this, scope)
     if inner.kind is SqlKind.DURATION:
-        return aggregate(f"sum({word}{inner.text})", SqlKind.DURATION, inner)
+        return aggregate(f"sum({word}{{}})", SqlKind.DURATION, inner, f"CAST(sum({word}{{}}) AS BIGINT)")
     if inner.kind is SqlKind.WIDE:
-        return aggregate(f"sum({word}{inner.text})", inner.kind, inner)
+        return aggregate(f"sum({word}{{}})", inner.kind, inner)
     if number(inner).kind in {SqlKind.INTEGER, SqlKind.SUM, SqlKind.NULL}:
-        return aggregate(f"sum({word}CAST({inner.text} AS DECIMAL(38,0)))", SqlKind.SUM, inner)
-    return aggregate(f"sum({word}{inner.text})", inner.kind, inner)
+        return aggregate(f"sum({word}CAST({{}} AS DECIMAL(38,0)))", SqlKind.SUM, inner)
+    return aggregate(f"sum({word}{{}})", inner.kind, inner)
 
 
 def _mean(t: Translator, node: exp.Avg, scope: Scope) -> TypedSql:
     word, inner = _inner(t, node.this, scope)
     if inner.kind is SqlKind.DURATION:
-        return aggregate(f"CAST(avg({word}{inner.text}) AS BIGINT)", SqlKind.DURATION, inner)
-    mean = aggregate(f"avg({word}{double(inner).text})", SqlKind.DOUBLE, inner)
-    is_whole = inner.kind is SqlKind.INTEGER and t.dialect in MEANS_ARE_WHOLE
-    return replace(mean, text=f"CAST({mean.text} AS BIGINT)", kind=SqlKind.INTEGER) if is_whole else mean
+        duckdb = f"CAST(trunc(avg({word}{{}})) AS BIGINT)"
+        return aggregate(f"CAST(avg({word}{{}}) AS BIGINT)", SqlKind.DURATION, inner, duckdb)
+    mean = aggregate(fill(f"avg({word}{{}})", double(inner)), SqlKind.DOUBLE, inner)
+    if inner.kind is not SqlKind.INTEGER or t.dialect not in MEANS_ARE_WHOLE:
+        return mean
+    whole_part = fill("CAST({} AS BIGINT)", mean, duckdb="CAST(trunc({}) AS BIGINT)")
+    return replace(mean, text=whole_part, kind=SqlKind.INTEGER)
 
 
 def _extreme(name: str) -> Callable[[Translator, exp.Func, Scope], TypedSql]:
     def translate(t: Translator, node: exp.Func, scope: Scope) -> TypedSql:
         word, inner = _inner(t, node.this, scope)
-        return aggregate(f"{name}({word}{expect_kind(inner, *ORDERED).text})", inner.kind, inner)
+        return aggregate(f"{name}({word}{{}})", inner.kind, expect_kind(inner, *ORDERED))
 
     return translate
 
 
-def _of_floats(template: str) -> Callable[[Translator, exp.Func, Scope], TypedSql]:
+def _of_floats(template: str, duckdb: str | None = None) -> Callable[[Translator, exp.Func, Scope], TypedSql]:
     def translate(t: Translator, node: exp.Func, scope: Scope) -> TypedSql:
         inner = double(t.translate(node.this, scope))
-        return aggregate(template.format(inner.text), SqlKind.DOUBLE, inner)
+        return aggregate(template, SqlKind.DOUBLE, inner, duckdb)
 
     return translate
 
@@ -266,11 +296,13 @@ def _percentile(t: Translator, node: exp.Expr, of: exp.Expr, share: exp.Expr, sc
     ):
         raise UntranslatedError("its percentile is not a constant from 0 to 1")
     inner = t.translate(of, scope)
-    number_at = f"{float(Decimal(str(share.this)))!r}D"
+    value, number_at = double(inner), floating(float(Decimal(str(share.this))))
     if isinstance(node, exp.PercentileCont):
-        return aggregate(f"percentile({double(inner).text}, {number_at})", SqlKind.DOUBLE, inner)
-    value = double(inner)
-    return aggregate(f"percentile_disc({number_at}) WITHIN GROUP (ORDER BY {value.text})", SqlKind.DOUBLE, inner)
+        text = fill("percentile({}, {})", value, number_at, duckdb="quantile_cont({}, {})")
+    else:
+        discrete = "percentile_disc({1}) WITHIN GROUP (ORDER BY {0})"
+        text = fill(discrete, value, number_at, duckdb="quantile_disc({}, {})")
+    return aggregate(text, SqlKind.DOUBLE, inner)
 
 
 def _filtered(t: Translator, node: exp.Filter, scope: Scope) -> TypedSql:
@@ -278,12 +310,20 @@ def _filtered(t: Translator, node: exp.Filter, scope: Scope) -> TypedSql:
     condition = expect_kind(t.translate(node.expression.this, scope), SqlKind.BOOLEAN)
     if not inner.aggregates or condition.has_subquery or condition.outer:
         raise UntranslatedError("its FILTER stands at no aggregate, or asks a query")
-    text = f"{inner.text} FILTER (WHERE {condition.text})"
-    if not inner.text.startswith(PLAIN):
+    text = _followed(inner.text, fill("FILTER (WHERE {})", condition))
+    if not inner.text.spark.startswith(PLAIN):
         raise UntranslatedError("its FILTER stands at an aggregate that is computed in several steps")
     return replace(aggregate(text, inner.kind, condition), growth=inner.growth, scale=inner.scale)
 
 
+def _followed(aggregated: Texts, words: Texts) -> Texts:
+    """An aggregate before the words that belong to it: in DuckDB a cast of its result is around both."""
+    cast = _OF_SUM.fullmatch(aggregated.duckdb)
+    duckdb = f"CAST({cast[1]} {words.duckdb} AS BIGINT)" if cast else f"{aggregated.duckdb} {words.duckdb}"
+    return Texts(f"{aggregated.spark} {words.spark}", duckdb)
+
+
+_OF_SUM = re.compile(r"CAST\((sum\(.*\)) AS BIGINT\)", re.DOTALL)
 PLAIN = ("count(", "count_if(", "sum(", "avg(", "min(", "max(", "percentile(", "stddev_", "var_")
 
 
@@ -300,18 +340,18 @@ def _window(t: Translator, node: exp.Window, scope: Scope) -> TypedSql:
     if inner.needs_order and not sorted_by:
         raise UntranslatedError("a window in it depends on an order that it does not specify")
     parts = [
-        *(["PARTITION BY " + ", ".join(each.text for each in keys)] if keys else []),
-        *(["ORDER BY " + ", ".join(words for _, words in sorted_by)] if sorted_by else []),
-        *([_frame(node.args["spec"])] if node.args.get("spec") else []),
+        *([fill("PARTITION BY {}", join(", ", keys))] if keys else []),
+        *([fill("ORDER BY {}", join(", ", (words for _, words in sorted_by)))] if sorted_by else []),
+        *([same(_frame(node.args["spec"]))] if node.args.get("spec") else []),
     ]
-    sql = combine(f"({inner.text} OVER ({' '.join(parts)}))", inner.kind, *held)
+    sql = combine(fill("({})", _followed(inner.text, fill("OVER ({})", join(" ", parts)))), inner.kind, *held)
     return replace(sql, windows=True, scale=inner.sql.scale if inner.sql and inner.kind is inner.sql.kind else SCALE)
 
 
 class _Windowed:
     """A function with an OVER clause, before that clause is added."""
 
-    def __init__(self, text: str, kind: SqlKind, sql: TypedSql | None, *, needs_order: bool) -> None:
+    def __init__(self, text: Texts, kind: SqlKind, sql: TypedSql | None, *, needs_order: bool) -> None:
         self.text, self.kind, self.sql, self.needs_order = text, kind, sql, needs_order
 
 
@@ -319,14 +359,14 @@ def _numbered(t: Translator, node: exp.Expr, scope: Scope) -> _Windowed:
     ranking = RANKING.get(type(node))
     if ranking:
         only(node, frozenset())
-        return _Windowed(f"{ranking}()", SqlKind.INTEGER, None, needs_order=True)
+        return _Windowed(same(f"{ranking}()"), SqlKind.INTEGER, None, needs_order=True)
     if isinstance(node, exp.Lag | exp.Lead):
         only(node, frozenset({"this", "offset"}))
         inner = t.translate(node.this, scope)
         offset = whole(node.args["offset"]) if node.args.get("offset") else 1
         if offset > MAX_ROW_OFFSET:
             raise UntranslatedError(f"it looks farther than {MAX_ROW_OFFSET} rows away")
-        return _Windowed(f"{node.key}({inner.text}, {offset})", inner.kind, inner, needs_order=True)
+        return _Windowed(fill(f"{node.key}({{}}, {offset})", inner), inner.kind, inner, needs_order=True)
     if not isinstance(node, OVER_WINDOWS):
         raise UntranslatedError(f"{word_of(node)} over a window is not translated by this version")
     sql = t.translate(node, scope)
@@ -340,12 +380,12 @@ RANKING: dict[type, str] = {exp.RowNumber: "row_number", exp.Rank: "rank", exp.D
 OVER_WINDOWS = (exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max)
 
 
-def _ordered(t: Translator, node: exp.Expr, scope: Scope) -> tuple[TypedSql, str]:
+def _ordered(t: Translator, node: exp.Expr, scope: Scope) -> tuple[TypedSql, Texts]:
     """A sort key and its ORDER BY term. The position of nulls is always explicit."""
     only(node, frozenset({"this", "desc", "nulls_first"}))
     sql = expect_kind(t.translate(node.this, scope), *ORDERED, SqlKind.BOOLEAN)
     nulls = "FIRST" if node.args.get("nulls_first") else "LAST"
-    return sql, f"{sql.text} {'DESC' if node.args.get('desc') else 'ASC'} NULLS {nulls}"
+    return sql, fill(f"{{}} {'DESC' if node.args.get('desc') else 'ASC'} NULLS {nulls}", sql)
 
 
 def _frame(spec: exp.WindowSpec) -> str:
@@ -380,7 +420,7 @@ AGGREGATES: dict[type, NodeForm] = {
     exp.StddevPop: form(_of_floats("stddev_pop({})"), "this"),
     exp.Variance: form(_of_floats("var_samp({})"), "this"),
     exp.VariancePop: form(_of_floats("var_pop({})"), "this"),
-    exp.Median: form(_of_floats("percentile({}, 0.5D)"), "this"),
+    exp.Median: form(_of_floats("percentile({}, 0.5D)", "quantile_cont({}, CAST('0.5' AS DOUBLE))"), "this"),
     **dict.fromkeys((exp.PercentileCont, exp.PercentileDisc), form(_quantile, "this", "expression")),
     exp.Quantile: form(_quantile_of_dialect, "this", "quantile"),
     exp.WithinGroup: form(_within, "this", "expression"),
@@ -400,23 +440,23 @@ def _case(t: Translator, node: exp.Case, scope: Scope) -> TypedSql:
             conditions.append(expect_kind(t.translate(each.this, scope), SqlKind.BOOLEAN))
         else:
             left, right = comparable(t, t.translate(subject, scope), t.translate(each.this, scope))
-            conditions.append(combine(f"({left.text} = {right.text})", SqlKind.BOOLEAN, left, right))
+            conditions.append(combine("({} = {})", SqlKind.BOOLEAN, left, right))
     default = node.args.get("default")
-    other = t.translate(default, scope) if default is not None else TypedSql("NULL", SqlKind.NULL)
+    other = t.translate(default, scope) if default is not None else TypedSql(same("NULL"), SqlKind.NULL)
     return _chosen(conditions, [t.translate(each.args["true"], scope) for each in node.args["ifs"]], other)
 
 
 def _if(t: Translator, node: exp.If, scope: Scope) -> TypedSql:
     other = node.args.get("false")
     condition = expect_kind(t.translate(node.this, scope), SqlKind.BOOLEAN)
-    default = t.translate(other, scope) if other is not None else TypedSql("NULL", SqlKind.NULL)
+    default = t.translate(other, scope) if other is not None else TypedSql(same("NULL"), SqlKind.NULL)
     return _chosen([condition], [t.translate(node.args["true"], scope)], default)
 
 
 def _chosen(conditions: list[TypedSql], values: list[TypedSql], other: TypedSql) -> TypedSql:
-    kind, (*same, default) = to_common_kind(*values, other)
-    whens = " ".join(f"WHEN {one.text} THEN {two.text}" for one, two in zip(conditions, same, strict=True))
-    return combine(f"(CASE {whens} ELSE {default.text} END)", kind, *conditions, *same, default)
+    kind, (*alike, default) = to_common_kind(*values, other)
+    whens = join(" ", (fill("WHEN {} THEN {}", *each) for each in zip(conditions, alike, strict=True)))
+    return combine(fill("(CASE {} ELSE {} END)", whens, default), kind, *conditions, *alike, default)
 
 
 def _coalesce(t: Translator, node: exp.Coalesce, scope: Scope) -> TypedSql:
@@ -426,7 +466,8 @@ def _coalesce(t: Translator, node: exp.Coalesce, scope: Scope) -> TypedSql:
 def _nullif(t: Translator, node: exp.Nullif, scope: Scope) -> TypedSql:
     left, right = t.translate(node.this, scope), t.translate(node.expression, scope)
     one, other = comparable(t, left, right)
-    return combine(f"(CASE WHEN ({one.text} = {other.text}) THEN NULL ELSE {left.text} END)", left.kind, left, right)
+    text = fill("(CASE WHEN ({} = {}) THEN NULL ELSE {} END)", one, other, left)
+    return combine(text, left.kind, left, right)
 
 
 def _extreme_of_several(name: str) -> Callable[[Translator, exp.Func, Scope], TypedSql]:
@@ -435,17 +476,17 @@ def _extreme_of_several(name: str) -> Callable[[Translator, exp.Func, Scope], Ty
         found = _same_kind(name, parts)
         if node.args.get("ignore_nulls") or len(parts) == 1:
             return found
-        is_null = " OR ".join(f"({each.text} IS NULL)" for each in parts)
-        return combine(f"(CASE WHEN ({is_null}) THEN NULL ELSE {found.text} END)", found.kind, found)
+        is_null = join(" OR ", (fill("({} IS NULL)", each) for each in parts))
+        return combine(fill("(CASE WHEN ({}) THEN NULL ELSE {} END)", is_null, found), found.kind, found)
 
     return translate
 
 
 def _same_kind(name: str, parts: list[TypedSql]) -> TypedSql:
-    kind, same = to_common_kind(*parts)
-    if len(same) == 1:
-        return same[0]
-    return combine(f"{name}({', '.join(each.text for each in same)})", kind, *same)
+    kind, alike = to_common_kind(*parts)
+    if len(alike) == 1:
+        return alike[0]
+    return combine(fill(f"{name}({{}})", join(", ", alike)), kind, *alike)
 
 
 CHOICES: dict[type, NodeForm] = {

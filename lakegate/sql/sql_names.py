@@ -14,7 +14,17 @@ from lakegate.contract.semantic_versions import major
 from lakegate.errors import InputError
 from lakegate.plan.check import QueryColumn, QueryRelation
 from lakegate.sql.sql_parser import placeholder, word_of
-from lakegate.sql.typed_sql import KINDS, MAX_COLUMNS, RefusedError, SqlKind, TypedSql, UntranslatedError, combine
+from lakegate.sql.typed_sql import (
+    KINDS,
+    MAX_COLUMNS,
+    RefusedError,
+    SqlKind,
+    Texts,
+    TypedSql,
+    UntranslatedError,
+    combine,
+    same,
+)
 from lakegate.text import did_you_mean, shown
 
 if TYPE_CHECKING:
@@ -53,9 +63,10 @@ class QueryNames:
         self._made += 1
         return f"q{self._made}"
 
-    def text(self, constant: str) -> str:
+    def text(self, constant: str) -> Texts:
         """The bind parameter for a constant text."""
-        return f":t{self.texts.setdefault(constant, len(self.texts))}"
+        name = f"t{self.texts.setdefault(constant, len(self.texts))}"
+        return Texts(f":{name}", f"${name}")
 
     def relation(self, dataset: str) -> str:
         """The generated name of a dataset."""
@@ -179,7 +190,7 @@ class FromItem:
 class TypedQuery:
     """A translated query, without parentheses."""
 
-    text: str
+    text: Texts
     columns: Columns
     one_row: bool
     outer: bool
@@ -284,7 +295,7 @@ class Scope:
         text = f"{source.alias}.{self.names.column(dataset.name, found)}"
         is_wide = found.type is LogicalType.DECIMAL and found.scale != SCALE
         kind = SqlKind.WIDE if is_wide else KINDS[found.type]
-        return TypedSql(text, kind, bare=frozenset({text}), scale=found.scale)
+        return TypedSql(same(text), kind, bare=frozenset({text}), scale=found.scale)
 
     def _unknown(self, name: str, table: str | None, place: Place) -> Exception:
         if table is not None and not self._among(table):
@@ -303,7 +314,7 @@ class Scope:
 def _output(source: FromItem, at: int) -> TypedSql:
     """A column of a subquery."""
     text, column = f"{source.alias}.k{at}", source.columns[at]
-    return TypedSql(text, column.kind, bare=frozenset({text}), growth=column.growth, scale=column.scale)
+    return TypedSql(same(text), column.kind, bare=frozenset({text}), growth=column.growth, scale=column.scale)
 
 
 # ---- The translator ----
@@ -334,15 +345,17 @@ def form(translate: Callable[[Translator, Any, Scope], TypedSql], *parts: str) -
     return NodeForm(translate, frozenset(parts))
 
 
-def plain(template: str, kind: SqlKind | None, **parts: Callable[[TypedSql], TypedSql]) -> NodeForm:
-    """A form that converts each part to the needed kind and inserts the results into a template.
+def plain(
+    template: str, kind: SqlKind | None, *, duckdb: str | None = None, **parts: Callable[[TypedSql], TypedSql]
+) -> NodeForm:
+    """A form that converts each part to the needed kind and inserts the results into a template, or into that for DuckDB.
 
     `kind` is the kind of the result; None means the kind of the first part.
     """
 
     def translate(t: Translator, node: exp.Expr, scope: Scope) -> TypedSql:
         found = [turn(t.translate(node.args.get(name), scope)) for name, turn in parts.items()]
-        return combine(template.format(*(each.text for each in found)), kind or found[0].kind, *found)
+        return combine(template, kind or found[0].kind, *found, duckdb=duckdb)
 
     return form(translate, *parts)
 

@@ -18,15 +18,22 @@ from lakegate.sql.typed_sql import (
     Collation,
     RefusedError,
     SqlKind,
+    Texts,
     TypedSql,
     UntranslatedError,
     combine,
     double,
     exact,
     expect_kind,
+    fill,
+    floating,
+    join,
+    long,
     number,
     place_of,
+    same,
     to_common_kind,
+    typed_null,
 )
 from lakegate.text import shown
 
@@ -34,6 +41,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lakegate.sql.sql_names import Scope
+
+
+def once(value: str, template: str) -> str:
+    """SQL of DuckDB that reads a value several times, as `p`, and computes it once."""
+    return f"list_transform([{value}], lambda p: {template})[1]"
+
+
+ZERO = "a division by zero"
+"""The message of the error that a query raises; it is not shown."""
+DIVISOR = once("{}", f"CASE WHEN p = 0 THEN CAST(error('{ZERO}') AS DOUBLE) ELSE p END")
+"""A float that must not be zero, in DuckDB."""
+
 
 # ---- Arithmetic ----
 
@@ -56,12 +75,23 @@ def _arithmetic(sign: str, left: TypedSql, right: TypedSql) -> TypedSql:
     """Integers give an integer (an overflow is an error), decimals a decimal unless multiplied; anything else gives a float."""
     kinds = {number(left).kind, number(right).kind} - {SqlKind.NULL}
     if kinds <= {SqlKind.INTEGER}:
-        return combine(f"({left.text} {sign} {right.text})", SqlKind.INTEGER, left, right)
+        return combine(f"({{}} {sign} {{}})", SqlKind.INTEGER, left, right)
     if SqlKind.DOUBLE in kinds or sign == "*":
-        left, right = double(left), double(right)
-        return combine(f"({left.text} {sign} {right.text})", SqlKind.DOUBLE, left, right)
-    left, right = exact(left), exact(right)
-    return combine(f"try_cast(({left.text} {sign} {right.text}) AS DECIMAL(38,18))", SqlKind.DECIMAL, left, right)
+        return combine(f"({{}} {sign} {{}})", SqlKind.DOUBLE, double(left), double(right))
+    spark, duckdb = f"try_cast(({{}} {sign} {{}}) AS DECIMAL(38,18))", f"TRY_CAST({_EXACTLY[sign]} AS DECIMAL(38,18))"
+    return combine(spark, SqlKind.DECIMAL, exact(left), exact(right), duckdb=duckdb)
+
+
+def _exactly(sign: str) -> str:
+    """The sum of exact numbers in DuckDB; NULL beyond 20 digits before the point, where DuckDB has an error."""
+    other, largest = "p['b']" if sign == "+" else "(- p['b'])", f"CAST('{'9' * 20}.{'9' * 18}' AS DECIMAL(38,18))"
+    too_large = f"p['a'] > 0 AND {other} > {largest} - p['a']"
+    too_small = f"p['a'] < 0 AND {other} < - {largest} - p['a']"
+    added = f"CASE WHEN ({too_large}) OR ({too_small}) THEN NULL ELSE p['a'] + {other} END"
+    return once("struct_pack(a := {}, b := {})", added)
+
+
+_EXACTLY = {sign: _exactly(sign) for sign in "+-"}
 
 
 def _divided(t: Translator, node: exp.Div, scope: Scope) -> TypedSql:
@@ -71,14 +101,21 @@ def _divided(t: Translator, node: exp.Div, scope: Scope) -> TypedSql:
     if node.args.get("typed") and {left.kind, right.kind} <= {SqlKind.INTEGER, SqlKind.SUM}:
         if SqlKind.SUM in {left.kind, right.kind}:
             raise UntranslatedError("it divides a sum of whole numbers by one: say the type of the sum by a cast")
-        return combine(f"({left.text} div {by})", SqlKind.INTEGER, left, right)
-    right = replace(right, text=by)
-    return combine(f"({double(left).text} / {double(right).text})", SqlKind.DOUBLE, left, right)
+        return combine(fill("({} div {})", left, by, duckdb="({} // {})"), SqlKind.INTEGER, left, right)
+    return combine(quotient(double(left).text, double(replace(right, text=by)).text), SqlKind.DOUBLE, left, right)
+
+
+def quotient(left: Texts, right: Texts) -> Texts:
+    """Floats divided; in DuckDB a division by zero is an error that has to be raised."""
+    constant = re.match("CAST\\('([^']*)' AS DOUBLE", right.duckdb)
+    by = "{}" if constant and float(constant[1]) else DIVISOR
+    return fill("({} / {})", left, right, duckdb=f"({{}} / {by})")
 
 
 def _whole_quotient(t: Translator, node: exp.IntDiv, scope: Scope) -> TypedSql:
     left, right = (expect_kind(t.translate(each, scope), SqlKind.INTEGER) for each in (node.this, node.expression))
-    return combine(f"({left.text} div {_divisor(right, t.dialect)})", SqlKind.INTEGER, left, right)
+    text = fill("({} div {})", left, _divisor(right, t.dialect), duckdb="({} // {})")
+    return combine(text, SqlKind.INTEGER, left, right)
 
 
 def _remainder(t: Translator, node: exp.Mod, scope: Scope) -> TypedSql:
@@ -87,11 +124,12 @@ def _remainder(t: Translator, node: exp.Mod, scope: Scope) -> TypedSql:
     )
     if kind is SqlKind.DECIMAL:
         kind, left, right = SqlKind.DOUBLE, double(left), double(right)
-    return combine(f"({left.text} % {_divisor(right, t.dialect)})", kind, left, right)
+    by = DIVISOR if kind is SqlKind.DOUBLE else "{}"
+    return combine(fill("({} % {})", left, _divisor(right, t.dialect), duckdb=f"({{}} % {by})"), kind, left, right)
 
 
-def _divisor(right: TypedSql, dialect: str) -> str:
-    return f"nullif({right.text}, 0)" if dialect in ZERO_DIVIDES else right.text
+def _divisor(right: TypedSql, dialect: str) -> Texts:
+    return fill("nullif({}, 0)", right) if dialect in ZERO_DIVIDES else right.text
 
 
 BINARY = ("this", "expression")
@@ -102,7 +140,13 @@ ARITHMETIC: dict[type, NodeForm] = {
     exp.Div: form(_divided, *BINARY),
     exp.IntDiv: form(_whole_quotient, *BINARY),
     exp.Mod: form(_remainder, *BINARY),
-    exp.SafeDivide: plain("({} / nullif({}, 0))", SqlKind.DOUBLE, this=double, expression=double),
+    exp.SafeDivide: plain(
+        "({} / nullif({}, 0))",
+        SqlKind.DOUBLE,
+        duckdb=f"({{}} / {DIVISOR.format('nullif({}, 0)')})",
+        this=double,
+        expression=double,
+    ),
     exp.Neg: plain("(- {})", None, this=number),
 }
 
@@ -122,11 +166,12 @@ def _literal(t: Translator, node: exp.Literal, _scope: Scope) -> TypedSql:
         growth = min(MAX_GROWTH, 1 + len(text) // LONG_CONSTANT)
         return TypedSql(t.names.text(text), SqlKind.TEXT, growth=growth, constant=text)
     if WHOLE.fullmatch(text):
-        return TypedSql(f"{int(text)}L", SqlKind.INTEGER)
+        return TypedSql(long(int(text)), SqlKind.INTEGER)
     if DECIMAL.fullmatch(text) and text != ".":
-        return TypedSql(f"{text.strip('.') if text.endswith('.') else text}BD", SqlKind.DECIMAL)
+        written = text.strip(".") if text.endswith(".") else text
+        return TypedSql(Texts(f"{written}BD", f"CAST('{written}' AS DECIMAL(38,18))"), SqlKind.DECIMAL)
     if FLOAT.fullmatch(text):
-        return TypedSql(f"{float(text)!r}D", SqlKind.DOUBLE)
+        return TypedSql(floating(float(text)), SqlKind.DOUBLE)
     raise UntranslatedError("it writes a number with more digits than can be compared")
 
 
@@ -145,7 +190,7 @@ def _truth(sql: TypedSql) -> TypedSql:
     return expect_kind(sql, SqlKind.BOOLEAN)
 
 
-BITS = {f"{bit}L": TypedSql(str(bool(bit)), SqlKind.BOOLEAN) for bit in (0, 1)}
+BITS = {f"{bit}L": TypedSql(same(str(bool(bit))), SqlKind.BOOLEAN) for bit in (0, 1)}
 """The constants 0 and 1 as truth values."""
 
 
@@ -155,7 +200,7 @@ def comparable(t: Translator, *parts: TypedSql, is_ordered: bool = False) -> lis
     `is_ordered`: they are compared by their order, not as equal or unequal.
     """
     if t.dialect in BITS_ARE_TRUTHS and any(each.kind is SqlKind.BOOLEAN for each in parts):
-        parts = tuple(BITS.get(each.text, each) for each in parts)
+        parts = tuple(BITS.get(each.text.spark, each) for each in parts)
     temporal = next((each.kind for each in parts if each.kind.temporal), None)
     if temporal:
         parts = tuple(typed_constant(each) if each.constant is not None else each for each in parts)
@@ -185,7 +230,7 @@ def _by_code_points(t: Translator, parts: tuple[TypedSql, ...], *, is_ordered: b
 
 def _without_padding(t: Translator, text: TypedSql) -> TypedSql:
     """A text without the spaces at its end; those at its begin stand behind another character."""
-    return combine(f"trim(concat({t.names.text('.')}, {text.text}))", SqlKind.TEXT, text)
+    return combine(fill("trim(concat({}, {}))", t.names.text("."), text, duckdb="trim(({} || {}))"), SqlKind.TEXT, text)
 
 
 _BINARY = {
@@ -208,7 +253,8 @@ def _compared(sign: str) -> Callable[[Translator, exp.Binary, Scope], TypedSql]:
     def translate(t: Translator, node: exp.Binary, scope: Scope) -> TypedSql:
         both = t.translate(node.this, scope), t.translate(node.expression, scope)
         left, right = comparable(t, *both, is_ordered=sign in {"<", "<=", ">", ">="})
-        return combine(f"({left.text} {sign} {right.text})", SqlKind.BOOLEAN, left, right)
+        duckdb = f"({{}} {'IS NOT DISTINCT FROM' if sign == '<=>' else sign} {{}})"
+        return combine(f"({{}} {sign} {{}})", SqlKind.BOOLEAN, left, right, duckdb=duckdb)
 
     return translate
 
@@ -223,20 +269,20 @@ def _equal(sign: str, quantifier: type[exp.Expr], template: str) -> Callable[[Tr
             return compared(t, node, scope)
         only(among, frozenset({"this"}))
         found = _in_query(t, t.translate(node.this, scope), among.this, scope)
-        return replace(found, text=template.format(found.text))
+        return replace(found, text=fill(template, found))
 
     return translate
 
 
 def _distinct_from(t: Translator, node: exp.NullSafeNEQ, scope: Scope) -> TypedSql:
-    same = _compared("<=>")(t, node, scope)
-    return replace(same, text=f"(NOT {same.text})")
+    equal = _compared("<=>")(t, node, scope)
+    return replace(equal, text=fill("(NOT {})", equal))
 
 
 def _between(t: Translator, node: exp.Between, scope: Scope) -> TypedSql:
     parts = (t.translate(node.args[key], scope) for key in ("this", "low", "high"))
     value, low, high = comparable(t, *parts, is_ordered=True)
-    return combine(f"({value.text} BETWEEN {low.text} AND {high.text})", SqlKind.BOOLEAN, value, low, high)
+    return combine("({} BETWEEN {} AND {})", SqlKind.BOOLEAN, value, low, high)
 
 
 def _in(t: Translator, node: exp.In, scope: Scope) -> TypedSql:
@@ -246,7 +292,7 @@ def _in(t: Translator, node: exp.In, scope: Scope) -> TypedSql:
         if not node.expressions:
             raise RefusedError("query-syntax", "IN needs at least one value.", place_of(node))
         value, *items = comparable(t, value, *t.translate_all(node.expressions, scope))
-        return combine(f"({value.text} IN ({', '.join(each.text for each in items)}))", SqlKind.BOOLEAN, value, *items)
+        return combine(fill("({} IN ({}))", value, join(", ", items)), SqlKind.BOOLEAN, value, *items)
     return _in_query(t, value, subquery, scope)
 
 
@@ -256,12 +302,12 @@ def _in_query(t: Translator, value: TypedSql, subquery: exp.Expr, scope: Scope) 
         raise UntranslatedError("its IN asks for other values than those it compares")
     if value.kind is SqlKind.TEXT:
         _by_code_points(t, (value,), is_ordered=True)
-    return replace(combine(f"({value.text} IN ({found.text}))", SqlKind.BOOLEAN, value), has_subquery=True)
+    return replace(combine(fill("({} IN ({}))", value, found.text), SqlKind.BOOLEAN, value), has_subquery=True)
 
 
 def _exists(t: Translator, node: exp.Exists, scope: Scope) -> TypedSql:
     found = t.translate_query(node.this, scope)
-    return TypedSql(f"(EXISTS ({found.text}))", SqlKind.BOOLEAN, has_subquery=True)
+    return TypedSql(fill("(EXISTS ({}))", found.text), SqlKind.BOOLEAN, has_subquery=True)
 
 
 def _scalar(t: Translator, node: exp.Subquery, scope: Scope) -> TypedSql:
@@ -269,18 +315,18 @@ def _scalar(t: Translator, node: exp.Subquery, scope: Scope) -> TypedSql:
     if found.outer or not found.one_row or len(found.columns) != 1:
         raise UntranslatedError("a query inside it does not give one value by itself")
     (column,) = found.columns
-    return TypedSql(f"({found.text})", column.kind, growth=column.growth, scale=column.scale)
+    return TypedSql(fill("({})", found.text), column.kind, growth=column.growth, scale=column.scale)
 
 
 def _is(t: Translator, node: exp.Is, scope: Scope) -> TypedSql:
     value = t.translate(node.this, scope)
     match node.expression:
         case exp.Null():
-            found = combine(f"({value.text} IS NULL)", SqlKind.BOOLEAN, value)
+            found = combine("({} IS NULL)", SqlKind.BOOLEAN, value)
         case exp.Boolean() as truth:
-            found = combine(
-                f"({expect_kind(value, SqlKind.BOOLEAN).text} <=> {bool(truth.this)})", SqlKind.BOOLEAN, value
-            )
+            value, word = expect_kind(value, SqlKind.BOOLEAN), bool(truth.this)
+            duckdb = f"({{}} IS NOT DISTINCT FROM {word})"
+            found = combine(f"({{}} <=> {word})", SqlKind.BOOLEAN, value, duckdb=duckdb)
         case _:
             raise UntranslatedError("its IS compares with something other than null, true or false")
     return _turned(node, found)
@@ -294,12 +340,12 @@ def _like(t: Translator, node: exp.Like, scope: Scope) -> TypedSql:
 
 def _ilike(t: Translator, node: exp.ILike, scope: Scope) -> TypedSql:
     value, pattern = expect_kind(t.translate(node.this, scope), SqlKind.TEXT), t.translate(node.expression, scope)
-    lowered = combine(f"lower({value.text})", SqlKind.TEXT, value)
+    lowered = combine("lower({})", SqlKind.TEXT, value)
     return _turned(node, _matched(lowered, t, replace(pattern, constant=pattern.constant and pattern.constant.lower())))
 
 
 def _turned(node: exp.Expr, sql: TypedSql) -> TypedSql:
-    return replace(sql, text=f"(NOT {sql.text})") if node.args.get("negate") else sql
+    return replace(sql, text=fill("(NOT {})", sql)) if node.args.get("negate") else sql
 
 
 def _matched(value: TypedSql, t: Translator, pattern: TypedSql) -> TypedSql:
@@ -313,29 +359,30 @@ def _matched(value: TypedSql, t: Translator, pattern: TypedSql) -> TypedSql:
     if "_" not in written:
         first, *middle, last = written.split("%") if "%" in written else ("", written)
         if "%" not in written:
-            return combine(f"({value.text} = {t.names.text(written)})", SqlKind.BOOLEAN, value)
+            return combine(fill("({} = {})", value, t.names.text(written)), SqlKind.BOOLEAN, value)
         middle = [each for each in middle if each]
         if not middle or (len(middle) == 1 and not first and not last):
             return _ends(value, t, first, middle, last)
     if written.rstrip("%").count("%") > WILD:
         raise UntranslatedError(f"its LIKE has more than {WILD} % before the last part")
-    return combine(f"({value.text} LIKE {t.names.text(written)})", SqlKind.BOOLEAN, value)
+    return combine(fill("({} LIKE {})", value, t.names.text(written)), SqlKind.BOOLEAN, value)
 
 
 def _ends(value: TypedSql, t: Translator, first: str, middle: list[str], last: str) -> TypedSql:
-    parts = [f"({value.text} IS NOT NULL)"] if not (first or middle or last) else []
-    parts += [f"startswith({value.text}, {t.names.text(first)})"] if first else []
-    parts += [f"contains({value.text}, {t.names.text(each)})" for each in middle]
-    parts += [f"endswith({value.text}, {t.names.text(last)})"] if last else []
+    parts = [fill("({} IS NOT NULL)", value)] if not (first or middle or last) else []
+    value = typed_null(value, "VARCHAR")
+    parts += [fill("startswith({}, {})", value, t.names.text(first), duckdb="starts_with({}, {})")] if first else []
+    parts += [fill("contains({}, {})", value, t.names.text(each)) for each in middle]
+    parts += [fill("endswith({}, {})", value, t.names.text(last), duckdb="suffix({}, {})")] if last else []
     if first and last:
-        parts.append(f"(length({value.text}) >= {len(first) + len(last)})")
-    return combine(f"({' AND '.join(parts)})", SqlKind.BOOLEAN, value)
+        parts.append(fill(f"(length({{}}) >= {len(first) + len(last)})", value))
+    return combine(fill("({})", join(" AND ", parts)), SqlKind.BOOLEAN, value)
 
 
 OPERATORS: dict[type, NodeForm] = {
     exp.Literal: form(_literal, "this", "is_string"),
-    exp.Boolean: form(lambda _t, node, _s: TypedSql(str(bool(node.this)), SqlKind.BOOLEAN), "this"),
-    exp.Null: form(lambda _t, _n, _s: TypedSql("NULL", SqlKind.NULL)),
+    exp.Boolean: form(lambda _t, node, _s: TypedSql(same(str(bool(node.this))), SqlKind.BOOLEAN), "this"),
+    exp.Null: form(lambda _t, _n, _s: TypedSql(same("NULL"), SqlKind.NULL)),
     exp.Column: form(_column, "this", "table", "db", "catalog"),
     exp.Paren: form(_paren, "this"),
     exp.And: plain("({} AND {})", SqlKind.BOOLEAN, this=_truth, expression=_truth),

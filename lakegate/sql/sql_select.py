@@ -22,15 +22,21 @@ from lakegate.sql.sql_names import (
 )
 from lakegate.sql.sql_parser import dialect_of, one_word, parse, refuse_hazards
 from lakegate.sql.typed_sql import (
+    MAX_DUCKDB_LENGTH,
     MAX_GROWTH,
     MAX_TEXT_LENGTH,
     WHOLE,
     RefusedError,
     SqlKind,
+    Texts,
     TypedSql,
     UntranslatedError,
     expect_kind,
+    fill,
+    join,
+    long,
     place_of,
+    same,
 )
 from lakegate.text import counted
 
@@ -53,7 +59,7 @@ class Outline:
     """The state of a SELECT while it is translated."""
 
     scope: Scope
-    tables: list[str]
+    tables: list[Texts]
     outer: bool = False
     joins: int = 0
     """Joins that may duplicate rows."""
@@ -74,13 +80,13 @@ def read_tables(t: Translator, node: exp.Select, outline: Outline) -> None:
     outline.tables.append(text)
     many = [] if source.one_row else [source]
     outline.rows = source.rows
-    for join in joins:
-        joined, text = _table(t, join.this, outline.scope)
+    for clause in joins:
+        joined, text = _table(t, clause.this, outline.scope)
         repeating = outline.joins
-        outline.tables.append(_joined(t, join, joined, outline, many=bool(many)).format(text))
+        outline.tables.append(_joined(t, clause, joined, text, outline, many=bool(many)))
         many += [] if joined.one_row else [joined]
         rows = outline.rows * joined.rows if outline.joins > repeating else outline.rows + joined.rows
-        outline.rows = outline.rows if joined.one_row else bounded(rows, join)
+        outline.rows = outline.rows if joined.one_row else bounded(rows, clause)
     outline.joins += sum(each.joins for each in outline.scope.sources.values())
     if outline.joins > 1:
         raise UntranslatedError(
@@ -88,14 +94,14 @@ def read_tables(t: Translator, node: exp.Select, outline: Outline) -> None:
         )
 
 
-def _table(t: Translator, node: exp.Expr, scope: Scope) -> tuple[FromItem, str]:
+def _table(t: Translator, node: exp.Expr, scope: Scope) -> tuple[FromItem, Texts]:
     if isinstance(node, exp.Subquery):
         only(node, frozenset({"this", "alias", "with_"}))
         subquery = t.translate_query(node, _not_lateral(scope))
         alias = t.names.fresh()
         source = _of_query(alias, subquery)
         scope.add(_alias(node) or alias, source, place_of(node))
-        return source, f"({subquery.text}) AS {alias}"
+        return source, fill(f"({{}}) AS {alias}", subquery.text)
     if not isinstance(node, exp.Table):
         raise without_form(node)
     named = _named_table(t, node, scope)
@@ -103,7 +109,7 @@ def _table(t: Translator, node: exp.Expr, scope: Scope) -> tuple[FromItem, str]:
     return named
 
 
-def _named_table(t: Translator, node: exp.Table, scope: Scope) -> tuple[FromItem, str]:
+def _named_table(t: Translator, node: exp.Table, scope: Scope) -> tuple[FromItem, Texts]:
     name, alias, place = one_word(node.this), t.names.fresh(), place_of(node)
     qualifiers = [one_word(node.args[key]) for key in ("db", "catalog") if node.args.get(key)]
     query = scope.find_query(name) if not qualifiers else None
@@ -118,7 +124,7 @@ def _named_table(t: Translator, node: exp.Table, scope: Scope) -> tuple[FromItem
         text = t.names.relation(dataset.name)
         source = FromItem(alias, (), dataset)
     scope.add(_alias(node) or name, source, place)
-    return source, f"{text} AS {alias}"
+    return source, same(f"{text} AS {alias}")
 
 
 def _of_query(alias: str, query: TypedQuery) -> FromItem:
@@ -146,15 +152,17 @@ def _not_lateral(scope: Scope) -> Scope:
     return Scope(scope.names, scope.queries, scope.outer, is_bridge=True)
 
 
-def _joined(t: Translator, node: exp.Join, source: FromItem, outline: Outline, *, many: bool) -> str:
-    """The JOIN clause, as a template for the joined table."""
+def _joined(  # noqa: PLR0913 - a table with what stands before it
+    t: Translator, node: exp.Join, source: FromItem, text: Texts, outline: Outline, *, many: bool
+) -> Texts:
+    """The JOIN clause of a table."""
     only(node, frozenset({"this", "side", "kind", "on", "using"}))
     side, kind = (str(node.args.get(key) or "").upper() for key in ("side", "kind"))
     found = _on(t, node, outline.scope)
     if found is None:
         if kind not in {"", "CROSS", "INNER"} or side or (many and not source.one_row):
             raise cross_join_error(node)
-        return f"{CROSS} {{}}"
+        return fill(f"{CROSS} {{}}", text)
     condition, equalities = found
     word = JOINS.get(side or kind) if kind in {"", "INNER", "OUTER"} else None
     if word is None:
@@ -166,7 +174,7 @@ def _joined(t: Translator, node: exp.Join, source: FromItem, outline: Outline, *
         if not bound:
             raise cross_join_error(node)
         outline.joins += not any(key <= bound for key in source.keys(t.names))
-    return f"{word} {{}} ON {condition.text}"
+    return fill(f"{word} {{}} ON {{}}", text, condition)
 
 
 def cross_join_error(node: exp.Expr) -> RefusedError:
@@ -256,22 +264,22 @@ def _named_parts(t: Translator, owner: exp.Expr, node: exp.Expr, scope: Scope) -
     subquery = (
         _select(t, node, inner) if isinstance(node, exp.Select) and node is owner else translate_query(t, node, inner)
     )
-    return replace(subquery, text=checked(f"{words}{subquery.text}"))
+    return replace(subquery, text=checked(fill("{}{}", words, subquery.text)))
 
 
-def checked(text: str) -> str:
+def checked(text: Texts) -> Texts:
     """The text of a query that is being built; RefusedError if it is too long."""
-    if len(text) > MAX_TEXT_LENGTH:
+    if len(text.spark) > MAX_TEXT_LENGTH or len(text.duckdb) > MAX_DUCKDB_LENGTH:
         raise RefusedError("query-too-large", "The query is too long: move its repeated parts into a WITH.")
     return text
 
 
-def _with(t: Translator, node: exp.Expr, scope: Scope) -> tuple[str, Scope]:
+def _with(t: Translator, node: exp.Expr, scope: Scope) -> tuple[Texts, Scope]:
     """The SQL of a WITH clause, and a scope that contains its queries."""
-    inner, sql = Scope(t.names, {}, scope, is_bridge=True), list[str]()
+    inner, sql = Scope(t.names, {}, scope, is_bridge=True), list[Texts]()
     part = node.args.get("with_")
     if part is None:
-        return "", inner
+        return same(""), inner
     if part.args.get("recursive"):
         raise RefusedError(
             "query-too-large", "A WITH that repeats itself may never end: write it without RECURSIVE.", place_of(part)
@@ -283,9 +291,9 @@ def _with(t: Translator, node: exp.Expr, scope: Scope) -> tuple[str, Scope]:
             raise UntranslatedError("its WITH names columns beside its queries")
         subquery = t.translate_query(each.this, inner)
         name = t.names.fresh()
-        sql.append(f"{name} AS ({subquery.text})")
+        sql.append(fill(f"{name} AS ({{}})", subquery.text))
         inner.queries[one_word(each.args["alias"].this)] = (name, subquery)
-    return f"WITH {', '.join(sql)} ", inner
+    return fill("WITH {} ", join(", ", sql)), inner
 
 
 def _set_operation(t: Translator, node: exp.SetOperation, scope: Scope) -> TypedQuery:
@@ -300,7 +308,7 @@ def _set_operation(t: Translator, node: exp.SetOperation, scope: Scope) -> Typed
     how = "" if node.args.get("distinct") else " ALL"
     rows = bounded(left.rows + right.rows if node.key == "union" else left.rows, node)
     return TypedQuery(
-        checked(f"{words}({left.text}) {word}{how} ({right.text})"),
+        checked(fill(f"{{}}({{}}) {word}{how} ({{}})", words, left.text, right.text)),
         tuple(
             one._replace(growth=max(one.growth, other.growth))
             for one, other in zip(left.columns, right.columns, strict=True)
@@ -327,13 +335,13 @@ def _select(t: Translator, node: exp.Select, around: Scope) -> TypedQuery:
     if any(each.has_subquery for _, each in columns):
         raise UntranslatedError("it asks in its columns whether something is in another query")
     one_row = (aggregated and not groups and having is None) or not outline.tables
-    select_list = ", ".join(f"{sql.text} AS k{at}" for at, (_, sql) in enumerate(columns))
+    select_list = join(", ", (fill(f"{{}} AS k{at}", sql) for at, (_, sql) in enumerate(columns)))
     parts = [
-        f"SELECT {'DISTINCT ' if _is_distinct(node) else ''}{select_list}",
-        *([f"FROM {' '.join(outline.tables)}"] if outline.tables else []),
-        *([f"WHERE {where.text}"] if where else []),
-        *([f"GROUP BY {', '.join(groups)}"] if groups else []),
-        *([f"HAVING {having.text}"] if having else []),
+        fill(f"SELECT {'DISTINCT ' if _is_distinct(node) else ''}{{}}", select_list),
+        *([fill("FROM {}", join(" ", outline.tables))] if outline.tables else []),
+        *([fill("WHERE {}", where)] if where else []),
+        *([fill("GROUP BY {}", join(", ", groups))] if groups else []),
+        *([fill("HAVING {}", having)] if having else []),
         *_cut(t, node, outline.scope, columns, one_row=one_row),
     ]
     made = tuple(OutputColumn(name, sql.kind, sql.growth, sql.scale) for name, sql in columns)
@@ -341,7 +349,7 @@ def _select(t: Translator, node: exp.Select, around: Scope) -> TypedQuery:
     texts = [sql.text for _, sql in columns]
     key = tuple(texts.index(each) for each in groups) if set(groups) <= set(texts) else ()
     rows = 1 if one_row else outline.rows
-    return TypedQuery(checked(" ".join(parts)), made, one_row, outer, outline.joins, key, rows)
+    return TypedQuery(checked(join(" ", parts)), made, one_row, outer, outline.joins, key, rows)
 
 
 def _condition(t: Translator, node: exp.Expr | None, outline: Outline) -> TypedSql | None:
@@ -386,7 +394,7 @@ def _is_star(node: exp.Expr) -> bool:
     return isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star))
 
 
-def _groups(t: Translator, node: exp.Select, columns: list[tuple[str, TypedSql]], scope: Scope) -> list[str]:
+def _groups(t: Translator, node: exp.Select, columns: list[tuple[str, TypedSql]], scope: Scope) -> list[Texts]:
     part = node.args.get("group")
     if part is None:
         return []
@@ -414,14 +422,14 @@ def _key(t: Translator, node: exp.Expr, columns: list[tuple[str, TypedSql]], sco
         return found
 
 
-def _check_groups(held: list[TypedSql], groups: list[str], *, aggregated: bool) -> None:
+def _check_groups(held: list[TypedSql], groups: list[Texts], *, aggregated: bool) -> None:
     """Outside of aggregate functions, a grouped SELECT may read only the columns that it groups by."""
     if not aggregated:
         return
-    keys = frozenset(groups)
+    keys = frozenset(each.spark for each in groups)
     if any(each.windows for each in held):
         raise UntranslatedError("a window over groups is not translated by this version")
-    if any(each.text not in keys and each.bare - keys for each in held):
+    if any(each.text.spark not in keys and each.bare - keys for each in held):
         raise UntranslatedError("beside its aggregates it reads a column that it does not group by")
 
 
@@ -434,7 +442,7 @@ def _is_distinct(node: exp.Select) -> bool:
 
 def _cut(
     t: Translator, node: exp.Select, scope: Scope, columns: list[tuple[str, TypedSql]], *, one_row: bool
-) -> list[str]:
+) -> list[Texts]:
     """ORDER BY and LIMIT. ORDER BY without LIMIT is dropped; LIMIT without ORDER BY has no fixed result and is not translated."""
     limit, order = node.args.get("limit"), node.args.get("order")
     if limit is None:
@@ -453,8 +461,8 @@ def _cut(
         if not sql.bare and not sql.windows:
             raise UntranslatedError("it sorts by a constant")
         nulls = "FIRST" if each.args.get("nulls_first") else "LAST"
-        keys.append(f"{sql.text} {'DESC' if each.args.get('desc') else 'ASC'} NULLS {nulls}")
-    return [f"ORDER BY {', '.join(keys)}", f"LIMIT {int(limit.expression.this)}"]
+        keys.append(fill(f"{{}} {'DESC' if each.args.get('desc') else 'ASC'} NULLS {nulls}", sql))
+    return [fill("ORDER BY {}", join(", ", keys)), same(f"LIMIT {int(limit.expression.this)}")]
 
 
 # ---- From the SQL of a rule to a query of a plan ----
@@ -501,8 +509,8 @@ def translate(contract: Contract, dataset: Dataset, rule: Rule) -> tuple[Query, 
     kinds = [each.kind for each in subquery.columns]
     if kinds == [SqlKind.BOOLEAN]:
         alias = names.fresh()
-        truth = f"CASE WHEN {alias}.k0 THEN 1L WHEN (NOT {alias}.k0) THEN 0L ELSE NULL END"
-        text = f"SELECT ({truth}) AS k0 FROM ({subquery.text}) AS {alias}"  # noqa: S608 - generated names
+        truth = f"CASE WHEN {alias}.k0 THEN {{}} WHEN (NOT {alias}.k0) THEN {{}} ELSE NULL END"
+        text = fill(f"SELECT ({truth}) AS k0 FROM ({{}}) AS {alias}", long(1), long(0), subquery.text)  # noqa: S608 - generated names
         subquery, kinds = replace(subquery, text=text), [SqlKind.INTEGER]
     if len(kinds) != 1 or not (kinds[0].numeric or kinds[0] in {SqlKind.NULL, SqlKind.WIDE}):
         found = counted(len(kinds), "column") if len(kinds) != 1 else kinds[0].value
@@ -511,7 +519,7 @@ def translate(contract: Contract, dataset: Dataset, rule: Rule) -> tuple[Query, 
         )
     if not names.relations():
         raise UntranslatedError("it reads no dataset")
-    return Query(subquery.text, tuple(names.texts), names.relations()), tuple(sorted(names.named))
+    return Query(*subquery.text, tuple(names.texts), names.relations()), tuple(sorted(names.named))
 
 
 def _check_windows(tree: exp.Query) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from lakegate.contract.logical_types import PRECISION, SCALE, LogicalType, literal
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from sqlglot.expressions import Expr
 
 # ---- Errors of the translation ----
@@ -49,6 +51,8 @@ MAX_GROWTH = 64
 LONG_CONSTANT = 64
 """Characters of a constant text that count as a text of the data."""
 MAX_TEXT_LENGTH = 32_768
+MAX_DUCKDB_LENGTH = 16 * MAX_TEXT_LENGTH
+"""DuckDB's form of some casts and quotients is longer."""
 MAX_COLUMNS = 2_000
 WHOLE = re.compile("[0-9]{1,18}")
 """A constant whole number, in ASCII: other digits, such as `²`, are none."""
@@ -105,11 +109,47 @@ class Collation(Enum):
     """Spaces at the end do not count."""
 
 
+class Texts(NamedTuple):
+    """An expression, or a part of a query, in the SQL of each engine."""
+
+    spark: str
+    duckdb: str
+
+
+def same(text: str) -> Texts:
+    """SQL that both engines read alike."""
+    return Texts(text, text)
+
+
+def long(number: int) -> Texts:
+    """A constant whole number of 64 bits."""
+    return Texts(f"{number}L", f"CAST({number} AS BIGINT)")
+
+
+def floating(number: float) -> Texts:
+    """A constant float."""
+    return Texts(f"{number!r}D", f"CAST('{number!r}' AS DOUBLE)")
+
+
+def fill(template: str, *parts: Texts | TypedSql, duckdb: str | None = None) -> Texts:
+    """A template with these parts in both dialects; `duckdb` is another one for DuckDB."""
+    texts = [each.text if isinstance(each, TypedSql) else each for each in parts]
+    return Texts(
+        template.format(*(each.spark for each in texts)), (duckdb or template).format(*(each.duckdb for each in texts))
+    )
+
+
+def join(separator: str, parts: Iterable[Texts | TypedSql]) -> Texts:
+    """Parts one after the other."""
+    texts = [each.text if isinstance(each, TypedSql) else each for each in parts]
+    return Texts(separator.join(each.spark for each in texts), separator.join(each.duckdb for each in texts))
+
+
 @dataclass(frozen=True, slots=True)
 class TypedSql:
-    """A Spark SQL expression with its kind. It needs no further parentheses wherever it is inserted."""
+    """An SQL expression with its kind. It needs no further parentheses wherever it is inserted."""
 
-    text: str
+    text: Texts
     kind: SqlKind
     bare: frozenset[str] = frozenset()
     """Columns of its own SELECT that it reads outside of aggregate functions."""
@@ -128,14 +168,20 @@ class TypedSql:
     """Of decimals."""
 
 
-def combine(text: str, kind: SqlKind, *parts: TypedSql, growth: int | None = None) -> TypedSql:
-    """An expression that combines `parts`; RefusedError if its text or its values may grow beyond the limits."""
+def combine(
+    text: Texts | str, kind: SqlKind, *parts: TypedSql, growth: int | None = None, duckdb: str | None = None
+) -> TypedSql:
+    """An expression that combines `parts`; RefusedError if its text or its values may grow beyond the limits.
+
+    A text is a template for the parts; `duckdb` is another one for DuckDB.
+    """
+    made = fill(text, *parts, duckdb=duckdb) if isinstance(text, str) else text
     size = max((each.growth for each in parts), default=1) if growth is None else growth
-    if size > MAX_GROWTH or len(text) > MAX_TEXT_LENGTH:
+    if size > MAX_GROWTH or max(map(len, made)) > MAX_DUCKDB_LENGTH or len(made.spark) > MAX_TEXT_LENGTH:
         raise RefusedError("query-too-large", GROWS)
     scale = next((each.scale for each in parts if each.kind is SqlKind.WIDE), SCALE) if kind is SqlKind.WIDE else SCALE
     return TypedSql(
-        text,
+        made,
         kind,
         frozenset().union(*(each.bare for each in parts)),
         size,
@@ -169,7 +215,7 @@ def double(sql: TypedSql) -> TypedSql:
     if sql.kind is SqlKind.DOUBLE:
         return sql
     exactly = sql if sql.kind is SqlKind.WIDE else number(sql)
-    return replace(exactly, text=f"CAST({sql.text} AS DOUBLE)", kind=SqlKind.DOUBLE, scale=SCALE)
+    return replace(exactly, text=fill("CAST({} AS DOUBLE)", sql), kind=SqlKind.DOUBLE, scale=SCALE)
 
 
 CONSTANT = re.compile(r"(\(- )?([0-9]*\.?[0-9]*)(?:L|BD)\)?")
@@ -178,7 +224,7 @@ CONSTANT = re.compile(r"(\(- )?([0-9]*\.?[0-9]*)(?:L|BD)\)?")
 
 def _wide(sql: TypedSql, scale: int) -> TypedSql:
     """A decimal of this scale, or a constant as one; UntranslatedError for another number."""
-    found = CONSTANT.fullmatch(sql.text)
+    found = CONSTANT.fullmatch(sql.text.spark)
     if sql.kind is SqlKind.WIDE and sql.scale == scale:
         return sql
     value = literal(LogicalType.DECIMAL, f"{'-' if found[1] else ''}{found[2]}", scale) if found else None
@@ -187,26 +233,35 @@ def _wide(sql: TypedSql, scale: int) -> TypedSql:
             f"it compares a decimal of {scale} digits after the point with a number of others: declare both columns with the "
             "same precision and scale, write constants of as many digits, or cast both to DOUBLE"
         )
-    return replace(sql, text=f"CAST('{value}' AS DECIMAL({PRECISION},{scale}))", kind=SqlKind.WIDE, scale=scale)
+    return replace(sql, text=same(f"CAST('{value}' AS DECIMAL({PRECISION},{scale}))"), kind=SqlKind.WIDE, scale=scale)
 
 
 def exact(sql: TypedSql) -> TypedSql:
     """A number converted to a decimal; null if it has more than 20 digits before the point."""
     if sql.kind is SqlKind.DECIMAL:
         return sql
-    return replace(number(sql), text=f"try_cast({sql.text} AS DECIMAL(38,18))", kind=SqlKind.DECIMAL)
+    value = "CAST({} AS VARCHAR)" if sql.kind is SqlKind.DOUBLE else "{}"
+    text = fill("try_cast({} AS DECIMAL(38,18))", number(sql), duckdb=f"TRY_CAST({value} AS DECIMAL(38,18))")
+    return replace(sql, text=text, kind=SqlKind.DECIMAL)
 
 
 def moment(sql: TypedSql) -> TypedSql:
     """A date or timestamp as a timestamp; a date becomes its midnight."""
     if sql.kind is SqlKind.DATE:
-        return replace(sql, text=f"CAST({sql.text} AS TIMESTAMP)", kind=SqlKind.TIMESTAMP)
+        return replace(sql, text=fill("CAST({} AS TIMESTAMP)", sql), kind=SqlKind.TIMESTAMP)
     return expect_kind(sql, SqlKind.TIMESTAMP)
 
 
-def micros(sql: TypedSql) -> str:
+def micros(sql: TypedSql) -> Texts:
     """A date or timestamp as microseconds since 1970."""
-    return f"unix_micros({moment(sql).text})"
+    return fill("unix_micros({})", typed_null(moment(sql), "TIMESTAMP"), duckdb="epoch_us({})")
+
+
+def typed_null(sql: TypedSql, duckdb_type: str) -> TypedSql:
+    """An argument of a function, whose null has a type in DuckDB."""
+    if sql.kind is not SqlKind.NULL:
+        return sql
+    return replace(sql, text=Texts(sql.text.spark, f"CAST({sql.text.duckdb} AS {duckdb_type})"))
 
 
 def to_common_kind(*parts: TypedSql) -> tuple[SqlKind, list[TypedSql]]:

@@ -1,6 +1,6 @@
 """A second implementation of SQL rules: DuckDB runs the contract's own query over rows of text.
 
-A plan contains Spark's SQL only: `remember` notes the query from which it was compiled.
+A plan contains generated SQL only: `remember` notes the query from which it was compiled.
 """
 
 from __future__ import annotations

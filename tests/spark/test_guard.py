@@ -106,7 +106,7 @@ def answer(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Cal
 
     def answer(text: str) -> Measurement:
         check = Check(
-            "q", "q", "sql", (), Metric.ANSWER, Unit.VALUE, Tier(Interval()), query=Query(text, (), (relation,))
+            "q", "q", "sql", (), Metric.ANSWER, Unit.VALUE, Tier(Interval()), query=Query(text, text, (), (relation,))
         )
         return spark_queries.answer_queries(spark, (check,), tables, limit=60)[0].measurement
 

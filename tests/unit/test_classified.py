@@ -70,7 +70,7 @@ def test_the_fields_that_a_check_reads_decide() -> None:
 
     def shown(classification: str | None, text: str, dataset: str = "d") -> bool:
         fields = (replace(plan.fields[0], classification=classification),)
-        query = Query(text, (), (QueryRelation(dataset, (column,)),))
+        query = Query(text, text, (), (QueryRelation(dataset, (column,)),))
         rule = replace(check(Metric.ANSWER, Interval()), query=query, fields=())
         return not shows_values(replace(plan, fields=fields), rule)
 

@@ -28,7 +28,8 @@ UNKNOWN = "nobody/nothing_v1"
 def referring(env: Environment, *lines: str) -> None:
     """Publish a plan with a rule that refers to these lines."""
     relations = (QueryRelation("lines", ()), *(QueryRelation(line, (), delivered=False, line=line) for line in lines))
-    query = Query("SELECT count(1) AS k0 FROM r0 AS q1", (), relations)
+    text = "SELECT count(1) AS k0 FROM r0 AS q1"
+    query = Query(text, text, (), relations)
     rule = Check(
         "known",
         "known",

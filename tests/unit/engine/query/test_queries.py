@@ -451,7 +451,7 @@ def test_a_text_that_nobody_here_writes_is_refused() -> None:
     plan = plan_of_queries("SELECT count(*) FROM orders")
     (check,) = plan.checks
     assert check.query is not None
-    changed = replace(check, query=replace(check.query, text="SELECT count(1) AS k0 FROM duckdb_settings() AS q1"))
+    changed = replace(check, query=replace(check.query, duckdb="SELECT count(1) AS k0 FROM duckdb_settings() AS q1"))
     (found,) = answer_all(judged(plan, []), (changed,), QueryTables(plan, NOW, "judged", nothing_accepted))
 
     assert found.error == REFUSED
