@@ -445,7 +445,7 @@ _BUILDERS: Final[dict[Json, Callable[..., Convert]]] = {
 
 
 def _decoded_dataclass(cls: Json, document: Json, *, strict: bool) -> object:
-    members, required = _members(cls, strict=strict)
+    members, required = member_decoders(cls, strict=strict)
     if type(document) is not dict:
         raise DecodeError("type", "object")
     values: dict[str, Json] = {}
@@ -467,7 +467,7 @@ def _decoded_dataclass(cls: Json, document: Json, *, strict: bool) -> object:
 
 
 @cache
-def _members(cls: Json, *, strict: bool) -> tuple[dict[str, tuple[str, Convert]], frozenset[str]]:
+def member_decoders(cls: Json, *, strict: bool) -> tuple[dict[str, tuple[str, Convert]], frozenset[str]]:
     """Of each key the name of its field and its decoder, and the required keys. The name of a tag, which is no field, is empty.
 
     It is not called before a value is decoded: types may be recursive.

@@ -9,7 +9,9 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pytest
 
+from lakegate import json_codec
 from lakegate.admission import file_signatures
 from lakegate.admission.refusals import REFUSALS, refusals
 from lakegate.contract.file_formats import (
@@ -36,8 +38,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from enum import Enum
 
-    import pytest
-
     from lakegate.engine.read.data_source import Share, Store
     from tests.deliveries.delivery import Judged
 
@@ -48,6 +48,18 @@ FIELDS = {"id": "integer", "name": "string"}
 CSV = b"id,name\n1,Ana\n2,\n2,x\n"
 
 
+@pytest.fixture(autouse=True)
+def codec() -> Iterator[None]:
+    """The codec examines a type once: it forgets members that ended with a test."""
+    yield
+    forget()
+
+
+def forget() -> None:
+    json_codec.decoder.cache_clear()
+    json_codec.member_decoders.cache_clear()
+
+
 def add_member(monkeypatch: pytest.MonkeyPatch, kind: type[Enum], value: str) -> Any:
     """A new member of an enumeration, until the test ends."""
     member: Any = object.__new__(kind)
@@ -55,6 +67,7 @@ def add_member(monkeypatch: pytest.MonkeyPatch, kind: type[Enum], value: str) ->
     monkeypatch.setitem(kind._member_map_, value.upper(), member)
     monkeypatch.setitem(kind._value2member_map_, value, member)
     monkeypatch.setattr(kind, "_member_names_", [*kind._member_names_, value.upper()])
+    forget()
     return member
 
 
