@@ -6,7 +6,7 @@
     build/lambda/functions.zip              built again as by `make package`: a release is deployed like a clone
     build/judge/judge.zip, build/pull/pull.zip
     build/code/<release>/, build/release
-    template.yaml, samconfig.toml
+    template.yaml, tenant.yaml, samconfig.toml
     sbom/functions.cdx.json, judge.cdx.json, pull.cdx.json, job.cdx.json, wheel.cdx.json
     NOTES.md                                the section of CHANGELOG.md
     SHA256SUMS                              the digests of all of it; `sha256sum -c SHA256SUMS` reads it
@@ -144,7 +144,7 @@ def _jar(path: Path) -> dict[str, Any]:
 FOLDERS: Final = ("lakegate", "infra")
 NAMED: Final = ("pyproject.toml", "setup.py", "README.md", "LICENSE")
 """Sources of the wheel."""
-DEPLOYED: Final = ("template.yaml", "samconfig.toml")
+DEPLOYED: Final = ("template.yaml", "tenant.yaml", "samconfig.toml")
 DATED: Final = {"SOURCE_DATE_EPOCH": "315532800"}
 """1980, the earliest time of a zip: files of the wheel have no time of their own (reproducible-builds.org)."""
 PATIENCE_SECONDS = 300

@@ -184,10 +184,16 @@ def network(examined: ExaminedStack) -> Iterator[CauseFinding]:
     for part in FUNCTIONS:
         found = examined.ask("lambda", "get_function_configuration", FunctionName=examined.name(part))
         subnets = found.get("VpcConfig", {}).get("SubnetIds", [])
-        signs = ("kms",) if subnets and examined.settings().signing_key else ()
-        yield from _reaches(examined, examined.name(part), subnets, (*FUNCTIONS_CALL, *signs))
+        yield from _reaches(examined, examined.name(part), subnets, _called(examined, part) if subnets else ())
     subnets = _application(examined).get("networkConfiguration", {}).get("subnetIds", [])
     yield from _reaches(examined, "the job", subnets, JOB_CALLS)
+
+
+def _called(examined: ExaminedStack, part: str) -> tuple[str, ...]:
+    """The services that a function calls, some by the settings of the stack."""
+    settings = examined.settings()
+    some = {"kms": settings.signing_key, "lambda": settings.judge, "sqs": part == "ApiFunction"}
+    return (*FUNCTIONS_CALL, *(name for name, is_called in some.items() if is_called))
 
 
 def _reaches(

@@ -581,8 +581,8 @@ ATTEMPTS: Final = 3
 """Of one run."""
 AGAIN: Final = timedelta(minutes=1)
 """Until a run is looked at again, and between attempts: less than the time between two sweeps, so that the next one looks."""
-LONGEST_RUN: Final = timedelta(days=1)
-"""How long a job run may wait and run; EMR Serverless itself ends both before."""
+QUEUE_TIMEOUT: Final = timedelta(minutes=360)
+"""How long EMR Serverless lets a job run wait (`QueueTimeoutMinutes` in template.yaml)."""
 OVER: Final = frozenset({JobState.SUCCESS, JobState.FAILED, JobState.CANCELLED})
 
 
@@ -636,9 +636,16 @@ def _started(
     except (NotFound, IdempotencyMismatch):  # no such function, no data, or another release has started it
         return (yield from _again(dependencies, row, run, "not-started"))
     now = dependencies.clock.now()
-    deadline = now + (dependencies.timing.invocation if names_invocation(identity) else LONGEST_RUN)
-    begun = replace(run, run=identity, deadline=moment(deadline))
+    begun = replace(run, run=identity, deadline=moment(now + _longest(dependencies, identity)))
     return running(row, begun, moment(now + AGAIN))
+
+
+def _longest(dependencies: Dependencies, run: str) -> timedelta:
+    """How long a run may wait and run: never less than EMR Serverless itself lets it, or it would be started again for ever."""
+    timing = dependencies.timing
+    if names_invocation(run):
+        return timing.invocation
+    return QUEUE_TIMEOUT + timedelta(minutes=dependencies.places.job.timeout_minutes) + timing.grace
 
 
 def _continued(dependencies: Dependencies, row: RevalidatedLine, run: ScheduledRun) -> Steps[RevalidatedLine]:

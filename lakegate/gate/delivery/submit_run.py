@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 # answers 403.
 
 
+COMFORTABLE: Final = 1500
+"""Characters up to which a policy names exactly what is read: STS packs session policies, to an unknown length."""
 LONGEST: Final = 2048
 """Characters, of Latin-1 (https://docs.aws.amazon.com/emr-serverless/latest/APIReference/API_JobRunExecutionIamPolicy.html)."""
 VERSIONS: Final = ["s3:GetObject", "s3:GetObjectVersion"]
@@ -104,7 +106,9 @@ def _within_limit(
 ) -> str:
     exact = _policy(job, lake, own, read, reading)
     return (
-        exact if len(exact) <= LONGEST else _policy(job, lake, own, [f"{lake}/plans/*", f"{lake}/accepted/*"], reading)
+        exact
+        if len(exact) <= COMFORTABLE
+        else _policy(job, lake, own, [f"{lake}/plans/*", f"{lake}/accepted/*"], reading)
     )
 
 

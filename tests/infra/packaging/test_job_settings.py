@@ -25,6 +25,7 @@ from lakegate.gate.dependencies import JobSettings
 from lakegate.plan.request import Request, StagedPart
 from lakegate.spark.spark_tasks import MEMORY
 from tests.sam.built import Stack
+from tests.sam.other_values import OTHER_VALUES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -108,6 +109,25 @@ def test_settings_of_an_operator_are_added_to_those_of_the_release(built: Path) 
     assert found.jars == read_parameters(before).jars
     assert (found.cluster["spark.executor.memory"], found.cluster["spark.driver.memory"]) == ("8g", "3g")
     assert EXECUTORS in after
+
+
+LONGEST_NAME = "lakegate-production-in-frankfurt-am-main"
+"""Of a stack; CloudFormation adds a logical id and 12 characters to the names of what it makes."""
+ROOM = 512
+"""Bytes for names that are longer than here, and for lists of an operator's own."""
+
+
+def test_the_environment_of_a_function_has_room(built: Path) -> None:
+    """All settings of the stack together, with every option: Lambda takes 4 KB (its guide, Lambda quotas)."""
+    physical = {"AWS::StackName": LONGEST_NAME, "AWS::Region": "ap-southeast-2"}
+    stack = Stack.read(built, **OTHER_VALUES, **physical)
+    made = 12 + len(LONGEST_NAME)
+    for name in ("IntakeFunction", "ApiFunction", "AnchorFunction", "PullFunction", "JudgeFunction"):
+        variables = stack.function(name)["Environment"]["Variables"]
+        references = len(re.findall(r"Table|Bucket|Queue|Role|EventBus", str(variables)))
+        size = sum(len(key) + len(str(value)) for key, value in variables.items()) + references * made
+
+        assert size + ROOM < 4096, f"{name}: {size}"
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,7 @@ def test_a_release_is_complete(release: Path) -> None:
             "samconfig.toml",
             *(f"sbom/{name}.cdx.json" for name in ("functions", "job", "judge", "pull", "wheel")),
             "template.yaml",
+            "tenant.yaml",
         ]
     )
 

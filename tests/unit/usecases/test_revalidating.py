@@ -335,6 +335,22 @@ def test_an_invocation_without_an_answer_is_lost_by_its_deadline() -> None:
     assert ["FunctionName" in each.request for each in stage.runs] == [True, False]
 
 
+def test_a_run_is_not_lost_before_emr_serverless_ends_it() -> None:
+    """Whatever its time limit is, as long as it may wait and run; a run that was lost earlier would be started for ever."""
+    stage = measured_hourly()
+    dependencies = stage.env.dependencies
+    job = replace(dependencies.places.job, timeout_minutes=10_080)
+    stage.env.dependencies = replace(dependencies, places=replace(dependencies.places, job=job))
+    stage.sweep(60)
+    for _ in range(7):
+        stage.sweep(24 * 60)
+
+    assert [each.state.value for each in stage.runs] == ["RUNNING"]
+    stage.sweep(7 * 60)
+    stage.sweep(6)
+    assert [each.state.value for each in stage.runs] == ["CANCELLED", "RUNNING"]
+
+
 def test_a_judge_function_that_is_gone_is_followed_by_a_job() -> None:
     """A stack without it has removed it while the settings of the sweep still name it."""
     stage = measured_hourly(judge=True)

@@ -181,6 +181,11 @@ def signing_without_endpoint(world: World) -> None:
     private(world, "dynamodb", "emr-serverless", "events", "s3")
 
 
+def small_files_without_endpoint(world: World) -> None:
+    setting("JUDGE", "the-judge")(world)
+    private(world, "dynamodb", "emr-serverless", "events", "s3")
+
+
 def setting(name: str, value: str) -> Callable[[World], object]:
     return lambda world: world.settings.update({f"LAKEGATE_{name}": value})
 
@@ -391,6 +396,7 @@ CASES = (
     ),
     Case("throttled", log("Intake", message="failed", detail="StartJobRun: ThrottlingException"), "Service Quotas"),
     Case("endpoint-missing", lambda world: private(world, "s3", "dynamodb"), "add the endpoints"),
+    Case("endpoint-missing", small_files_without_endpoint, "endpoints", name="of the judge function"),
     Case(
         "endpoint-missing",
         lambda world: private(world, "s3", "events", main=True),
