@@ -70,17 +70,34 @@ def _is_at_rest(there: DeployedStack) -> bool:
     return state in IDLE
 
 
+def protect_stack(there: DeployedStack, *, enabled: bool) -> None:
+    """Let CloudFormation and DynamoDB refuse to delete the stack and its tables, or let them do it again."""
+    for table in TABLES:
+        protect_table(there.output(table), enabled=enabled)
+    asked("cloudformation", "update_termination_protection", StackName=there.name, EnableTerminationProtection=enabled)
+
+
+def protect_table(table: str, *, enabled: bool) -> None:
+    """The same for one table; nothing is called where it is so already."""
+    found = asked("dynamodb", "describe_table", TableName=table)["Table"]
+    if bool(found.get("DeletionProtectionEnabled")) is not enabled:
+        asked("dynamodb", "update_table", TableName=table, DeletionProtectionEnabled=enabled)
+
+
 def delete_stack(there: DeployedStack, timeout: float) -> None:
     """Delete the stack, and wait until it is gone.
 
-    Raises SetUpError where others have rules on its event bus: EventBridge deletes no bus that has rules (API reference,
-    DeleteEventBus).
+    Raises SetUpError where it is protected, and where others have rules on its event bus: EventBridge deletes no bus that
+    has rules (API reference, DeleteEventBus).
     """
     theirs = _rules_of_others(there)
     if theirs:
         bus = there.output("EventBusName")
         raise SetUpError(f"others have rules on the event bus {bus}: {', '.join(theirs)}. Let them be deleted first")
-    identity = asked("cloudformation", "describe_stacks", StackName=there.name)["Stacks"][0]["StackId"]
+    described = asked("cloudformation", "describe_stacks", StackName=there.name)["Stacks"][0]
+    if described.get("EnableTerminationProtection"):
+        raise SetUpError(f"{title_of(there)} is protected: lakegate stack protect --off permits its deletion")
+    identity = described["StackId"]
     asked("cloudformation", "delete_stack", StackName=identity)
 
     def gone() -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+TABLES = ("registry", "workloads", "ledger")
+
 
 @dataclass
 class Resource:
@@ -29,17 +31,24 @@ class CloudFormation:
     """Why an execution is rolled back."""
     made: dict[str, dict[str, Any]] = field(default_factory=dict)
     status: str = "CREATE_COMPLETE"
+    is_protected: bool = False
 
     def describe_stacks(self, StackName: str) -> dict[str, Any]:  # noqa: N803, ARG002 - as boto3 has it
         """With its parameters, in one page."""
         parameters = [{"ParameterKey": name, "ParameterValue": "****"} for name in self.parameters]
+        names = {"LandingBucket": "landing", "LakeBucket": "lake"} | {
+            f"{each.capitalize()}Table": each for each in TABLES
+        }
         stack = {
             "StackId": "arn:aws:cloudformation:us-east-1:123456789012:stack/lakegate/1",
             "StackName": "lakegate",
             "StackStatus": self.status,
+            "Parameters": parameters,
+            "Outputs": [{"OutputKey": name, "OutputValue": value} for name, value in names.items()],
+            "Capabilities": ["CAPABILITY_IAM"],
+            "EnableTerminationProtection": self.is_protected,
         }
-        outputs = [{"OutputKey": "LandingBucket", "OutputValue": "landing"}]
-        return {"Stacks": [{**stack, "Parameters": parameters, "Outputs": outputs, "Capabilities": ["CAPABILITY_IAM"]}]}
+        return {"Stacks": [stack]}
 
     def create_change_set(self, **request: Any) -> dict[str, str]:
         """API reference, CreateChangeSet, and `Parameter`; user guide, "Using drift-aware change sets"."""
@@ -88,6 +97,10 @@ class CloudFormation:
         self.parameters = self.made.pop(ChangeSetName)["after"]
         for each in () if self.failure else self.resources.values():
             each.there = each.wanted
+
+    def update_termination_protection(self, StackName: str, EnableTerminationProtection: bool) -> None:  # noqa: N803, ARG002, FBT001 - likewise
+        """While it is on, DeleteStack is refused."""
+        self.is_protected = EnableTerminationProtection
 
     def describe_stack_events(self, StackName: str) -> dict[str, Any]:  # noqa: N803, ARG002 - likewise
         """The newest first."""

@@ -1,4 +1,4 @@
-"""lakegate stack pause, resume, repair, delete; redrive."""
+"""lakegate stack pause, resume, repair, protect, delete; redrive."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from lakegate.aws.stack_operations import (
     event_source_mappings,
     execute,
     pause_stack,
+    protect_stack,
+    protect_table,
     restore_drift,
 )
 from lakegate.cli.command_runner import CommandResult, confirm, stack_command
@@ -81,7 +83,9 @@ def _in_words(found: RedrivenMessages) -> Iterator[str]:
 # disabled. `resume` continues all of it.
 
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, help="Pause, resume, repair or delete a deployed stack.")
+app = typer.Typer(
+    no_args_is_help=True, add_completion=False, help="Pause, resume, repair, protect or delete a deployed stack."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +107,15 @@ class DeletedStack:
     kept: tuple[str, ...]
     parameters: dict[str, str]
     """Of a stack that goes on with what was kept; empty where something of it is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class StackProtection:
+    """Whether AWS refuses to delete a stack and its tables."""
+
+    stack: str
+    region: str
+    protected: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +197,24 @@ def repair(there: DeployedStack, *, yes: Yes = False, timeout: Timeout = LONGEST
     )
 
 
+@app.command("protect")
+@stack_command
+def protect(
+    there: DeployedStack,
+    *,
+    off: Annotated[bool, typer.Option("--off", help="Take the protection away, before a deletion.")] = False,
+) -> CommandResult[StackProtection]:
+    """Let AWS refuse to delete the stack and its tables, whoever asks.
+
+    Example: lakegate stack protect
+    """
+    protect_stack(there, enabled=not off)
+    words = (
+        f"{title_of(there)} and its tables can{'' if off else 'not'} be deleted{'' if off else ': --off permits it'}."
+    )
+    return CommandResult(StackProtection(there.name, there.region, protected=not off), [_sentence(words)])
+
+
 @app.command("delete")
 @stack_command
 def delete(
@@ -216,6 +247,7 @@ def delete(
             if name in BUCKETS:
                 delete_bucket(store)
             else:
+                protect_table(store, enabled=False)
                 asked("dynamodb", "delete_table", TableName=store)
     kept = {name: store for name, store in found.items() if not data or name not in made}
     again = {GIVEN[name]: store for name, store in kept.items()} if len(kept) == len(found) else {}

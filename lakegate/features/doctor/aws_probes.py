@@ -279,6 +279,8 @@ def tables(examined: ExaminedStack) -> Iterator[CauseFinding]:
             yield CAUSES["table-unusable"].found(table=name, state=table["TableStatus"])
         if part == "WorkloadsTable" and not _has_index(table):
             yield CAUSES["index-missing"].found(table=name, stack=examined.stack.name)
+        if not table.get("DeletionProtectionEnabled"):
+            yield CAUSES["table-unprotected"].found(table=name, stack=examined.stack.name)
 
 
 def recovery(examined: ExaminedStack) -> Iterator[CauseFinding]:

@@ -67,6 +67,7 @@ POLICIES: Final = {
     "lakegate resume": "ResponderPolicy",
     "lakegate route add": "StewardPolicy",
     "lakegate show": "OperatorPolicy",
+    "lakegate stack protect": "",
     "lakegate stack repair": "DeployerPolicy",
     "lakegate subscribers": "OperatorPolicy",
     "lakegate validator list": "OperatorPolicy",

@@ -18,7 +18,9 @@ def deployed(clients: dict[str, Any]) -> dict[str, str]:
         clients["s3"].create_bucket(Bucket=bucket)
         clients["s3"].put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})
     for name, definition in DEFINITIONS.items():
-        clients["dynamodb"].create_table(TableName=name, BillingMode="PAY_PER_REQUEST", **definition)
+        clients["dynamodb"].create_table(
+            TableName=name, BillingMode="PAY_PER_REQUEST", DeletionProtectionEnabled=True, **definition
+        )
     application = clients["emr-serverless"].create_application(name="x", releaseLabel="emr-7.14.0", type="SPARK")
     role = clients["iam"].create_role(RoleName="job", AssumeRolePolicyDocument="{}")["Role"]["Arn"]
     environment = {

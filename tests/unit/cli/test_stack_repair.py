@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakegate.aws import open_stack
+from lakegate.aws import open_stack, stack_operations
 from lakegate.aws.stack_operations import delete_bucket
 from lakegate.cli.stack import stack_command
 from lakegate.errors import SetUpError
-from tests.fakes.cloudformation import CloudFormation, Resource
+from tests.fakes.cloudformation import TABLES, CloudFormation, Resource
 
 if TYPE_CHECKING:
     from tests.unit.cli.conftest import Lakegate
@@ -138,3 +138,32 @@ def test_a_stack_whose_bus_has_rules_of_others_is_not_deleted(
         "others have rules on the event bus default: dashboard-of-sales. Let them be deleted first"
     )
     assert client("cloudformation").describe_stacks(StackName="lakegate")["Stacks"]
+
+
+def test_a_protected_stack_and_its_tables_cannot_be_deleted(lakegate: Lakegate, cloud: CloudFormation) -> None:
+    """Until the protection is taken away; the command may be repeated."""
+
+    def protection(*options: str) -> tuple[Any, bool, set[bool]]:
+        document = lakegate.json("stack", "protect", *options)
+        tables = [lakegate.clients["dynamodb"].describe_table(TableName=each)["Table"] for each in TABLES]
+        return document, cloud.is_protected, {each["DeletionProtectionEnabled"] for each in tables}
+
+    off, *on = protection("--off"), protection(), protection()
+
+    assert off == ({"stack": "lakegate", "region": "us-east-1", "protected": False}, False, {False})
+    assert on == [({"stack": "lakegate", "region": "us-east-1", "protected": True}, True, {True})] * 2
+
+
+def test_a_protected_stack_is_not_deleted(
+    lakegate: Lakegate, cloud: CloudFormation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command says how the deletion is permitted."""
+    cloud.is_protected = True
+    monkeypatch.setattr(stack_command, "pause_stack", lambda _there, _timeout: None)
+    monkeypatch.setattr(stack_operations, "_rules_of_others", lambda _there: [])
+    result = lakegate("stack", "delete", "--yes")
+
+    assert result.exit_code
+    assert str(result.exception) == (
+        "the stack lakegate in us-east-1 is protected: lakegate stack protect --off permits its deletion"
+    )

@@ -305,6 +305,7 @@ CASES = (
     Case("signing-key-unusable", disabled_signing_key, f"aws kms enable-key --key-id {SIGNING_KEY}"),
     Case("right-missing", denied_signing, "docs/doctor.md, Changed by hand", name="to sign"),
     Case("endpoint-missing", signing_without_endpoint, "endpoints", name="of the key that signs"),
+    Case("table-unprotected", table(DeletionProtectionEnabled=False), "lakegate stack protect --stack lakegate"),
     Case(
         "recovery-off",
         answers(
