@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -148,6 +149,29 @@ def test_a_plan_with_each_kind_of_source_is_read(source: str) -> None:
     plan = replace(PLAN, policy=Policy(pull=Pull(source, "rate(1 day)", "key")))
 
     assert Plan.from_bytes(plan.to_bytes()) == plan
+
+
+@pytest.mark.parametrize("depth", [100, 300, 900, 100_000])
+def test_a_plan_that_is_nested_deeply_is_read_or_refused(depth: int) -> None:
+    """Never with another error: the predicate of a check may contain itself."""
+    check = Check("c", "c", "c", (), Metric.FAILING_ROWS, Unit.ROWS, Tier(Interval(), Present("id")))
+    text = replace(PLAN, checks=(check,)).to_bytes().decode()
+    present = '{"field":"id","kind":"present"}'
+    nested = '{"kind":"not","inner":' * depth + present + "}" * depth
+    read = None
+    with suppress(InputError):
+        read = Plan.from_bytes(text.replace(present, nested).encode())
+
+    assert read is None or Plan.from_bytes(read.to_bytes()) == read
+    assert read is not None or depth > 100
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"null", b'{"rows":NaN}', b"\xff", b'{"a":1' + b"0" * 5000 + b"}"])
+def test_what_is_no_document_is_refused(body: bytes) -> None:
+    """In one sentence."""
+    for kind in (Plan, Request, Result):
+        with pytest.raises(InputError):
+            kind.from_bytes(body)
 
 
 def test_a_document_that_fits_is_read() -> None:
