@@ -61,6 +61,14 @@ def csv_plan(**settings: Any) -> Plan:
     return plan_of({"id": "integer", "name": "string"}, csv=Csv(**settings))
 
 
+@pytest.mark.parametrize(("key", "erased"), [("1.5", 0), ("2.0", 1)])
+def test_a_key_of_more_digits_than_its_field_equals_no_value(key: str, erased: int, tmp_path: Path) -> None:
+    """It is not rounded to another row's value."""
+    found, _ = left(tmp_path, plan_of({"id": "decimal(38,0)"}), b"id\n1\n2\n3\n", ("id", key))
+
+    assert found == Found(3, erased)
+
+
 WRITABLE = [each for each in STORAGES if each.format not in {Format.ORC, Format.AVRO}]
 
 
