@@ -32,11 +32,11 @@ FILE: Final = Path(__file__).parents[2] / "docs/assets/commands.json"
 @cache
 def schemas() -> dict[str, list[dict[str, Any]]]:
     """The schemas of each command, one for each form of its result; of those that the runner runs."""
-    found = {name: list(map(_schema, _results(function))) for name, function in sorted(_functions())}
+    found = {name: list(map(_schema, _results(function))) for name, function in sorted(commands())}
     return {name: own for name, own in found.items() if own}
 
 
-def _functions() -> Iterator[tuple[str, Callable[..., Any]]]:
+def commands() -> Iterator[tuple[str, Callable[..., Any]]]:
     """Each command by its words."""
     for name, place in COMMANDS.items():
         module, _, attribute = place.partition(":")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Final, TypeAlias
 
 import typer
@@ -20,16 +21,17 @@ AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="One JSON docume
 Yes: TypeAlias = Annotated[bool, typer.Option("--yes", "-y", help="Confirm the effects beforehand, for scripts.")]
 
 LINE: Final = "<contract>/<dataset>_v<major>, or a part that only one line has: orders_v1, orders."
-Line: TypeAlias = Annotated[str, typer.Argument(help=LINE, show_default=False)]
-OptionalLine: TypeAlias = Annotated[str | None, typer.Argument(help=LINE, show_default=False)]
+_line = typer.Argument(help=LINE, show_default=False)
+Line: TypeAlias = Annotated[str, _line]
+OptionalLine: TypeAlias = Annotated[str | None, _line]
 OfLines: TypeAlias = Annotated[
     str | None, typer.Option(help="Only those of a contract, a dataset or a line: shop, orders, shop/orders_v1.")
 ]
 Days: TypeAlias = Annotated[int, typer.Option(min=1, max=3_650, help="Deliveries finished in so many days.")]
 
-_DELIVERY: Final = "A workload's id, the beginning of one, or a landing key."
-Delivery: TypeAlias = Annotated[str, typer.Argument(help=_DELIVERY, show_default=False)]
-OptionalDelivery: TypeAlias = Annotated[str | None, typer.Argument(help=_DELIVERY, show_default=False)]
+_delivery = typer.Argument(help="A workload's id, the beginning of one, or a landing key.", show_default=False)
+Delivery: TypeAlias = Annotated[str, _delivery]
+OptionalDelivery: TypeAlias = Annotated[str | None, _delivery]
 ApiContract: TypeAlias = Annotated[
     str | None, typer.Option(help="With --api: its contract, for callers with rights to that.", show_default=False)
 ]
@@ -38,3 +40,16 @@ Wait: TypeAlias = Annotated[bool, typer.Option("--wait", help="Wait until every 
 Timeout: TypeAlias = Annotated[int, typer.Option("--timeout", min=1, help="Seconds to wait at most.")]
 TIMES: Final = ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"]
 """Forms of a time."""
+
+OfDataset: TypeAlias = Annotated[str | None, typer.Option(help="Which dataset, where the contract has several.")]
+ContractFile: TypeAlias = Annotated[
+    Path, typer.Option(help="The contract document (ODCS, DCS or DCM).", show_default=False)
+]
+DATA: Final = "The files of one delivery: files, folders and patterns such as 'part-*.csv', also as s3://BUCKET/KEY."
+Data: TypeAlias = Annotated[list[str], typer.Argument(help=DATA, show_default=False)]
+TargetFolder: TypeAlias = Annotated[
+    Path, typer.Argument(help="The target folder; created if missing.", show_default=False)
+]
+NamedContract: TypeAlias = Annotated[
+    str, typer.Argument(help="The contract's id, or the beginning of it.", show_default=False)
+]

@@ -232,12 +232,10 @@ def asked(folder: Path, lake: DailyLake, runs: int) -> Iterator[str]:
                 continue  # heights of a dataset are those of its blocks
             given = read_slices.Reading(source, wanted, events=False, output=None, limit=20, stack="", local=True)
             objects.asked.clear()
-            printed = io.StringIO()
-            with opened_as(there), redirect_stdout(printed):
-                dataset_command.read_rows(given, as_json=True)
-            answer = json.loads(printed.getvalue())
+            with opened_as(there):
+                answer = dataset_command.read_rows(given).document
             with opened_as(there), redirect_stdout(io.StringIO()):
-                seconds = best(lambda given=given: dataset_command.read_rows(given, as_json=True), runs)
+                seconds = best(lambda given=given: dataset_command.read_rows(given).document, runs)
             yield row_of(
                 f"{name}, {days:,} slices, {where}", answer, objects.asked[: len(objects.asked) // (runs + 1)], seconds
             )

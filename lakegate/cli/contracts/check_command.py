@@ -13,7 +13,7 @@ import typer
 from lakegate.aws.open_stack import DEFAULT_STACK
 from lakegate.cli import terminal
 from lakegate.cli.command_runner import interruptible_folder, usable, write_text
-from lakegate.cli.options import Local, StackName
+from lakegate.cli.options import ContractFile, Data, Local, OfDataset, StackName
 from lakegate.contract_files import ParentPaths, ParentPlaces, load, plan_of
 from lakegate.errors import LakegateError
 from lakegate.local_check import check_result
@@ -64,7 +64,6 @@ def write(form: CheckFormat, answers: Sequence[CheckAnswer]) -> None:
 REFERENCE = (
     "What was accepted of a dataset that rules refer to: DATASET=FILE or CONTRACT/DATASET=FILE, once for each file."
 )
-DATA = "The files of one delivery: files, folders and patterns such as 'part-*.csv', also as s3://BUCKET/KEY."
 ENGINE = "native runs in this process; spark runs the gate's own job, with Spark and Deequ. The results are the same."
 REPORT = "Write an HTML report into a file, to pass on: the verdict, what to change first, every check, failing rows."
 FORMATS = "text for people; json; junit, sarif, github and markdown for continuous integration."
@@ -88,14 +87,14 @@ class CheckExit(IntEnum):
 
 
 def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
-    data: Annotated[list[str], typer.Argument(help=DATA, show_default=False)],
-    contract: Annotated[Path, typer.Option(help="The contract document (ODCS, DCS or DCM).", show_default=False)],
+    data: Data,
+    contract: ContractFile,
     reference: Annotated[list[str] | None, typer.Option(help=REFERENCE)] = None,
     reference_contract: Annotated[
         list[Path] | None, typer.Option(help="The document of another contract that a --reference belongs to.")
     ] = None,
     parents: ParentPaths = None,
-    dataset: Annotated[str | None, typer.Option(help="Which dataset, where the contract has several.")] = None,
+    dataset: OfDataset = None,
     failing: Annotated[Path | None, typer.Option("--failures", help=FAILURES, show_default=False)] = None,
     page: Annotated[Path | None, typer.Option("--report", help=REPORT, show_default=False)] = None,
     show_values: Annotated[bool | None, typer.Option("--show-values/--mask", help=VALUES, show_default=False)] = None,

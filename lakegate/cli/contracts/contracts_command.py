@@ -10,6 +10,7 @@ import typer
 
 from lakegate.cli.command_runner import CommandResult, extended, facade_command
 from lakegate.cli.contracts.plan_command import print_explained
+from lakegate.cli.options import NamedContract
 from lakegate.cli.terminal import Grid
 from lakegate.contract.contract_model import COMMON, Shape
 from lakegate.contract.semantic_versions import major
@@ -110,7 +111,7 @@ def _rows(found: DescribedVersions) -> Iterator[tuple[str, ...]]:
 @facade_command
 def show(
     there: StackFacade,
-    contract: Annotated[str, typer.Argument(help="The contract's id, or the beginning of it.", show_default=False)],
+    contract: NamedContract,
     version: Annotated[
         str | None, typer.Argument(help="The version; by default the newest.", show_default=False)
     ] = None,

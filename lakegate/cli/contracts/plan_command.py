@@ -11,7 +11,7 @@ from rich.text import Text
 
 from lakegate.aws.open_stack import DEFAULT_STACK
 from lakegate.cli import terminal
-from lakegate.cli.options import Local, StackName
+from lakegate.cli.options import Local, OfDataset, StackName
 from lakegate.contract.delivery_policy import OnReject
 from lakegate.contract_files import ParentPaths, ParentPlaces, load, plan_of
 from lakegate.errors import ContractError
@@ -28,7 +28,7 @@ REFUSED = 1
 
 def plan(  # noqa: PLR0913, PLR0917 - a command has these options
     file: Annotated[Path, typer.Argument(help="The contract document (ODCS, DCS or DCM).", show_default=False)],
-    dataset: Annotated[str | None, typer.Option(help="Which dataset, where the contract has several.")] = None,
+    dataset: OfDataset = None,
     parents: ParentPaths = None,
     stack: StackName = DEFAULT_STACK,
     local: Local = False,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lakegate.cli.command_runner import CommandResult, confirm, stack_command
-from lakegate.cli.options import Yes
+from lakegate.cli.options import NamedContract, OfDataset, Yes
 from lakegate.cli.terminal import Grid
 from lakegate.contract.semantic_versions import major
 from lakegate.errors import InputError
@@ -84,9 +84,9 @@ class LintedRoutes:
 def add(  # noqa: PLR0913 - a command has these options
     there: DeployedStack,
     prefix: Prefix,
-    contract: Annotated[str, typer.Argument(help="The contract's id, or the beginning of it.", show_default=False)],
+    contract: NamedContract,
     *,
-    dataset: Annotated[str | None, typer.Option(help="Which dataset, where the contract has several.")] = None,
+    dataset: OfDataset = None,
     line: Annotated[int | None, typer.Option(help="Major version; by default the newest.")] = None,
     yes: Yes = False,
 ) -> CommandResult[DescribedRoute]:

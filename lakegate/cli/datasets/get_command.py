@@ -7,14 +7,13 @@ import shlex
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from lakegate.cli import terminal
 from lakegate.cli.command_runner import BESIDE, CommandResult, stack_command
-from lakegate.cli.options import Line, Local
+from lakegate.cli.options import Line, Local, TargetFolder
 from lakegate.errors import InputError
 from lakegate.gate.datasets.dataset_lines import LineStatus
 from lakegate.gate.datasets.readers_manifest import published_since, whole
@@ -83,7 +82,7 @@ class FetchedLine:
 def get(  # noqa: PLR0913 - a command has these options
     there: DeployedStack,
     line: Line,
-    folder: Annotated[Path, typer.Argument(help="The target folder; created if missing.", show_default=False)],
+    folder: TargetFolder,
     *,
     since: Annotated[
         str,

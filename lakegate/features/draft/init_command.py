@@ -9,13 +9,13 @@ from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
 from lakegate.cli import terminal
 from lakegate.cli.command_runner import CommandResult, command, interruptible_folder
-from lakegate.cli.options import AsJson
+from lakegate.cli.options import AsJson, Data
 from lakegate.contract_files import STANDARD_OUTPUT, SUFFIX, writable, write_draft
 from lakegate.errors import InputError, SetUpError
 from lakegate.text import counted
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 # ---- `lakegate init` ----
 
 
-DATA = "The files of one delivery: files, folders and patterns such as 'part-*.csv', also as s3://BUCKET/KEY."
 NAME = "The name of the contract and its dataset; by default that of the first file."
 OWNER = "The team that answers for the data."
 OUTPUT = "The file to write, by default NAME.odcs.yaml in this folder; - for standard output. No file is overwritten."
+Output: TypeAlias = Annotated[str | None, typer.Option("--output", "-o", help=OUTPUT, show_default=False)]
 MAX_SHOWN = 10
 
 
@@ -76,10 +76,10 @@ class DraftedContract(ExampleContract):
 
 @command
 def init(
-    data: Annotated[list[str], typer.Argument(help=DATA, show_default=False)],
+    data: Data,
     name: Annotated[str | None, typer.Option(help=NAME, show_default=False)] = None,
     owner: Annotated[str | None, typer.Option(help=OWNER, show_default=False)] = None,
-    output: Annotated[str | None, typer.Option("--output", "-o", help=OUTPUT, show_default=False)] = None,
+    output: Output = None,
     as_json: AsJson = False,
 ) -> CommandResult[DraftedContract]:
     """Draft a contract (ODCS 3.1) from data: format, types, keys, ranges, lists, patterns, personal data.
@@ -210,7 +210,7 @@ NEW_NAME = "The name of the contract and its dataset."
 def new(
     name: Annotated[str, typer.Argument(help=NEW_NAME)] = "payments",
     owner: Annotated[str, typer.Option(help=OWNER)] = "my-team",
-    output: Annotated[str | None, typer.Option("--output", "-o", help=OUTPUT, show_default=False)] = None,
+    output: Output = None,
     as_json: AsJson = False,
 ) -> CommandResult[ExampleContract]:
     """Write an example of a contract (ODCS 3.1) with every kind of promise, and comments.

@@ -5,21 +5,20 @@ from __future__ import annotations
 import base64
 import json
 import shutil
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, TypeVar
 
 import typer
-from rich.table import Table
-from rich.text import Text
 
 from lakegate.aws.open_stack import DEFAULT_STACK, opened
 from lakegate.cli import terminal
-from lakegate.cli.command_runner import interruptible_folder
+from lakegate.cli.command_runner import BESIDE, CommandResult, command, interruptible_folder, stack_command
 from lakegate.cli.contracts.check_command import CheckExit
-from lakegate.cli.options import LINE, AsJson, Line, Local, StackName
+from lakegate.cli.options import LINE, AsJson, ContractFile, Line, Local, OfDataset, StackName, TargetFolder
+from lakegate.cli.terminal import Grid
 from lakegate.contract_files import (
     ParentPaths,
     ParentPlaces,
@@ -44,6 +43,7 @@ from lakegate.gate.datasets.dataset_names import line_named
 from lakegate.gate.datasets.readers_manifest import whole
 from lakegate.gate.datasets.slice_projection import NOTHING, Projection, time_of
 from lakegate.gate.effects import run
+from lakegate.json_codec import DOCUMENT_NAME
 from lakegate.local_check.check_data import EngineName, LocalDelivery, judge_delivery
 from lakegate.local_check.data_files import files_of
 from lakegate.plan.slice_order import SliceOrder, WrittenSlice
@@ -57,6 +57,8 @@ from lakegate.verdict.verdict import Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from lakegate.aws.open_stack import DeployedStack
+    from lakegate.cli.terminal import Word
     from lakegate.contract.contract_model import Contract
     from lakegate.features.odf.exchange.odf_import import Proof
     from lakegate.plan.plan import Plan
@@ -73,16 +75,104 @@ app: Final = typer.Typer(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class HashedFile:
+    """The hashes of a Parquet file."""
+
+    file: str
+    rows: int
+    size: int
+    logical: str
+    physical: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileDigests:
+    """Files with their hashes."""
+
+    files: tuple[HashedFile, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class InspectedSlice:
+    """A slice of Open Data Fabric."""
+
+    file: str
+    offsets: tuple[int, int]
+    operations: dict[str, int]
+    system_times: tuple[str, ...] = field(metadata={DOCUMENT_NAME: "systemTimes"})
+    event_times: tuple[str, ...] = field(metadata={DOCUMENT_NAME: "eventTimes"})
+
+
+@dataclass(frozen=True, slots=True)
+class FileOfSlice:
+    """A slice that was written."""
+
+    file: str
+    rows: int
+    offset: int
+    event_times: tuple[str, str]
+    size: int
+    logical: str
+    physical: str
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenSlices:
+    """The verdict on files, and their slices."""
+
+    verdict: Verdict
+    rows: int
+    slices: tuple[FileOfSlice, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SliceCounts:
+    """How many slices were read, and how many have no row that is wanted."""
+
+    read: int
+    skipped: int
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetRows:
+    """Rows of a line."""
+
+    line: str
+    changes_since: int = field(metadata={DOCUMENT_NAME: "changesSince"})
+    as_at: str | None = field(metadata={DOCUMENT_NAME: "asAt"})
+    as_of: str | None = field(metadata={DOCUMENT_NAME: "asOf"})
+    events: bool
+    height: int
+    rows: int
+    slices: SliceCounts
+    bytes: int
+    unsliced: int
+    output: str | None
+    columns: tuple[str, ...]
+    records: dict[str, Any] = field(metadata=BESIDE)
+    """`records`: the first rows, where they are not written to a file."""
+
+
+@dataclass(frozen=True, slots=True)
+class LineWatermark:
+    """The watermark of a line, and the one before."""
+
+    line: str
+    watermark: str
+    before: str | None
+
+
 @app.callback()
 def dataset() -> None:
     """Files of published data: their rows, hashes and, of slices, offsets and times."""
 
 
 @app.command()
+@command
 def digest(
     files: Annotated[list[Path], typer.Argument(help="Parquet files.", show_default=False)],
-    as_json: AsJson = False,
-) -> None:
+) -> CommandResult[FileDigests]:
     """Print the logical and the physical hash of Parquet files, as Open Data Fabric writes them.
 
     The logical hash is of the rows: it stays the same where a file is written again with other row groups, compression or
@@ -93,20 +183,24 @@ def digest(
     from lakegate.features.odf.format.logical_hash import digest_of  # noqa: PLC0415 - pyarrow is for this command alone
 
     found = [(each, _named(each, digest_of)) for each in files]
-    if as_json:
-        terminal.print_json({"files": [{"file": str(each), **asdict(one)} for each, one in found]})
-        return
-    for each, one in found:
-        typer.echo(f"{escaped(str(each))}: {counted(one.rows, 'row')}, {counted(one.size, 'byte')}")
-        typer.echo(f"  logical   {one.logical}")
-        typer.echo(f"  physical  {one.physical}")
+    words = (
+        text
+        for each, one in found
+        for text in (
+            f"{each}: {counted(one.rows, 'row')}, {counted(one.size, 'byte')}",
+            f"  logical   {one.logical}",
+            f"  physical  {one.physical}",
+        )
+    )
+    hashes = (HashedFile(str(each), one.rows, one.size, one.logical, one.physical) for each, one in found)
+    return CommandResult(FileDigests(tuple(hashes)), words)
 
 
 @app.command()
+@command
 def inspect(
     file: Annotated[Path, typer.Argument(help="A Parquet file.", show_default=False)],
-    as_json: AsJson = False,
-) -> None:
+) -> CommandResult[InspectedSlice]:
     """Check that a file is a slice of Open Data Fabric, and print its offsets, operations and times.
 
     Offsets must be consecutive, each correction a pair of rows, and no common column may have a null.
@@ -116,33 +210,32 @@ def inspect(
     from lakegate.features.odf.format.logical_hash import slice_in  # noqa: PLC0415 - likewise
 
     found = _named(file, slice_in)
-    system, event = ([each.isoformat() for each in times] for times in (found.system_times, found.event_times))
-    if as_json:
-        offsets = [found.first_offset, found.last_offset]
-        document = {"offsets": offsets, "operations": found.operations, "systemTimes": system, "eventTimes": event}
-        terminal.print_json({"file": str(file), **document})
-        return
+    system, event = (tuple(each.isoformat() for each in times) for times in (found.system_times, found.event_times))
     counts = ", ".join(f"{count:,} {name}" for name, count in found.operations.items() if count)
-    typer.echo(f"{escaped(str(file))}: offsets {found.first_offset} to {found.last_offset}")
-    typer.echo(f"  operations    {counts}")
-    typer.echo(f"  system times  {' to '.join(system)}")
-    typer.echo(f"  event times   {' to '.join(event)}")
+    words = (
+        f"{file}: offsets {found.first_offset} to {found.last_offset}",
+        f"  operations    {counts}",
+        f"  system times  {' to '.join(system)}",
+        f"  event times   {' to '.join(event)}",
+    )
+    offsets = (found.first_offset, found.last_offset)
+    return CommandResult(InspectedSlice(str(file), offsets, dict(found.operations), system, event), words)
 
 
 @app.command("slice")
+@command
 def slice_(  # noqa: PLR0913, PLR0917 - every option of the command is one
     data: Annotated[list[str], typer.Argument(help="The files of one delivery.", show_default=False)],
-    contract: Annotated[Path, typer.Option(help="The contract document (ODCS, DCS or DCM).", show_default=False)],
+    contract: ContractFile,
     into: Annotated[Path, typer.Option("--into", "-o", help="The folder of the slices.", show_default=False)],
     offset: Annotated[int, typer.Option(min=0, help="The offset of the first row.")] = 0,
     event_time: Annotated[
         str | None, typer.Option(help="The column with the time of each event; else it is that of the command.")
     ] = None,
     parents: ParentPaths = None,
-    dataset: Annotated[str | None, typer.Option(help="Which dataset, where the contract has several.")] = None,
+    dataset: OfDataset = None,
     measured_by: Annotated[EngineName, typer.Option("--engine", help="What judges and writes.")] = EngineName.NATIVE,
-    as_json: AsJson = False,
-) -> None:
+) -> CommandResult[WrittenSlices]:
     """Judge files as `lakegate check` does, and write the accepted rows as slices of Open Data Fabric.
 
     A slice is Parquet: offset, op, system_time, event_time, then the contract's columns with their types. It is named by the
@@ -152,9 +245,7 @@ def slice_(  # noqa: PLR0913, PLR0917 - every option of the command is one
 
     Exit codes: those of `lakegate check`; nothing is written unless the delivery is accepted.
     """
-    raise typer.Exit(
-        write(Slicing(contract, data, into, dataset, offset, event_time, parents, measured_by), as_json=as_json)
-    )
+    return write(Slicing(contract, data, into, dataset, offset, event_time, parents, measured_by))
 
 
 def _named(path: Path, read: Callable[[Path], Read]) -> Read:
@@ -191,6 +282,7 @@ Unsigned: TypeAlias = Annotated[
 
 
 @app.command()
+@command
 def read(  # noqa: PLR0913 - a command has these options
     source: Annotated[
         str,
@@ -216,8 +308,7 @@ def read(  # noqa: PLR0913 - a command has these options
     limit: Annotated[int, typer.Option(min=0, max=10_000, help="Rows to show, without --output.")] = 20,
     stack: StackName = DEFAULT_STACK,
     local: Local = False,
-    as_json: AsJson = False,
-) -> None:
+) -> CommandResult[DatasetRows]:
     """Read the rows of a line that publishes slices: as known at a time, as true at a time, or what is new.
 
     Rows that were retracted or corrected by then are left out, unless events are wanted. Slices without a row of the answer
@@ -230,7 +321,7 @@ def read(  # noqa: PLR0913 - a command has these options
     times = [time_of(each) if each is not None else None for each in (as_at, as_of)]
     wanted = Projection(times[0], times[1], changes_since)
     is_raw = events or changes_since > NOTHING
-    read_rows(Reading(source, wanted, is_raw, output, limit, stack, local), as_json=as_json)
+    return read_rows(Reading(source, wanted, is_raw, output, limit, stack, local))
 
 
 @app.command("export")
@@ -257,7 +348,7 @@ def import_(  # noqa: PLR0913 - a command has these options
     source: Annotated[
         str, typer.Argument(help="A folder, s3://BUCKET/PREFIX, or the address of a web server.", show_default=False)
     ],
-    folder: Annotated[Path, typer.Argument(help="The target folder; created if missing.", show_default=False)],
+    folder: TargetFolder,
     *,
     key: KeyFile = None,
     anchor: Anchor = None,
@@ -312,27 +403,30 @@ def _proof(key: Path | None, anchor: list[str] | None, must_be: list[str] | None
 
 
 @app.command()
+@stack_command
 def watermark(
-    line: Annotated[str, typer.Argument(help=LINE, show_default=False)],
+    there: DeployedStack,
+    line: Line,
     time: Annotated[
         str, typer.Argument(help="A day (its beginning, UTC), or a time with its zone.", show_default=False)
     ],
-    stack: StackName = DEFAULT_STACK,
-    local: Local = False,
-    as_json: AsJson = False,
-) -> None:
+) -> CommandResult[LineWatermark]:
     """Set the watermark of a line with slices: no event before this time is expected any more. It never moves back.
 
     The ledger records who set it. Rows of earlier events that are delivered later are late (`lateEvents` in the contract).
 
     Example: lakegate dataset watermark visits_v1 2026-11-02
     """
-    mark(line, time_of(time), stack, local=local, as_json=as_json)
+    at, dependencies = time_of(time), there.dependencies()
+    name = line_named(dependencies, line)
+    before = run(set_watermark(dependencies, name, at), dependencies.clock)
+    words = f"{name}: the watermark is {moment(at)} (before: {before or 'none'})."
+    return CommandResult(LineWatermark(name, moment(at), before or None), [words])
 
 
 @app.command("rebuild-state")
 def rebuild_state(
-    line: Annotated[str, typer.Argument(help=LINE, show_default=False)],
+    line: Line,
     stack: StackName = DEFAULT_STACK,
     local: Local = False,
     as_json: AsJson = False,
@@ -351,8 +445,8 @@ def rebuild_state(
 # ---- `lakegate dataset read` ----
 
 
-def read_rows(given: Reading, *, as_json: bool) -> None:
-    """Print or write the rows of a line, or of a folder that `lakegate get` filled."""
+def read_rows(given: Reading) -> CommandResult[DatasetRows]:
+    """Read or write the rows of a line, or of a folder that `lakegate get` filled."""
     folder = Path(given.source)
     known = Folder(folder).manifest()
     dataset = dataset_in(folder) if known is None and folder.is_dir() else None
@@ -370,28 +464,26 @@ def read_rows(given: Reading, *, as_json: bool) -> None:
                 )
                 found = files_of_dataset(given, manifest, Path(name), dependencies)
         answer = rows_of_files(given, *found, Path(name))
-    if as_json:
-        terminal.print_json(_as_document(given, answer))
-    else:
-        _print(given, answer)
+    return CommandResult(_rows(given, answer), _rows_in_words(given, answer))
 
 
-def _as_document(given: Reading, answer: RowsRead) -> dict[str, object]:
-    times = (each and each.isoformat() for each in (given.wanted.as_at, given.wanted.as_of))
-    return {
-        "line": answer.line,
-        "changesSince": given.wanted.since,
-        **dict(zip(("asAt", "asOf"), times, strict=True)),
-        "events": given.events,
-        "height": answer.height,
-        "rows": answer.rows,
-        "slices": {"read": len(answer.selected.keys), "skipped": answer.selected.skipped},
-        "bytes": answer.size,
-        "unsliced": answer.selected.unsliced,
-        "output": answer.output and str(answer.output),
-        "columns": list(answer.columns),
-        **({"records": list(map(_plain, answer.first))} if given.output is None else {}),
-    }
+def _rows(given: Reading, answer: RowsRead) -> DatasetRows:
+    as_at, as_of = (each.isoformat() if each else None for each in (given.wanted.as_at, given.wanted.as_of))
+    return DatasetRows(
+        answer.line,
+        given.wanted.since,
+        as_at,
+        as_of,
+        given.events,
+        answer.height,
+        answer.rows,
+        SliceCounts(len(answer.selected.keys), answer.selected.skipped),
+        answer.size,
+        answer.selected.unsliced,
+        str(answer.output) if answer.output else None,
+        tuple(answer.columns),
+        {"records": list(map(_plain, answer.first))} if given.output is None else {},
+    )
 
 
 def _plain(value: object) -> object:
@@ -412,17 +504,11 @@ def _plain(value: object) -> object:
             return str(value)
 
 
-def _print(given: Reading, answer: RowsRead) -> None:
+def _rows_in_words(given: Reading, answer: RowsRead) -> Iterator[Word]:
     if answer.first:
-        grid = Table(box=None, header_style="bold", pad_edge=False)
-        for name in answer.columns:
-            grid.add_column(Text(escaped(name)), no_wrap=True)
-        for row in answer.first:
-            grid.add_row(*(Text(_cell(each)) for each in row.values()))
-        terminal.wide().print(grid)
-    console = terminal.answers()
-    for text in _sentences(given, answer):
-        console.print(escaped(text), markup=False, soft_wrap=True)
+        rows = ((_cell(each) for each in row.values()) for row in answer.first)
+        yield Grid(answer.columns, rows, unbroken=answer.columns)
+    yield from _sentences(given, answer)
 
 
 def _sentences(given: Reading, answer: RowsRead) -> Iterator[str]:
@@ -464,8 +550,8 @@ class Slicing:
     engine: EngineName
 
 
-def write(given: Slicing, *, as_json: bool) -> int:
-    """Judge the files, write their slices, and print both; returns the exit code."""
+def write(given: Slicing) -> CommandResult[WrittenSlices]:
+    """Judge the files, and write their slices."""
     places = ParentPlaces.of(given.parents, DEFAULT_STACK, local=False)
     document, plan = _checked(given, places)
     delivery = LocalDelivery(
@@ -484,12 +570,12 @@ def write(given: Slicing, *, as_json: bool) -> int:
         report, advice = judge_delivery(delivery, document, plan, folder, terminal.bytes_arriving)
         slices = _moved(report.result.slices, given.into)
     verdict = report.judgement.verdict
-    if as_json:
-        found = [{"file": str(path), **_described(each)} for path, each in slices]
-        terminal.print_json({"verdict": verdict.value, "rows": report.judgement.rows, "slices": found})
-    else:
-        _print_slices(report, advice, slices)
-    return CODES.get(verdict, CheckExit.ACCEPTED)
+    found = tuple(
+        FileOfSlice(str(path), each.rows, each.offset, each.event_times, each.size, each.logical, each.physical)
+        for path, each in slices
+    )
+    result = WrittenSlices(verdict, report.judgement.rows, found)
+    return CommandResult(result, _slices_in_words(report, advice, found), CODES.get(verdict, CheckExit.ACCEPTED))
 
 
 def _checked(given: Slicing, places: ParentPlaces) -> tuple[Contract, Plan]:
@@ -497,8 +583,8 @@ def _checked(given: Slicing, places: ParentPlaces) -> tuple[Contract, Plan]:
     document = load(given.contract, places)
     plan = plan_of(document, given.dataset)
     dataset = next(each for each in document.datasets if each.name == plan.dataset)
-    for field, reason in misfits(dataset):
-        raise InputError(f"{given.contract}: {field}: {reason}")
+    for name, reason in misfits(dataset):
+        raise InputError(f"{given.contract}: {name}: {reason}")
     if given.event_time is not None:
         wrong = event_time_misfit(plan.fields, given.event_time)
         if wrong is not None:
@@ -521,32 +607,10 @@ def _moved(slices: tuple[WrittenSlice, ...], into: Path) -> list[tuple[Path, Wri
     return found
 
 
-def _described(each: WrittenSlice) -> dict[str, object]:
-    own = asdict(each)
-    return {name: own[name] for name in ("rows", "offset", "event_times", "size", "logical", "physical")}
-
-
-def _print_slices(report: Report, advice: tuple[str, ...], slices: list[tuple[Path, WrittenSlice]]) -> None:
-    show(terminal.answers(), report, show_all=False, advice=advice)
-    for path, each in slices:
-        typer.echo(
-            f"{escaped(str(path))}: offsets {each.offset} to {each.offset + each.rows - 1}, {counted(each.size, 'byte')}"
-        )
-        typer.echo(f"  event times  {' to '.join(each.event_times)}")
-        typer.echo(f"  logical      {each.logical}")
-        typer.echo(f"  physical     {each.physical}")
-
-
-# ---- `lakegate dataset watermark` ----
-
-
-def mark(line: str, at: datetime, stack: str, *, local: bool, as_json: bool) -> None:
-    """Set it, and print the one before."""
-    with opened(stack, local=local) as there:
-        dependencies = there.dependencies()
-        name = line_named(dependencies, line)
-        before = run(set_watermark(dependencies, name, at), dependencies.clock)
-    if as_json:
-        terminal.print_json({"line": name, "watermark": moment(at), "before": before or None})
-        return
-    typer.echo(f"{name}: the watermark is {moment(at)} (before: {before or 'none'}).")
+def _slices_in_words(report: Report, advice: tuple[str, ...], slices: tuple[FileOfSlice, ...]) -> Iterator[Word]:
+    yield lambda console: show(console, report, show_all=False, advice=advice)
+    for each in slices:
+        yield f"{each.file}: offsets {each.offset} to {each.offset + each.rows - 1}, {counted(each.size, 'byte')}"
+        yield f"  event times  {' to '.join(each.event_times)}"
+        yield f"  logical      {each.logical}"
+        yield f"  physical     {each.physical}"

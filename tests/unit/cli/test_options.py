@@ -1,0 +1,26 @@
+"""Options that several commands have are declared once (`lakegate.cli.options`)."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections import defaultdict
+
+from typer.models import ParameterInfo
+
+from infra.site.command_schemas import commands
+
+
+def test_no_option_is_declared_twice() -> None:
+    """Where two commands have an option or argument with the same names and help, it is the same object."""
+    declared: defaultdict[tuple[object, ...], dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for name, function in commands():
+        hints = typing.get_type_hints(function, include_extras=True)
+        for parameter in inspect.signature(function).parameters:
+            for each in getattr(hints[parameter], "__metadata__", ()):
+                if isinstance(each, ParameterInfo):
+                    text = (type(each), parameter, each.param_decls, each.help, each.show_default, each.min, each.max)
+                    declared[tuple(map(str, text))][id(each)].add(name)
+
+    twice = {text: list(found.values()) for text, found in declared.items() if len(found) > 1}
+    assert not twice, "\n".join(map(str, twice.items()))
