@@ -117,6 +117,15 @@ def described(
     return tuple(map(one, versions))
 
 
+def versions_with(
+    dependencies: Dependencies, labels: Mapping[str, Sequence[str] | None], statuses: Sequence[str] | None
+) -> DescribedVersions:
+    """The published versions with labels and statuses."""
+    snapshot = dependencies.registry.snapshot()
+    found = (each for each in described(dependencies, snapshot, labels) if each.is_of(statuses))
+    return DescribedVersions(tuple(found), is_empty=not snapshot.versions)
+
+
 def document_in(dependencies: Dependencies, snapshot: RegistrySnapshot, version: Publication) -> ContractDocument:
     """A version of a snapshot with its document; bytes that are no UTF-8 are escapes."""
     (one,) = described(dependencies, replace(snapshot, versions=(version,)), {})

@@ -18,20 +18,9 @@ from lakegate.gate.delivery.delivery_row import CAUSE_TEXTS, TERMINAL, FailureCa
 from lakegate.gate.delivery.find_deliveries import first_of_content, judged, named
 from lakegate.gate.delivery.people_decisions import ApprovalAnswer, Waiver
 from lakegate.gate.delivery.protocol import END_STATES, PASSIVE_STATES, State
-from lakegate.gate.delivery.replay import decide
-from lakegate.gate.delivery.replay import replay as start_again
 from lakegate.gate.effects import Alarm, run
 from lakegate.gate.lake_layout import uri_of
-from lakegate.gate.registry.named_contract import chosen, snapshot_of
 from lakegate.json_codec import UNWRITTEN
-from lakegate.published_contracts import (
-    ContractDocument,
-    DescribedVersions,
-    NewProposal,
-    PublishedVersion,
-    described,
-    document_in,
-)
 from lakegate.verdict.reasons import DUPLICATE, in_words, is_of_gate
 from lakegate.verdict.verdict import counts_of
 
@@ -42,6 +31,7 @@ if TYPE_CHECKING:
     from lakegate.gate.delivery.delivery_row import Pin, Workload
     from lakegate.gate.delivery.find_deliveries import Delivery
     from lakegate.gate.dependencies import Dependencies
+    from lakegate.published_contracts import ContractDocument, DescribedVersions, NewProposal, PublishedVersion
     from lakegate.report.delivery_report import Report
     from lakegate.verdict.verdict import Counts
 
@@ -590,10 +580,12 @@ class AwsStack:
 
     def replay(self, name: str, contract: str | None) -> StartedReplay:
         """See `StackFacade`."""
+        from lakegate.gate.delivery.replay import replay  # noqa: PLC0415 - the whole gate, for this command alone
+
         version = self.whole_version(contract)
         before = named(self.working, name, LATEST)
         already = _already(self.working, before)
-        identity = already.id if already else run(start_again(self.working, before.id, version), self.working.clock)
+        identity = already.id if already else run(replay(self.working, before.id, version), self.working.clock)
         return replay_of(self.working.workloads.get(identity), before.id, started=already is None)
 
     def answer(self, name: str, contract: str | None, declined: str | None) -> AnsweredDelivery:
@@ -615,12 +607,15 @@ class AwsStack:
         self, labels: Mapping[str, Sequence[str] | None], statuses: Sequence[str] | None
     ) -> DescribedVersions:
         """See `StackFacade`."""
-        snapshot = self.dependencies.registry.snapshot()
-        found = (each for each in described(self.dependencies, snapshot, labels) if each.is_of(statuses))
-        return DescribedVersions(tuple(found), is_empty=not snapshot.versions)
+        from lakegate.published_contracts import versions_with  # noqa: PLC0415 - for this command alone
+
+        return versions_with(self.dependencies, labels, statuses)
 
     def document(self, contract: str, version: str | None) -> ContractDocument:
         """See `StackFacade`."""
+        from lakegate.gate.registry.named_contract import chosen, snapshot_of  # noqa: PLC0415 - for this command alone
+        from lakegate.published_contracts import document_in  # noqa: PLC0415 - likewise
+
         snapshot = snapshot_of(self.dependencies.registry, contract)
         return document_in(self.dependencies, snapshot, chosen(snapshot, contract, version))
 
@@ -629,9 +624,13 @@ class AwsStack:
         contract, at, version = (written or "").rpartition("@")
         if not at or not contract:
             return written or ""
+        from lakegate.gate.registry.named_contract import chosen, snapshot_of  # noqa: PLC0415 - for versions alone
+
         return f"{chosen(snapshot_of(self.working.registry, contract), contract).contract}@{version}"
 
     def _decided(self, wanted: PersonTransition, before: Delivery, **given: str) -> Workload:
+        from lakegate.gate.delivery.replay import decide  # noqa: PLC0415 - the whole gate, for such commands alone
+
         steps = decide(self.working, wanted, before.id, **given)
         return self.working.workloads.get(run(steps, self.working.clock))
 
