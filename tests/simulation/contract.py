@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate import json_codec
 from lakegate.admission import refusals
 from lakegate.cli.datasets import chain_proofs
 from lakegate.contract.delivery_policy import OnReject, Policy
@@ -83,29 +82,8 @@ def results_remembered() -> Iterator[None]:
         patch.setattr(chain_proofs, "verifies", lru_cache(REMEMBERED)(chain_proofs.verifies))
         patch.setattr(decide_verdict, "judge", _remembering(verdict.judge))
         patch.setattr(admit_delivery, "refusals", lru_cache(REMEMBERED)(refusals.refusals))
-        patch.setattr(json_codec, "validate", _by_shape(json_codec.validate))
         patch.setattr(clean_up, "page_of", lambda _, delivery: delivery.id)
         yield
-
-
-def _by_shape(validate: Callable[[str, object], None]) -> Callable[[str, object], None]:
-    """The same, where documents whose members have the same names and kinds of values are validated once."""
-    known: set[tuple[str, object]] = set()
-
-    def shape(value: object) -> object:
-        if isinstance(value, dict):
-            return tuple([(name, shape(each)) for name, each in value.items()])
-        if isinstance(value, list | tuple):
-            return frozenset([shape(each) for each in value])
-        return len(value) if isinstance(value, str) else value.__class__
-
-    def validated(name: str, document: object) -> None:
-        at = name, shape(document)
-        if at not in known:
-            validate(name, document)
-            known.add(at)
-
-    return validated
 
 
 def _remembering(judge: Callable[[Plan, Result], Judgement]) -> Callable[[Plan, Result], Judgement]:
