@@ -197,8 +197,9 @@ class Stage:
         """
         for _ in range(self.env.dependencies.timing.tries):
             now = self.env.memory.clock.now()
-            rows = [row for row in self.promises.rows.values() if row.state in COPIED and row.due_at is not None]
-            if not any(row.due_at <= now and self.promises.upload_of(row).deleted for row in rows if row.due_at):
+            rows = [row for row in self.env.memory.rows.rows.values() if row.state in COPIED]
+            late = [row for row in rows if row.due_at is not None and row.due_at <= now]
+            if not any(self.env.by_version[(row.landed or row.source).version].deleted for row in late):
                 return
             self.log("the sweep that comes every five minutes is not disturbed")
             self.start("sweep", sweep(self.env.dependencies))
