@@ -18,6 +18,7 @@ from lakegate.errors import (
     InputError,
     LakegateError,
     NotFound,
+    Throttled,
     TransactionConflict,
 )
 from lakegate.features.revalidation.rule_limit import MAX_STALE
@@ -635,6 +636,8 @@ def _started(
         return (yield from _failed(dependencies, row, run, "other-format"))
     except (NotFound, IdempotencyMismatch):  # no such function, no data, or another release has started it
         return (yield from _again(dependencies, row, run, "not-started"))
+    except Throttled:  # EMR Serverless takes no start now: a later sweep tries again, and no attempt counts
+        return running(row, run, moment(dependencies.clock.now() + AGAIN))
     now = dependencies.clock.now()
     begun = replace(run, run=identity, deadline=moment(now + _longest(dependencies, identity)))
     return running(row, begun, moment(now + AGAIN))

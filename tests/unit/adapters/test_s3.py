@@ -172,10 +172,11 @@ def test_what_may_not_be_read_is_told_from_what_is_not_there(cloud: Cloud, code:
             cloud.store().read(TO)
 
 
-def test_a_description_that_is_refused_is_access_denied(cloud: Cloud) -> None:
-    """HeadObject's answer has no body: its status alone names the reason."""
+@pytest.mark.parametrize(("status", "text"), [(403, "Forbidden"), (400, "Bad Request")])
+def test_a_description_that_is_refused_is_access_denied(cloud: Cloud, status: int, text: str) -> None:
+    """HeadObject's answer has no body: its status alone names the reason; 400 is that of an object with a producer's own key."""
     with Stubber(cloud.s3) as stub:
-        stub.add_client_error("head_object", "403", "Forbidden", 403)
+        stub.add_client_error("head_object", str(status), text, status)
         with pytest.raises(AccessDenied):
             cloud.store().head(TO)
 

@@ -424,8 +424,9 @@ def test_an_attempt_whose_data_is_erased_before_it_starts_fails() -> None:
     """A start that was throttled is made again by the next sweep; a request without data is not written."""
     stage = measured_hourly()
     start, stage.env.memory.jobs.start = stage.env.memory.jobs.start, _refusing  # type: ignore[method-assign]
-    stage.sweep(60)
+    swept = stage.sweep(60)
     stage.env.memory.jobs.start = start  # type: ignore[method-assign]
+    assert (swept.failures, stage.runs) == ([], [])
     erased(stage.env, erasing(stage.env, None))
     settled(stage.env)
     stage.sweep(1)
