@@ -177,8 +177,8 @@ def run_batch(
 
 def run_row(dependencies: Dependencies, task: ScheduledTask[RowT], name: str) -> Steps[object | None]:
     """Run one row, if it is due: it is read again, because the index lags. Returns what ended by it."""
-    row, now = task.rows(dependencies).get(name), moment(dependencies.clock.now())
-    if row is None or not "" < row.due <= now:
+    row, now = task.rows(dependencies).get(name), present(dependencies)
+    if row is None or not is_due(row, now):
         return None
     try:
         after = yield from task.step(dependencies, row, now)
@@ -188,6 +188,16 @@ def run_row(dependencies: Dependencies, task: ScheduledTask[RowT], name: str) ->
     except ConditionFailed:  # another worker goes on with it
         return None
     return task.end(row, after)
+
+
+def present(dependencies: Dependencies) -> str:
+    """The present time, as rows have it."""
+    return moment(dependencies.clock.now())
+
+
+def is_due(row: DueRow, now: str) -> bool:
+    """Whether there is something to do about a row now."""
+    return "" < row.due <= now
 
 
 def write_row(dependencies: Dependencies, task: ScheduledTask[RowT], name: str, row: RowT) -> Steps[RowT]:
@@ -289,4 +299,4 @@ def current(dependencies: Dependencies, line: str, label: str) -> tuple[Registry
 
 def is_retired(dependencies: Dependencies, line: str) -> bool:
     """Whether a dataset is retired now."""
-    return dependencies.lines.get(line).status_at(moment(dependencies.clock.now())) is LineStatus.RETIRED
+    return dependencies.lines.get(line).status_at(present(dependencies)) is LineStatus.RETIRED

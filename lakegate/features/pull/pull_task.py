@@ -33,8 +33,10 @@ from lakegate.gate.scheduled_tasks import (
     current,
     discover,
     following,
+    is_due,
     is_retired,
     labelled,
+    present,
     run_due,
 )
 from lakegate.plan.plan import Plan
@@ -125,10 +127,6 @@ class PullingLine:
     def due(self) -> str:
         """The time when a scheduled run has to look at it; empty: never."""
         return max(self.next, self.leased) if self.next else ""
-
-    def is_due(self, at: str) -> bool:
-        """Whether a tick has to look at it now."""
-        return "" < self.due <= at
 
 
 def planned(line: PullingLine, pull: Pull, version: str, plan: str, now: str) -> PullingLine:
@@ -399,11 +397,6 @@ def write(work: Work, row: PullingLine) -> Steps[PullingLine]:
     return row
 
 
-def moment_of(work: Work) -> str:
-    """The present time, as rows have it."""
-    return moment(work.dependencies.clock.now())
-
-
 # ---- Datasets that are pulled ----
 
 
@@ -458,12 +451,12 @@ def run_now(dependencies: Dependencies, line: str) -> Steps[PullingLine]:
 
     Raises InputError for one that is not pulled.
     """
-    now = _now(dependencies)
+    now = present(dependencies)
 
     def wanted(row: PullingLine) -> PullingLine:
         if not row.plan:
             raise InputError(f"{line} is not pulled: its contract has no `pull`, or was published within five minutes")
-        return row if row.leased > now or row.is_due(now) else asked(row, now)
+        return row if row.leased > now or is_due(row, now) else asked(row, now)
 
     return (yield from change_row(dependencies, TASK, line, wanted))
 
@@ -497,7 +490,7 @@ def message_of(dependencies: Dependencies, row: PullingLine, end: PullEnd) -> Me
 
 
 def _found(dependencies: Dependencies, found: LabelledDataset) -> PullingLine | None:
-    row, now = pulls(dependencies).get(found.line), _now(dependencies)
+    row, now = pulls(dependencies).get(found.line), present(dependencies)
     if row.leased > now:  # a tick is fetching it, and would lose what it does: the next one plans it
         return None
     if row.plan == found.plan or is_retired(dependencies, found.line):
@@ -509,10 +502,6 @@ def _found(dependencies: Dependencies, found: LabelledDataset) -> PullingLine | 
 
 def _policy(dependencies: Dependencies, line: str, digest: str) -> Policy:
     return Plan.from_bytes(dependencies.plan_at(digest, line)).policy
-
-
-def _now(dependencies: Dependencies) -> str:
-    return moment(dependencies.clock.now())
 
 
 # ---- A scheduled run ----
@@ -595,7 +584,7 @@ def _attempt(work: Work, row: PullingLine, plan: PullPlan) -> Steps[PullingLine]
     try:
         end, seen = yield from _fetched(work, row, plan)
     except TimeIsUp:
-        return released(_retried_now(work, row), moment_of(work))
+        return released(_retried_now(work, row), present(work.dependencies))
     except ConditionFailed:
         raise
     except PortError as failure:
@@ -614,10 +603,10 @@ def _failed(work: Work, row: PullingLine, failure: PortError) -> Steps[PullingLi
     yield from _abort(work, row)
     there = None if row.fetch is None else landed(work, row.fetch)
     if row.fetch is not None and there is not None:
-        end = PullEnd(PullOutcome.FETCHED, moment_of(work), row.fetch.key, there)
+        end = PullEnd(PullOutcome.FETCHED, present(work.dependencies), row.fetch.key, there)
         return (yield from _end(work, row, end, row.fetch.source))
     reason = str(failure) or type(failure).__name__
-    return (yield from _end(work, row, PullEnd(PullOutcome.FAILED, moment_of(work), reason=reason), None))
+    return (yield from _end(work, row, PullEnd(PullOutcome.FAILED, present(work.dependencies), reason=reason), None))
 
 
 def _end(work: Work, row: PullingLine, end: PullEnd, seen: SourceIdentity | None) -> Steps[PullingLine]:
@@ -633,20 +622,20 @@ def _fetched(work: Work, row: PullingLine, plan: PullPlan) -> Steps[tuple[PullEn
         raise PortError("no-route")
     fetch, there = row.fetch, None if row.fetch is None else landed(work, row.fetch)
     if fetch is not None and there is not None:
-        return PullEnd(PullOutcome.FETCHED, moment_of(work), fetch.key, there), fetch.source
+        return PullEnd(PullOutcome.FETCHED, present(work.dependencies), fetch.key, there), fetch.source
     if fetch is not None and has_lasted(fetch, work.dependencies.clock.now()) > MAX_SECONDS:
         raise PortError("too-slow")
     sizes = () if fetch is None else arrived(work, fetch)
     if fetch is not None and sizes and sum(sizes) == fetch.size:
         yield from complete(work, fetch)
-        return PullEnd(PullOutcome.FETCHED, moment_of(work), fetch.key, fetch.size), fetch.source
+        return PullEnd(PullOutcome.FETCHED, present(work.dependencies), fetch.key, fetch.size), fetch.source
     if fetch is not None and not (fetch.resumable and set(sizes) == {work.part}):  # there is nothing to go on with
         yield from _abort(work, row)
         sizes = ()
     begun = fetch.source if fetch is not None and sizes else None
     with work.transfer.open(plan.contract, plan.pull, row.seen, begun, sum(sizes)) as opened:
         if opened is None:
-            return PullEnd(PullOutcome.UNCHANGED, moment_of(work)), None
+            return PullEnd(PullOutcome.UNCHANGED, present(work.dependencies)), None
         limit = min(MAX_BYTES, plan.max_bytes or MAX_BYTES)
         if (opened.size or 0) > limit:
             raise PortError("too-large")
@@ -655,7 +644,7 @@ def _fetched(work: Work, row: PullingLine, plan: PullPlan) -> Steps[tuple[PullEn
             row = yield from write(work, fetching(row, fetch))
         assert fetch is not None
         size = yield from to_landing(work, row, opened, sizes, limit)
-    return PullEnd(PullOutcome.FETCHED, moment_of(work), fetch.key, size), fetch.source
+    return PullEnd(PullOutcome.FETCHED, present(work.dependencies), fetch.key, size), fetch.source
 
 
 def _begun(work: Work, row: PullingLine, prefix: str, opened: OpenedSource) -> SourceFetch:
@@ -664,7 +653,7 @@ def _begun(work: Work, row: PullingLine, prefix: str, opened: OpenedSource) -> S
     if before is not None and identity.is_as(before.source):
         return replace(before, source=identity, size=opened.size, resumable=opened.resumable, upload="")
     key = key_of(prefix, row, identity)
-    return SourceFetch(row.next, moment_of(work), key, identity, opened.size, opened.resumable)
+    return SourceFetch(row.next, present(work.dependencies), key, identity, opened.size, opened.resumable)
 
 
 def _abort(work: Work, row: PullingLine) -> Steps[None]:

@@ -42,6 +42,7 @@ from lakegate.gate.scheduled_tasks import (
     current,
     following,
     is_retired,
+    present,
     write_row,
 )
 from lakegate.plan.plan import Plan
@@ -225,10 +226,6 @@ class RevalidatedLine:
         """The next time of a schedule; empty: never."""
         return min((each.next for each in self.schedules if each.next), default="")
 
-    def is_due(self, at: str) -> bool:
-        """Whether a sweep has to look at it now."""
-        return "" < self.due <= at
-
     def due_schedules(self, at: str) -> tuple[str, ...]:
         """The schedules whose time has come."""
         return tuple(each.text for each in self.schedules if "" < each.next <= at)
@@ -390,7 +387,7 @@ def publish(
     recorded = yield from _record(dependencies, row.line, event_id(KIND, run.id), content)
     yield from readers_manifest.update(dependencies, row.line)
     is_broken = any(each["status"] == Status.FAIL.value for each in recorded["broken"])
-    now = moment(dependencies.clock.now())
+    now = present(dependencies)
     stale = tuple(each["rule"] for each in recorded["stale"])
     end = EndedRun(RevalidationEnd.BROKEN if is_broken else RevalidationEnd.HELD, now, recorded["height"], stale=stale)
     about = {name: recorded[name] for name in ("rules", "broken", "stale")}
@@ -602,7 +599,7 @@ def _found(dependencies: Dependencies, found: LabelledDataset) -> RevalidatedLin
 
 def _planned(dependencies: Dependencies, row: RevalidatedLine, found: LabelledDataset) -> RevalidatedLine:
     schedules = (each.schedule for each in _plan(dependencies, row, found.plan).scheduled)
-    return planned(row, schedules, found.version.version, found.plan, _now(dependencies))
+    return planned(row, schedules, found.version.version, found.plan, present(dependencies))
 
 
 def _begun(dependencies: Dependencies, row: RevalidatedLine, now: str) -> Steps[RevalidatedLine]:
@@ -686,7 +683,7 @@ def _result(dependencies: Dependencies, run: ScheduledRun) -> Findings | str | N
 
 def _is_over(dependencies: Dependencies, run: ScheduledRun) -> bool:
     """Whether no result is to be expected."""
-    if _now(dependencies) >= run.deadline:
+    if present(dependencies) >= run.deadline:
         return True
     try:
         return dependencies.jobs.describe(run.run).state in OVER
@@ -706,7 +703,7 @@ def _again(dependencies: Dependencies, row: RevalidatedLine, run: ScheduledRun, 
 
 
 def _failed(dependencies: Dependencies, row: RevalidatedLine, run: ScheduledRun, reason: str) -> Steps[RevalidatedLine]:
-    end = EndedRun(RevalidationEnd.FAILED, _now(dependencies), run.height, reason)
+    end = EndedRun(RevalidationEnd.FAILED, present(dependencies), run.height, reason)
     end = yield from report_failed(dependencies, row, run, end)
     return ended(row, end)
 
@@ -717,10 +714,6 @@ def _plan(dependencies: Dependencies, row: RevalidatedLine, digest: str) -> Plan
 
 def _written(dependencies: Dependencies, row: RevalidatedLine) -> Steps[RevalidatedLine]:
     return (yield from write_row(dependencies, TASK, row.line, row))
-
-
-def _now(dependencies: Dependencies) -> str:
-    return moment(dependencies.clock.now())
 
 
 def _metric(before: RevalidatedLine, after: RevalidatedLine) -> str | None:
