@@ -9,7 +9,7 @@ import threading
 import time
 import urllib.request
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -17,6 +17,7 @@ from uuid import uuid4
 from infra.local.aws.guard import HEADER
 from infra.local.local_stack import Stack
 from lakegate.aws.clients import client
+from lakegate.aws.delivery_tables import DynamoAgenda
 from lakegate.errors import NotFound
 from lakegate.gate.delivery.delivery_row import workload_id
 from lakegate.gate.delivery.protocol import END_STATES, State
@@ -26,7 +27,6 @@ from lakegate.gate.sweep import sweep
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from datetime import datetime
 
     from lakegate.aws.open_stack import DeployedStack, LocalState
     from lakegate.gate.delivery.delivery_row import Workload
@@ -257,7 +257,17 @@ class Deployed:
 
     def later(self, minutes: float) -> Dependencies:
         """The gate of a later time."""
-        return replace(self.dependencies, clock=Later(self.dependencies.clock, timedelta(minutes=minutes)))
+        agenda = Starting(self.dependencies.agenda.table)  # type: ignore[attr-defined] # the one of AWS
+        clock = Later(self.dependencies.clock, timedelta(minutes=minutes))
+        return replace(self.dependencies, agenda=agenda, clock=clock)
+
+
+class Starting(DynamoAgenda):
+    """The agenda of a gate whose clock is ahead: starts are reserved by the time of all others, who would wait until then."""
+
+    def reserve_start(self, _now: datetime, interval: timedelta, burst: int) -> datetime:
+        """See `Agenda`."""
+        return super().reserve_start(datetime.now(UTC), interval, burst)
 
 
 def _command(folder: Path) -> bytes:
