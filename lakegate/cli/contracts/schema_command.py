@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from lakegate.cli import terminal
-from lakegate.cli.command_runner import usable, write_text
-from lakegate.cli.options import AsJson
+from lakegate.cli.command_runner import CommandResult, command, usable, write_text
 from lakegate.errors import InputError
 from lakegate.json_schemas import EDITOR, for_editors
 from lakegate.text import listed
@@ -19,11 +18,20 @@ FORMAT = "The format of the documents, by default that of drafts: odcs-3.1.0."
 OUTPUT = "The file to write, which ends in .json; one that exists is replaced. By default standard output."
 
 
+@dataclass(frozen=True, slots=True)
+class EditorSchema:
+    """The schema of a format, or the file that has it."""
+
+    format: str
+    file: str | None
+    schema: dict[str, Any] | None
+
+
+@command
 def schema(
     form: Annotated[str, typer.Argument(metavar="[FORMAT]", help=FORMAT, show_default=False)] = "odcs-3.1.0",
     output: Annotated[Path | None, typer.Option("--output", "-o", help=OUTPUT, show_default=False)] = None,
-    as_json: AsJson = False,
-) -> None:
+) -> CommandResult[EditorSchema]:
     """Write the JSON Schema by which an editor completes and checks contracts: the official one with the `lakegate` extension.
 
     The first lines of a draft name its file, and the command that writes it. No network is needed.
@@ -38,8 +46,6 @@ def schema(
     text = json.dumps(found, indent=2, ensure_ascii=False) + "\n"
     if output is not None:
         write_text("--output", output, text)
-    if as_json:
-        name, whole = (None, found) if output is None else (str(output), None)
-        terminal.print_json({"format": form, "file": name, "schema": whole})
-    elif output is None:
-        typer.echo(text, nl=False)
+    name, whole = (None, found) if output is None else (str(output), None)
+    words = [lambda _: typer.echo(text, nl=False)] if output is None else []
+    return CommandResult(EditorSchema(form, name, whole), words)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import typer
 
 from lakegate.aws.open_stack import DEFAULT_STACK
 from lakegate.cli.command_runner import CommandResult, command, facade_command
+from lakegate.cli.contracts.withdraw_command import WithdrawnVersion
 from lakegate.cli.deliveries.wait_for_verdict import WaitExit
 from lakegate.cli.options import TIMES, ApiContract, ApiUrl, AsJson, Delivery, Local, StackName, Yes
 from lakegate.errors import InputError
 from lakegate.extension_points import loaded
 from lakegate.gate.registry.registry_rows import PROPOSALS
+from lakegate.published_contracts import PublishedVersion
 from lakegate.stack import SHORT_ID, STANDING, AnsweredDelivery, StackFacade, WaivedDelivery, in_utc, open_stack
 from lakegate.text import shown
 from lakegate.timestamps import instant_of, moment
@@ -92,7 +94,7 @@ def approve(  # noqa: PLR0913 - a command has these options
     api: ApiUrl = None,
     as_json: AsJson = False,
     yes: Yes = False,
-) -> CommandResult[Any]:
+) -> CommandResult[AnsweredDelivery | PublishedVersion | WithdrawnVersion]:
     """Let a judged delivery be published that waits for approval, or make a proposed contract version valid, or withdraw one.
 
     Example: lakegate approve orders/day.csv
@@ -120,7 +122,9 @@ def approve(  # noqa: PLR0913 - a command has these options
             "--api and --contract are for deliveries: a contract version is approved with rights in the account"
         )
     approve_version = loaded(PROPOSALS, "approve")
-    found: CommandResult[Any] = approve_version(name, proposal, stack, local=local, yes=yes, as_json=as_json)
+    found: CommandResult[PublishedVersion | WithdrawnVersion] = approve_version(
+        name, proposal, stack, local=local, yes=yes, as_json=as_json
+    )
     return found
 
 

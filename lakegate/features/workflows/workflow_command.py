@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lakegate.aws.open_stack import DEFAULT_STACK, opened
 from lakegate.cli import terminal
-from lakegate.cli.options import AsJson, Local, StackName
+from lakegate.cli.command_runner import CommandResult, command, extended, render, stack_command
+from lakegate.cli.options import AsJson
 from lakegate.contract_files import InputDocument
-from lakegate.errors import ContractError
+from lakegate.errors import ContractError, Problem
 from lakegate.features.workflows.workflow_document import (
     publish_workflow,
     published_workflows,
@@ -19,15 +20,16 @@ from lakegate.features.workflows.workflow_document import (
 )
 from lakegate.gate.delivery.protocol import CALLBACK, END_STATES, PUSH, Bound, Outcome, State, workflow_of
 from lakegate.gate.effects import run
-from lakegate.json_codec import encode
+from lakegate.json_codec import DOCUMENT_NAME
+from lakegate.plan.planned_workflow import PlannedWorkflow
 from lakegate.text import counted
-from lakegate.text import printable as escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from lakegate.aws.open_stack import DeployedStack
     from lakegate.gate.delivery.protocol import Transition, Workflow
-    from lakegate.plan.planned_workflow import PlannedTransition, PlannedWorkflow
+    from lakegate.plan.planned_workflow import PlannedTransition
 
 REFUSED = 1
 UNTIL = {Bound.ATTEMPTS: " (until the attempts are used)", Bound.PERSON: " (by a person)", Bound.DATE: " (at its time)"}
@@ -49,8 +51,57 @@ class Drawing(Enum):
     MERMAID = "mermaid"
 
 
+@dataclass(frozen=True, slots=True)
+class LintedWorkflow:
+    """Whether a workflow document is valid."""
+
+    valid: bool
+    errors: tuple[Problem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnTransition:
+    """A transition of a workflow."""
+
+    source: str = field(metadata={DOCUMENT_NAME: "from"})
+    when: str
+    to: str
+    operation: str
+    bound: str | None
+    """The end of a loop, or of a wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnWorkflow:
+    """A workflow with all its transitions."""
+
+    name: str
+    attempts: int
+    wait_days: int
+    waits_for: str
+    publish_at: str | None
+    delay_hours: int | None
+    transitions: tuple[DrawnTransition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedWorkflow(PlannedWorkflow):
+    """A workflow that was published now."""
+
+    document: str = field(kw_only=True)
+    """Its key in the lake bucket."""
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedWorkflows:
+    """The published workflows with their versions."""
+
+    workflows: tuple[PlannedWorkflow, ...]
+
+
 @app.command("lint")
-def lint(file: File, *, as_json: AsJson = False) -> None:
+@command
+def lint(file: File, *, as_json: AsJson = False) -> CommandResult[LintedWorkflow]:
     """Check a workflow document: every error at once, with its line. Nothing is asked of a stack.
 
     Example: lakegate workflow lint contracts/examples/workflows/once.yaml
@@ -58,13 +109,11 @@ def lint(file: File, *, as_json: AsJson = False) -> None:
     Exit code: 0 valid, 1 refused, 2 a file that cannot be read.
     """
     workflow = _read(InputDocument(file).read(), as_json=as_json)
-    if as_json:
-        terminal.print_json({"valid": True, "errors": []})
-        return
-    _print((f"{file}: {workflow.name} is valid.",))
+    return CommandResult(LintedWorkflow(valid=True, errors=()), [f"{file}: {workflow.name} is valid."])
 
 
 @app.command("draw")
+@command
 def draw(
     file: Annotated[
         str, typer.Argument(help="The workflow document, or `push`, the workflow of every delivery.")
@@ -72,7 +121,7 @@ def draw(
     *,
     form: Annotated[Drawing, typer.Option("--format", help="A table, or a state diagram of Mermaid.")] = Drawing.TEXT,
     as_json: AsJson = False,
-) -> None:
+) -> CommandResult[DrawnWorkflow]:
     """Print all transitions of a workflow, with those that it has in common with `push`.
 
     Example: lakegate workflow draw contracts/examples/workflows/once.yaml --format mermaid
@@ -80,17 +129,19 @@ def draw(
     is_own = file != PUSH.name
     pinned = _read(InputDocument(file).read(), as_json=as_json) if is_own else None
     workflow = workflow_of(pinned)
-    if as_json:
-        transitions = [
-            {"from": each.source, "when": each.on, "to": each.to, "operation": each.operation, "bound": each.bound}
-            for each in workflow.reached
-        ]
-        document = {"name": workflow.name, "attempts": workflow.attempts, "wait_days": workflow.wait_days}
-        document |= {"waits_for": workflow.waits_for}
-        document |= {"publish_at": workflow.publish_at or None, "delay_hours": workflow.delay_hours or None}
-        terminal.print_json({**document, "transitions": transitions})
-        return
-    _print(diagram(workflow) if form is Drawing.MERMAID else rows(workflow))
+    transitions = (
+        DrawnTransition(each.source, each.on, each.to, each.operation, each.bound) for each in workflow.reached
+    )
+    drawn = DrawnWorkflow(
+        workflow.name,
+        workflow.attempts,
+        workflow.wait_days,
+        workflow.waits_for,
+        workflow.publish_at or None,
+        workflow.delay_hours or None,
+        tuple(transitions),
+    )
+    return CommandResult(drawn, diagram(workflow) if form is Drawing.MERMAID else rows(workflow))
 
 
 def rows(workflow: Workflow) -> Iterator[str]:
@@ -118,7 +169,8 @@ def _until(transition: Transition) -> str:
 
 
 @app.command("publish")
-def publish(file: File, *, stack: StackName = DEFAULT_STACK, local: Local = False, as_json: AsJson = False) -> None:
+@stack_command
+def publish(there: DeployedStack, file: File, *, as_json: AsJson = False) -> CommandResult[PublishedWorkflow]:
     """Publish a version of a workflow. Contracts that name it take it when they are published; nothing is deployed.
 
     Example: lakegate workflow publish contracts/examples/workflows/once.yaml
@@ -127,30 +179,24 @@ def publish(file: File, *, stack: StackName = DEFAULT_STACK, local: Local = Fals
     """
     body = InputDocument(file).read()
     workflow = _read(body, as_json=as_json)
-    with opened(stack, local=local) as there:
-        dependencies = there.dependencies()
-        published = run(publish_workflow(dependencies, body), dependencies.clock)
-    if as_json:
-        terminal.print_json({**_as_document(workflow), "document": published.document})
-        return
+    dependencies = there.dependencies()
+    published = run(publish_workflow(dependencies, body), dependencies.clock)
     line = workflow.name.partition(".")[0]
-    _print((f"Published {workflow.name}.", f"  Contracts name it in the extension: workflow: {line}"))
+    words = (f"Published {workflow.name}.", f"  Contracts name it in the extension: workflow: {line}")
+    return CommandResult(extended(PublishedWorkflow, workflow, document=published.document), words)
 
 
 @app.command("list")
-def list_workflows(stack: StackName = DEFAULT_STACK, local: Local = False, as_json: AsJson = False) -> None:
+@stack_command
+def list_workflows(there: DeployedStack) -> CommandResult[PublishedWorkflows]:
     """List the published workflows with their versions.
 
     Example: lakegate workflow list
     """
-    with opened(stack, local=local) as there:
-        found = published_workflows(there.dependencies())
-    if as_json:
-        terminal.print_json({"workflows": [_as_document(each) for each in found]})
-    elif found:
-        _print(f"{each.name}: {_changes(each)}" for each in found)
-    else:
-        _print(("No workflow is published: every delivery follows `push` (lakegate workflow draw).",))
+    found = tuple(published_workflows(there.dependencies()))
+    words = [f"{each.name}: {_changes(each)}" for each in found]
+    nothing = "No workflow is published: every delivery follows `push` (lakegate workflow draw)."
+    return CommandResult(PublishedWorkflows(found), words or [nothing])
 
 
 def _read(body: bytes, *, as_json: bool = False) -> PlannedWorkflow:
@@ -159,15 +205,10 @@ def _read(body: bytes, *, as_json: bool = False) -> PlannedWorkflow:
         return read_workflow(body)
     except ContractError as error:
         if as_json:
-            terminal.print_json({"valid": False, "errors": [encode(each) for each in error.problems]})
+            render(CommandResult(LintedWorkflow(valid=False, errors=error.problems)), as_json=True)
         else:
             terminal.say_problems(error)
         raise typer.Exit(REFUSED) from None
-
-
-def _as_document(workflow: PlannedWorkflow) -> dict[str, object]:
-    document: dict[str, object] = encode(workflow)
-    return document
 
 
 def _changes(workflow: PlannedWorkflow) -> str:
@@ -196,8 +237,3 @@ def _answer(workflow: Workflow | PlannedWorkflow) -> str:
 
 def _days(number: int) -> str:
     return counted(number, "day")
-
-
-def _print(lines: Iterable[str]) -> None:
-    for line in lines:
-        terminal.answers().print(escaped(line), markup=False, soft_wrap=True)
