@@ -91,7 +91,7 @@ class LevelCounts:
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
+class AscendingLines:
     """Ascending lines of records. The driver has those of all records, which are as a rule one after the other."""
 
     first: int
@@ -100,14 +100,14 @@ class Lines:
     """From each to the next; None: one."""
 
     @staticmethod
-    def of(lines: NDArray[np.int64]) -> Lines:
+    def of(lines: NDArray[np.int64]) -> AscendingLines:
         """The lines of an array."""
         if not len(lines):
-            return Lines(0, 0)
+            return AscendingLines(0, 0)
         steps = np.diff(lines)
         if (steps == 1).all():
-            return Lines(int(lines[0]), len(lines))
-        return Lines(int(lines[0]), len(lines), steps.astype(np.min_scalar_type(int(steps.max()))))
+            return AscendingLines(int(lines[0]), len(lines))
+        return AscendingLines(int(lines[0]), len(lines), steps.astype(np.min_scalar_type(int(steps.max()))))
 
     def numbers(self) -> NDArray[np.int64]:
         """The array."""
@@ -121,7 +121,7 @@ class Lines:
 class Broken:
     """Records of a chunk that break predicates: a bitmap for each; without one no record breaks it."""
 
-    rows: Lines
+    rows: AscendingLines
     """The line of each record in its share."""
     bitmaps: dict[Bit, pa.BooleanArray]
 
@@ -254,7 +254,7 @@ class Evaluation:
         partial.size += chunk.size
         partial.extra = bounded_keys(partial.extra | chunk.extra, self.plan.fields)
         partial.keys |= chunk.keys
-        partial.broken.append(Broken(Lines.of(rows), bitmaps))
+        partial.broken.append(Broken(AscendingLines.of(rows), bitmaps))
 
     def _bits(
         self, program: Program, table: pa.Table, connection: duckdb.DuckDBPyConnection, *, with_present: bool

@@ -507,7 +507,7 @@ class Truths(_Values):
         return [booleans(found).buffers()[1]]
 
 
-class Texts(_Values):
+class TextColumn(_Values):
     """Texts and bytes, whatever they hold."""
 
     def __init__(self, kind: pa.DataType, one: One) -> None:
@@ -771,7 +771,7 @@ def _leaf(word: str, schema: dict[str, Any]) -> Column:
     if word in _WIDTHS:
         return NumberValues(*_WIDTHS[word], _ONES[word])
     if word in {"string", "bytes", "enum", "fixed"}:
-        return Texts(pa.string() if word in {"string", "enum"} else pa.binary(), _one(word, schema))
+        return TextColumn(pa.string() if word in {"string", "enum"} else pa.binary(), _one(word, schema))
     return Truths(_truth) if word == "boolean" else Nulls()
 
 
@@ -789,7 +789,7 @@ _WITH_PARTS: dict[str, Callable[[dict[str, Any], dict[str, Any]], Column]] = {
         lambda schema, known: Records([(each["name"], column_of(each["type"], known)) for each in schema["fields"]]),
     ),
     "array": lambda schema, known: Lists([column_of(schema["items"], known)]),
-    "map": lambda schema, known: Maps([Texts(pa.string(), content), column_of(schema["values"], known)]),
+    "map": lambda schema, known: Maps([TextColumn(pa.string(), content), column_of(schema["values"], known)]),
 }
 
 
