@@ -11,7 +11,7 @@ from tests.fakes.jobs import Ending
 from tests.reference.sampling import FULL
 from tests.simulation.choices import Choices
 from tests.simulation.contract import kind
-from tests.simulation.environment import LANDING, PREFIX, Environment
+from tests.simulation.environment import LANDING, PREFIX, TIMING, Environment
 from tests.simulation.stage import Fault, Stage, settle
 
 if TYPE_CHECKING:
@@ -78,6 +78,9 @@ def test_a_poison_delays_nobody() -> None:
         if stage.workers:
             stage.step(stage.workers[0])
         else:
+            env.memory.clock.sleep(
+                TIMING.start_interval.total_seconds()
+            )  # more would wait for their start, and for a sweep
             stage.deliver(0)
     before_any_sweep = states(env)
     for _ in range(12):
