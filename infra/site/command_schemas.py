@@ -60,7 +60,8 @@ def _results(function: Callable[..., Any]) -> list[type]:
     if typing.get_origin(result) is not CommandResult:
         return []
     (found,) = typing.get_args(result)
-    return [each for each in typing.get_args(found) or (found,) if isinstance(each, type) and is_dataclass(each)]
+    classes = (each for each in typing.get_args(found) or (found,) if isinstance(each, type) and is_dataclass(each))
+    return [each for each in classes if not hasattr(each, "to_json")]  # such a document has a schema of its own
 
 
 def _schema(cls: type) -> dict[str, Any]:

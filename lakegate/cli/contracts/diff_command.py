@@ -9,8 +9,10 @@ import typer
 
 from lakegate.aws.open_stack import DEFAULT_STACK
 from lakegate.cli import terminal
-from lakegate.cli.options import AsJson, Local, StackName
+from lakegate.cli.command_runner import CommandResult, command
+from lakegate.cli.options import Local, StackName
 from lakegate.contract_files import named_version
+from lakegate.diff.change_kinds import VersionComparison
 from lakegate.diff.diff_contracts import compare
 from lakegate.text import markdown
 from lakegate.text import printable as escaped
@@ -18,7 +20,7 @@ from lakegate.text import printable as escaped
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from lakegate.diff.change_kinds import Change, VersionComparison
+    from lakegate.diff.change_kinds import Change
 
 REFUSED = 1
 COLOURS = {"major": "red", "minor": "yellow", "patch": "green"}
@@ -33,6 +35,7 @@ class DiffFormat(StrEnum):
     MARKDOWN = "markdown"
 
 
+@command
 def diff(  # noqa: PLR0913 - a command has these options
     old: Annotated[
         str,
@@ -48,8 +51,7 @@ def diff(  # noqa: PLR0913 - a command has these options
     enforce: Annotated[
         bool, typer.Option("--enforce", help="Exit with 1 if the new version number is too low for the changes.")
     ] = False,
-    as_json: AsJson = False,
-) -> None:
+) -> CommandResult[VersionComparison]:
     """Compare two versions of a contract: every change, who is affected, and the version number that it needs.
 
     Example: lakegate diff HEAD~1:orders.yaml orders.yaml --enforce
@@ -57,12 +59,8 @@ def diff(  # noqa: PLR0913 - a command has these options
     Exit code: 0 compared, 1 the new number is too low (with --enforce), 2 a version cannot be read.
     """
     comparison = compare(*(named_version(name, stack, local=local) for name in (old, new)))
-    if as_json:
-        terminal.print_json(comparison.to_json())
-    else:
-        print_comparison(comparison, form)
-    if enforce and not comparison.ok:
-        raise typer.Exit(REFUSED)
+    is_refused = enforce and not comparison.ok
+    return CommandResult(comparison, [lambda _: print_comparison(comparison, form)], REFUSED if is_refused else 0)
 
 
 def print_comparison(comparison: VersionComparison, form: DiffFormat = DiffFormat.TEXT) -> None:

@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from lakegate.cli import terminal
+from lakegate.cli.command_runner import CommandResult, command
 from lakegate.cli.deliveries.wait_for_verdict import LONGEST_WAIT, WaitExit, pauses
-from lakegate.cli.options import AsJson, Timeout, Wait
+from lakegate.cli.options import Timeout, Wait
 from lakegate.errors import InputError
 from lakegate.stack import Refused, known_form, remote_stack
-from lakegate.text import printable as escaped
 from lakegate.transfer.upload_files import read
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from lakegate.stack import RemoteStack
 
@@ -28,6 +27,7 @@ ENDS: Final = {"Accepted": WaitExit.ACCEPTED, "Rejected": WaitExit.REJECTED}
 OVER: Final = frozenset({*ENDS, "Failed", "Gone", "Expired"})
 
 
+@command
 def deliver(  # noqa: PLR0913 - a command has these options
     file: Annotated[Path, typer.Argument(help="The file to deliver.", show_default=False)],
     *,
@@ -41,8 +41,7 @@ def deliver(  # noqa: PLR0913 - a command has these options
     ] = None,
     wait: Wait = False,
     timeout: Timeout = LONGEST_WAIT,
-    as_json: AsJson = False,
-) -> None:
+) -> CommandResult[dict[str, Any]]:
     """Deliver a file through the HTTP API: announced, sent by an upload URL, and with --wait followed to its verdict.
 
     It needs a token of the API in LAKEGATE_TOKEN, or in the file that LAKEGATE_TOKEN_FILE names, or credentials of AWS that may
@@ -61,15 +60,14 @@ def deliver(  # noqa: PLR0913 - a command has these options
     except Refused as refused:
         if refused.kind != "summary-refused":
             raise
-        _print_refusals(refused, as_json=as_json)
-        raise typer.Exit(WaitExit.REJECTED) from None
+        return _refused(refused)
     with known_form():
         workload = str(made["workloadId"])
         found = send(there, contract, file, made)
         if wait:
             found = _followed(there, workload, contract, found, timeout)
-        _print(file, workload, found, as_json=as_json)
-        raise typer.Exit(ENDS.get(found["status"], WaitExit.NO_VERDICT) if wait else WaitExit.ACCEPTED)
+        code = ENDS.get(found["status"], WaitExit.NO_VERDICT) if wait else WaitExit.ACCEPTED
+        return CommandResult({**found, "announced": workload}, tuple(_in_words(file, found)), code)
 
 
 def announce(api: RemoteStack, contract: str, file: Path, known: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -109,22 +107,14 @@ def _followed(
     return found
 
 
-def _print_refusals(refused: Refused, *, as_json: bool) -> None:
-    if as_json:
-        terminal.print_json({"status": "Refused", "errors": refused.errors})
-        return
-    console = terminal.answers()
-    console.print("refused by its summary, nothing was sent", markup=False)
-    for each in refused.errors:
-        console.print(escaped(f"  {each.get('path')}: {each.get('message')} ({each.get('code')})"), markup=False)
+def _refused(refused: Refused) -> CommandResult[dict[str, Any]]:
+    words = [f"  {each.get('path')}: {each.get('message')} ({each.get('code')})" for each in refused.errors]
+    result = {"status": "Refused", "errors": refused.errors}
+    return CommandResult(result, ["refused by its summary, nothing was sent", *words], WaitExit.REJECTED)
 
 
-def _print(file: Path, announced: str, found: Mapping[str, Any], *, as_json: bool) -> None:
-    if as_json:
-        terminal.print_json({**found, "announced": announced})
-        return
-    console, info = terminal.answers(), found["result"]["info"]
-    console.print(escaped(f"{file} was sent: {found['status']}"), markup=False, soft_wrap=True)
-    console.print(escaped(f"  workload {found['workloadId']}"), markup=False, soft_wrap=True)
-    for reason in info["errors"] if info else ():
-        console.print(escaped(f"  {reason}"), markup=False, soft_wrap=True)
+def _in_words(file: Path, found: Mapping[str, Any]) -> Iterator[str]:
+    info = found["result"]["info"]
+    yield f"{file} was sent: {found['status']}"
+    yield f"  workload {found['workloadId']}"
+    yield from (f"  {reason}" for reason in (info["errors"] if info else ()))
