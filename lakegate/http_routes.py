@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import quote
 
 from lakegate.errors import LakegateError
-from lakegate.extension_points import names
 from lakegate.gate.delivery.delivery_objects import IDENTIFIER, row_of
 from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.protocol import State
@@ -361,9 +360,8 @@ def found(
 
 
 def _announced(dependencies: Dependencies, name: str) -> AnnouncedWorkload | None:
-    if "announcements" not in names("rows"):
-        return None
-    kept: AnnouncedWorkload | None = dependencies.of("announcements").get(name)
+    rows = dependencies.rows("announcements")
+    kept: AnnouncedWorkload | None = rows and rows.get(name)
     return kept
 
 

@@ -1,56 +1,48 @@
-"""The three DynamoDB tables: keys, the one index, conditions, transactions.
-
-=========  =======================  ================================================================================
-table      key                      items
-=========  =======================  ================================================================================
-registry   `id`                     `route#<bucket>/<prefix>`, `version#<contract>#<version>`,
-                                    `contract#<contract>`, `proposal#<contract>#<version>`
-workloads  `id`                     `workload#<id>`, `message#<id>`, `content#<digest>`, `cursor#<name>`,
-                                    `upload#<digest>`, `pause#<line>`, `batch#<id>`, `line#<line>`,
-                                    `producer#<digest>`, `notice#<id>`, `promise#<line>`, `pull#<line>`,
-                                    `revalidation#<line>`, `announcement#<id>`, `request#<digest>`,
-                                    `validation#<digest>`, `callback#<digest>`, `slices#<line>`
-ledger     `chain`, `height`        one item a block; the head of the chain at height -1; `event#<id>`, at height 0,
-                                    for each record; `workload#<id>`, at height 0, for each delivery that has a
-                                    block; the index of finished deliveries: `<chain>#verdict#<verdict>`,
-                                    `<chain>#rule#<digest>`; the key that signs a chain: `<chain>#key`, at height 0
-=========  =======================  ================================================================================
-
-Index `agenda` of workloads is sparse and sharded: `shard` (`due#<n>` for open workloads, `held#<line>` for those that are
-HELD, `pause#<n>` for paused lines, `message#<n>` for messages not yet sent, `line#<n>` for lines with a change to record,
-`notice#<n>` and `dead-notice#<n>` for notices with a message to send and for those that were given up, `promise#<n>` for
-lines with a service level to watch, `pull#<n>` for lines that are pulled, `revalidation#<n>` for lines that are measured by
-schedule) and `at`. An item leaves it by losing both. It holds keys only and lags: what is found is read again by key.
-"""
+"""The port of the tables (`lakegate.gate.table`) on DynamoDB: conditions become expressions, values DynamoDB's types."""
 
 from __future__ import annotations
 
-import json
-import zlib
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from itertools import count
+from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.aws.clients import port_errors
-from lakegate.errors import ConditionFailed, InputError, PortError, Throttled, TransactionConflict, UnreadableItem
+from lakegate.errors import ConditionFailed, PortError, Throttled, TransactionConflict, UnreadableItem
+from lakegate.gate.table import (
+    ALWAYS,
+    HEAD,
+    AllOf,
+    AnyOf,
+    AtLeast,
+    Below,
+    CheckRow,
+    Delete,
+    Equals,
+    Has,
+    HasLength,
+    Lacks,
+    Put,
+    Row,
+    RowAbsent,
+    RowExists,
+    RowKey,
+    Shorter,
+    StoredRecord,
+    TableName,
+    Update,
+    Without,
+    shards,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from botocore.exceptions import ClientError
     from mypy_boto3_dynamodb import DynamoDBClient
 
-T = TypeVar("T")
-SHARDS: Final = 8
-"""One partition of the index takes 1,000 writes a second; a workload writes its row about a dozen times."""
-HEAD: Final = -1
-"""The height of the item that holds the head of a chain."""
+    from lakegate.gate.table import Condition, Write
+
 INDEX: Final = "agenda"
-ALWAYS: Final = "9999"
-"""Later than any time there will be."""
-FORMAT: Final = 1
-"""The attribute `format` of items, 1 where they have none. What older releases must not act on has a higher one."""
 
 DEFINITIONS: Final[Mapping[str, Mapping[str, Any]]] = {
     "registry": {
@@ -87,166 +79,291 @@ DEFINITIONS: Final[Mapping[str, Mapping[str, Any]]] = {
     },
 }
 """Parameters of CreateTable for each table beside its name, as in the stack's template."""
-
-
-def text(value: str) -> dict[str, str]:
-    """A string as DynamoDB has it."""
-    return {"S": value}
-
-
-def number(value: int) -> dict[str, str]:
-    """An integer as DynamoDB has it."""
-    return {"N": str(value)}
-
-
-def instant(at: datetime) -> str:
-    """A time as sortable text: UTC, microseconds."""
-    return at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
-
-
-def shard(kind: str, name: str) -> str:
-    """The partition of the index that holds an item."""
-    return f"{kind}#{zlib.crc32(name.encode()) % SHARDS}"
-
-
-def shards(kind: str) -> tuple[str, ...]:
-    """All partitions of one kind."""
-    return tuple(f"{kind}#{n}" for n in range(SHARDS))
-
-
-def held_shard(line: str) -> str:
-    """The partition of the index with what is held of a line."""
-    return f"held#{line}"
-
-
-def name_of(key: Mapping[str, Any]) -> str:
-    """The key of an item as text: of the ledger's table chain and height."""
-    return str(key["id"]["S"]) if "id" in key else f"{key['chain']['S']} {key['height']['N']}"
-
-
-@contextmanager
-def readable(name: str) -> Iterator[None]:
-    """Turn whatever decoding raises inside into UnreadableItem: what is stored is not what this release writes."""
-    try:
-        yield
-    except json.JSONDecodeError:
-        raise UnreadableItem(name, "it is not JSON") from None
-    except (LookupError, ValueError, TypeError, AttributeError, RecursionError, InputError):
-        raise UnreadableItem(name, "it has another form than this release knows") from None
-
-
-def decoded(item: Mapping[str, Any], of: Callable[[Mapping[str, Any]], T]) -> T:
-    """The content of an item. Raises UnreadableItem with the key of the item."""
-    name = name_of(item)
-    with readable(name):
-        written = int(item["format"]["N"]) if "format" in item else FORMAT
-        if written <= FORMAT:
-            return of(item)
-    raise UnreadableItem(name, "a newer release wrote it")
-
-
-def with_unknown(stored: Mapping[str, Any] | None, attribute: str, written: Mapping[str, Any]) -> dict[str, Any]:
-    """A document as it is written, with the keys that a newer release has put into the one that it replaces."""
-    if stored is None:
-        return dict(written)
-    with readable(name_of(stored)):
-        before: dict[str, Any] = dict(json.loads(stored[attribute]["S"]))
-    return {**before, **written}
-
-
-# ---- The base of all tables ----
-
-
-ResultT = TypeVar("ResultT")
 ROUNDS: Final = 3
-"""Requests of the unprocessed part of a batch before the batch counts as throttled."""
-BATCH: Final = 100
-"""Keys of a BatchGetItem, at most."""
+"""How often the unprocessed part of a batch is requested before the batch counts as throttled."""
+LARGEST_PAGE: Final = 1_000
+"""Items of one query; DynamoDB ends a page at 1 MB."""
+HIGHEST: Final = 2**53
+"""Above every height."""
+
+
+# ---- Values, keys and expressions ----
+
+
+def typed(value: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever a row holds
+    """A value as DynamoDB has it."""
+    match value:
+        case str():
+            return {"S": value}
+        case StoredRecord():
+            return {"S": value.write()}
+        case int():
+            return {"N": str(value)}
+        case bytes():
+            return {"B": value}
+        case dict():
+            return {"M": {name: typed(each) for name, each in value.items()}}
+        case _:
+            return {"L": [typed(each) for each in value]}
+
+
+def plain(value: Mapping[str, Any]) -> Any:  # noqa: ANN401 - likewise
+    """A value of DynamoDB; one of a type that no release writes stays as it is."""
+    ((kind, content),) = value.items()
+    match kind:
+        case "S" | "B":
+            return content
+        case "N":
+            return int(content) if content.lstrip("-").isdigit() else value
+        case "M":
+            return {name: plain(each) for name, each in content.items()}
+        case "L":
+            return [plain(each) for each in content]
+        case _:
+            return value
+
+
+def key_attributes(key: RowKey) -> dict[str, dict[str, str]]:
+    """The key of an item."""
+    if key.table is TableName.LEDGER:
+        return {"chain": {"S": key.name}, "height": {"N": str(key.height)}}
+    return {"id": {"S": key.name}}
+
+
+def item_of(row: Row) -> dict[str, Any]:
+    """A row as DynamoDB has it."""
+    return key_attributes(row.key) | {name: typed(each) for name, each in row.values.items()}
+
+
+def row_of(table: TableName, item: Mapping[str, Any]) -> Row:
+    """An item as a row."""
+    values = {name: plain(each) for name, each in item.items()}
+    if table is TableName.LEDGER:
+        return Row(RowKey(table, values.pop("chain"), values.pop("height")), values)
+    return Row(RowKey(table, values.pop("id")), values)
+
+
+class _Expressions:
+    """The expressions of one write, with the attributes and values that they name."""
+
+    def __init__(self, key: RowKey) -> None:
+        self._key = "chain" if key.table is TableName.LEDGER else "id"
+        self._values: dict[str, Any] = {}
+        self._names: dict[str, str] = {}
+        self._numbers = count()
+
+    def name(self, attribute: str) -> str:
+        self._names[f"#{attribute}"] = attribute
+        return f"#{attribute}"
+
+    def value(self, value: Any) -> str:  # noqa: ANN401 - whatever a row holds
+        placeholder = f":{next(self._numbers)}"
+        self._values[placeholder] = typed(value)
+        return placeholder
+
+    def condition(self, condition: Condition) -> str:  # noqa: C901, PLR0911 - a case for each kind
+        match condition:
+            case RowAbsent():
+                return f"attribute_not_exists({self.name(self._key)})"
+            case RowExists():
+                return f"attribute_exists({self.name(self._key)})"
+            case Has(name):
+                return f"attribute_exists({self.name(name)})"
+            case Lacks(name):
+                return f"attribute_not_exists({self.name(name)})"
+            case Equals(name, value):
+                return f"{self.name(name)} = {self.value(value)}"
+            case Below(name, limit):
+                return f"{self.name(name)} < {self.name(limit) if isinstance(limit, str) else self.value(limit)}"
+            case AtLeast(name, number):
+                return f"{self.name(name)} >= {self.value(number)}"
+            case Shorter(name, limit):
+                return f"size({self.name(name)}) < {self.name(limit)}"
+            case HasLength(name, members):
+                return f"size({self.name(name)}) = {self.value(members)}"
+            case Without(name, member):
+                return f"NOT contains({self.name(name)}, {self.value(member)})"
+            case AllOf(of):
+                return " AND ".join(f"({self.condition(each)})" for each in of)
+            case AnyOf(of):
+                return " OR ".join(f"({self.condition(each)})" for each in of)
+
+    def change(self, update: Update) -> str:
+        sets = [
+            *(f"{self.name(name)} = {self.value(value)}" for name, value in update.sets.items()),
+            *(
+                f"{self.name(name)} = if_not_exists({self.name(name)}, {self.value(value)})"
+                for name, value in update.defaults.items()
+            ),
+            *(
+                f"{self.name(name)} = if_not_exists({self.name(name)}, {self.value(0)}) + {self.value(value)}"
+                for name, value in update.adds.items()
+            ),
+            *(
+                f"{self.name(name)} = list_append(if_not_exists({self.name(name)}, {self.value([])}), {self.value([one])})"
+                for name, one in update.appends.items()
+            ),
+        ]
+        removed = ", ".join(map(self.name, update.removes))
+        return " ".join([f"SET {', '.join(sets)}"] * bool(sets) + [f"REMOVE {removed}"] * bool(removed))
+
+    def all(self) -> dict[str, Any]:
+        """The parameters that explain the others; DynamoDB refuses empty ones."""
+        names = {"ExpressionAttributeNames": self._names} if self._names else {}
+        return names | ({"ExpressionAttributeValues": self._values} if self._values else {})
+
+
+# ---- The port ----
 
 
 @dataclass(frozen=True, slots=True)
 class DynamoTable:
-    """One table; every read of it by key is strongly consistent."""
+    """Table."""
 
     client: DynamoDBClient
-    name: str
+    names: Mapping[TableName, str]
+    """Of the stack's tables."""
     left_out: list[UnreadableItem] = field(default_factory=list, repr=False, compare=False)
-    """Items that a read left out because this release cannot read them: the caller reports them."""
 
-    def get(self, key: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """The item; None where there is none."""
+    def get(self, key: RowKey) -> Row | None:
+        """GetItem."""
+        name = self.names[key.table]
         with port_errors():
-            return self.client.get_item(TableName=self.name, Key=key, ConsistentRead=True).get("Item")
+            item = self.client.get_item(TableName=name, Key=key_attributes(key), ConsistentRead=True).get("Item")
+        return None if item is None else row_of(key.table, item)
 
-    def readable(
-        self, items: Iterable[Mapping[str, Any]], of: Callable[[Mapping[str, Any]], ResultT]
-    ) -> Iterator[ResultT]:
-        """The content of items; one that cannot be read is left out, and hides none of the others."""
-        for item in items:
-            try:
-                found = decoded(item, of)
-            except UnreadableItem as refused:
-                self.left_out.append(refused)
-            else:
-                yield found
-
-    def batch(self, keys: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-        """The items of at most 100 keys, in no order; unprocessed ones are requested again, `ROUNDS` times. Raises Throttled."""
-        rounds = 0
-        while keys:
-            if rounds == ROUNDS:
-                raise Throttled("BatchGetItem")
-            rounds += 1
+    def batch(self, keys: Sequence[RowKey]) -> Iterator[Row]:
+        """BatchGetItem; unprocessed keys are requested again, `ROUNDS` times."""
+        if not keys:
+            return
+        table = keys[0].table
+        name, wanted = self.names[table], [key_attributes(each) for each in keys]
+        for _ in range(ROUNDS):
             with port_errors():
-                answer = self.client.batch_get_item(RequestItems={self.name: {"Keys": keys, "ConsistentRead": True}})
-            yield from answer["Responses"].get(self.name, [])
-            keys = answer["UnprocessedKeys"].get(self.name, {"Keys": []})["Keys"]
+                response = self.client.batch_get_item(RequestItems={name: {"Keys": wanted, "ConsistentRead": True}})
+            yield from (row_of(table, item) for item in response["Responses"].get(name, []))
+            wanted = response["UnprocessedKeys"].get(name, {"Keys": []})["Keys"]  # type: ignore[assignment] # as sent
+            if not wanted:
+                return
+        raise Throttled("BatchGetItem")
 
-    def put(self, item: Mapping[str, Any], *reasons: str, **condition: Any) -> None:  # noqa: ANN401 - as boto3 has it
-        """Put one item; `reasons` is what a condition that fails is called."""
-        with port_errors(*reasons):
-            self.client.put_item(TableName=self.name, Item=item, **condition)
+    def write(self, write: Put | Update | Delete) -> None:
+        """PutItem, UpdateItem or DeleteItem."""
+        calls: Mapping[str, Any] = {
+            "Put": self.client.put_item,
+            "Update": self.client.update_item,
+            "Delete": self.client.delete_item,
+        }
+        ((kind, parameters),) = self._request(write).items()
+        with port_errors(write.reason):
+            calls[kind](**parameters)
 
-    def update(self, key: Mapping[str, Any], *reasons: str, **change: Any) -> Mapping[str, Any]:  # noqa: ANN401 - as boto3 has it
-        """Update one item, and return the attributes asked for; `reasons` is what a condition that fails is called."""
-        with port_errors(*reasons):
-            return self.client.update_item(TableName=self.name, Key=key, **change).get("Attributes", {})
+    def update(self, update: Update) -> Row:
+        """UpdateItem."""
+        with port_errors(update.reason):
+            response = self.client.update_item(**self._request(update)["Update"], ReturnValues="UPDATED_NEW")
+        return Row(update.key, {name: plain(each) for name, each in response["Attributes"].items()})
 
-    def delete(self, key: Mapping[str, Any]) -> None:
-        """Delete one item; absent is done."""
+    def transact(self, writes: Sequence[Write], token: str = "") -> None:
+        """TransactWriteItems. Without a token boto3 makes one, which covers its own retries."""
+        given: dict[str, Any] = {"ClientRequestToken": token} if token else {}
         with port_errors():
-            self.client.delete_item(TableName=self.name, Key=key)
+            try:
+                self.client.transact_write_items(TransactItems=[self._request(each) for each in writes], **given)  # type: ignore[misc] # one of four kinds
+            except self.client.exceptions.TransactionCanceledException as cancelled:
+                raise _cancelled(cancelled, [each.reason for each in writes]) from None
 
-    def oldest(self, kind: str, limit: int, until: str) -> Iterator[str]:
-        """Ids found in all shards of the index, the oldest first; `until` is the latest `at` that counts."""
+    def due(self, kind: str, limit: int, until: str = ALWAYS) -> tuple[str, ...]:
+        """A query for each shard, merged."""
         found = sorted(each for name in shards(kind) for each in self._in_shard(name, limit, until))
-        return (name for _at, name in found[:limit])
+        return tuple(name for _at, name in found[:limit])
+
+    def listed(self, shard: str, limit: int) -> tuple[str, ...]:
+        """A query, page by page."""
+        query = self.client.get_paginator("query").paginate(
+            TableName=self.names[TableName.WORKLOADS],
+            IndexName=INDEX,
+            KeyConditionExpression="#shard = :shard",
+            ExpressionAttributeNames={"#shard": "shard"},
+            ExpressionAttributeValues={":shard": typed(shard)},
+            PaginationConfig={"MaxItems": limit},
+        )
+        with port_errors():
+            return tuple(item["id"]["S"].partition("#")[2] for page in query for item in page["Items"])
+
+    def heights(
+        self, chain: str, above: int = HEAD, below: int | None = None, *, newest: bool = False, page: int | None = None
+    ) -> Iterator[Row]:
+        """A query, page by page."""
+        first, last = above + 1, HIGHEST if below is None else below - 1
+        if last < first:  # DynamoDB refuses an empty interval
+            return
+        query = self.client.get_paginator("query").paginate(
+            TableName=self.names[TableName.LEDGER],
+            ConsistentRead=True,
+            ScanIndexForward=not newest,
+            KeyConditionExpression="chain = :chain AND height BETWEEN :first AND :last",
+            ExpressionAttributeValues={
+                ":chain": typed(chain),
+                ":first": typed(first),
+                ":last": typed(last),
+            },
+            PaginationConfig={} if page is None else {"PageSize": min(page, LARGEST_PAGE)},
+        )
+        with port_errors():
+            yield from (row_of(TableName.LEDGER, item) for page in query for item in page["Items"])
+
+    def scan(self, table: TableName) -> Iterator[Row]:
+        """A scan, page by page."""
+        scan = self.client.get_paginator("scan").paginate(TableName=self.names[table], ConsistentRead=True)
+        with port_errors():
+            yield from (row_of(table, item) for page in scan for item in page["Items"])
+
+    def page(self, table: TableName, kind: str, after: str, items: int) -> tuple[tuple[Row, ...], str]:
+        """One Scan."""
+        start: Any = {"ExclusiveStartKey": {"id": {"S": after}}} if after else {}
+        with port_errors():
+            response = self.client.scan(
+                TableName=self.names[table],
+                ConsistentRead=True,
+                Limit=items,
+                FilterExpression="begins_with(id, :kind)",
+                ExpressionAttributeValues={":kind": typed(f"{kind}#")},
+                **start,
+            )
+        following = response.get("LastEvaluatedKey", {}).get("id", {}).get("S", "")
+        return tuple(row_of(table, item) for item in response["Items"]), following
 
     def _in_shard(self, name: str, limit: int, until: str) -> Iterator[tuple[str, str]]:
         with port_errors():
-            answer = self.client.query(
-                TableName=self.name,
+            response = self.client.query(
+                TableName=self.names[TableName.WORKLOADS],
                 IndexName=INDEX,
                 KeyConditionExpression="#shard = :shard AND #at <= :until",
                 ExpressionAttributeNames={"#at": "at", "#shard": "shard"},
-                ExpressionAttributeValues={":shard": text(name), ":until": text(until)},
+                ExpressionAttributeValues={":shard": typed(name), ":until": typed(until)},
                 Limit=limit,
             )
-        return ((item["at"]["S"], item["id"]["S"].partition("#")[2]) for item in answer["Items"])
+        return ((item["at"]["S"], item["id"]["S"].partition("#")[2]) for item in response["Items"])
 
-
-def transact(client: DynamoDBClient, writes: Sequence[Any], reasons: Sequence[str], token: str | None = None) -> None:
-    """All writes or none. `reasons` names, write by write, what a condition of it that fails is called.
-
-    Without a token boto3 makes one, which covers its own retries; with one, the same content again within ten minutes
-    is answered with success, and another content with IdempotencyMismatch.
-    """
-    given: dict[str, Any] = {"ClientRequestToken": token} if token else {}
-    with port_errors():
-        try:
-            client.transact_write_items(TransactItems=list(writes), **given)
-        except client.exceptions.TransactionCanceledException as cancelled:
-            raise _cancelled(cancelled, reasons) from None
+    def _request(self, write: Write) -> dict[str, Any]:
+        """A write as TransactWriteItems has it."""
+        expressions = _Expressions(write.key)
+        parameters: dict[str, Any] = {"TableName": self.names[write.key.table]}
+        key = key_attributes(write.key)
+        match write:
+            case Put(row):
+                changed: dict[str, Any]
+                kind, changed = "Put", {"Item": item_of(row)}
+            case Update():
+                kind, changed = "Update", {"Key": key, "UpdateExpression": expressions.change(write)}
+            case Delete():
+                kind, changed = "Delete", {"Key": key}
+            case CheckRow():
+                kind, changed = "ConditionCheck", {"Key": key}
+        if write.if_ is not None:
+            changed["ConditionExpression"] = expressions.condition(write.if_)
+        return {kind: parameters | changed | expressions.all()}
 
 
 def _cancelled(error: ClientError, reasons: Sequence[str]) -> PortError:

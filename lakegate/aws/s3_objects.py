@@ -10,16 +10,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.aws.clients import port_errors
-from lakegate.aws.dynamodb_table import decoded, text
 from lakegate.errors import ConditionFailed, NotFound, PortError, TransactionConflict, Unfinished
 from lakegate.gate.ports import Address, ObjectVersion, VersionPage, agree
+from lakegate.gate.table import Delete, Put, Row, RowAbsent, found, workloads_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from mypy_boto3_s3 import S3Client
 
-    from lakegate.aws.dynamodb_table import DynamoTable
+    from lakegate.gate.table import RowKey, Tables
+
 
 # ---- Checksums ----
 # S3 knows CRCs of a whole object that came in parts, but SHA-256 and SHA-1 only of each part ("Checking object integrity in
@@ -303,25 +304,24 @@ def _listed(bucket: str, listed: Mapping[str, Any]) -> ObjectVersion:
 class Uploads:
     """At most one note for each destination, in the table `workloads`."""
 
-    table: DynamoTable
+    table: Tables
 
     def get(self, to: Address) -> str | None:
         """The upload under way to this destination."""
-        item = self.table.get(_key(to))
-        return decoded(item, lambda each: str(each["upload"]["S"])) if item else None
+        return found(self.table, _key(to), lambda row: row.text("upload"))
 
     def note(self, to: Address, upload: str) -> str:
         """Note an upload that was just begun. Returns the noted one: another worker may have been first."""
         try:
-            self.table.put({**_key(to), "upload": text(upload)}, ConditionExpression="attribute_not_exists(id)")
+            self.table.write(Put(Row(_key(to), {"upload": upload}), RowAbsent()))
         except ConditionFailed:
             return self.get(to) or upload
         return upload
 
     def drop(self, to: Address) -> None:
         """Forget the upload; absent is done."""
-        self.table.delete(_key(to))
+        self.table.write(Delete(_key(to)))
 
 
-def _key(to: Address) -> dict[str, dict[str, str]]:
-    return {"id": text("upload#" + hashlib.sha256(f"{to.bucket}\0{to.key}".encode()).hexdigest())}
+def _key(to: Address) -> RowKey:
+    return workloads_key("upload", hashlib.sha256(f"{to.bucket}\0{to.key}".encode()).hexdigest())

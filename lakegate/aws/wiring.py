@@ -10,18 +10,15 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.aws.clients import BY_CODE, client, port_errors
-from lakegate.aws.dataset_tables import DynamoLines, promises
-from lakegate.aws.delivery_tables import DynamoAgenda, DynamoBatches, DynamoOutbox, DynamoPauses, DynamoWorkloads
 from lakegate.aws.dynamodb_table import DynamoTable
 from lakegate.aws.emr_serverless import EmrServerless, JudgeFunction, Runners
 from lakegate.aws.kms_signing import kms_keys
-from lakegate.aws.ledger_table import DynamoHistory, DynamoLedger
-from lakegate.aws.registry_table import DynamoRegistry
 from lakegate.aws.s3_objects import S3Store, Uploads
-from lakegate.errors import PortError, UnreadableItem
-from lakegate.extension_points import loaded, names
+from lakegate.errors import PortError
+from lakegate.extension_points import loaded
 from lakegate.gate.delivery.delivery_terms import BatchLimits
 from lakegate.gate.dependencies import Dependencies, JobSettings, Places
+from lakegate.gate.table import TableName
 from lakegate.plan.billed_cost import Prices
 
 if TYPE_CHECKING:
@@ -120,36 +117,27 @@ DRIVER_VCPU, EXECUTOR_VCPU = 2, 2
 
 def bootstrap(settings: Settings, remaining: Callable[[], float] = lambda: float("inf")) -> Dependencies:
     """The adapters of a stack. `remaining`: seconds this invocation has left. No call to AWS is made here."""
-    dynamodb, left_out = client("dynamodb"), list[UnreadableItem]()
-    workloads, ledger, registry = (
-        DynamoTable(dynamodb, name, left_out)
-        for name in (settings.workloads_table, settings.ledger_table, settings.registry_table)
-    )
+    names = {
+        TableName.WORKLOADS: settings.workloads_table,
+        TableName.LEDGER: settings.ledger_table,
+        TableName.REGISTRY: settings.registry_table,
+    }
+    dynamodb = client("dynamodb")
+    table = DynamoTable(dynamodb, names)
     signing = kms_keys(client("kms"), settings.signing_key, settings.replaced_signing_key)
 
     @cache
     def of(name: str) -> object:
-        """A registration at the point `rows`, over the table `workloads`, or at the point `wiring`, by the settings."""
-        if name in names("rows"):
-            return loaded("rows", name)(workloads)
+        """A registration at the point `wiring`, by the settings."""
         return loaded("wiring", name)(settings)
 
     return Dependencies(
-        objects=S3Store(client("s3"), settings.account, Uploads(workloads), remaining),
-        registry=DynamoRegistry(registry, settings.landing, ledger),
-        workloads=DynamoWorkloads(workloads),
-        agenda=DynamoAgenda(workloads),
-        outbox=DynamoOutbox(workloads),
-        ledger=DynamoLedger(ledger, workloads, signing),
-        history=DynamoHistory(ledger),
-        pauses=DynamoPauses(workloads),
-        batches=DynamoBatches(workloads),
+        objects=S3Store(client("s3"), settings.account, Uploads(table), remaining),
+        table=table,
         jobs=Runners(EmrServerless(client("emr-serverless"), settings.application), JudgeFunction(client("lambda"))),
         notifier=EventBridgeNotifier(client("events"), settings.bus),
         clock=SystemClock(),
         identity=StsIdentity(client("sts")),
-        lines=DynamoLines(workloads, ledger),
-        promises=promises(workloads),
         places=_places(settings),
         takes_since=cache(partial(_made, dynamodb, settings.workloads_table))
         if settings.adopts == "no"
@@ -157,7 +145,6 @@ def bootstrap(settings: Settings, remaining: Callable[[], float] = lambda: float
         of=of,
         signing=signing,
         remaining=remaining,
-        left_out=left_out,
     )
 
 

@@ -8,22 +8,27 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from lakegate.admission.ignored_keys import IGNORED
-from lakegate.errors import DeletionDenied, NotFound, UnreadableItem
+from lakegate.errors import DeletionDenied, NotFound
+from lakegate.extension_points import loaded, names
+from lakegate.gate.datasets.dataset_lines import DatasetLines, LineRows, promises
 from lakegate.gate.delivery.delivery_terms import UNROUTED, BatchLimits, terms_of
+from lakegate.gate.delivery_store import Agenda, Batches, Outbox, Pauses, Workloads
 from lakegate.gate.effects import Alarm
+from lakegate.gate.ledger.ledger_store import History, Ledger
 from lakegate.gate.ports import UNSIGNED, Address
+from lakegate.gate.registry.registry_store import Registry
 from lakegate.plan.billed_cost import PRICES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from lakegate.gate.datasets.dataset_lines import DatasetLines, Promises
+    from lakegate.errors import UnreadableItem
+    from lakegate.gate.datasets.dataset_lines import PromisingLine
     from lakegate.gate.delivery.delivery_row import Workload
     from lakegate.gate.delivery.delivery_terms import Terms
     from lakegate.gate.ports import Clock, Identity, JobRunner, Notifier, ObjectStore, ObjectVersion, SigningKeys
-    from lakegate.gate.registry.registry_rows import Registry
-    from lakegate.gate.table import Agenda, Batches, History, Ledger, Outbox, Pauses, Workloads
+    from lakegate.gate.table import Tables
     from lakegate.plan.billed_cost import Prices
 
 ALONE = BatchLimits(1, 64 << 20, 300)
@@ -104,23 +109,14 @@ class Dependencies:
     """Everything a use case may touch."""
 
     objects: ObjectStore
-    registry: Registry
-    workloads: Workloads
-    agenda: Agenda
-    outbox: Outbox
-    ledger: Ledger
-    history: History
-    pauses: Pauses
-    batches: Batches
+    table: Tables
     jobs: JobRunner
     notifier: Notifier
     clock: Clock
     identity: Identity
-    lines: DatasetLines
-    promises: Promises
     places: Places
     of: Callable[[str], Any]
-    """The adapter that a feature registers by this name at the point `rows` or `wiring`; the feature declares its type."""
+    """The adapter that a feature registers by this name at the point `wiring`; the feature declares its type."""
     signing: SigningKeys = UNSIGNED
     timing: Timing = field(default_factory=Timing)
     is_function: bool = True
@@ -129,12 +125,69 @@ class Dependencies:
     """Seconds that this invocation has left."""
     takes_since: Callable[[], datetime | None] = lambda: None
     """The time before which landed objects are never touched; None: everything is a delivery."""
-    left_out: list[UnreadableItem] = field(default_factory=list, repr=False)
-    """Items that reads left out because this release cannot read them; handlers and commands report them."""
     undeletable: set[str] = field(default_factory=set, repr=False)
     """Buckets where judged objects could not be deleted; handlers report them."""
     plans: dict[str, bytes] = field(default_factory=dict, repr=False)
     """Plans read before, by digest: content-addressed, so never stale."""
+
+    @property
+    def registry(self) -> Registry:
+        """Contracts and their routes."""
+        return Registry(self.table, self.places.landing)
+
+    @property
+    def workloads(self) -> Workloads:
+        """The rows of workloads."""
+        return Workloads(self.table)
+
+    @property
+    def agenda(self) -> Agenda:
+        """What is due, claims on contents, cursors."""
+        return Agenda(self.table)
+
+    @property
+    def outbox(self) -> Outbox:
+        """Messages."""
+        return Outbox(self.table)
+
+    @property
+    def pauses(self) -> Pauses:
+        """Paused lines."""
+        return Pauses(self.table)
+
+    @property
+    def batches(self) -> Batches:
+        """Batches of small files."""
+        return Batches(self.table)
+
+    @property
+    def ledger(self) -> Ledger:
+        """The chains of blocks."""
+        return Ledger(self.table, self.signing)
+
+    @property
+    def history(self) -> History:
+        """The index of finished deliveries."""
+        return History(self.table)
+
+    @property
+    def lines(self) -> DatasetLines:
+        """Lifecycle and subscriptions of lines."""
+        return DatasetLines(self.table)
+
+    @property
+    def promises(self) -> LineRows[PromisingLine]:
+        """Promises by line."""
+        return promises(self.table)
+
+    @property
+    def left_out(self) -> list[UnreadableItem]:
+        """What reads of several rows left out because this release cannot read it; handlers and commands report it."""
+        return self.table.left_out
+
+    def rows(self, name: str) -> Any:  # noqa: ANN401 - its type is declared by the module that asks
+        """The rows that a feature registers by this name at the point `rows`; None where the feature is absent."""
+        return loaded("rows", name)(self) if name in names("rows") else None
 
     def without_lease(self) -> Dependencies:
         """For a caller who does not carry on what it writes: the next sweep finds it due at once."""

@@ -1,339 +1,413 @@
-"""The ports of what the gate keeps in tables, and the records that they take: one Protocol for each subject."""
+"""The port of the stack's tables: rows, conditions as values, and writes of which all happen or none.
+
+=========  =======================  ================================================================================
+table      key                      rows
+=========  =======================  ================================================================================
+registry   `id`                     `route#<bucket>/<prefix>`, `version#<contract>#<version>`,
+                                    `contract#<contract>`, `proposal#<contract>#<version>`
+workloads  `id`                     `workload#<id>`, `message#<id>`, `content#<digest>`, `cursor#<name>`,
+                                    `upload#<digest>`, `pause#<line>`, `batch#<id>`, `line#<line>`,
+                                    `producer#<digest>`, `notice#<id>`, `promise#<line>`, `pull#<line>`,
+                                    `revalidation#<line>`, `announcement#<id>`, `request#<digest>`,
+                                    `validation#<digest>`, `callback#<digest>`, `slices#<line>`
+ledger     `chain`, `height`        one row a block; the head of the chain at height -1; `event#<id>`, at height 0,
+                                    for each record; `workload#<id>`, at height 0, for each delivery that has a
+                                    block; the index of finished deliveries: `<chain>#verdict#<verdict>`,
+                                    `<chain>#rule#<digest>`; the key that signs a chain: `<chain>#key`, at height 0
+=========  =======================  ================================================================================
+
+Index `agenda` of workloads is sparse and sharded: `shard` (`due#<n>` for open workloads, `held#<line>` for those that are
+HELD, `pause#<n>` for paused lines, `message#<n>` for messages not yet sent, `line#<n>` for lines with a change to record,
+`notice#<n>` and `dead-notice#<n>` for notices with a message to send and for those that were given up, `promise#<n>` for
+lines with a service level to watch, `pull#<n>` for lines that are pulled, `revalidation#<n>` for lines that are measured by
+schedule) and `at`. A row leaves it by losing both. It holds keys only and lags: what is found is read again by key.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import timedelta
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+import json
+import zlib
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar
 
-from lakegate.gate.ledger.blocks import Head, Record
-from lakegate.gate.ports import Message
-from lakegate.verdict.verdict import BrokenRule
+from lakegate.errors import InputError, UnreadableItem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from datetime import datetime
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from lakegate.gate.delivery.delivery_row import Enforced, Workload
-    from lakegate.gate.delivery.protocol import State
-    from lakegate.gate.ledger.blocks import AnyBlock, Block
-    from lakegate.gate.ledger.signatures import SignedText
-
-# ---- Agenda, content claims and cursors ----
-
-
-class Agenda(Protocol):
-    """Due rows, by a sharded, sparse index that lags behind the rows: every find is re-read by key."""
-
-    def due(self, now: datetime, limit: int) -> tuple[str, ...]:
-        """Ids of workloads whose `due_at` is not after `now`, the oldest first."""
-        ...
-
-    def owner(self, content: str) -> str | None:
-        """The workload that has claimed this content; strongly consistent."""
-        ...
-
-    def cursor(self, name: str) -> str | None:
-        """The place where a listing stopped the last time; None: start at the beginning."""
-        ...
-
-    def keep(self, name: str, cursor: str | None) -> None:
-        """Remember where a listing stopped."""
-        ...
-
-    def keep_first(self, name: str, cursor: str) -> str:
-        """Keep a cursor unless there is one; the one that is kept then."""
-        ...
-
-    def reserve_start(self, now: datetime, interval: timedelta, burst: int) -> datetime:
-        """Reserve the start of one job run: the time from which it may be sent, `now` or later.
-
-        A token bucket of all workers together: `burst` tokens, one more after each interval. Starts that find no token get
-        the times at which the next ones will be there, first come, first served.
-        """
-        ...
+T = TypeVar("T")
+SHARDS: Final = 8
+"""One partition of the index takes 1,000 writes a second; a workload writes its row about a dozen times."""
+ALWAYS: Final = "9999"
+"""Later than any time there will be."""
+UNREADABLE: Final = (LookupError, ValueError, TypeError, AttributeError, RecursionError, InputError)
+"""Whatever decoding raises."""
+FORMAT: Final = 1
+"""The attribute `format` of rows, 1 where they have none. What older releases must not act on has a higher one."""
+MOST_WRITES: Final = 100
+"""Writes of one transaction; likewise keys of one batch."""
+HEAD: Final = -1
+"""The height of the row that holds the head of a chain."""
 
 
-# ---- Rows of workloads ----
+class TableName(StrEnum):
+    """The three tables."""
+
+    REGISTRY = "registry"
+    WORKLOADS = "workloads"
+    LEDGER = "ledger"
 
 
-class Expected(NamedTuple):
-    """The fence of every write on a workload: what its row must still say."""
+class RowKey(NamedTuple):
+    """The key of a row."""
 
-    state: State
-    attempt: int
+    table: TableName
+    name: str
+    """The attribute `id`, or `chain` in the ledger."""
+    height: int = 0
+    """In the ledger alone."""
 
+    def __str__(self) -> str:
+        """As people are told it."""
+        return f"{self.name} {self.height}" if self.table is TableName.LEDGER else self.name
 
-class Workloads(Protocol):
-    """The rows of workloads. `get` is strongly consistent."""
-
-    def create(self, workload: Workload) -> None:
-        """Put if absent. Raises ConditionFailed when the id is taken."""
-        ...
-
-    def get(self, workload: str) -> Workload:
-        """The row. Raises NotFound."""
-        ...
-
-    def save(
-        self,
-        workload: Workload,
-        expected: Expected,
-        *,
-        message: Message | None = None,
-        content: str | None = None,
-        accepted: bool = False,
-    ) -> None:
-        """Replace the row if it is still at `expected`, together with an outbox row and a claim on a content.
-
-        `content` is put if absent or already this workload's. `accepted`: the producer of the pin is marked as known to
-        the line. All or nothing. ConditionFailed.reasons has one entry each for row, message, content and pause, in this
-        order: `""` where it held, else `state`, `content` or `pause`. The pause of its line
-        (`lakegate.gate.datasets.pauses`) decides whether a row becomes HELD or PINNED.
-
-        A decision with slices is written only at the next offset of its line, by its watermark
-        and its merge state, and while no other one is DECIDED there; else the last
-        reason is `turn`.
-        `Ledger.commit` lets the next one in.
-        """
-        ...
-
-    def lease(self, workload: Workload, until: datetime, tries: int = 0) -> None:
-        """Set `due_at` to `until`, and `tries`, if `due_at` is still that of `workload`. Raises ConditionFailed."""
-        ...
+    @property
+    def identity(self) -> str:
+        """The name behind its kind."""
+        return self.name.partition("#")[2]
 
 
-# ---- Messages, pauses, batches, ledger and history ----
-
-
-class Outbox(Protocol):
-    """Messages, written in the transaction of the state that they describe; listed by an index that lags."""
-
-    def add(self, message: Message) -> bool:
-        """Put a message of its own, of no state, if there is none with its id. Returns whether there was none."""
-        ...
-
-    def pending(self, limit: int) -> tuple[Message, ...]:
-        """Messages not yet marked, the oldest first."""
-        ...
-
-    def sent(self, message: Message) -> None:
-        """Mark as sent. Marking twice is done."""
-        ...
-
-
-LONG: Final = timedelta(days=3)
-"""A pause that lasts longer may have been forgotten: an operator is told of it."""
+def workloads_key(kind: str, name: str) -> RowKey:
+    """The key of a row of a kind in the table of workloads."""
+    return RowKey(TableName.WORKLOADS, f"{kind}#{name}")
 
 
 @dataclass(frozen=True, slots=True)
-class Pause:
-    """A paused line; also one that was resumed, until all that was held is judged."""
+class StoredRecord:
+    """An immutable record as an attribute; its text is made when it is sent."""
 
-    line: str
-    since: datetime
-    by: str
-    """The ARN of the caller."""
+    record: Any
+    write: Callable[[], str] = field(compare=False)
+
+
+class Row(NamedTuple):
+    """A row: texts, whole numbers, bytes, documents, and lists and mappings of texts."""
+
+    key: RowKey
+    values: Mapping[str, Any]
+    """By attribute, without those of the key."""
+
+    def text(self, name: str) -> str:
+        """An attribute that is a text. Raises TypeError where it is something else, and KeyError where it is absent."""
+        value = self.values[name]
+        if isinstance(value, StoredRecord):
+            return value.write()
+        if not isinstance(value, str):
+            raise TypeError(name)
+        return value
+
+    def number(self, name: str) -> int:
+        """Likewise of a whole number."""
+        value = self.values[name]
+        if not isinstance(value, int):
+            raise TypeError(name)
+        return value
+
+    def has(self, name: str) -> bool:
+        """Whether an attribute is there."""
+        return name in self.values
+
+    def record(self, name: str, of: Callable[[str], T]) -> T:
+        """The record of an attribute, by its text; a document that was not sent is still there as it is."""
+        value = self.values[name]
+        if isinstance(value, StoredRecord):
+            there: T = value.record
+            return there
+        return of(self.text(name))
+
+    def decoded(self, of: Callable[[Row], T]) -> T:
+        """What the row contains. Raises UnreadableItem with its key."""
+        try:
+            if not self.has("format") or self.number("format") <= FORMAT:
+                return of(self)
+        except UNREADABLE as error:
+            raise unreadable(str(self.key), error) from None
+        raise UnreadableItem(str(self.key), "a newer release wrote it")
+
+
+# ---- Conditions: what the row of a write must be when it is written ----
+
+
+@dataclass(frozen=True, slots=True)
+class RowAbsent:
+    """There is no row."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowExists:
+    """There is a row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Has:
+    """The row has the attribute."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lacks:
+    """There is no row, or it does not have the attribute."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Equals:
+    """The attribute has the value."""
+
+    name: str
+    value: str | int
+
+
+@dataclass(frozen=True, slots=True)
+class Below:
+    """A number is smaller than another one, or than another attribute."""
+
+    name: str
+    limit: str | int
+
+
+@dataclass(frozen=True, slots=True)
+class AtLeast:
+    """A number is not smaller than another one."""
+
+    name: str
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class Shorter:
+    """A list has fewer members than another attribute says."""
+
+    name: str
+    limit: str
+
+
+@dataclass(frozen=True, slots=True)
+class HasLength:
+    """A list has so many members."""
+
+    name: str
+    members: int
+
+
+@dataclass(frozen=True, slots=True)
+class Without:
+    """A list does not have the member, or is absent."""
+
+    name: str
+    member: str
+
+
+@dataclass(frozen=True, slots=True)
+class AllOf:
+    """Every one of these."""
+
+    of: tuple[Condition, ...]
+
+    def __init__(self, *of: Condition) -> None:
+        object.__setattr__(self, "of", of)
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    """At least one of these."""
+
+    of: tuple[Condition, ...]
+
+    def __init__(self, *of: Condition) -> None:
+        object.__setattr__(self, "of", of)
+
+
+Condition = (
+    RowAbsent | RowExists | Has | Lacks | Equals | Below | AtLeast | Shorter | HasLength | Without | AllOf | AnyOf
+)
+
+
+def at_revision(revision: int) -> Condition:
+    """The row was written so often; 0: there is none."""
+    return Equals("revision", revision) if revision else RowAbsent()
+
+
+# ---- Writes ----
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """Write a whole row in the place of whatever is there."""
+
+    row: Row
+    if_: Condition | None = None
     reason: str = ""
-    held: int = 0
-    """Workloads in the state HELD: counted in the transactions that change that state."""
-    resumed: datetime | None = None
-
-    def is_long(self, now: datetime) -> bool:
-        """Whether it has lasted so long that it may have been forgotten."""
-        return self.resumed is None and now - self.since > LONG
-
-
-class Pauses(Protocol):
-    """Paused lines. `listed` and `held` read an index that lags; all else is strongly consistent.
-
-    Workloads.save holds a delivery only while its line is paused or being resumed, pins one only while neither is the case,
-    and lets one go only while its line is being resumed.
-    """
-
-    def pause_of(self, line: str) -> Pause | None:
-        """The pause of a line; None where there is none."""
-        ...
-
-    def listed(self) -> tuple[str, ...]:
-        """Lines with a pause, the oldest first."""
-        ...
-
-    def held(self, line: str, limit: int) -> tuple[str, ...]:
-        """Ids of the workloads that are held, in order of arrival."""
-        ...
-
-    def begin(self, pause: Pause) -> None:
-        """Pause a line, also one that is being resumed; what is held stays counted. Raises ConditionFailed if it is paused."""
-        ...
-
-    def resume(self, line: str, at: datetime) -> None:
-        """Let the sweep judge what is held. Raises ConditionFailed if the line is not paused."""
-        ...
-
-    def end(self, line: str) -> None:
-        """Remove the pause. Raises ConditionFailed unless the line was resumed and nothing is held."""
-        ...
-
-
-class Member(NamedTuple):
-    """An attempt of a workload, in a batch."""
-
-    workload: str
-    attempt: int
-    size: int
-    """Bytes."""
-
-
-class Batch(NamedTuple):
-    """A batch. It is open until a request is stored with it; after that its members never change."""
-
-    id: str
-    files: int
-    """The most members."""
-    bytes: int
-    """With so many bytes, or more, it takes no further member."""
-    closes_at: datetime
-    """After this time the next worker that reads it closes it."""
-    members: tuple[Member, ...] = ()
-    request: str = ""
-    """The whole request of StartJobRun as JSON, stored when the batch was closed."""
-    run: str = ""
-    """Id of its job run, once that is known."""
+    """What the condition is called where it fails."""
 
     @property
-    def is_full(self) -> bool:
-        """Whether it takes no further member."""
-        return len(self.members) >= self.files or sum(each.size for each in self.members) >= self.bytes
+    def key(self) -> RowKey:
+        """Of the row."""
+        return self.row.key
 
 
-class Batches(Protocol):
-    """The items of batches. `get` is strongly consistent."""
+@dataclass(frozen=True, slots=True)
+class Update:
+    """Change attributes of a row; one that is not there is made."""
 
-    def get(self, batch: str) -> Batch:
-        """The batch. Raises NotFound."""
+    key: RowKey
+    sets: Mapping[str, Any] = field(default_factory=dict)
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    """Set where they are absent."""
+    adds: Mapping[str, int] = field(default_factory=dict)
+    """Added to numbers; an absent one counts as 0."""
+    appends: Mapping[str, str] = field(default_factory=dict)
+    """Members put at the end of lists; an absent one counts as empty."""
+    removes: tuple[str, ...] = ()
+    if_: Condition | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """Remove a row; absent is done."""
+
+    key: RowKey
+    if_: Condition | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRow:
+    """Write nothing, and require something of a row."""
+
+    key: RowKey
+    if_: Condition
+    reason: str = ""
+
+
+Write = Put | Update | Delete | CheckRow
+
+
+# ---- The port ----
+
+
+class Tables(Protocol):
+    """The tables of a stack. Reads are strongly consistent, but for `due` and `listed`, which read an index that lags."""
+
+    @property
+    def left_out(self) -> list[UnreadableItem]:
+        """What reads of several rows left out because this release cannot read it: the caller reports it."""
         ...
 
-    def join(self, batch: Batch, member: Member) -> None:
-        """Add a member; the first one creates the batch, with the limits of `batch`, which are ignored afterwards.
+    def get(self, key: RowKey) -> Row | None:
+        """The row; None where there is none."""
+        ...
 
-        Raises ConditionFailed where it is closed or full, or has the member.
+    def batch(self, keys: Sequence[RowKey]) -> Iterator[Row]:
+        """The rows of keys of one table that are there, in no order and not of one moment. Raises Throttled."""
+        ...
+
+    def write(self, write: Put | Update | Delete) -> None:
+        """One write. Raises ConditionFailed with its reason."""
+        ...
+
+    def update(self, update: Update) -> Row:
+        """Likewise one update; the attributes that it has set, as they are then."""
+        ...
+
+    def transact(self, writes: Sequence[Write], token: str = "") -> None:
+        """All writes or none, at most 100, each of another row. What is sent twice without an answer happens once.
+
+        ConditionFailed.reasons has one entry for each write, empty where its condition held. With a token the same writes again
+        within ten minutes do nothing, and others raise IdempotencyMismatch. Raises TransactionConflict.
         """
         ...
 
-    def close(self, batch: Batch, request: str) -> None:
-        """Store the request, if the batch is open and has exactly the members of `batch`. Raises ConditionFailed."""
+    def due(self, kind: str, limit: int, until: str = ALWAYS) -> tuple[str, ...]:
+        """The names, without their kinds, of rows in all shards of the index, the oldest first; `until`: the latest `at`."""
         ...
 
-    def started(self, batch: str, run: str) -> None:
-        """Store the id of the job run."""
+    def listed(self, shard: str, limit: int) -> tuple[str, ...]:
+        """The names of rows in one shard of the index, the oldest first."""
         ...
 
-
-class CommittedBlock(NamedTuple):
-    """The place of the one block of a delivery."""
-
-    chain: str
-    height: int
-
-
-class Ledger(Protocol):
-    """The chains of blocks."""
-
-    def head(self, chain: str) -> Head:
-        """The top of the chain; strongly consistent."""
+    def heights(
+        self, chain: str, above: int = HEAD, below: int | None = None, *, newest: bool = False, page: int | None = None
+    ) -> Iterator[Row]:
+        """The rows of a chain of the ledger between two heights, in order or the newest first, read page by page."""
         ...
 
-    def heads(self, chains: Sequence[str]) -> tuple[Head, ...]:
-        """The tops of these chains, in their order; each strongly consistent, but not of one moment. Raises Throttled."""
+    def scan(self, table: TableName) -> Iterator[Row]:
+        """All rows of a table, in no order."""
         ...
 
-    def digests(self, places: Sequence[tuple[str, int]]) -> tuple[str, ...]:
-        """The digest of the block at each chain and height, computed of what is stored; empty where there is none. As `heads`."""
-        ...
-
-    def blocks(self, chain: str, above: int = -1, *, strict: bool = True) -> tuple[AnyBlock, ...]:
-        """The blocks above a height, in order; strongly consistent.
-
-        Raises UnreadableItem where one is no block. Not `strict`: it is left out.
-        """
-        ...
-
-    def texts(self, chain: str) -> Iterator[bytes]:
-        """Every block as it is stored, lowest first, read page by page."""
-        ...
-
-    def signed(self, chain: str) -> Iterator[SignedText]:
-        """Likewise, each with its signature: what `lakegate.gate.ledger.verification.verify_signed` is given."""
-        ...
-
-    def key(self, chain: str) -> str:
-        """The fingerprint of the key that signs the chain, empty before its first record of one; strongly consistent."""
-        ...
-
-    def committed(self, workload: str) -> CommittedBlock | None:
-        """The place of the block of a delivery; None before it is committed. Strongly consistent."""
-        ...
-
-    def commit(self, block: Block, workload: Workload, expected: Expected, message: Message) -> None:
-        """**The commit**: terminal row, block, new head, outbox row, and what `committed` answers, in one transaction.
-
-        Conditions: the row is at `expected` and carries the same result digest; the head is `block.previous` at
-        `block.height - 1`; the block is absent; no block of the delivery is committed, whatever its row says.
-        ConditionFailed.reasons: one entry each for row and head, `""` where it held, else `state` or `head`; where the delivery
-        is committed, a third entry, `repeated`. A delivery with slices also needs the turn of its line, and ends it; without it
-        there is a further entry, `turn`. Raises TransactionConflict, IdempotencyMismatch. The token is of the content.
-
-        In a stack that signs, the block is written with its signature. Raises SigningDenied.
-        """
-        ...
-
-    def append(self, record: Record) -> None:
-        """Record and new head in one transaction.
-
-        Conditions: the head is `record.previous` at `record.height - 1`; no chain has a record of the same event.
-        ConditionFailed.reasons: one entry each, `""` where it held, else `head` or `event`. Raises TransactionConflict.
-
-        A record that names a key is written with its signature, by the key that it replaces or, of the first, by itself; from
-        then on `key` answers with it. Raises SigningDenied.
-        """
+    def page(self, table: TableName, kind: str, after: str, items: int) -> tuple[tuple[Row, ...], str]:
+        """The rows of a kind among the next so many, and where the next page begins; empty after the last one."""
         ...
 
 
-class HistoryEntry(NamedTuple):
-    """One finished delivery, as the index describes it."""
-
-    height: int
-    at: str
-    """RFC 3339, UTC: when its block was written."""
-    workload: str
-    kind: str
-    """Of its block: `published`, `quarantined`."""
-    verdict: str
-    version: str
-    """Of the contract; empty where no route covers the key."""
-    rows: int | None = None
-    """None where nothing was measured."""
-    rejected_rows: int | None = None
-    """Rows that were kept out of the accepted data."""
-    rules: tuple[BrokenRule, ...] = ()
-    """Those that failed or warned, the worst first."""
-    enforced: Enforced | None = None
-    """The decision of `mode: enforce`; None where it was the mode."""
-    producer: str = ""
-    """The folder of the landing bucket: text of the producer's. Empty for a block of an earlier release."""
-    indexed: bool = True
-    """False for a block of an earlier release: it is found by height alone, and its rules are not known."""
+# ---- What rows hold ----
 
 
-class History(Protocol):
-    """The finished deliveries of each line, written in the transaction that commits them."""
+def instant(at: datetime) -> str:
+    """A time as sortable text: UTC, microseconds."""
+    return at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
-    def entries(
-        self, chain: str, *, rule: str = "", verdict: str = "", below: int | None = None, limit: int = 100
-    ) -> tuple[HistoryEntry, ...]:
-        """At most `limit` deliveries of a line below a height, the newest first; strongly consistent.
 
-        With a rule or a verdict only those that break it, or have it: a query of its own key, not a filter. At most one of both.
-        """
-        ...
+def shard(kind: str, name: str) -> str:
+    """The partition of the index that holds a row."""
+    return f"{kind}#{zlib.crc32(name.encode()) % SHARDS}"
+
+
+def shards(kind: str) -> tuple[str, ...]:
+    """All partitions of one kind."""
+    return tuple(f"{kind}#{n}" for n in range(SHARDS))
+
+
+def due_at(kind: str, name: str, at: str) -> dict[str, str]:
+    """The attributes that put a row into the index; none without a time."""
+    return {"shard": shard(kind, name), "at": at} if at else {}
+
+
+def unreadable(name: str, error: Exception) -> UnreadableItem:
+    """The error for what decoding raised: what is stored is not what this release writes."""
+    is_json = not isinstance(error, json.JSONDecodeError)
+    return UnreadableItem(name, "it has another form than this release knows" if is_json else "it is not JSON")
+
+
+def found(table: Tables, key: RowKey, of: Callable[[Row], T]) -> T | None:
+    """What the row of a key contains; None where there is none. Raises UnreadableItem."""
+    row = table.get(key)
+    return None if row is None else row.decoded(of)
+
+
+def all_readable(table: Tables, rows: Iterable[Row], of: Callable[[Row], T]) -> Iterator[T]:
+    """What rows contain; one that cannot be read is left out, and hides none of the others."""
+    for row in rows:
+        try:
+            content = row.decoded(of)
+        except UnreadableItem as refused:
+            table.left_out.append(refused)
+        else:
+            yield content
+
+
+def with_unknown(stored: Row | None, attribute: str, written: Mapping[str, Any]) -> dict[str, Any]:
+    """A document as it is written, with the keys that a newer release has put into the one that it replaces."""
+    if stored is None:
+        return dict(written)
+    try:
+        before: dict[str, Any] = dict(json.loads(stored.text(attribute)))
+    except UNREADABLE as error:
+        raise unreadable(str(stored.key), error) from None
+    return {**before, **written}

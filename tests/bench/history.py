@@ -10,10 +10,11 @@ import argparse
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from lakegate.aws.dynamodb_table import DynamoTable
-from lakegate.aws.ledger_table import ENTRY, DynamoHistory, index_items
+from lakegate.aws.dynamodb_table import item_of
 from lakegate.gate.datasets.delivery_history import chosen, history
-from tests.bench.registry import TableTwin, measured, row
+from lakegate.gate.ledger.ledger_store import ENTRY, index_rows
+from lakegate.gate.table import Row, RowKey, TableName
+from tests.bench.registry import TableTwin, beside, measured, row
 from tests.simulation.environment import Environment
 from tests.unit.usecases.test_history import LINE, delivered
 
@@ -35,7 +36,7 @@ class LedgerTwin(TableTwin):
     def paginate(self, **request: Any) -> Iterator[dict[str, Any]]:
         values, size = request["ExpressionAttributeValues"], request["PaginationConfig"]["PageSize"]
         items = self.chains.get(values[":chain"]["S"], [])
-        top = int(values[":below"]["N"])
+        top = int(values[":last"]["N"]) + 1
         start = 0
         while start < len(items) and int(items[start]["height"]["N"]) >= top:
             start += 1
@@ -52,11 +53,11 @@ def filled(count: int) -> tuple[LedgerTwin, Dependencies, str]:
     twin = LedgerTwin()
     for height in range(count):
         block = replace(bad if height % SHARE == 0 else good, height=height)
-        written, items = index_items(block, env.memory.rows.get(block.workload))
-        items.append({"chain": {"S": LINE}, "height": {"N": str(height)}, ENTRY: {"S": written}})
+        written, items = index_rows(block, env.memory.workloads[block.workload])
+        items.append(Row(RowKey(TableName.LEDGER, LINE, height), {ENTRY: written}))
         for each in items:
-            twin.chains.setdefault(each["chain"]["S"], []).insert(0, each)
-    dependencies = replace(env.dependencies, history=DynamoHistory(DynamoTable(twin, "ledger")))  # type: ignore[arg-type] # a twin
+            twin.chains.setdefault(each.key.name, []).insert(0, item_of(each))
+    dependencies = replace(env.dependencies, table=beside(env.memory.table, TableName.LEDGER, twin))
     (rule, *_) = next(chosen(dependencies, LINE, verdict="rejected")).rules
     return twin, dependencies, rule.rule
 

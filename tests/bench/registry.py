@@ -15,19 +15,22 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from lakegate.aws.dynamodb_table import DynamoTable
-from lakegate.aws.registry_table import DynamoRegistry
 from lakegate.gate.effects import run
 from lakegate.gate.registry.contract_versions import CompiledContract
 from lakegate.gate.registry.publish_contract import publish
 from lakegate.gate.registry.registry_rows import Publication, Route
+from lakegate.gate.registry.registry_store import Registry
 from lakegate.gate.registry.routes import candidates, covering
+from lakegate.gate.table import TableName
 from tests.simulation.environment import LANDING, Environment
 from tests.unit.compare.builder import document
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.table import Row, RowKey, Tables, Write
+    from tests.fakes.table import MemoryTable
 
 PAGE = 1_000
 """Items of one page of a scan."""
@@ -108,10 +111,37 @@ class Cost:
     seconds: float
 
 
-def filled(versions: int, routes: int) -> tuple[TableTwin, DynamoRegistry]:
+class Beside:
+    """The tables in memory, but one of them, which is that of a twin."""
+
+    def __init__(self, others: MemoryTable, name: TableName, of_twin: DynamoTable) -> None:
+        self.others, self.name, self.of_twin, self.left_out = others, name, of_twin, others.left_out
+
+    def get(self, key: RowKey) -> Row | None:
+        return (self.of_twin if key.table is self.name else self.others).get(key)
+
+    def batch(self, keys: Sequence[RowKey]) -> Iterator[Row]:
+        return self.of_twin.batch(keys)
+
+    def transact(self, writes: Sequence[Write], token: str = "") -> None:
+        is_own = any(each.key.table is self.name for each in writes)
+        (self.of_twin if is_own else self.others).transact(writes, token)
+
+    def __getattr__(self, name: str) -> Any:
+        of_ledger = name == "heights" and self.name is TableName.LEDGER
+        return getattr(self.of_twin if of_ledger else self.others, name)
+
+
+def beside(others: MemoryTable, name: TableName, twin: TableTwin) -> Tables:
+    """Tables of which one has a twin."""
+    of_twin = DynamoTable(twin, {each: each.value for each in TableName})  # type: ignore[arg-type] # a twin
+    return Beside(others, name, of_twin)
+
+
+def filled(versions: int, routes: int) -> tuple[TableTwin, Registry]:
     """A registry with so many versions, each of a contract of its own, and so many routes, as publishing writes them."""
     twin = TableTwin()
-    registry = DynamoRegistry(DynamoTable(twin, "registry"), LANDING, DynamoTable(twin, "ledger"))  # type: ignore[arg-type] # a twin
+    registry = Registry(DynamoTable(twin, {each: each.value for each in TableName}), LANDING)  # type: ignore[arg-type] # a twin
     twin.items["contract#"] = {
         "id": {"S": "contract#"},
         "revision": {"N": "1"},
@@ -140,14 +170,15 @@ def measured(twin: TableTwin, call: Callable[[], object]) -> Cost:
     return Cost(twin.requests, twin.read, twin.sent, twin.received, perf_counter() - begun)
 
 
-def lookup(registry: DynamoRegistry, key: str) -> Route | None:
+def lookup(registry: Registry, key: str) -> Route | None:
     """The route of a key, as intake finds it."""
     return covering(key, registry.routes(LANDING, candidates(key)))
 
 
-def around(registry: DynamoRegistry) -> Dependencies:
-    """The other ports in memory."""
-    return replace(Environment().dependencies, registry=registry)
+def around(twin: TableTwin) -> Dependencies:
+    """The other ports and tables in memory."""
+    env = Environment()
+    return replace(env.dependencies, table=beside(env.memory.table, TableName.REGISTRY, twin))
 
 
 def publishing(dependencies: Dependencies, version: str) -> Callable[[], object]:
@@ -184,7 +215,7 @@ def main() -> None:
     print(f"{given.versions:,} versions, {given.routes:,} routes, {len(twin.items):,} items\n")  # noqa: T201 - a program
     print("| call | requests | items read | bytes sent | bytes received | p50 | p99 |\n|---|---|---|---|---|---|---|")  # noqa: T201
     print(row("find the route of a key", [measured(twin, lambda key=key: lookup(registry, key)) for key in wanted]))  # type: ignore[misc] # noqa: T201
-    dependencies = around(registry)
+    dependencies = around(twin)
     costs = [measured(twin, publishing(dependencies, f"1.0.{patch}")) for patch in range(20)]
     print(row("publish a version", costs))  # noqa: T201
     print(row("read the whole registry once, as publishing did before", [measured(twin, registry.snapshot)]))  # noqa: T201

@@ -4,145 +4,89 @@ from __future__ import annotations
 
 import base64
 import zlib
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.aws.dataset_tables import DynamoLines, promises
-from lakegate.aws.delivery_tables import DynamoAgenda, DynamoBatches, DynamoOutbox, DynamoPauses, DynamoWorkloads
 from lakegate.aws.emr_serverless import EmrServerless
-from lakegate.aws.ledger_table import DynamoHistory, DynamoLedger
-from lakegate.aws.registry_table import DynamoRegistry
-from lakegate.features.announcements.announced_delivery import DynamoAnnouncements
-from lakegate.features.http_api.idempotency_keys import DynamoRequestKeys
-from lakegate.features.notifications.notices import DynamoNotices
-from lakegate.features.odf.slice_turns import DynamoTurns
-from lakegate.features.pull.pull_task import dynamo_pulls
-from lakegate.features.revalidation.revalidation import dynamo_revalidations
-from lakegate.features.validator_api.validation_run import DynamoValidations
-from lakegate.features.workflows.callbacks import DynamoCallbacks
+from lakegate.features.announcements.announced_delivery import Announcements
+from lakegate.features.http_api.idempotency_keys import RequestKeys
+from lakegate.features.notifications.notices import Notices
+from lakegate.features.odf.slice_turns import Turns
+from lakegate.features.pull.pull_task import PullingLine
+from lakegate.features.revalidation.revalidation import RevalidatedLine
+from lakegate.features.validator_api.validation_run import Validations
+from lakegate.features.workflows.callbacks import Callbacks
+from lakegate.gate.datasets.dataset_lines import DatasetLines, LineRows, promises
+from lakegate.gate.delivery_store import Agenda, Batches, Outbox, Pauses, Workloads
+from lakegate.gate.ledger.ledger_store import History, Ledger
 from lakegate.gate.ports import SigningKeys
-from tests.fakes import Memory, MemoryLedger
+from lakegate.gate.registry.registry_store import Registry
+from tests.fakes import Memory
 from tests.fakes.quick_moto import client
 from tests.unit.adapters.conftest import BUCKETS, Cloud, cloud  # noqa: F401 - a fixture
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lakegate.features.announcements.announced_delivery import Announcements
-    from lakegate.features.http_api.idempotency_keys import RequestKeys
-    from lakegate.features.notifications.notices import Notices
-    from lakegate.features.odf.slice_turns import Turns
-    from lakegate.features.pull.pull_task import Pulls
-    from lakegate.features.revalidation.revalidation import Revalidations
-    from lakegate.features.validator_api.validation_run import Validations
-    from lakegate.features.workflows.callbacks import Callbacks
-    from lakegate.gate.datasets.dataset_lines import DatasetLines, Promises
     from lakegate.gate.ports import Address, JobRunner, ObjectStore, ObjectVersion
-    from lakegate.gate.registry.registry_rows import Registry
-    from lakegate.gate.table import Agenda, Batches, History, Ledger, Outbox, Pauses, Workloads
+    from lakegate.gate.table import Tables
     from tests.fakes.signing import MemoryKey
 
 
 LIMIT = 6
 
 
-@dataclass(frozen=True, slots=True)
 class Ports:
-    objects: ObjectStore
-    workloads: Workloads
-    agenda: Agenda
-    outbox: Outbox
-    batches: Batches
-    ledger: Ledger
-    turns: Turns
-    history: History
-    pauses: Pauses
-    registry: Registry
-    lines: DatasetLines
-    notices: Notices
-    promises: Promises
-    pulls: Pulls
-    revalidations: Revalidations
-    announcements: Announcements
-    requests: RequestKeys
-    validations: Validations
-    callbacks: Callbacks
-    jobs: JobRunner
-    application: str
-    land: Callable[[Address, bytes, str], ObjectVersion]
-    """A producer's upload, with the checksum of this algorithm; `composite`: in parts, with one of each part."""
-    in_parts: ObjectStore
-    """The same store, where objects above 6 bytes are copied in parts."""
+    """One implementation of each port, and the stores of all subjects over its tables."""
+
+    def __init__(  # noqa: PLR0913, PLR0917 - so many ports
+        self,
+        table: Tables,
+        objects: ObjectStore,
+        in_parts: ObjectStore,
+        jobs: JobRunner,
+        application: str,
+        land: Callable[[Address, bytes, str], ObjectVersion],
+    ) -> None:
+        self.table, self.objects, self.in_parts, self.jobs, self.application = (
+            table,
+            objects,
+            in_parts,
+            jobs,
+            application,
+        )
+        self.land = land
+        """A producer's upload, with the checksum of this algorithm; `composite`: in parts, with one of each part."""
+        self.workloads, self.agenda, self.outbox = Workloads(table), Agenda(table), Outbox(table)
+        self.batches, self.pauses = Batches(table), Pauses(table)
+        self.ledger, self.history = Ledger(table), History(table)
+        self.registry = Registry(table, "landing")
+        self.lines, self.promises = DatasetLines(table), promises(table)
+        self.turns, self.notices = Turns(table), Notices(table)
+        self.pulls: LineRows[PullingLine] = LineRows(table, "pull", "pull", PullingLine)
+        self.revalidations: LineRows[RevalidatedLine] = LineRows(table, "revalidation", "revalidation", RevalidatedLine)
+        self.announcements, self.requests = Announcements(table), RequestKeys(table)
+        self.validations, self.callbacks = Validations(table), Callbacks(table)
 
 
 def in_memory() -> Ports:
     memory = Memory.of(*BUCKETS)
-    rows = memory.rows
     objects = memory.objects
 
     def land(to: Address, body: bytes, algorithm: str) -> ObjectVersion:
         objects.parts_above = LIMIT
         return objects.land(to, body, algorithm.replace("composite", ""))
 
-    return Ports(
-        objects,
-        rows,
-        rows,
-        rows,
-        rows.batches,
-        memory.ledger,
-        memory.turns,
-        memory.ledger,
-        rows,
-        memory.registry,
-        memory.lines,
-        memory.notices,
-        memory.promises,
-        memory.pulls,
-        memory.revalidations,
-        memory.announcements,
-        memory.requests,
-        memory.validations,
-        memory.callbacks,
-        memory.jobs,
-        "application",
-        land,
-        objects,
-    )
+    return Ports(memory.table, objects, objects, memory.jobs, "application", land)
 
 
 def on_aws(there: Cloud) -> Ports:
     emr = client("emr-serverless")
     application = emr.create_application(name="lakegate", releaseLabel="emr-7.14.0", type="SPARK")["applicationId"]
-    table = there.table("workloads")
-    return Ports(
-        there.store(),
-        DynamoWorkloads(table),
-        DynamoAgenda(table),
-        DynamoOutbox(table),
-        DynamoBatches(table),
-        DynamoLedger(there.table("ledger"), table),
-        DynamoTurns(table, there.table("ledger")),
-        DynamoHistory(there.table("ledger")),
-        DynamoPauses(table),
-        DynamoRegistry(there.table("registry"), "landing", there.table("ledger")),
-        DynamoLines(table, there.table("ledger")),
-        DynamoNotices(table),
-        promises(table),
-        dynamo_pulls(table),
-        dynamo_revalidations(table),
-        DynamoAnnouncements(table),
-        DynamoRequestKeys(table),
-        DynamoValidations(table),
-        DynamoCallbacks(table),
-        EmrServerless(emr, application),
-        application,
-        partial(landed, there),
-        there.store(limit=LIMIT),
-    )
+    jobs = EmrServerless(emr, application)
+    return Ports(there.table(), there.store(), there.store(limit=LIMIT), jobs, application, partial(landed, there))
 
 
 def landed(there: Cloud, to: Address, body: bytes, algorithm: str) -> ObjectVersion:
@@ -158,11 +102,7 @@ def signing(ports: Ports) -> Callable[..., Ledger]:
     """The same ledger, in a stack with these keys."""
 
     def with_keys(*keys: MemoryKey) -> Ledger:
-        if isinstance(ports.ledger, MemoryLedger):
-            ports.ledger.signing = SigningKeys(*keys)
-            return ports.ledger
-        assert isinstance(ports.ledger, DynamoLedger)
-        return replace(ports.ledger, signing=SigningKeys(*keys))
+        return Ledger(ports.table, SigningKeys(*keys))
 
     return with_keys
 

@@ -15,9 +15,9 @@ from lakegate.gate.datasets.dataset_lines import Ending, Line, Notice, Promising
 from lakegate.gate.datasets.lifecycle import deprecate
 from lakegate.gate.delivery.delivery_row import Pin, SourceObject, Workload
 from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery_store import Expected, Pause
 from lakegate.gate.ledger.blocks import GENESIS, Head, Record, event_id
 from lakegate.gate.ports import Message
-from lakegate.gate.table import Expected, Pause
 from lakegate.timestamps import moment
 from tests.fakes.identity import ALICE
 

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.aws.dynamodb_table import DynamoTable
 from lakegate.errors import ConditionFailed
 from lakegate.features.notifications.notices import (
     TRIES,
     ChannelNotice,
-    DynamoNotices,
     Occurrence,
     failed,
     occurred,
     sent,
 )
+from lakegate.gate.table import workloads_key
 from lakegate.timestamps import moment
 
 if TYPE_CHECKING:
@@ -66,18 +65,11 @@ def test_what_is_due_and_what_is_dead_is_found_by_the_index(ports: Ports) -> Non
     assert (ports.notices.due(NOW + timedelta(days=9), 10), ports.notices.dead(10)) == ((), (BEGUN.id,))
 
 
-def test_the_notice_of_one_delivery_expires_with_its_message() -> None:
+def test_the_notice_of_one_delivery_expires_with_its_message(ports: Ports) -> None:
     """After 90 days, whether it was sent or not; a notice of a line never expires."""
-    put: list[dict[str, Any]] = []
+    of_delivery = replace(BEGUN, delivery="w:published:1", ended=moment(NOW))
+    for each in (BEGUN, of_delivery):
+        ports.notices.write(each)
+    rows = [ports.table.get(workloads_key("notice", each.id)) for each in (BEGUN, of_delivery)]
 
-    class Client:
-        def put_item(self, **request: Any) -> None:
-            put.append(request["Item"])
-
-    client: Any = Client()
-    notices = DynamoNotices(DynamoTable(client, "workloads"))
-    notices.write(BEGUN)
-    notices.write(replace(BEGUN, delivery="w:published:1", ended=moment(NOW)))
-
-    assert ["expires" in each for each in put] == [False, True]
-    assert put[1]["expires"] == {"N": str(int((NOW + timedelta(days=90)).timestamp()))}
+    assert [row.values.get("expires") for row in rows if row] == [None, int((NOW + timedelta(days=90)).timestamp())]

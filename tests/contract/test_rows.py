@@ -18,6 +18,7 @@ from lakegate.gate.delivery.delivery_row import (
 )
 from lakegate.gate.delivery.people_decisions import ApprovalAnswer
 from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery_store import Batch, Expected, Member, Pause
 from lakegate.gate.ledger.blocks import (
     GENESIS,
     Block,
@@ -29,9 +30,9 @@ from lakegate.gate.ledger.blocks import (
     digest,
     event_id,
 )
+from lakegate.gate.ledger.ledger_store import CommittedBlock, HistoryEntry
 from lakegate.gate.ports import Message
 from lakegate.gate.registry.registry_rows import Proposal, Publication, RegistrySnapshot, Route, SeenParent
-from lakegate.gate.table import Batch, CommittedBlock, Expected, HistoryEntry, Member, Pause
 from lakegate.verdict.verdict import BrokenRule
 from tests.fakes.identity import ALICE, BOB
 from tests.unit.ledger_chain import verify_stored
@@ -493,7 +494,7 @@ def test_a_contract_is_its_versions_and_routes(ports: Ports) -> None:
 
 def test_pages_have_every_contract_once(ports: Ports, monkeypatch: pytest.MonkeyPatch) -> None:
     """However few items a page reads, all pages together are the registry; a place that no page had finds no others."""
-    monkeypatch.setattr("lakegate.aws.registry_table.PAGE_ITEMS", 2)
+    monkeypatch.setattr("lakegate.gate.registry.registry_store.PAGE_ITEMS", 2)
     names = [f"shop{number}" for number in range(5)]
     for name in names:
         ports.registry.publish(Publication(name, "1.0.0", "active", f"contracts/{name}", (), labels=LABELS))

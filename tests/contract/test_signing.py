@@ -19,7 +19,7 @@ from tests.unit.signing import ONE, TWO, key_record, signature_by
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lakegate.gate.table import Ledger
+    from lakegate.gate.ledger.ledger_store import Ledger
     from tests.contract.conftest import Ports
 
 FIRST = key_record(0, GENESIS, ONE)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.aws.delivery_tables import DynamoWorkloads
 from lakegate.errors import ConditionFailed
 from lakegate.features.odf.slice_turns import DecidedSlices, NextSlice, turn_key, with_slices
 from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery_store import Expected
 from lakegate.gate.ledger.blocks import GENESIS, Record, digest, event_id
-from lakegate.gate.table import Expected
+from lakegate.gate.table import Update
 from lakegate.plan.slice_order import StateRun
 from tests.contract.test_rows import CHAIN, DECIDED, DECISION, HERE, NEWS, block, committed
 
@@ -198,13 +198,7 @@ def test_a_state_of_a_release_without_digests_is_the_same_state(ports: Ports) ->
     first = judged(ports, "w1", 0, 6, runs=old)
     refusals(ports, first)
     ports.ledger.commit(block(0, GENESIS, "w1"), committed(first), HERE, NEWS)
-    if isinstance(ports.workloads, DynamoWorkloads):
-        ports.workloads.table.update(
-            turn_key(CHAIN),
-            "turn",
-            UpdateExpression="SET runs = :runs",
-            ExpressionAttributeValues={":runs": {"S": '[{"uri": "accepted/a", "rows": 6}]'}},
-        )
+    ports.table.write(Update(turn_key(CHAIN), sets={"runs": '[{"uri": "accepted/a", "rows": 6}]'}))
 
     assert ports.turns.next_slice(CHAIN) == NextSlice(6, "", old)
     assert refusals(ports, judged(ports, "w2", 6, 8, before=old, runs=old)) == ()

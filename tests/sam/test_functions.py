@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lakegate.aws.dynamodb_table import DynamoTable
-from lakegate.aws.registry_table import DynamoRegistry
 from lakegate.contract.logical_types import LogicalType
 from lakegate.gate.delivery.delivery_row import workload_id
 from lakegate.gate.registry.registry_rows import Publication, Route
+from lakegate.gate.registry.registry_store import Registry
+from lakegate.gate.table import TableName
 from lakegate.json_codec import canonical
 from lakegate.plan.plan import Plan, PlanField
 from lakegate.plan.result import Result
@@ -33,8 +34,8 @@ def publish(env: Environment) -> None:
     """A contract of one dataset, its keys below in/orders/."""
     env.deployed.s3.put_object(Bucket="lake", Key=f"plans/{PLAN.digest}.json", Body=canonical(PLAN))
     route = Route("landing", "in/orders/", "orders", "lines", 1, "1.0.0", "active", PLAN.digest)
-    table, ledger = (DynamoTable(env.deployed.dynamodb, name) for name in ("registry", "ledger"))
-    DynamoRegistry(table, "landing", ledger).publish(Publication("orders", "1.0.0", "active", "doc", (route,)))
+    table = DynamoTable(env.deployed.dynamodb, {each: each.value for each in TableName})
+    Registry(table, "landing").publish(Publication("orders", "1.0.0", "active", "doc", (route,)))
 
 
 def submitted(env: Environment) -> tuple[str, Any]:

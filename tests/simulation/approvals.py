@@ -121,7 +121,7 @@ def _given(
         yield "P2", "an answer counts that came after the end"
     if where and answer.actor.startswith("callback:"):
         yield "P2", "a token withdraws what waits for its date"
-    tokens = env.memory.callbacks.kept.values()
+    tokens = env.memory.callbacks.values()
     sent = {f"callback:{each.channel}" for each in tokens if each[:2] == (row.id, row.attempt)}
     if answer.actor not in PEOPLE | sent:
         yield "P2", "an answer counts of who has no token for it"
@@ -161,7 +161,7 @@ def _decided(before: Workload, row: Workload, now: datetime) -> Iterator[tuple[s
 
 def broken_by_state(env: Environment, before: Workload, row: Workload) -> Iterator[tuple[str, str]]:
     """What is wrong about a row that waits, or was answered."""
-    if row.state in PASSIVE and row.id in env.memory.rows.contents.values():
+    if row.state in PASSIVE and row.id in env.memory.contents.values():
         yield "P2", "content is claimed before a person has approved"
     if row.state is before.state is State.SCHEDULED and row.deadline != before.deadline:
         yield "P2", "the date of a delivery was moved"

@@ -147,7 +147,7 @@ class Burst:
 
     def open(self) -> int:
         """Deliveries that have not come to an end."""
-        return sum(row.state not in END_STATES for row in self.env.memory.rows.rows.values())
+        return sum(row.state not in END_STATES for row in self.env.memory.workloads.values())
 
     def _sweep(self) -> None:
         clock = self.env.memory.clock

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from lakegate.gate.delivery.delivery_row import Workload
     from lakegate.gate.ports import ObjectVersion
     from lakegate.plan.plan import Plan
+    from lakegate.plan.slice_order import StateRun
     from tests.fakes.objects import Stored
 
 LANDING, LAKE = "landing", "lake"
@@ -156,6 +157,8 @@ class Environment:
     """By their digests the results that somebody exchanged, and those that took their place: key and bytes."""
     told: dict[str, bytes] = field(default_factory=dict)
     """By their digests the content that results of the second kind are about, in place of what was uploaded."""
+    replaced: list[tuple[StateRun, ...]] = field(default_factory=list)
+    """Each merge state that took the place of another one between two deliveries."""
     effects: int = 0
     runs_seen: int = 1
     stranger: str = ""
@@ -164,26 +167,17 @@ class Environment:
 
     def __post_init__(self) -> None:
         m = self.memory
-        m.ledger.signing = self.signing
+        m.signing = self.signing
         judge, role = "judge" if self.judge else "", "arn:aws:iam::123456789012:role/job"
         job = JobSettings("app", role, "s3://code/1/validate.py", judge=judge, small=1_000, batch=self.batch)
         places = Places(LANDING, LAKE, job, segment_heights=SEGMENT_HEIGHTS)
         self.dependencies = Dependencies(
             m.objects,
-            m.registry,
-            m.rows,
-            m.rows,
-            m.rows,
-            m.ledger,
-            m.ledger,
-            m.rows,
-            m.rows.batches,
+            m.table,
             m.jobs,
             m.notifier,
             m.clock,
             MemoryIdentity(),
-            m.lines,
-            m.promises,
             places,
             m.adapter,
             self.signing,
@@ -243,9 +237,9 @@ class Environment:
         if token not in self.memory.jobs.tokens:
             self.memory.jobs.tokens[token] = self.stranger
             self.dead.add((workload, attempt))
-        row = self.memory.rows.rows.get(workload)
+        row = self.memory.workloads.get(workload)
         batch = row.batch if row else ""
-        if batch and not self.memory.rows.batches.get(batch).run and batch not in self.memory.jobs.tokens:
+        if batch and not self.memory.batches[batch].run and batch not in self.memory.jobs.tokens:
             self.memory.jobs.tokens[batch] = self.stranger
             self.collided.add(batch)
 
@@ -269,7 +263,7 @@ class Environment:
 
     def exchanged(self, workload: str) -> tuple[str, bytes] | None:
         """Key and bytes of the result that was decided on, if it is one of those that were exchanged."""
-        row = self.memory.rows.rows.get(workload)
+        row = self.memory.workloads.get(workload)
         return self.results.get(row.decision.result) if row is not None and row.decision is not None else None
 
     def restore(self, key: str, result: bytes) -> bool:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from lakegate.errors import AccessDenied, Archived
 from lakegate.gate.delivery.protocol import PASSIVE_STATES, State
+from lakegate.gate.delivery_store import Pause
 from lakegate.gate.effects import Effect, run
 from lakegate.gate.ports import UNSIGNED
 from lakegate.gate.sweep import sweep
-from lakegate.gate.table import Pause
 from tests.fakes.jobs import Ending
 from tests.simulation.environment import ALONE, BATCHES, PREFIX, SIGNED, Environment, Upload
 from tests.simulation.lifecycle import begin, command
@@ -123,11 +123,11 @@ def _retire(env: Environment, _upload: Upload) -> None:
 
 def _pause(env: Environment, _upload: Upload) -> None:
     env.pauses_begun += 1
-    env.memory.rows.begin(Pause(LINE, env.memory.clock.now(), "arn"))
+    env.dependencies.pauses.begin(Pause(LINE, env.memory.clock.now(), "arn"))
 
 
 def _resume(env: Environment, _upload: Upload) -> None:
-    env.memory.rows.resume(LINE, env.memory.clock.now())
+    env.dependencies.pauses.resume(LINE, env.memory.clock.now())
 
 
 def _expire(env: Environment, upload: Upload) -> None:
@@ -296,7 +296,7 @@ def _played_out(scenario: Scenario, planned: tuple[Planned, ...], trace: list[st
         left += planned
         stage.waive(upload.workload, 60)
         settle(stage)
-    row = env.memory.rows.rows.get(stage.promises.replays.get(upload.workload, upload.workload))
+    row = env.memory.workloads.get(stage.promises.replays.get(upload.workload, upload.workload))
     end = str(row.state) if row else "never claimed"
     is_lost = row is None and upload.deleted and bool(planned)
     assert end in {scenario.ends, *scenario.may_end} or is_lost, f"{scenario.name} ended {end}"
@@ -318,11 +318,11 @@ def _answer(scenario: Scenario, stage: Stage, upload: Upload) -> None:
     if scenario.dated and not scenario.answers:
         stage.pass_time(25 * 60)
         settle(stage)
-    while scenario.answers and stage.env.memory.rows.rows[upload.workload].state in PASSIVE_STATES:
+    while scenario.answers and stage.env.memory.workloads[upload.workload].state in PASSIVE_STATES:
         if scenario.answers == "silence":
             stage.pass_time(8 * 24 * 60)
         else:
-            is_asked = stage.env.memory.rows.rows[upload.workload].state is State.AWAITING
+            is_asked = stage.env.memory.workloads[upload.workload].state is State.AWAITING
             is_approved = scenario.answers == "approve" or (scenario.answers == "withdraw" and is_asked)
             stage.answer(upload.workload, None if is_approved else "a reason")
         settle(stage)

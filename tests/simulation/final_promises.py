@@ -48,7 +48,7 @@ def kept_in_the_end(promises: Promises) -> None:
 
 def _announcements_are_linked(promises: Promises) -> None:
     """Where something landed for an announcement and was claimed, the announcement leads to a workload of its key."""
-    announcements = promises.env.memory.announcements.kept
+    announcements = promises.env.memory.announcements
     keys = {row.source.key for row in promises.rows.values() if not row.replay_of} if announcements else ()
     for announced in announcements.values():
         link = promises.links.get(announced.id)
@@ -82,7 +82,7 @@ def _check_row(promises: Promises, row: Workload) -> None:
 
 def _check_held(promises: Promises, row: Workload) -> None:
     """Its line is paused, and its bytes are where they landed."""
-    pause = promises.env.memory.rows.pauses.get(LINE)
+    pause = promises.env.memory.pauses.get(LINE)
     if pause is None or pause.resumed is not None:
         raise Violation("P4", "a delivery stays held, and its line was resumed")
     versions = promises.env.memory.objects.buckets[row.source.bucket].get(row.source.key, ())
@@ -91,7 +91,7 @@ def _check_held(promises: Promises, row: Workload) -> None:
 
 
 def _no_pause_stays(promises: Promises) -> None:
-    pause = promises.env.memory.rows.pauses.get(LINE)
+    pause = promises.env.memory.pauses.get(LINE)
     if pause is not None and pause.resumed is not None:
         raise Violation("P4", "a line that was resumed still counts as paused")
 
@@ -152,7 +152,7 @@ def _is_intact(name: str, chain: tuple[SignedText, ...], head: str) -> bool:
 
 
 def _manifest_is_whole(promises: Promises, name: str) -> None:
-    chain = promises.env.memory.ledger.chains[name]
+    chain = promises.env.memory.chains[name]
     published = [block for block in chain if block.kind == "published"]
     head = f"accepted/{name}/_manifest.json"
     if head not in promises.env.lake and not published:
@@ -197,7 +197,7 @@ def _identity(upload: Upload) -> str:
 
 def _messages_are_sent(promises: Promises) -> None:
     """P5: each message is sent at least once, in any order; that of a workload's last state names its attempt and verdict."""
-    if promises.env.memory.rows.messages:
+    if promises.env.memory.messages:
         raise Violation("P5", "a message stays in the outbox")
     sent = {
         (message.workload, message.kind): set[tuple[object, ...]]() for message in promises.env.memory.notifier.sent

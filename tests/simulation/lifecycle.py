@@ -94,7 +94,7 @@ class Lifecycles:
 
     def look(self, recorded: Collection[str]) -> Broken | None:
         """Check what was written since the last look; `recorded`: the events of all records."""
-        written = self.env.memory.lines.written
+        written = self.env.memory.lines_written
         for at, line in written[self.seen :]:
             if broken := self._written(at, line, recorded):
                 return broken
@@ -146,7 +146,7 @@ class Lifecycles:
         if not pin.plan:
             return None
         at = datetime.fromisoformat(pin.judging_time)
-        lines = [(written, line) for written, line in self.env.memory.lines.written if line.name == pin.chain]
+        lines = [(written, line) for written, line in self.env.memory.lines_written if line.name == pin.chain]
         there = [*([] if any(then < at for then, _ in lines) else [None]), *_current(lines, at)]
         statuses = {_status(line, at) for line in there}
         published = _current([each[:2] for each in self.env.statuses if _is_of(row, each[2])], at)
@@ -186,12 +186,12 @@ class Lifecycles:
     def finished(self, manifests: dict[str, Any]) -> Broken | None:
         """Once all is finished: what has begun is in the ledger and the manifest, and every event was sent."""
         now = self.env.memory.clock.now()
-        for name, line in self.env.memory.lines.lines.items():
+        for name, line in self.env.memory.stored_lines.items():
             if line.recorded != sum(_time(each.at) <= now for each in line.changes):
                 return Broken("P4", "a change that began by its date is not in the ledger")
             contents = [
                 block.content
-                for block in self.env.memory.ledger.chains.get(name, ())
+                for block in self.env.memory.chains.get(name, ())
                 if isinstance(block, Record) and block.kind == "lifecycle" and block.content["act"] != "parent"
             ]
             if not contents:

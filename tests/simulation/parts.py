@@ -168,7 +168,7 @@ class PartsPromises:
 
     def rows(self) -> Iterator[Workload]:
         """The deliveries."""
-        return (row for row in self.env.memory.rows.rows.values() if row.state is not State.JOINED)
+        return (row for row in self.env.memory.workloads.values() if row.state is not State.JOINED)
 
     def stored(self, share: str, workload: str) -> list[bytes]:
         """The bytes of the data at a destination."""
@@ -178,14 +178,14 @@ class PartsPromises:
 
     def parts(self, row: Workload) -> list[bytes]:
         """The bytes of the landed versions that a delivery consists of."""
-        joined = [each for each in self.env.memory.rows.rows.values() if each.joined == row.id]
+        joined = [each for each in self.env.memory.workloads.values() if each.joined == row.id]
         if row.completed_by:
             return [self.env.by_version[each.source.version].body for each in joined]
         return [self.env.by_version[row.source.version].body]
 
     def _one_delivery_each(self) -> None:
-        rows = self.env.memory.rows.rows
-        blocks = Counter(block.workload for chain in self.env.memory.ledger.chains.values() for block in chain)
+        rows = self.env.memory.workloads
+        blocks = Counter(block.workload for chain in self.env.memory.chains.values() for block in chain)
         if any(number > 1 for number in blocks.values()):
             raise Violation("P3", "one delivery has two blocks")
         for identity in blocks:
@@ -196,7 +196,7 @@ class PartsPromises:
         for key in self.env.memory.objects.current(LAKE_BUCKET, "accepted/"):
             if "/workload=" not in key:
                 continue
-            row = self.env.memory.rows.rows[key.split("/workload=")[1].partition("/")[0]]
+            row = self.env.memory.workloads[key.split("/workload=")[1].partition("/")[0]]
             if row.decision is None or row.decision.verdict not in ACCEPTED:
                 raise Violation("P2", "bytes are visible that nobody decided to accept")
 
@@ -207,8 +207,8 @@ class PartsPromises:
             there = any(each.version == upload.version.version for each in self.env.landing.get(key, ()))
             if not is_data or there or upload.deleted:
                 continue
-            row = self.env.memory.rows.rows.get(upload.workload)
-            delivery = self.env.memory.rows.rows[row.joined] if row and row.joined else row
+            row = self.env.memory.workloads.get(upload.workload)
+            delivery = self.env.memory.workloads[row.joined] if row and row.joined else row
             if delivery is None or delivery.state not in ENDED:
                 raise Violation("P1", "a part was removed before its delivery was finished")
             whole = b"".join(self.stored("accepted", delivery.id) + self.stored("quarantine", delivery.id))
@@ -228,16 +228,16 @@ class PartsPromises:
             if not upload.deleted and not upload.version.key.endswith("_SUCCESS"):
                 self._ended(upload.workload)
         if any(
-            memory.rows.rows[key.split("/")[1]].state in ENDED
+            memory.workloads[key.split("/")[1]].state in ENDED
             for key in memory.objects.current(LAKE_BUCKET, "staging/")
         ):
             raise Violation("P4", "a staging copy was left behind")
 
     def _ended(self, workload: str) -> None:
-        row = self.env.memory.rows.rows.get(workload)
+        row = self.env.memory.workloads.get(workload)
         if row is None:
             raise Violation("P1", "a version belongs to no delivery")
-        delivery = self.env.memory.rows.rows[row.joined] if row.joined else row
+        delivery = self.env.memory.workloads[row.joined] if row.joined else row
         there = any(each.version == row.source.version for each in self.env.landing.get(row.source.key, ()))
         if delivery.state in ENDED and there:
             raise Violation("P4", "a judged version was left behind")
@@ -252,7 +252,7 @@ class PartsPromises:
             whole if rejected else sorted(self.parts(row))
         ):
             raise Violation("P2", "other bytes are published than those of the delivery's parts")
-        block = next(each for each in self.env.memory.ledger.chains[LINE] if each.workload == row.id)
+        block = next(each for each in self.env.memory.chains[LINE] if each.workload == row.id)
         listed = manifest_deliveries(self.env.lake, f"accepted/{LINE}/_manifest.json") or []
         entries = [each for each in listed if each["workload"] == row.id]
         if len(entries) != 1 or len(entries[0]["objects"]) != len(accepted):

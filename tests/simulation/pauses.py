@@ -29,8 +29,8 @@ class PausePromises:
 
     def broken(self, rows: Mapping[str, Workload], before: Workload, row: Workload) -> Iterator[str]:
         """What is wrong about a change of state."""
-        pause = self.env.memory.rows.pauses.get(LINE)
-        held = sum(each.state is State.HELD for each in self.env.memory.rows.rows.values())
+        pause = self.env.memory.pauses.get(LINE)
+        held = sum(each.state is State.HELD for each in self.env.memory.workloads.values())
         if held != (pause.held if pause else 0):
             yield f"{held} deliveries are held, and the pause counts {pause.held if pause else 'none'}"
         if row.state is State.HELD:

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from lakegate.gate.delivery.delivery_row import Workload
+    from lakegate.gate.delivery_store import Batch
     from lakegate.gate.ledger.blocks import AnyBlock, Block
-    from lakegate.gate.table import Batch
     from tests.fakes.objects import Stored
     from tests.simulation.environment import Environment, Upload
     from tests.simulation.lifecycle import Broken
@@ -152,9 +152,8 @@ class Promises:
     def __init__(self, env: Environment) -> None:
         self.env = env
         memory = env.memory
-        self._changed, self._touches = memory.rows.changed, memory.objects.touched
-        self._events, self._runs, self._joined = memory.ledger.events, memory.jobs.runs, memory.rows.batches.changed
-        self._replaced, self._lines = memory.rows.replaced, memory.lines.written
+        self._changed, self._joined, self._lines = map(memory.changes, ("workload", "batch", "line"))
+        self._touches, self._events, self._runs = memory.objects.touched, memory.events, memory.jobs.runs
         self.rows: dict[str, Workload] = {}
         self.pauses = PausePromises(env)
         self.slices = SlicePromises(env)
@@ -202,11 +201,11 @@ class Promises:
     def hold(self) -> None:
         """Raise Violation if any safety promise is broken now."""
         changed, touched = self._changed, self._touches
-        if len(self._replaced) != self.slices.replaced:
+        if len(self.env.replaced) != self.slices.replaced:
             self.slices.look()
         moved = len(changed) != self.changed
         if moved:
-            new, self.changed = changed[self.changed :], len(changed)
+            new, self.changed = [each.key.identity for each in changed[self.changed :]], len(changed)
             self._rows_moved(new)
         if len(touched) != self.touched:
             fresh, self.touched = touched[self.touched :], len(touched)
@@ -265,13 +264,13 @@ class Promises:
             self.env.lost(found, at)
 
     def _grown(self) -> None:
-        for name, chain in self.env.memory.ledger.chains.items():
+        for name, chain in self.env.memory.chains.items():
             digests = self.digests.setdefault(name, [])
             while len(digests) < len(chain):  # a block adds its digest
                 self._chained(name, chain[len(digests)], digests)
 
     def _rows_moved(self, changed: list[str]) -> None:
-        rows = self.env.memory.rows.rows
+        rows = self.env.memory.workloads
         for identity in changed:
             row, before = rows[identity], self.rows.get(identity)
             if before is row:
@@ -296,7 +295,7 @@ class Promises:
 
     def _linked(self, row: Workload) -> None:
         """A link leads from an announcement to what landed at its key, and stays."""
-        announced = self.env.memory.announcements.kept.get(row.id)
+        announced = self.env.memory.announcements.get(row.id)
         if announced is None or announced.key != row.source.key or row.joined != self.upload_of(row).workload:
             raise Violation("P3", "a link leads from no announcement, or to another delivery")
         if self.links.setdefault(row.id, row) is not row:
@@ -369,10 +368,9 @@ class Promises:
 
     def _batches_moved(self) -> None:
         """P23: a batch is of one plan and within its limits, never changes once it is closed; no attempt is in two open ones."""
-        found = self.env.memory.rows.batches
-        new, self.batches_changed = found.changed[self.batches_changed :], len(found.changed)
-        for identity in new:
-            batch, before = found.items[identity], self.batches.get(identity)
+        new, self.batches_changed = self._joined[self.batches_changed :], len(self._joined)
+        for identity in (each.key.identity for each in new):
+            batch, before = self.env.memory.batches[identity], self.batches.get(identity)
             self.batches[identity] = batch
             if before is not None and before.request and before._replace(run=batch.run) != batch:
                 raise Violation("P23", "a closed batch was changed")
@@ -382,7 +380,7 @@ class Promises:
                 raise Violation("P23", "a batch has a member twice, or too many")
             if sum(each.size for each in batch.members[:-1]) >= batch.bytes:
                 raise Violation("P23", "a batch took another member when it had enough bytes")
-            rows = [self.env.memory.rows.rows[each.workload] for each in batch.members]
+            rows = [self.env.memory.workloads[each.workload] for each in batch.members]
             if len({(row.pin.chain, row.pin.plan) for row in rows if row.pin and not batch.request}) > 1:
                 raise Violation("P23", "a batch has members of two plans")
         taking = [each for each in self.batches.values() if not each.request and self._closing_time(each) != BEGINNING]
@@ -392,7 +390,7 @@ class Promises:
 
     def _is_member(self, row: Workload) -> None:
         """P23: a row names a batch only if the batch has its attempt."""
-        members = self.env.memory.rows.batches.get(row.batch).members
+        members = self.env.memory.batches[row.batch].members
         if (row.id, row.attempt) not in {each[:2] for each in members}:
             raise Violation("P23", "a row names a batch without its attempt")
 
@@ -443,7 +441,7 @@ class Promises:
         if last is None or (last.number, last.run) != (before.attempt, before.run):
             raise Violation("P4", "a row does not say which attempt failed")
         # a run that was cancelled may have written it nevertheless; the one that died may be of a batch that a slow worker joined
-        is_own = bool(before.batch) and len(self.env.memory.rows.batches.get(before.batch).members) == 1
+        is_own = bool(before.batch) and len(self.env.memory.batches[before.batch].members) == 1
         if before.batch and last.cause != "batch-failed" and (is_own or _result_of(before) in self.env.lake):
             self.env.shared.discard(at)
 
@@ -496,7 +494,7 @@ class Promises:
         """An attempt came to nothing because the token of its batch was used for another request."""
         if row.batch in self.env.collided:
             self.env.dead.add((row.id, row.attempt))
-            if len(self.env.memory.rows.batches.get(row.batch).members) > 1:
+            if len(self.env.memory.batches[row.batch].members) > 1:
                 self.env.shared.add((row.id, row.attempt))
 
     def _unreadable(self, before: Workload, row: Workload) -> None:
@@ -533,7 +531,7 @@ class Promises:
             if "/_manifest/" in key:
                 self._segment(key, stored)
                 return
-            row = self.env.memory.rows.rows.get(key.split("/workload=")[1].partition("/")[0])
+            row = self.env.memory.workloads.get(key.split("/workload=")[1].partition("/")[0])
             if row is None:
                 raise Violation("P2", "bytes are stored that belong to no workload")
             self._expires(row, key, stored)
@@ -604,7 +602,7 @@ class Promises:
             raise Violation("P2", "a segment of the manifest was written twice")
         first = int(key.rpartition("/")[2].removesuffix(".json"))
         line = key.removeprefix("accepted/").partition("/_manifest/")[0]
-        blocks = self.env.memory.ledger.chains[line][first : first + SEGMENT_HEIGHTS]
+        blocks = self.env.memory.chains[line][first : first + SEGMENT_HEIGHTS]
         published = [block.workload for block in blocks if block.kind == "published"]
         listed = [each["workload"] for each in read_json(stored[-1].body)["deliveries"]]
         if len(blocks) != SEGMENT_HEIGHTS or listed != published:
@@ -733,7 +731,7 @@ class Promises:
             ):  # Lambda has no tokens: both write one result
                 raise Violation("P3", "one attempt has two job runs")
             self.tokens.add(arguments)
-            batch = self.env.memory.rows.batches.items.get(token)
+            batch = self.env.memory.batches.get(token)
             if batch is not None:
                 stored, not_before = read_json(batch.request or "null"), self._closing_time(batch)
                 if key_of(request_of(run.request)) not in self.env.lake:

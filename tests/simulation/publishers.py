@@ -149,7 +149,7 @@ def _play(env: Environment, commands: dict[str, Command], choices: Choices, cras
         if left > 0 and choices.pick(2) == 1:
             left -= 1
             person.crash()
-    for name in list(env.memory.lines.lines):
+    for name in list(env.memory.stored_lines):
         run(run_row(env.dependencies, TASK, name), env.memory.clock)
     env.memory.clock.sleep(INDEXED)
     run(notify(env.dependencies), env.memory.clock)
@@ -162,7 +162,7 @@ def _play(env: Environment, commands: dict[str, Command], choices: Choices, cras
 
 def lines_hold(env: Environment, lines: Lifecycles) -> None:
     """What `Lifecycles` promises, and that a line with consumers before it is never active without notice."""
-    if broken := lines.look(env.memory.ledger.events):
+    if broken := lines.look(env.memory.events):
         raise Violation(broken.promise, broken.seen)
     now = moment(env.memory.clock.now())
     for each in env.dependencies.registry.contract("shop").versions:

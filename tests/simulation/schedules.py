@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from lakegate.contract.delivery_policy import MergeStrategy
 from lakegate.errors import AccessDenied, Archived
-from lakegate.features.workflows.callbacks import CallbackToken
+from lakegate.features.workflows.callbacks import Callbacks, CallbackToken
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.ports import UNSIGNED
 from tests.fakes.identity import ALICE, BOB
@@ -97,7 +97,7 @@ def _run(choices: Choices, trace: list[str] | None, *, is_sliced: bool) -> Ran:
         env.memory.objects.read_hooks.clear()
         stage.log("nothing more goes wrong")
         sweeps = max(sweeps, settle(stage))
-        if env.memory.rows.pauses:
+        if env.memory.pauses:
             _withdraw(stage, choices)
             stage.resume()
             sweeps = max(sweeps, settle(stage))
@@ -132,7 +132,7 @@ def _goes_on(stage: Stage, choices: Choices) -> bool:
 def _storm(stage: Stage, choices: Choices, states: set[int]) -> None:
     crowd, acts = 2 + choices.pick(3), choices.pick(6) + 4 * stage.env.sliced
     env, workers, promises = stage.env, stage.workers, stage.promises
-    inbox, asleep, messages = env.inbox, stage.asleep, env.memory.rows.messages
+    inbox, asleep, messages = env.inbox, stage.asleep, env.memory.messages
     for _ in range(TURNS):
         working = len(workers)
         free = working < crowd
@@ -208,7 +208,7 @@ def _unlock(stage: Stage, _choices: Choices) -> None:
 
 def _withdraw(stage: Stage, choices: Choices) -> None:
     """Some of what a pause holds cannot be read any more when its line is resumed."""
-    rows = stage.env.memory.rows.rows.values()
+    rows = stage.env.memory.workloads.values()
     for upload in map(stage.promises.upload_of, (row for row in rows if row.state is State.HELD)):
         if not upload.deleted and choices.rarely(2, 0.3):
             stage.log(f"the right to read version {upload.version.version} is withdrawn")
@@ -253,7 +253,7 @@ def _retire(stage: Stage, _choices: Choices) -> None:
 
 
 def _replayable(stage: Stage) -> list[Workload]:
-    rows = stage.env.memory.rows.rows.values()
+    rows = stage.env.memory.workloads.values()
     return [row for row in rows if row.state in {State.FAILED, State.QUARANTINED}]
 
 
@@ -263,7 +263,7 @@ def _replay(stage: Stage, choices: Choices) -> None:
 
 
 def _rows(stage: Stage) -> list[Workload]:
-    return list(stage.env.memory.rows.rows.values())
+    return list(stage.env.memory.workloads.values())
 
 
 def _waits(row: Workload) -> bool:
@@ -282,11 +282,11 @@ def _answer(stage: Stage, choices: Choices) -> None:
 
 def _call_back(stage: Stage, row: Workload, reason: str | None) -> bool:
     """By the token of what waits, which is sent meanwhile, else by one of another delivery, or of an earlier attempt."""
-    callbacks = stage.env.memory.callbacks
     if row.state is State.AWAITING and row.deadline is not None:
         token = CallbackToken(row.id, row.attempt, CHANNEL, row.deadline)
-        callbacks.kept[hashlib.sha256(f"{row.id} {row.attempt}".encode()).hexdigest()] = token
-    made = [f"{each.workload} {each.attempt}" for each in callbacks.kept.values()]
+        digest = hashlib.sha256(f"{row.id} {row.attempt}".encode()).hexdigest()
+        Callbacks(stage.env.memory.table).keep(digest, token)
+    made = [f"{each.workload} {each.attempt}" for each in stage.env.memory.callbacks.values()]
     own = [each for each in made if each.startswith(row.id)] or made
     if own:
         stage.call_back(row.id, own[0], reason)
@@ -299,7 +299,7 @@ def _waive(stage: Stage, choices: Choices) -> None:
 
 
 def _collide(stage: Stage, choices: Choices) -> None:
-    rows = list(stage.env.memory.rows.rows.values())
+    rows = list(stage.env.memory.workloads.values())
     if rows:
         row = rows[choices.pick(len(rows))]
         stage.log("somebody uses the tokens of the next attempts")
@@ -347,7 +347,7 @@ def _mark(stage: Stage, choices: Choices) -> None:
 
 def _announced(stage: Stage, choices: Choices) -> None:
     """A delivery is announced; data lands for one that was, or its producer says so, in any order and any number of times."""
-    kept = list(stage.env.memory.announcements.kept.values())
+    kept = list(stage.env.memory.announcements.values())
     chosen = choices.pick(3) if kept else 0
     if chosen == 0:
         stage.announce()

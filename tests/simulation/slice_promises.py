@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def published(env: Environment) -> bytes:
     """The rows of all slices in the order of the chain."""
-    found = (each for block in env.memory.ledger.chains.get(LINE, ()) for each in getattr(block, "slices", None) or ())
+    found = (each for block in env.memory.chains.get(LINE, ()) for each in getattr(block, "slices", None) or ())
     return b"".join(rows_in(env, each.key) for each in found)
 
 
@@ -46,7 +46,7 @@ class SlicePromises:
 
     def look(self) -> None:
         """Note what a person has replaced."""
-        replaced = self.env.memory.rows.replaced
+        replaced = self.env.replaced
         if len(replaced) != self.replaced:
             self.state_replaced(replaced[-1])
 
@@ -141,7 +141,7 @@ class SlicePromises:
 
     def finished(self) -> str:
         """What is broken when all deliveries have ended; empty: nothing."""
-        turn = self.env.memory.rows.next_slice(LINE)
+        turn = self.env.memory.turns.next_slice(LINE)
         if turn != (self.following, self.watermark, self.runs, ""):
             return "the turn of the line is not free, or not that of its last delivery"
         if len(self.rows) != self.following or published(self.env) != self.rows:

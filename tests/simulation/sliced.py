@@ -116,7 +116,7 @@ class Line:
         return [uploads[each.workload] for each in blocks if each.kind is BlockKind.PUBLISHED]
 
     def rows(self) -> list[Any]:
-        return [self.env.memory.rows.rows[each.workload] for each in self.env.uploads]
+        return [self.env.memory.workloads[each.workload] for each in self.env.uploads]
 
     def hold(self) -> None:
         """Slices follow one another in the chain from 0 without a gap, each with the bytes that were written for its offset."""
@@ -129,7 +129,7 @@ class Line:
             assert self.env.memory.objects.read(Address(LAKE, each.key)).startswith(f"{each.offset}:".encode())
         marks = [block.watermark or "" for block in blocks if block.slices]
         assert marks == sorted(marks)
-        decided = [each for each in self.env.memory.rows.rows.values() if each.state is State.DECIDED]
+        decided = [each for each in self.env.memory.workloads.values() if each.state is State.DECIDED]
         assert len([each for each in decided if decided_slices(each)]) <= 1
 
 

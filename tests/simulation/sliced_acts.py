@@ -14,6 +14,7 @@ import pytest
 from lakegate.contract.delivery_policy import MergeStrategy, PublishAs, Treatment
 from lakegate.errors import InputError
 from lakegate.features.odf.odf_publisher import set_watermark
+from lakegate.features.odf.slice_turns import Turns
 from lakegate.gate.effects import Call, Effect
 from lakegate.gate.ports import Address
 from lakegate.plan.plan import Plan
@@ -78,14 +79,19 @@ def _planned(body: bytes, strategy: MergeStrategy, key: tuple[str, ...]) -> byte
 
 def rebuild(env: Environment) -> Steps[None]:
     """As `lakegate dataset rebuild-state`: the state of the line from its slices, in the place of that of now."""
-    before = env.dependencies.of("turns").next_slice(LINE)
+    before = Turns(env.memory.table).next_slice(LINE)
     if before.writer or not before.runs:
         raise InputError("there is nothing to replace, or not now")
     rows = published(env)
     place = Address(LAKE, f"accepted/{LINE}/_state/{next(_NUMBERS)}.bin")
     yield Call(Effect.COPY, partial(env.memory.objects.put, place, rows))
     runs = (StateRun(place.key, len(rows)),)
-    yield Call(Effect.RECORD, partial(env.memory.rows.replace_state, LINE, before, runs))
+
+    def replace_state() -> None:
+        Turns(env.memory.table).replace_state(LINE, before, runs)
+        env.replaced.append(runs)
+
+    yield Call(Effect.RECORD, replace_state)
 
 
 def mark(env: Environment, day: int) -> Steps[str]:

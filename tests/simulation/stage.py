@@ -197,7 +197,7 @@ class Stage:
         """
         for _ in range(self.env.dependencies.timing.tries):
             now = self.env.memory.clock.now()
-            rows = [row for row in self.env.memory.rows.rows.values() if row.state in COPIED]
+            rows = [row for row in self.env.memory.workloads.values() if row.state in COPIED]
             late = [row for row in rows if row.due_at is not None and row.due_at <= now]
             if not any(self.env.by_version[(row.landed or row.source).version].deleted for row in late):
                 return
@@ -216,7 +216,7 @@ class Stage:
 
     def announce(self) -> None:
         """A producer announces a delivery to the line."""
-        identity = f"{len(self.env.memory.announcements.kept) + self.started:064x}"
+        identity = f"{len(self.env.memory.announcements) + self.started:064x}"
         self.log("a producer announces a delivery")
         self.start("announce", announce(self.env.dependencies, WantedDelivery("orders"), identity))
 
@@ -226,12 +226,12 @@ class Stage:
 
     def replay(self, workload: str) -> None:
         self.log("the operator replays")
-        asked = self.env.memory.rows.rows.get(workload)
+        asked = self.env.memory.workloads.get(workload)
         self.start("replay", replay(self.env.dependencies, workload), asked=asked)
 
     def waive(self, workload: str, minutes: int) -> None:
         self.log(f"somebody waives the rejection for {minutes} minutes")
-        asked = self.env.memory.rows.rows.get(workload)
+        asked = self.env.memory.workloads.get(workload)
         expires = moment(self.env.memory.clock.now() + timedelta(minutes=minutes))
         self.start("waive", waive(self.env.dependencies, workload, "a reason", expires), asked=asked)
 
@@ -354,7 +354,7 @@ class Stage:
         if (
             isinstance(value, Line)
             and value.revision
-            and all(value != line for _, line in self.env.memory.lines.written)
+            and all(value != line for _, line in self.env.memory.lines_written)
         ):
             raise Violation("P4", "a command was answered, and the line is another one")
         if isinstance(value, Swept):
@@ -376,7 +376,7 @@ class Stage:
 
     def _replayed(self, asked: Workload) -> None:
         """A replay that was answered has begun."""
-        rows = self.env.memory.rows.rows
+        rows = self.env.memory.workloads
         if asked.state is State.FAILED and rows[asked.id] is asked:
             raise Violation("P4", "a replay was answered, and the delivery is still FAILED")
         if asked.state is State.QUARANTINED and all(row.replay_of != asked.id for row in rows.values()):
@@ -478,7 +478,7 @@ def settle(stage: Stage) -> int:
             kept_in_the_end(stage.promises)
         except Violation:
             sweeps += 1
-            batches = len(stage.env.memory.rows.batches.items)
+            batches = len(stage.env.memory.batches)
             if sweeps > SWEEPS + stage.faults - faults + SWEEPS_OF_A_DEATH * (stage.env.deaths() + batches):
                 raise
             stage.sweep(ROUND)

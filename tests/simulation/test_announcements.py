@@ -78,7 +78,7 @@ def play(order: tuple[str, ...], planned: tuple[Effect, Fault] | None = None, be
 
 def _announced(stage: Stage) -> Announcement:
     """What is kept in the end."""
-    kept = stage.env.memory.announcements.kept
+    kept = stage.env.memory.announcements
     while not kept:
         stage.announce()
         _finish(stage)
@@ -97,8 +97,8 @@ def test_each_order_ends_with_one_workload_to_which_the_announcement_leads() -> 
     """However often events come, or none at all: the data is accepted once."""
     for order in ORDERS:
         env = play(order)
-        (announced,) = env.memory.announcements.kept
-        rows = env.memory.rows.rows
+        (announced,) = env.memory.announcements
+        rows = env.memory.workloads
         link = rows[announced]
         states = sorted(row.state for row in rows.values())
         assert states == [State.JOINED, State.PUBLISHED], order
@@ -110,7 +110,7 @@ def test_each_order_survives_each_fault(planned: tuple[Effect, Fault]) -> None:
     """A crash, a lost answer, a repetition or a delay at each effect of announcements, in a sample of the orders."""
     for order in ORDERS[:: max(1, len(ORDERS) // 12)]:
         env = play(order, planned)
-        workloads = [row for row in env.memory.rows.rows.values() if row.state is not State.JOINED]
+        workloads = [row for row in env.memory.workloads.values() if row.state is not State.JOINED]
         assert [row.state for row in workloads] == [State.PUBLISHED], order
 
 

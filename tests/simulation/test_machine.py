@@ -80,7 +80,7 @@ class Gatekeeping(RuleBasedStateMachine):
 
     @rule()
     def the_operator_replays(self) -> None:
-        rows = self.stage.env.memory.rows.rows.values()
+        rows = self.stage.env.memory.workloads.values()
         for row in [each for each in rows if each.state in {State.FAILED, State.QUARANTINED}][:1]:
             self.stage.replay(row.id)
 

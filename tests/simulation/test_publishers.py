@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 from functools import cache, partial
 from inspect import signature
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -14,17 +14,17 @@ from lakegate.diff.diff_contracts import compare
 from lakegate.diff.metadata_changes import read_version
 from lakegate.errors import InputError
 from lakegate.gate.datasets import lifecycle, readers_manifest
-from lakegate.gate.datasets.dataset_lines import Ending
+from lakegate.gate.datasets.dataset_lines import DatasetLines, Ending
 from lakegate.gate.datasets.lifecycle import TASK, acknowledge, change, deprecate
 from lakegate.gate.datasets.subscriptions import subscribed
 from lakegate.gate.ports import Address
 from lakegate.gate.registry import publish_contract
 from lakegate.gate.registry.publish_contract import publish
+from lakegate.gate.registry.registry_store import Registry
 from lakegate.gate.registry.routes import add_route
 from lakegate.gate.scheduled_tasks import run_row
+from lakegate.gate.table import Row
 from lakegate.timestamps import moment
-from tests.fakes.lines import MemoryLines
-from tests.fakes.registry import MemoryRegistry
 from tests.simulation.environment import LAKE, Environment
 from tests.simulation.promises import Violation
 from tests.simulation.publishers import explore
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from lakegate.gate.datasets.dataset_lines import Line
     from lakegate.gate.effects import Steps
+    from tests.fakes.table import MemoryTable
     from tests.simulation.publishers import Command
 
 OLD, NEW = "shop/orders_v1", "shop/orders_v2"
@@ -235,8 +236,12 @@ def test_no_order_of_publishers_and_dates_breaks_a_line(name: str) -> None:
 def unfenced(original: Callable[..., None]) -> Callable[..., None]:
     """The write of a line without the condition of its revision."""
 
-    def write(self: MemoryLines, line: Line, *given: Any) -> None:
-        self.lines[line.name] = replace(self.get(line.name), revision=line.revision - 1)
+    def write(self: DatasetLines, line: Line, *given: Any) -> None:
+        stored = cast("MemoryTable", self.table).rows["workloads", "line"]
+        if row := stored.pop(line.name, None):
+            stored[line.name] = Row(row.key, {**row.values, "revision": line.revision - 1})
+        if line.revision == 1:
+            stored.pop(line.name, None)
         original(self, line, *given)
 
     return write
@@ -244,7 +249,7 @@ def unfenced(original: Callable[..., None]) -> Callable[..., None]:
 
 def test_a_line_that_is_written_over_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: the revision of the line is no condition of its write."""
-    monkeypatch.setattr(MemoryLines, "write", unfenced(MemoryLines.write))
+    monkeypatch.setattr(DatasetLines, "write", unfenced(DatasetLines.write))
     with pytest.raises(Violation):
         explore(*LINES["two publishers of a breaking version"])
 
@@ -288,7 +293,7 @@ def test_no_order_of_publishers_breaks_the_registry(name: str) -> None:
 def blind(original: Callable[..., None], *forgotten: str) -> Callable[..., None]:
     """The transaction of the registry without some of its conditions."""
 
-    def write(self: MemoryRegistry, publication: Any, *given: Any, **named: Any) -> None:
+    def write(self: Registry, publication: Any, *given: Any, **named: Any) -> None:
         values = signature(original).bind(self, publication, *given, **named).arguments
         if "contract" in forgotten:
             values["seen"] = None
@@ -312,7 +317,7 @@ PLANTED = {
 def test_a_planted_bug_of_a_condition_is_found(bug: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the condition some order breaks a promise."""
     name, forgotten = PLANTED[bug]
-    monkeypatch.setattr(MemoryRegistry, "publish", blind(MemoryRegistry.publish, *forgotten))
+    monkeypatch.setattr(Registry, "publish", blind(Registry.publish, *forgotten))
     with pytest.raises(Violation):
         explore(*SCENES[name], crashes=0)
 

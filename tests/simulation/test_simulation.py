@@ -124,7 +124,7 @@ def test_a_person_puts_back_the_result_that_was_decided_on() -> None:
     stage = Stage(env, lambda _: Fault.NONE, trace)
     sweeps = settle(stage)
 
-    assert (env.memory.rows.rows[upload.workload].state, stage.faults, sweeps) == (State.PUBLISHED, 1, 1)
+    assert (env.memory.workloads[upload.workload].state, stage.faults, sweeps) == (State.PUBLISHED, 1, 1)
     assert "    (a person puts back the result that was decided on)" in trace
 
 
@@ -259,7 +259,7 @@ def test_a_run_that_died_before_recovery_began_costs_as_much_as_a_later_one() ->
         stage.step(stage.workers[0])
     sweeps = settle(stage)
 
-    assert env.memory.rows.rows[upload.workload].state is State.PUBLISHED
+    assert env.memory.workloads[upload.workload].state is State.PUBLISHED
     assert sweeps == 3
 
 
@@ -299,12 +299,12 @@ def test_who_was_refused_a_lease_may_let_go_what_is_held(what: str, effect: Effe
         env.delete(upload)
     elif what == "lock":
         env.lock(upload, AccessDenied)
-    stage.start("sweep", advance(env.dependencies, env.memory.rows.rows[upload.workload]))
+    stage.start("sweep", advance(env.dependencies, env.memory.workloads[upload.workload]))
     stage.workers[-1].barred.add(upload.workload)
     assert stage.workers[-1].call.effect is effect
     stage.step(stage.workers[-1])
 
-    assert env.memory.rows.rows[upload.workload].state is not State.HELD
+    assert env.memory.workloads[upload.workload].state is not State.HELD
 
 
 def test_the_first_broken_promise_ends_the_run_with_its_story(capsys: pytest.CaptureFixture[str]) -> None:

@@ -42,7 +42,7 @@ class Worker:
 
     def __init__(self, line: Line, at: int, fault: tuple[Effect, Fault] | None) -> None:
         self.line, self.fault = line, fault
-        row = line.env.memory.rows.rows[line.env.uploads[at].workload]
+        row = line.env.memory.workloads[line.env.uploads[at].workload]
         self.steps: Steps[Any] = advance(line.env.dependencies, row)
         self.call: Call | None = None
         self._go(lambda: next(self.steps))
@@ -174,20 +174,21 @@ def test_a_delivery_that_was_compared_with_a_state_that_is_replaced_is_compared_
     """A state that a person replaces beside it is not undone by it; between its decision and its commit none is replaced."""
     line = judged(b"good:1", plan=LEDGER)
     settled(line)
-    rows, rebuilt = line.env.memory.rows, Address(LAKE, f"accepted/{LINE}/_state/rebuilt.bin")
+    turns, rebuilt = line.env.memory.turns, Address(LAKE, f"accepted/{LINE}/_state/rebuilt.bin")
     for body in (b"good:12", b"good:21"):  # with a new key, and without
         line.env.upload(f"{PREFIX}{body.decode()}.csv", body)
         line.take_in()
         line.env.memory.objects.put(rebuilt, line.published())
-        now = rows.next_slice(LINE)
-        rows.replace_state(LINE, now, (StateRun(rebuilt.key, now.offset),))
+        now = turns.next_slice(LINE)
+        turns.replace_state(LINE, now, (StateRun(rebuilt.key, now.offset),))
+        line.env.replaced.append((StateRun(rebuilt.key, now.offset),))
         worker = Worker(line, -1, None)
         worker.turn()  # is refused
         worker.turn()
         assert [each.cause for each in line.rows()[-1].failed] == [FailureCause.OVERTAKEN]
         settled(line)
         assert line.published() == b"god:12"
-        assert rows.next_slice(LINE).runs[0] == StateRun(rebuilt.key, now.offset)
+        assert turns.next_slice(LINE).runs[0] == StateRun(rebuilt.key, now.offset)
 
 
 @pytest.mark.simulation

@@ -23,7 +23,7 @@ def calm(_effect: Effect) -> Fault:
 
 
 def states(env: Environment) -> Counter[State]:
-    return Counter(row.state for row in env.memory.rows.rows.values())
+    return Counter(row.state for row in env.memory.workloads.values())
 
 
 def test_a_storm_of_duplicates_publishes_once() -> None:
@@ -45,7 +45,7 @@ def test_a_storm_of_duplicates_publishes_once() -> None:
 
     assert len(env.memory.jobs.runs) == 2  # one is somebody else's
     assert len(stage.promises.places(upload.workload)) == 1
-    assert sum(len(chain) for chain in env.memory.ledger.chains.values()) == 1
+    assert sum(len(chain) for chain in env.memory.chains.values()) == 1
 
 
 def test_sweep_finds_every_object_whose_events_were_all_lost() -> None:
@@ -91,7 +91,7 @@ def test_a_poison_delays_nobody() -> None:
                 stage.step(stage.workers[0])
             else:
                 stage.deliver(0)
-    poison = next(row for row in env.memory.rows.rows.values() if row.state is State.FAILED)
+    poison = next(row for row in env.memory.workloads.values() if row.state is State.FAILED)
 
     assert before_any_sweep[State.PUBLISHED] == 999
     assert states(env) == {State.PUBLISHED: 999, State.FAILED: 1}
@@ -111,7 +111,7 @@ def test_the_order_of_events_does_not_matter() -> None:
         lost, doubled = ordinal % 6, (ordinal // 6) % 6
         env.inbox = [event for place, event in enumerate(events) if place != lost] + [events[doubled]]
         settle(Stage(env, calm))
-        rows = env.memory.rows.rows.values()
+        rows = env.memory.workloads.values()
         ends.add(tuple(sorted((row.source.key, row.state, row.decision.verdict) for row in rows if row.decision)))
 
     assert len(ends) == 1

@@ -84,7 +84,7 @@ def played(line: Line, at: int, fault: Fault) -> Line:
     """The same with a fault at one effect, and sweeps afterwards."""
     count = 0
     for steps in (line.intake, lambda: advance(line.env.dependencies, line.row)):
-        if line.upload.workload not in line.env.memory.rows.rows and count:
+        if line.upload.workload not in line.env.memory.workloads and count:
             break
         worker = Worker(steps())
         while worker.call is not None:
@@ -197,7 +197,7 @@ def scheduled(seed: int) -> Line:
     for _ in range(60):
         move = draw.randrange(6)
         if move == 0 and len(workers) < 4:
-            row = line.env.memory.rows.rows.get(line.upload.workload)
+            row = line.env.memory.workloads.get(line.upload.workload)
             workers.append(Worker(advance(line.env.dependencies, row) if row is not None else line.intake()))
         elif move == 1:
             line.answer_jobs()

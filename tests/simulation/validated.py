@@ -127,7 +127,7 @@ class Line:
 
     @property
     def row(self) -> Workload:
-        return self.env.memory.rows.rows[self.upload.workload]
+        return self.env.memory.workloads[self.upload.workload]
 
     def answer_jobs(self) -> None:
         """Each run that was started writes its result."""
@@ -139,7 +139,7 @@ class Line:
         for _ in range(MOST_SWEEPS):
             self.answer_jobs()
             self.hold()
-            row = self.env.memory.rows.rows.get(self.upload.workload)
+            row = self.env.memory.workloads.get(self.upload.workload)
             if row is not None and row.state in ENDS and row.due_at is None:
                 return self
             self.env.memory.clock.sleep(minutes * 60)
@@ -148,7 +148,7 @@ class Line:
 
     def hold(self) -> None:
         """What is promised at any time."""
-        row = self.env.memory.rows.rows.get(self.upload.workload)
+        row = self.env.memory.workloads.get(self.upload.workload)
         blocks = [each for each in self.env.memory.ledger.blocks(LINE) if isinstance(each, Block)]
         for validation in self.env.memory.validators.started.values():
             assert self.env.memory.objects.read(validation.data) == self.upload.body

@@ -50,10 +50,11 @@ def delivers(absent):
 
 def keeps(absent):
     delivers(absent)
-    rows = import_module("lakegate.aws.delivery_items")
-    item = {**rows.workload_item(rows.workload_of(stored)), "row": {"S": ""}}
+    rows, table = import_module("lakegate.gate.delivery.delivery_row"), import_module("lakegate.aws.dynamodb_table")
+    written = table.item_of(rows.workload_row(rows.workload_of(table.row_of("workloads", stored))))
+    item = {**written, "row": {"S": ""}}
     assert item == {**stored, "row": {"S": ""}}, item
-    kept = json.loads(rows.workload_item(rows.workload_of(stored))["row"]["S"])
+    kept = json.loads(written["row"]["S"])
     assert {**kept, **row, "decision": kept["decision"]} == kept, kept
     assert {**kept["decision"], **row["decision"]} == kept["decision"], kept
 

@@ -21,6 +21,7 @@ from lakegate.gate.datasets.dataset_lines import Line
 from lakegate.gate.datasets.subscriptions import subscribed
 from lakegate.gate.delivery.delivery_row import workload_id
 from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery_store import Workloads
 from lakegate.gate.ports import Address, Message
 from tests.fakes import Memory
 
@@ -82,17 +83,8 @@ def stand(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -
     dependencies = replace(
         bootstrap(read(ENVIRONMENT)),
         objects=memory.objects,
-        registry=memory.registry,
-        workloads=memory.rows,
-        agenda=memory.rows,
-        outbox=memory.rows,
-        ledger=memory.ledger,
-        history=memory.ledger,
-        pauses=memory.rows,
-        lines=memory.lines,
-        promises=memory.promises,
+        table=memory.table,
         of=memory.adapter,
-        batches=memory.rows.batches,
         jobs=memory.jobs,
         notifier=memory.notifier,
         clock=memory.clock,
@@ -142,7 +134,7 @@ def test_a_landed_object_is_taken_in(stand: Stand) -> None:
     workload = stand.land("in/orders.csv")
 
     assert failed(call(intake_handler.handler, sqs(created("in/orders.csv")))) == []
-    assert stand.memory.rows.get(workload).state is State.QUARANTINED
+    assert stand.memory.workloads[workload].state is State.QUARANTINED
 
 
 def test_a_message_fails_alone(stand: Stand) -> None:
@@ -153,7 +145,7 @@ def test_a_message_fails_alone(stand: Stand) -> None:
     )
 
     assert failed(answer) == ["m1", "m3"]
-    assert {State.QUARANTINED} == {stand.memory.rows.get(each).state for each in workloads}
+    assert {State.QUARANTINED} == {stand.memory.workloads[each].state for each in workloads}
 
 
 def test_a_bad_record_fails_its_message_after_the_good_ones(stand: Stand) -> None:
@@ -163,7 +155,7 @@ def test_a_bad_record_fails_its_message_after_the_good_ones(stand: Stand) -> Non
     good = {**record, "s3": {"bucket": {"name": "landing"}, "object": {"key": "2"}}}
 
     assert failed(call(intake_handler.handler, sqs(json.dumps({"Records": [record, good]})))) == ["m0"]
-    assert stand.memory.rows.get(workload).state is State.QUARANTINED
+    assert stand.memory.workloads[workload].state is State.QUARANTINED
 
 
 def test_why_a_message_failed_stands_in_its_line(stand: Stand) -> None:
@@ -209,7 +201,7 @@ def test_a_sweep_finds_what_no_event_announced(stand: Stand) -> None:
     workload = stand.land("in/orders.csv")
 
     assert call(sweep_handler.handler, {})["failures"] == 0
-    assert stand.memory.rows.get(workload).state is State.QUARANTINED
+    assert stand.memory.workloads[workload].state is State.QUARANTINED
     assert call(notify_handler.handler, {}) == {"unsent": 0}
     written = stand.written()
     assert '"DeliveriesQuarantined":[1.0]' in written
@@ -227,7 +219,7 @@ def test_a_delivery_is_measured_once(stand: Stand) -> None:
     bodies = [{"seconds": 131.2, "cost": {"vcpu_seconds": 612.4}}, {"seconds": None, "cost": None}, {}]
     for number, body in enumerate(bodies):
         message = Message(f"m{number}", "w", "published", json.dumps(body), now - timedelta(minutes=5))
-        stand.memory.rows.post(message)
+        stand.memory.post(message)
     call(notify_handler.handler, {})
     call(notify_handler.handler, {})
     measured = [line for line in stand.written().splitlines() if "DeliveriesPublished" in line]
@@ -245,10 +237,10 @@ def test_a_failure_is_logged_and_counted(stand: Stand, monkeypatch: pytest.Monke
     """What a sweep met with is a line and a figure, and the sweep does not fail for it."""
     stand.land("in/orders.csv")
 
-    def refuse(_: Any) -> None:
+    def refuse(*_: Any) -> None:
         raise LakegateError("refused")
 
-    monkeypatch.setattr(stand.memory.rows, "create", refuse)
+    monkeypatch.setattr(Workloads, "create", refuse)
 
     assert call(sweep_handler.handler, {}) == {"looked_at": 1, "failures": 1}
     assert [(line["error"], line["detail"]) for line in stand.lines()] == [("LakegateError", "refused")]
@@ -290,7 +282,7 @@ def test_notifications_and_failing_channels_are_counted(stand: Stand) -> None:
     body = json.dumps(
         {"line": "a/b_v1", "status": "deprecated", "planned": [], "reason": "", "replacement": "", "guide": ""}
     )
-    stand.memory.rows.post(Message("m", "", "deprecated", body, stand.memory.clock.now(), "a/b_v1"))
+    stand.memory.post(Message("m", "", "deprecated", body, stand.memory.clock.now(), "a/b_v1"))
     stand.memory.channels.broken["slack:b"] = PortError("http-404")
 
     assert call(notify_handler.handler, {}) == {"unsent": 0}
@@ -358,9 +350,9 @@ def test_no_sink_shows_what_a_producer_wrote(stand: Stand) -> None:
     call(sweep_handler.handler, {})
     call(notify_handler.handler, {})
     messages = [str(message) for message in stand.memory.notifier.sent]
-    blocks = [str(block) for chain in stand.memory.ledger.chains.values() for block in chain]
+    blocks = [str(block) for chain in stand.memory.chains.values() for block in chain]
 
-    assert State.QUARANTINED is stand.memory.rows.get(workload).state
+    assert State.QUARANTINED is stand.memory.workloads[workload].state
     assert (len(messages), len(blocks)) == (1, 1)
     assert [text for text in (*messages, *blocks, stand.written()) if "Mustermann" in text] == []
 
@@ -390,7 +382,7 @@ def test_the_time_left_is_that_of_the_invocation(stand: Stand) -> None:
     before = lambda_runtime.remaining()
     call(intake_handler.handler, sqs())
 
-    assert (float("inf"), 90.0, {}) == (before, lambda_runtime.remaining(), stand.memory.rows.rows)
+    assert (float("inf"), 90.0, {}) == (before, lambda_runtime.remaining(), stand.memory.workloads)
 
 
 def test_the_gate_is_made_once_and_calls_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from lakegate.aws.open_stack import DeployedStack
     from lakegate.cli.terminal import Word
     from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.table import HistoryEntry
+    from lakegate.gate.ledger.ledger_store import HistoryEntry
 
 HISTORY_SECTIONS: Final = "history sections"
 """Extension point: see `LineSections`."""

@@ -17,7 +17,7 @@ from lakegate.text import counted
 
 if TYPE_CHECKING:
     from lakegate.aws.open_stack import DeployedStack
-    from lakegate.gate.table import Pause
+    from lakegate.gate.delivery_store import Pause
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from lakegate.admission.ignored_keys import is_ignored
 from lakegate.aws.clients import client, port_errors, signer
-from lakegate.aws.dynamodb_table import decoded, text
 from lakegate.contract.contract_model import is_usable
 from lakegate.contract.delivery_policy import DeliveryUnit
 from lakegate.errors import ConditionFailed, InputError, LakegateError
@@ -23,22 +22,22 @@ from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.delivery_terms import terms_of
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import Effect, perform
+from lakegate.gate.table import Put, Row, RowAbsent, found, workloads_key
 from lakegate.json_codec import decode, encode
 from lakegate.timestamps import instant_of, moment
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from datetime import datetime
 
     from mypy_boto3_s3 import S3Client
     from mypy_boto3_sqs import SQSClient
 
-    from lakegate.aws.dynamodb_table import DynamoTable
     from lakegate.aws.settings import Settings
     from lakegate.features.announcements.data_summary import DataSummary, SummaryRefusal
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps
     from lakegate.gate.registry.registry_rows import Route
+    from lakegate.gate.table import Tables
 
 # ---- Announced deliveries ----
 
@@ -76,51 +75,30 @@ class Announcement:
         return now >= instant_of(self.until) + ARRIVES
 
 
-class Announcements(Protocol):
-    """Announced deliveries. `get` is strongly consistent."""
+@dataclass(frozen=True, slots=True)
+class Announcements:
+    """Announced deliveries by id."""
+
+    table: Tables
 
     def create(self, announcement: Announcement) -> None:
         """Put if absent. Raises ConditionFailed when the id is taken."""
-        ...
+        content = json.dumps(encode(announcement), separators=(",", ":"), ensure_ascii=False)
+        row = Row(workloads_key("announcement", announcement.id), {"announcement": content})
+        self.table.write(Put(row, RowAbsent(), "announcement"))
 
     def get(self, announcement: str) -> Announcement | None:
-        """The announcement with this id."""
-        ...
+        """The announcement with this id; strongly consistent."""
+        return found(self.table, workloads_key("announcement", announcement), _announcement)
 
 
 def announcements(dependencies: Dependencies) -> Announcements:
     """Announcements of this stack."""
-    found: Announcements = dependencies.of("announcements")
-    return found
+    return Announcements(dependencies.table)
 
 
-# ---- Items of the table `workloads` ----
-
-
-@dataclass(frozen=True, slots=True)
-class DynamoAnnouncements:
-    """Announcements."""
-
-    table: DynamoTable
-
-    def create(self, announcement: Announcement) -> None:
-        """A conditional put."""
-        content = json.dumps(encode(announcement), separators=(",", ":"), ensure_ascii=False)
-        item = {**_key(announcement.id), "announcement": text(content)}
-        self.table.put(item, "announcement", ConditionExpression="attribute_not_exists(id)")
-
-    def get(self, announcement: str) -> Announcement | None:
-        """A strongly consistent read."""
-        item = self.table.get(_key(announcement))
-        return decoded(item, _announcement) if item else None
-
-
-def _announcement(item: Mapping[str, Any]) -> Announcement:
-    return decode(Announcement, json.loads(item["announcement"]["S"]))
-
-
-def _key(announcement: str) -> dict[str, dict[str, str]]:
-    return {"id": text(f"announcement#{announcement}")}
+def _announcement(row: Row) -> Announcement:
+    return decode(Announcement, json.loads(row.text("announcement")))
 
 
 # ---- Signed upload URLs, and hints to intake ----
@@ -283,7 +261,7 @@ def link(dependencies: Dependencies, workload: Workload) -> Steps[None]:
     """Link the announcement of a key, if there is one, to the first version that is claimed there: a row that leads to it."""
     key = workload.source.key
     *_, identity, _name = ("", *key.split("/"))
-    announced = dependencies.of("announcements").get(identity) if IDENTIFIER.fullmatch(identity) else None
+    announced = announcements(dependencies).get(identity) if IDENTIFIER.fullmatch(identity) else None
     if announced is None or announced.key != key:
         return  # its producer chose the key
     row = Workload(announced.id, workload.source, State.JOINED, None, joined=workload.id)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 from lakegate.admission.ignored_keys import is_ignored
 from lakegate.admission.multi_file_delivery import COMPLETED_BY, name_of
 from lakegate.errors import InputError, NotFound, UnreadableItem
-from lakegate.extension_points import names
 from lakegate.features.doctor.examination import CAUSES, unreadable
 from lakegate.gate.datasets.dataset_names import chains
 from lakegate.gate.datasets.readers_manifest import read_manifest
@@ -361,6 +360,7 @@ def items(examined: ExaminedStack) -> Iterator[CauseFinding]:
     batches = {each.row.batch for each in recent(there, STORED_ROWS) if each.row is not None} - {""}
     lines = chains(there)[:LINES]
     contracts = sorted({each.contract for each in there.registry.snapshot().versions})[:LINES]
+    turns = there.rows("turns")
     reads: list[Callable[[], object]] = [
         *(partial(there.batches.get, each) for each in batches),
         *_of_feature(there, "notices", now),
@@ -369,7 +369,7 @@ def items(examined: ExaminedStack) -> Iterator[CauseFinding]:
         *(partial(there.promises.get, each) for each in (*there.promises.due(now, STORED_ROWS), *lines)),
         *_of_feature(there, "pulls", now, lines),
         *_of_feature(there, "revalidations", now, lines),
-        *(partial(there.of("turns").next_slice, each) for each in lines if "turns" in names("wiring")),
+        *(partial(turns.next_slice, each) for each in lines if turns),
         *(partial(there.ledger.key, each) for each in lines),
         *(partial(there.ledger.head, contract_chain(each)) for each in contracts),
     ]
@@ -393,8 +393,7 @@ def _of_feature(
     dependencies: Dependencies, kind: str, now: datetime, lines: Sequence[str] = ()
 ) -> Iterator[Callable[[], object]]:
     """Reads of the rows that are due, and of those of lines; none where the feature that has them is absent."""
-    if kind in names("rows"):
-        rows = dependencies.of(kind)
+    if rows := dependencies.rows(kind):
         yield from (partial(rows.get, each) for each in (*rows.due(now, STORED_ROWS), *lines))
 
 

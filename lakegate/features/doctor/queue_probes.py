@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from lakegate.aws.dynamodb_table import instant, shards
 from lakegate.errors import NotFound, PortError
 from lakegate.features.doctor.examination import CAUSES, MINUTES, code_of
+from lakegate.gate.table import instant, shards
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,17 +9,17 @@ import re
 import secrets
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from lakegate.aws.dynamodb_table import decoded, number, text
 from lakegate.errors import ConditionFailed
+from lakegate.gate.table import Put, Row, RowAbsent, workloads_key
 from lakegate.http_routes import CALLBACK_ROUTE, HttpProblem
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from lakegate.aws.dynamodb_table import DynamoTable
     from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.table import Tables
     from lakegate.http_routes import HttpRequest
 
 # ---- Idempotency keys ----
@@ -34,33 +34,23 @@ class KeptRequest(NamedTuple):
     """By which what it created is known: random, so that nobody can guess it."""
 
 
-class RequestKeys(Protocol):
-    """The requests of the last day that had a key."""
-
-    def keep(self, key: str, request: KeptRequest, until: datetime) -> KeptRequest:
-        """Put the request if the key is new; the request that is kept under it. `until`: when it may be forgotten."""
-        ...
-
-
-# ---- Items of the table `workloads` ----
-
-
 @dataclass(frozen=True, slots=True)
-class DynamoRequestKeys:
-    """Keys of requests."""
+class RequestKeys:
+    """The requests of the last day that had a key: rows that expire."""
 
-    table: DynamoTable
+    table: Tables
 
     def keep(self, key: str, request: KeptRequest, until: datetime) -> KeptRequest:
-        """A conditional put; where it fails, a strongly consistent read. What has just expired is as good as new."""
-        own = {"id": text(f"request#{key}")}
-        item = {**own, "fingerprint": text(request.fingerprint), "token": text(request.token)}
-        expiring = {**item, "expires": number(math.ceil(until.timestamp()))}
+        """Put the request if the key is new; the request that is kept under it. `until`: when it may be forgotten.
+
+        What has just expired is as good as new.
+        """
+        row = Row(workloads_key("request", key), {**request._asdict(), "expires": math.ceil(until.timestamp())})
         try:
-            self.table.put(expiring, "request", ConditionExpression="attribute_not_exists(id)")
+            self.table.write(Put(row, RowAbsent(), "request"))
         except ConditionFailed:
-            there = self.table.get(own) or item
-            return decoded(there, lambda item: KeptRequest(item["fingerprint"]["S"], item["token"]["S"]))
+            there = self.table.get(row.key) or row
+            return there.decoded(lambda row: KeptRequest(row.text("fingerprint"), row.text("token")))
         return request
 
 
@@ -88,8 +78,7 @@ def known_again(dependencies: Dependencies, request: HttpRequest) -> HttpRequest
         raise HttpProblem(400, "invalid-parameter", detail)
     own = _digest(request.caller, key)
     asked = KeptRequest(_fingerprint(request), fresh)
-    keys: RequestKeys = dependencies.of("requests")
-    kept = keys.keep(own, asked, dependencies.clock.now() + KEPT)
+    kept = RequestKeys(dependencies.table).keep(own, asked, dependencies.clock.now() + KEPT)
     if kept.fingerprint != asked.fingerprint:
         detail = "Another request was sent with this `Idempotency-Key`: use a new one."
         raise HttpProblem(422, "key-reused", detail)

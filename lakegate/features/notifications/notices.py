@@ -7,10 +7,8 @@ import json
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from lakegate.aws import delivery_items, dynamodb_table
-from lakegate.aws.dynamodb_table import decoded, instant, number, shard, text
 from lakegate.errors import AccessDenied, NotFound, PortError
 from lakegate.extension_points import loaded, registered
 from lakegate.features.notifications.message_text import (
@@ -22,12 +20,14 @@ from lakegate.features.notifications.message_text import (
 )
 from lakegate.gate.channel_kinds import EndedDelivery, Notification, channel_of, gets_lineage
 from lakegate.gate.datasets.dataset_lines import Line
-from lakegate.gate.datasets.delivery_history import broken_rules
 from lakegate.gate.datasets.subscriptions import ACCEPTED, ALWAYS, LINEAGE
 from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery_store import MESSAGE_LIFE
 from lakegate.gate.effects import Alarm, Effect, perform
-from lakegate.gate.scheduled_tasks import Rows, ScheduledTask, change_row, run_due
+from lakegate.gate.ledger.ledger_store import broken_rules
+from lakegate.gate.scheduled_tasks import ScheduledTask, change_row, run_due
 from lakegate.gate.send_messages import Delivered, MessageListener
+from lakegate.gate.table import Put, Row, StoredRecord, at_revision, due_at, found, instant, workloads_key
 from lakegate.json_codec import decode, encode
 from lakegate.text import printable
 from lakegate.timestamps import instant_of, moment
@@ -36,12 +36,12 @@ from lakegate.verdict.verdict import Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from lakegate.aws.dynamodb_table import DynamoTable
     from lakegate.gate.channel_kinds import CallbackInvitation
     from lakegate.gate.delivery.delivery_row import Workload
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps
     from lakegate.gate.ports import Message
+    from lakegate.gate.table import Tables
 
     Described = Callable[[Dependencies, EndedDelivery], object]
     """The report of a delivery to a kind of channel: the type of the extension point `lineage`."""
@@ -265,68 +265,41 @@ DEAD: Final = "dead-notice"
 
 
 @dataclass(frozen=True, slots=True)
-class DynamoNotices:
-    """Notices."""
+class Notices:
+    """Notices, by id. `get` is strongly consistent; `due` and `dead` read an index that lags."""
 
-    table: DynamoTable
+    table: Tables
 
     def get(self, notice: str) -> ChannelNotice | None:
-        """A strongly consistent read."""
-        item = self.table.get(_key(notice))
-        return decoded(item, _notice) if item else None
+        """The notice; None where nobody has written it."""
+        return found(self.table, workloads_key(KIND, notice), _notice)
 
-    def write(self, notice: ChannelNotice) -> None:
-        """A conditional put."""
+    def write(self, notice: ChannelNotice | None) -> None:
+        """Replace the notice if it is one revision older. Raises ConditionFailed."""
+        assert notice is not None
         content = json.dumps(encode(notice), separators=(",", ":"), ensure_ascii=False)
-        item = {**_key(notice.id), "revision": number(notice.revision), "notice": text(content), **_index(notice)}
+        index = due_at(DEAD, notice.id, notice.not_before) if notice.dead else due_at(KIND, notice.id, notice.due)
+        values = {"revision": notice.revision, "notice": StoredRecord(notice, lambda: content), **index}
         if notice.ended:  # with its message
-            item["expires"] = number(int((instant_of(notice.ended) + delivery_items.REMEMBERED).timestamp()))
-        condition: dict[str, Any] = {"ConditionExpression": "attribute_not_exists(id)"}
-        if notice.revision > 1:
-            condition = {
-                "ConditionExpression": "revision = :seen",
-                "ExpressionAttributeValues": {":seen": number(notice.revision - 1)},
-            }
-        self.table.put(item, "notice", **condition)
+            values["expires"] = int((instant_of(notice.ended) + MESSAGE_LIFE).timestamp())
+        self.table.write(Put(Row(workloads_key(KIND, notice.id), values), at_revision(notice.revision - 1), "notice"))
 
     def due(self, now: datetime, limit: int) -> tuple[str, ...]:
-        """All shards of the index, merged."""
-        return tuple(self.table.oldest(KIND, limit, instant(now)))
-
-    def dead(self, limit: int) -> tuple[str, ...]:
-        """All shards of the index, merged."""
-        return tuple(self.table.oldest(DEAD, limit, dynamodb_table.ALWAYS))
-
-
-def _notice(item: Mapping[str, Any]) -> ChannelNotice:
-    return decode(ChannelNotice, json.loads(item["notice"]["S"]))
-
-
-def _key(notice: str) -> dict[str, dict[str, str]]:
-    return {"id": text(f"{KIND}#{notice}")}
-
-
-def _index(notice: ChannelNotice) -> dict[str, dict[str, str]]:
-    if notice.dead:
-        return {"shard": text(shard(DEAD, notice.id)), "at": text(notice.not_before)}
-    return {"shard": text(shard(KIND, notice.id)), "at": text(notice.due)} if notice.due else {}
-
-
-# ---- The port ----
-
-
-class Notices(Rows[ChannelNotice | None], Protocol):
-    """Notices, by id; None where nobody has written it. `dead` reads an index that lags, as `due` does."""
+        """Ids of notices with a message to send, the oldest first."""
+        return self.table.due(KIND, limit, instant(now))
 
     def dead(self, limit: int) -> tuple[str, ...]:
         """Ids of notices that were given up, the oldest first."""
-        ...
+        return self.table.due(DEAD, limit)
 
 
 def notices(dependencies: Dependencies) -> Notices:
     """Notices of this stack."""
-    found: Notices = dependencies.of("notices")
-    return found
+    return Notices(dependencies.table)
+
+
+def _notice(row: Row) -> ChannelNotice:
+    return row.record("notice", lambda text: decode(ChannelNotice, json.loads(text)))
 
 
 # ---- Causes of a message of the outbox ----

@@ -11,6 +11,7 @@ import typer
 from lakegate.aws.open_stack import asked
 from lakegate.cli.command_runner import CommandResult, stack_command
 from lakegate.errors import SetUpError
+from lakegate.features.notifications.notices import notices as stored
 from lakegate.features.notifications.notices import retry as send_again
 from lakegate.gate.channel_kinds import channel_of
 from lakegate.gate.effects import run
@@ -125,5 +126,6 @@ def retry(
 
 
 def _dead(dependencies: Dependencies) -> list[ChannelNotice]:
-    found = (dependencies.of("notices").get(each) for each in dependencies.of("notices").dead(MOST))
+    notices = stored(dependencies)
+    found = map(notices.get, notices.dead(MOST))
     return [each for each in found if each is not None and each.dead]

@@ -1,30 +1,27 @@
 """Turns: of each line with slices, what the next slice begins with, and the delivery that is decided and not committed.
 
-One item of the table `workloads` for each line. The decision takes the turn and the commit ends it, in their own transactions.
+One row of the table of workloads for each line. The decision takes the turn and the commit ends it, in their own transactions.
 """
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from lakegate.aws.clients import client
-from lakegate.aws.dynamodb_table import DynamoTable, decoded, number, text, transact
-from lakegate.aws.ledger_table import RECORD_REASONS, record_puts, record_reasons
 from lakegate.errors import ConditionFailed
 from lakegate.gate.delivery.protocol import State
+from lakegate.gate.ledger.ledger_store import record_reasons, record_writes
+from lakegate.gate.table import AllOf, AnyOf, Equals, Lacks, Update, found, workloads_key
 from lakegate.json_codec import encode
 from lakegate.plan.slice_order import StateRun
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from lakegate.aws.settings import Settings
     from lakegate.gate.delivery.delivery_row import Decision, Workload
+    from lakegate.gate.delivery_store import Expected
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.ledger.blocks import Record
-    from lakegate.gate.table import Expected
+    from lakegate.gate.table import Condition, Row, RowKey, Tables, Write
 
 
 class NextSlice(NamedTuple):
@@ -68,204 +65,125 @@ def with_slices(decision: Decision, slices: DecidedSlices) -> Decision:
     return replace(decision, extensions=json.dumps(json.loads(decision.extensions) | encode(slices)))
 
 
-class Turns(Protocol):
+@dataclass(frozen=True, slots=True)
+class Turns:
     """The turns of lines with slices."""
+
+    table: Tables
 
     def next_slice(self, line: str) -> NextSlice:
         """The beginning of the next slice of a dataset; strongly consistent."""
-        ...
+        return found(self.table, turn_key(line), next_slice) or NextSlice()
 
     def end_turn(self, workload: Workload) -> None:
         """End the turn of a delivery that is committed. Raises ConditionFailed (`turn`) where it is not its turn."""
-        ...
+        for each in CONDITIONS.committed(workload):
+            self.table.transact([each])
 
     def replace_state(self, line: str, before: NextSlice, runs: tuple[StateRun, ...]) -> None:
         """Set the merge state of a line that is still as it was. ConditionFailed (`turn`) where a delivery was decided."""
-        ...
+        self.table.write(state_replaced(line, before, runs))
 
     def mark(self, record: Record, before: NextSlice) -> None:
         """Record, new head and the watermark of the line in one transaction.
 
-        Conditions: those of `lakegate.gate.table.Ledger.append`, and that the next slice still begins as it did, with no
-        delivery DECIDED; else the third reason is `turn`.
+        Conditions: those of `lakegate.gate.ledger.ledger_store.Ledger.append`, and that the next slice still begins as it did,
+        with no delivery DECIDED; else the third reason is `turn`.
         """
-        ...
+        turn = watermark_set(record.chain, before, record.content["watermark"])
+        try:
+            self.table.transact([*record_writes(record), turn])
+        except ConditionFailed as failed:
+            raise ConditionFailed(*record_reasons(failed.reasons), *filter(None, failed.reasons[-1:])) from None
 
 
 def turns(dependencies: Dependencies) -> Turns:
     """Those of this stack."""
-    found: Turns = dependencies.of("turns")
-    return found
-
-
-def turns_of_stack(settings: Settings) -> DynamoTurns:
-    """See `turns`."""
-    dynamodb = client("dynamodb")
-    return DynamoTurns(DynamoTable(dynamodb, settings.workloads_table), DynamoTable(dynamodb, settings.ledger_table))
-
-
-@dataclass(frozen=True, slots=True)
-class DynamoTurns:
-    """Turns."""
-
-    workloads: DynamoTable
-    ledger: DynamoTable
-
-    def next_slice(self, line: str) -> NextSlice:
-        """A strongly consistent read."""
-        return next_slice(self.workloads.get(turn_key(line)))
-
-    def end_turn(self, workload: Workload) -> None:
-        """An update of the item of the line."""
-        for each in turn_ended(self.workloads.name, workload):
-            transact(self.workloads.client, [each], ("turn",))
-
-    def replace_state(self, line: str, before: NextSlice, runs: tuple[StateRun, ...]) -> None:
-        """An update of the item of the line."""
-        self.workloads.update(turn_key(line), "turn", **state_replaced(before, runs))
-
-    def mark(self, record: Record, before: NextSlice) -> None:
-        """The puts of `record_puts`, and an update of the item of the turn."""
-        turn = watermark_set(self.workloads.name, record.chain, before, record.content["watermark"])
-        try:
-            transact(self.ledger.client, [*record_puts(self.ledger.name, record), turn], (*RECORD_REASONS, "turn"))
-        except ConditionFailed as failed:
-            *of_record, turned = failed.reasons
-            raise ConditionFailed(*record_reasons(tuple(of_record)), *filter(None, [turned])) from None
+    return Turns(dependencies.table)
 
 
 class TurnConditions:
-    """See `lakegate.aws.delivery_tables.RowConditions`."""
+    """See `lakegate.gate.delivery_store.RowConditions`."""
 
-    def decided(self, table: str, workload: Workload, expected: Expected) -> list[dict[str, Any]]:
+    def decided(self, workload: Workload, expected: Expected) -> list[Write]:
         """A decision with slices takes the turn of its line."""
-        return turn_taken(table, workload, expected)
+        return turn_taken(workload, expected)
 
-    def committed(self, table: str, workload: Workload) -> list[dict[str, Any]]:
+    def committed(self, workload: Workload) -> list[Write]:
         """Its commit ends the turn."""
-        return turn_ended(table, workload)
+        return turn_ended(workload)
 
 
 CONDITIONS: Final = TurnConditions()
 
 
-# ---- Items and updates ----
+# ---- Rows and updates ----
 
 
-NAMES: Final = {"#writer": "writer"}
+def turn_key(line: str) -> RowKey:
+    """The key of the row of a line."""
+    return workloads_key("slices", line)
 
 
-def turn_key(line: str) -> dict[str, dict[str, str]]:
-    """The key of the item of a line."""
-    return {"id": text(f"slices#{line}")}
+def next_slice(row: Row) -> NextSlice:
+    """The beginning of the next slice by a row."""
+    mark, writer = (row.text(each) if row.has(each) else "" for each in ("watermark", "writer"))
+    runs = json.loads(row.text("runs")) if row.has("runs") else ()
+    return NextSlice(row.number("following"), mark, tuple(StateRun(**each) for each in runs), writer)
 
 
-def next_slice(item: Mapping[str, Any] | None) -> NextSlice:
-    """The beginning of the next slice by an item. Raises UnreadableItem."""
-    return NextSlice() if item is None else decoded(item, _next_slice)
-
-
-def _next_slice(item: Mapping[str, Any]) -> NextSlice:
-    offset, mark, writer = (
-        int(item["following"]["N"]),
-        *(item.get(each, {}).get("S", "") for each in ("watermark", "writer")),
-    )
-    runs = json.loads(item["runs"]["S"]) if "runs" in item else ()
-    return NextSlice(offset, mark, tuple(StateRun(**each) for each in runs), writer)
-
-
-def turn_taken(table: str, workload: Workload, expected: Expected) -> list[dict[str, Any]]:
+def turn_taken(workload: Workload, expected: Expected) -> list[Write]:
     """The conditions of a decision on the slot of its dataset; none for other writes, and without slices."""
     decided, pin = decided_slices(workload), workload.pin
     if workload.state is not State.DECIDED or expected.state is State.DECIDED or decided is None:
         return []
     assert pin is not None
     (first, end), (before, after) = decided.offsets, decided.watermarks
-    start = "following = :first" if first else "(attribute_not_exists(following) OR following = :first)"
-    mark = "watermark = :before" if before else "attribute_not_exists(watermark)"
-    marks = {":before": text(before)} if before else {}
-    same, states = _same(decided.before)
-    state = {":runs": _runs(decided.runs)} if decided.runs else {}
-    moves = {":after": text(after)} if after else {}
-    sets = [
-        "#writer = :workload",
-        "following = :end",
-        *["watermark = :after"] * bool(after),
-        *["runs = :runs"] * bool(state),
-    ]
-    update = {
-        "TableName": table,
-        "Key": turn_key(pin.chain),
-        "UpdateExpression": f"SET {', '.join(sets)}",
-        "ConditionExpression": f"attribute_not_exists(#writer) AND {start} AND {mark} AND {same}",
-        "ExpressionAttributeNames": NAMES,
-        "ExpressionAttributeValues": {
-            ":workload": text(workload.id),
-            ":first": number(first),
-            ":end": number(end),
-            **marks,
-            **moves,
-            **states,
-            **state,
-        },
-    }
-    return [{"Update": update}]
+    at_offset = Equals("following", first)
+    start = at_offset if first else AnyOf(Lacks("following"), at_offset)
+    sets: dict[str, str | int] = {"writer": workload.id, "following": end}
+    if after:
+        sets["watermark"] = after
+    if decided.runs:
+        sets["runs"] = _runs(decided.runs)
+    same, state = _is("watermark", before), _is("runs", _runs(decided.before))
+    return [Update(turn_key(pin.chain), sets=sets, if_=AllOf(Lacks("writer"), start, same, state), reason="turn")]
 
 
-def state_replaced(before: NextSlice, runs: tuple[StateRun, ...]) -> dict[str, Any]:
+def state_replaced(line: str, before: NextSlice, runs: tuple[StateRun, ...]) -> Update:
     """The update that replaces the merge state between two deliveries.
 
     An offset that is the same does not prove that none was decided: a snapshot that changes nothing has another time in the
     state alone.
     """
-    values = {":runs": _runs(runs)} if runs else {}
-    same, states = _same(before.runs)
-    return {
-        "UpdateExpression": "SET runs = :runs" if runs else "REMOVE runs",
-        "ConditionExpression": f"attribute_not_exists(#writer) AND following = :following AND {same}",
-        "ExpressionAttributeNames": NAMES,
-        "ExpressionAttributeValues": {":following": number(before.offset), **values, **states},
-    }
+    unchanged = AllOf(Lacks("writer"), Equals("following", before.offset), _is("runs", _runs(before.runs)))
+    sets, removes = ({"runs": _runs(runs)}, ()) if runs else ({}, ("runs",))
+    return Update(turn_key(line), sets=sets, removes=removes, if_=unchanged, reason="turn")
 
 
-def watermark_set(table: str, line: str, before: NextSlice, watermark: str) -> dict[str, Any]:
+def watermark_set(line: str, before: NextSlice, watermark: str) -> Update:
     """The update that sets the watermark of a line between two deliveries."""
-    marks = {":before": text(before.watermark)} if before.watermark else {}
-    mark = "watermark = :before" if before.watermark else "attribute_not_exists(watermark)"
-    values = {":after": text(watermark), ":following": number(before.offset), **marks}
-    update = {
-        "TableName": table,
-        "Key": turn_key(line),
-        "UpdateExpression": "SET watermark = :after",
-        "ConditionExpression": f"attribute_not_exists(#writer) AND following = :following AND {mark}",
-        "ExpressionAttributeNames": NAMES,
-        "ExpressionAttributeValues": values,
-    }
-    return {"Update": update}
+    unchanged = AllOf(Lacks("writer"), Equals("following", before.offset), _is("watermark", before.watermark))
+    return Update(turn_key(line), sets={"watermark": watermark}, if_=unchanged, reason="turn")
 
 
-def _same(runs: tuple[StateRun, ...]) -> tuple[str, dict[str, dict[str, str]]]:
-    """The condition that the merge state is this one, with its values."""
-    return ("runs = :state", {":state": _runs(runs)}) if runs else ("attribute_not_exists(runs)", {})
-
-
-def _runs(runs: tuple[StateRun, ...]) -> dict[str, str]:
-    """As a text that a condition compares: of a file without a digest, as releases wrote it that knew none."""
-    return text(json.dumps([{name: value for name, value in encode(each).items() if value != ""} for each in runs]))
-
-
-def turn_ended(table: str, workload: Workload) -> list[dict[str, Any]]:
+def turn_ended(workload: Workload) -> list[Write]:
     """The end of the turn of a delivery, for the transaction that commits it."""
     pin = workload.pin
     if decided_slices(workload) is None:
         return []
     assert pin is not None
-    update = {
-        "TableName": table,
-        "Key": turn_key(pin.chain),
-        "UpdateExpression": "REMOVE #writer",
-        "ConditionExpression": "#writer = :workload",
-        "ExpressionAttributeNames": NAMES,
-        "ExpressionAttributeValues": {":workload": text(workload.id)},
-    }
-    return [{"Update": update}]
+    own = Equals("writer", workload.id)
+    return [Update(turn_key(pin.chain), removes=("writer",), if_=own, reason="turn")]
+
+
+def _is(attribute: str, value: str) -> Condition:
+    """The attribute has the value; an empty one is not stored."""
+    return Equals(attribute, value) if value else Lacks(attribute)
+
+
+def _runs(runs: tuple[StateRun, ...]) -> str:
+    """As a text that a condition compares: of a file without a digest, as releases wrote it that knew none; empty for none."""
+    if not runs:
+        return ""
+    return json.dumps([{name: value for name, value in encode(each).items() if value != ""} for each in runs])

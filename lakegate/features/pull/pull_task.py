@@ -13,12 +13,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from lakegate.aws.clients import port_errors
-from lakegate.aws.dataset_tables import DynamoLineRows
 from lakegate.aws.s3_objects import arrived_parts, part_of
 from lakegate.contract.contract_model import PULL
 from lakegate.contract.delivery_policy import Policy, Pull
 from lakegate.errors import ConditionFailed, InputError, LakegateError, NotFound, PortError, Throttled, Unanswered
 from lakegate.features.pull.pull_sources import SourceChanged, SourceIdentity
+from lakegate.gate.datasets.dataset_lines import LineRows
 from lakegate.gate.datasets.lifecycle import addressed
 from lakegate.gate.effects import Effect, perform
 from lakegate.gate.ports import Address, Message
@@ -26,7 +26,6 @@ from lakegate.gate.scheduled_tasks import (
     ENOUGH,
     RETIRED,
     Discovery,
-    Rows,
     ScheduledTask,
     Turn,
     change_row,
@@ -45,7 +44,6 @@ from lakegate.timestamps import instant_of, moment
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from lakegate.aws.dynamodb_table import DynamoTable
     from lakegate.features.pull.pull_sources import OpenedSource, Transfer
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps
@@ -230,15 +228,9 @@ class LandingParts(Protocol):
         ...
 
 
-def pulls(dependencies: Dependencies) -> Rows[PullingLine]:
-    """Pulls of this stack, by line."""
-    found: Rows[PullingLine] = dependencies.of("pulls")
-    return found
-
-
-def dynamo_pulls(table: DynamoTable) -> DynamoLineRows[PullingLine]:
-    """Pulls as rows of the table `workloads`."""
-    return DynamoLineRows(table, "pull", "pull", PullingLine)
+def pulls(dependencies: Dependencies) -> LineRows[PullingLine]:
+    """Pulls by line."""
+    return LineRows(dependencies.table, "pull", "pull", PullingLine)
 
 
 # ---- Objects written in parts ----

@@ -10,7 +10,6 @@ from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from lakegate.aws.dataset_tables import DynamoLineRows
 from lakegate.contract.contract_model import REVALIDATED, parts_of
 from lakegate.errors import (
     ConditionFailed,
@@ -24,6 +23,7 @@ from lakegate.errors import (
 from lakegate.features.revalidation.rule_limit import MAX_STALE
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets import readers_manifest
+from lakegate.gate.datasets.dataset_lines import LineRows
 from lakegate.gate.datasets.lifecycle import addressed
 from lakegate.gate.decisions import TRIES
 from lakegate.gate.delivery.attempt_request import accepted_objects, plan_uri, referred_data
@@ -37,7 +37,6 @@ from lakegate.gate.ledger.commit import record_at_head
 from lakegate.gate.ports import Address, JobState, Message, names_invocation
 from lakegate.gate.scheduled_tasks import (
     Discovery,
-    Rows,
     ScheduledTask,
     current,
     following,
@@ -57,7 +56,6 @@ from lakegate.verdict.verdict import LONGEST_RULE, broken_rules, judge
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
-    from lakegate.aws.dynamodb_table import DynamoTable
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps
     from lakegate.gate.ledger.blocks import AnyBlock, Block, LedgerObject
@@ -330,15 +328,9 @@ def _next(line: RevalidatedLine) -> RevalidatedLine:
 # ---- Datasets with rules that have a schedule ----
 
 
-def revalidations(dependencies: Dependencies) -> Rows[RevalidatedLine]:
-    """Measurements of this stack, by line."""
-    found: Rows[RevalidatedLine] = dependencies.of("revalidations")
-    return found
-
-
-def dynamo_revalidations(table: DynamoTable) -> DynamoLineRows[RevalidatedLine]:
-    """Measurements as rows of the table `workloads`."""
-    return DynamoLineRows(table, "revalidation", "revalidation", RevalidatedLine)
+def revalidations(dependencies: Dependencies) -> LineRows[RevalidatedLine]:
+    """Measurements by line."""
+    return LineRows(dependencies.table, "revalidation", "revalidation", RevalidatedLine)
 
 
 # ---- The end of a run: record, manifest and message ----

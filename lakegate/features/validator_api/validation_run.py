@@ -10,10 +10,9 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.admission.ignored_keys import is_ignored
-from lakegate.aws.dynamodb_table import decoded, number, text
 from lakegate.contract.contract_model import Shape
 from lakegate.contract.delivery_policy import Policy
 from lakegate.contract.logical_types import LogicalType
@@ -27,6 +26,7 @@ from lakegate.gate.delivery.submit_run import invoke_judge
 from lakegate.gate.effects import Effect, perform
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.routes import candidates, covering
+from lakegate.gate.table import Equals, Put, Row, RowAbsent, found, workloads_key
 from lakegate.lints.linter import examine
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import Request, StagedPart
@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from lakegate.aws.dynamodb_table import DynamoTable
     from lakegate.gate.delivery.delivery_row import SourceObject, Workload
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps
+    from lakegate.gate.table import Tables
 
 # ---- Validations of other managers ----
 
@@ -75,70 +75,41 @@ class Validation:
     """The time when it is forgotten."""
 
 
-class Validations(Protocol):
-    """Validations by id. `get` is strongly consistent."""
+@dataclass(frozen=True, slots=True)
+class Validations:
+    """Validations by id: rows that expire."""
+
+    table: Tables
 
     def create(self, validation: Validation) -> None:
         """Put if absent. Raises ConditionFailed when the id is taken."""
-        ...
+        self.table.write(Put(_row(validation), RowAbsent(), "validation"))
 
     def get(self, validation: str) -> Validation | None:
-        """The validation with this id; an expired one may still be there."""
-        ...
+        """The validation with this id; an expired one may still be there. Strongly consistent."""
+        return found(self.table, workloads_key("validation", validation), _validation)
 
     def replace(self, before: Validation, after: Validation) -> None:
         """Put if it is still as it was read. Raises ConditionFailed where somebody was first."""
-        ...
+        unchanged = Equals("validation", _row(before).text("validation"))
+        self.table.write(Put(_row(after), unchanged, "validation"))
 
 
 def validations(dependencies: Dependencies) -> Validations:
     """Validations of this stack."""
-    found: Validations = dependencies.of("validations")
-    return found
+    return Validations(dependencies.table)
 
 
-# ---- Items of the table `workloads` ----
-
-
-@dataclass(frozen=True, slots=True)
-class DynamoValidations:
-    """Validations."""
-
-    table: DynamoTable
-
-    def create(self, validation: Validation) -> None:
-        """A conditional put."""
-        self.table.put(_item(validation), "validation", ConditionExpression="attribute_not_exists(id)")
-
-    def get(self, validation: str) -> Validation | None:
-        """A strongly consistent read."""
-        item = self.table.get(_key(validation))
-        return decoded(item, _validation) if item else None
-
-    def replace(self, before: Validation, after: Validation) -> None:
-        """A put on the condition that the whole text is unchanged."""
-        self.table.put(
-            _item(after),
-            "validation",
-            ConditionExpression="validation = :before",
-            ExpressionAttributeValues={":before": _item(before)["validation"]},
-        )
-
-
-def _validation(item: Mapping[str, Any]) -> Validation:
+def _validation(row: Row) -> Validation:
     """Keys of a newer release are ignored, and are not written again: a validation expires after days."""
-    document = json.loads(item["validation"]["S"])
+    document = json.loads(row.text("validation"))
     return Validation(**{each.name: document[each.name] for each in fields(Validation) if each.name in document})
 
 
-def _key(validation: str) -> dict[str, dict[str, str]]:
-    return {"id": text(f"validation#{validation}")}
-
-
-def _item(validation: Validation) -> Mapping[str, Any]:
+def _row(validation: Validation) -> Row:
     content = json.dumps(asdict(validation), separators=(",", ":"), sort_keys=True)
-    expires = number(math.ceil(instant_of(validation.expires).timestamp()))
-    return {**_key(validation.id), "validation": text(content), "expires": expires}
+    expires = math.ceil(instant_of(validation.expires).timestamp())
+    return Row(workloads_key("validation", validation.id), {"validation": content, "expires": expires})
 
 
 # ---- The plan of a validation ----

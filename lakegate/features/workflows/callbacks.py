@@ -8,23 +8,21 @@ import math
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
-from lakegate.aws.dynamodb_table import decoded, instant, number, text
 from lakegate.errors import LakegateError
 from lakegate.gate.channel_kinds import CallbackInvitation
 from lakegate.gate.delivery.protocol import CALLBACK, State
 from lakegate.gate.effects import Alarm, Effect, perform
+from lakegate.gate.table import Put, Row, found, instant, workloads_key
 from lakegate.timestamps import moment
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from lakegate.aws.dynamodb_table import DynamoTable
     from lakegate.gate.channel_kinds import Channels
     from lakegate.gate.delivery.delivery_row import Workload
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps
+    from lakegate.gate.table import Tables
 
 # ---- Tokens ----
 
@@ -40,53 +38,30 @@ class CallbackToken(NamedTuple):
     """The end of its validity."""
 
 
-class Callbacks(Protocol):
-    """Purposes of tokens, by the SHA-256 of each."""
+@dataclass(frozen=True, slots=True)
+class Callbacks:
+    """What tokens are for, by the SHA-256 of each: rows that expire."""
+
+    table: Tables
 
     def keep(self, digest: str, token: CallbackToken) -> None:
         """Put it; the same again changes nothing."""
-        ...
+        values = {**token._asdict(), "until": instant(token.until), "expires": math.ceil(token.until.timestamp())}
+        self.table.write(Put(Row(workloads_key("callback", digest), values)))
 
     def get(self, digest: str) -> CallbackToken | None:
         """A strongly consistent read; None for a token that nobody has made, or that has been forgotten."""
-        ...
+        return found(self.table, workloads_key("callback", digest), _token)
 
 
 def callbacks(dependencies: Dependencies) -> Callbacks:
     """Tokens of this stack."""
-    found: Callbacks = dependencies.of("callbacks")
-    return found
+    return Callbacks(dependencies.table)
 
 
-# ---- Items of the table `workloads` ----
-
-
-@dataclass(frozen=True, slots=True)
-class DynamoCallbacks:
-    """Tokens of callbacks."""
-
-    table: DynamoTable
-
-    def keep(self, digest: str, token: CallbackToken) -> None:
-        """A put."""
-        content = {
-            "workload": text(token.workload),
-            "attempt": number(token.attempt),
-            "channel": text(token.channel),
-            "until": text(instant(token.until)),
-        }
-        expires = number(math.ceil(token.until.timestamp()))
-        self.table.put({"id": text(f"callback#{digest}"), **content, "expires": expires}, "callback")
-
-    def get(self, digest: str) -> CallbackToken | None:
-        """A strongly consistent read."""
-        item = self.table.get({"id": text(f"callback#{digest}")})
-        return decoded(item, _token) if item else None
-
-
-def _token(item: Mapping[str, Any]) -> CallbackToken:
-    until = datetime.fromisoformat(item["until"]["S"])
-    return CallbackToken(item["workload"]["S"], int(item["attempt"]["N"]), item["channel"]["S"], until)
+def _token(row: Row) -> CallbackToken:
+    until = datetime.fromisoformat(row.text("until"))
+    return CallbackToken(row.text("workload"), row.number("attempt"), row.text("channel"), until)
 
 
 # ---- Decisions by a token (docs/approvals.md) ----

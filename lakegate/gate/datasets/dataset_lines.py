@@ -1,17 +1,26 @@
-"""Lines of datasets: status, subscriptions, promised times; and the ports of their rows."""
+"""Lines of datasets: status, subscriptions, promised times; and their rows."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
+from lakegate.errors import ConditionFailed, InputError
+from lakegate.gate.delivery_store import message_row, producer_key
+from lakegate.gate.ledger.ledger_store import record_reasons, record_writes
+from lakegate.gate.table import Put, Row, StoredRecord, at_revision, due_at, found, instant, with_unknown, workloads_key
+from lakegate.json_codec import decode, encode
 from lakegate.timestamps import instant_of, moment
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from lakegate.gate.ledger.blocks import Record
     from lakegate.gate.ports import Message
+    from lakegate.gate.table import Tables, Write
 
 
 class LineStatus(StrEnum):
@@ -193,12 +202,76 @@ class PromisingLine:
         return min((self.end_of(each) for each in self.pledges if not each.missed), default="")
 
 
-class DatasetLines(Protocol):
+# ---- One row for each line, in the table of workloads: its lifecycle, and what is done about it by schedule ----
+
+
+class LineRow(Protocol):
+    """What a row is about, how often it was written, and when it is due (empty: never)."""
+
+    @property
+    def line(self) -> str: ...  # noqa: D102 - as above
+    @property
+    def revision(self) -> int: ...  # noqa: D102 - as above
+    @property
+    def due(self) -> str: ...  # noqa: D102 - as above
+
+
+RowT = TypeVar("RowT", bound=LineRow)
+MAX_CONTENT: Final = 390_000
+"""Bytes of a line: an item of DynamoDB has at most 400 KB."""
+
+
+@dataclass(frozen=True, slots=True)
+class LineRows(Generic[RowT]):
+    """Rows of one kind. `get` is strongly consistent, `due` reads an index that lags."""
+
+    table: Tables
+    kind: str
+    """Of keys, and of the shards of the index."""
+    attribute: str
+    """With the content of the row; also what a condition that fails is called."""
+    of_line: Callable[[str], RowT]
+    """Makes the row of a line that nobody has written, with revision 0; the class of rows."""
+
+    def get(self, line: str) -> RowT:
+        """The row of a line."""
+        return found(self.table, workloads_key(self.kind, line), self._row) or self.of_line(line)
+
+    def write(self, line: RowT) -> None:
+        """Replace the row if it is one revision older. Raises ConditionFailed."""
+        stored = self.table.get(workloads_key(self.kind, line.line))
+        content = json.dumps(
+            with_unknown(stored, self.attribute, encode(line)), separators=(",", ":"), ensure_ascii=False
+        )
+        document = StoredRecord(line, lambda: content)
+        values = {"revision": line.revision, self.attribute: document, **due_at(self.kind, line.line, line.due)}
+        row = Row(workloads_key(self.kind, line.line), values)
+        self.table.write(Put(row, at_revision(line.revision - 1), self.attribute))
+
+    def due(self, now: datetime, limit: int) -> tuple[str, ...]:
+        """Names of lines that are due, the oldest first."""
+        return self.table.due(self.kind, limit, instant(now))
+
+    def _row(self, row: Row) -> RowT:
+        cls: Any = self.of_line
+        content: RowT = row.record(self.attribute, lambda text: decode(cls, json.loads(text)))
+        return content
+
+
+def promises(table: Tables) -> LineRows[PromisingLine]:
+    """Promises by line."""
+    return LineRows(table, "promise", "promises", PromisingLine)
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetLines:
     """Lifecycle and subscriptions of dataset lines; `due` reads an index that lags, all else is strongly consistent."""
+
+    table: Tables
 
     def get(self, name: str) -> Line:
         """The line; one that nobody has written is active and has revision 0."""
-        ...
+        return found(self.table, workloads_key("line", name), _line) or Line(name)
 
     def write(self, line: Line, record: Record | None = None, message: Message | None = None) -> None:
         """Replace the line if it is one revision older, together with a record of the ledger and an outbox row.
@@ -206,28 +279,34 @@ class DatasetLines(Protocol):
         All or nothing. ConditionFailed.reasons: one entry each for line, head and event, `""` where it held, else `line`,
         `head` or `event` (as `Ledger.append`). Raises TransactionConflict.
         """
-        ...
+        key = workloads_key("line", line.name)
+        document = with_unknown(self.table.get(key), "line", encode(line))
+        content = json.dumps(document, separators=(",", ":"), ensure_ascii=False)
+        if len(content.encode()) > MAX_CONTENT:
+            raise InputError(f"the subscriptions of {line.name} need more than {MAX_CONTENT:,} bytes")
+        values = {
+            "revision": line.revision,
+            "line": StoredRecord(line, lambda: content),
+            **due_at("line", line.name, line.due),
+        }
+        writes: list[Write] = [Put(Row(key, values), at_revision(line.revision - 1), "line")]
+        if record is not None:
+            writes += record_writes(record)
+        if message is not None:
+            writes.append(Put(message_row(message)))
+        try:
+            self.table.transact(writes)
+        except ConditionFailed as failed:
+            raise ConditionFailed(failed.reasons[0], *record_reasons(failed.reasons[1:])) from None
 
     def due(self, now: datetime, limit: int) -> tuple[str, ...]:
         """Names of lines with a change to record, or to list in the manifest, the oldest first."""
-        ...
+        return self.table.due("line", limit, instant(now))
 
     def knows(self, name: str, prefix: str) -> bool:
         """Whether a delivery to the line was accepted before that landed below the route of this prefix."""
-        ...
+        return self.table.get(producer_key(name, prefix)) is not None
 
 
-class Promises(Protocol):
-    """Promises by line. `get` is strongly consistent, `due` reads an index that lags."""
-
-    def get(self, line: str) -> PromisingLine:
-        """The promises of a line; one that nobody has written promises nothing and has revision 0."""
-        ...
-
-    def write(self, line: PromisingLine) -> None:
-        """Replace them if they are one revision older. Raises ConditionFailed."""
-        ...
-
-    def due(self, now: datetime, limit: int) -> tuple[str, ...]:
-        """Names of lines with a promise that is missed and not reported, the oldest first."""
-        ...
+def _line(row: Row) -> Line:
+    return row.record("line", lambda text: decode(Line, json.loads(text)))

@@ -7,68 +7,19 @@ from datetime import datetime, timedelta
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from lakegate.admission.refusals import code_of, is_code
 from lakegate.gate.ledger.blocks import deliveries
-from lakegate.gate.table import HistoryEntry
 from lakegate.plan.metrics import Metric
 from lakegate.plan.plan import Plan
 from lakegate.report.dataset_report import LineDelivery, LineHistory, TimePromise, history_of
 from lakegate.timestamps import instant_of
-from lakegate.verdict.verdict import LONGEST_RULE, MAX_RULES, BrokenRule, Verdict
+from lakegate.verdict.verdict import LONGEST_RULE, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lakegate.gate.delivery.delivery_row import Decision, Workload
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.ledger.blocks import Block
-
-# ---- Finished deliveries ----
-
-
-def entry_of(block: Block, workload: Workload) -> HistoryEntry:
-    """The entry of a delivery that is committed with this block."""
-    decision = workload.decision
-    assert decision is not None
-    counts = decision.counts
-    landed = workload.landed or workload.source
-    return HistoryEntry(
-        block.height,
-        block.system_time,
-        block.workload,
-        block.kind.value,
-        block.verdict,
-        block.contract_version,
-        block.rows,
-        counts.rejected_rows if counts else block.rejected_rows,
-        broken_rules(decision),
-        decision.enforced,
-        landed.key.rpartition("/")[0] + "/",
-    )
-
-
-def broken_rules(decision: Decision) -> tuple[BrokenRule, ...]:
-    """The broken rules, and the codes of refusals that are no rule of the contract, such as `duplicate-content`."""
-    codes = [each for each in decision.reasons if is_code(each)]
-    unlisted = codes if decision.broken else map(code_of, decision.reasons)  # an earlier release decided
-    refused = (BrokenRule(code[:LONGEST_RULE], "fail") for code in dict.fromkeys(unlisted))
-    return (*decision.broken, *refused)[:MAX_RULES]
-
-
-def entry_of_block(block: Block) -> HistoryEntry:
-    """The entry of a block that an earlier release committed."""
-    return HistoryEntry(
-        block.height,
-        block.system_time,
-        block.workload,
-        block.kind.value,
-        block.verdict,
-        block.contract_version,
-        block.rows,
-        block.rejected_rows,
-        indexed=False,
-    )
-
+    from lakegate.gate.ledger.ledger_store import HistoryEntry
 
 # ---- A page of the history ----
 

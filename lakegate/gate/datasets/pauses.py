@@ -7,8 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from lakegate.errors import ConditionFailed, InputError
+from lakegate.gate.delivery_store import Pause
 from lakegate.gate.effects import Effect, perform
-from lakegate.gate.table import Pause
 
 if TYPE_CHECKING:
     from lakegate.gate.dependencies import Dependencies

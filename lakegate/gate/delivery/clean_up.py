@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from lakegate.gate.delivery.delivery_row import Decision, Workload
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps
-    from lakegate.gate.table import HistoryEntry
+    from lakegate.gate.ledger.ledger_store import HistoryEntry
     from lakegate.plan.billed_cost import BilledCost
     from lakegate.report.delivery_report import PastDelivery
 

@@ -1,23 +1,25 @@
-"""Row of a delivery: source, pin, attempts, decision, feature data."""
+"""Row of a delivery: source, pin, attempts, decision, feature data; as it is stored, and back."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields, is_dataclass
+from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
+from lakegate.contract.semantic_versions import ChosenVersion
+from lakegate.gate.delivery.people_decisions import ApprovalAnswer, Waiver
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.ports import JobState
+from lakegate.gate.table import Row, RowKey, StoredRecord, due_at, instant, workloads_key
+from lakegate.plan.billed_cost import BilledCost
+from lakegate.verdict.verdict import BrokenRule, Counts
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
-    from lakegate.contract.semantic_versions import ChosenVersion
-    from lakegate.gate.delivery.people_decisions import ApprovalAnswer, Waiver
-    from lakegate.plan.billed_cost import BilledCost
-    from lakegate.verdict.verdict import BrokenRule, Counts
+    from collections.abc import Callable, Iterable, Mapping
 
 # ---- Failure causes ----
 
@@ -319,3 +321,130 @@ class PartList(NamedTuple):
         if not all(each.checksum.partition(":")[0] in IDENTIFYING for each in self.parts):
             return ""
         return "sha256:" + hashlib.sha256("\n".join(known).encode()).hexdigest()
+
+
+# ---- The row as it is stored ----
+#
+# What conditions and the index read has attributes of its own (`state`, `attempt`, `result`, `shard`, `at`). The whole
+# row is stored beside them as JSON, except `due_at`: a lease changes it without writing the others. Members of the row
+# and of its decision that the core does not know are written again as they were; those within other parts are ignored.
+
+
+T = TypeVar("T")
+_BESIDE: Final = frozenset({"due_at", "tries", "unknown"})
+"""Fields that are not in the JSON of a row under their names."""
+
+
+def workload_key(workload: str) -> RowKey:
+    """The key of a workload's row."""
+    return workloads_key("workload", workload)
+
+
+def held_shard(line: str) -> str:
+    """The partition of the index with what is held of a line."""
+    return f"held#{line}"
+
+
+def workload_row(workload: Workload) -> Row:
+    """The row as it is stored; in the index, a HELD one stands beside its line."""
+    due = instant(workload.due_at) if workload.due_at else ""
+    index = due_at("due", workload.id, due)
+    if index and workload.state is State.HELD:
+        index["shard"] = held_shard(workload.held)
+    return Row(
+        workload_key(workload.id),
+        {
+            "state": str(workload.state),
+            "attempt": workload.attempt,
+            "result": workload.decision.result if workload.decision else "",
+            "row": StoredRecord(workload, partial(_text, workload)),
+            **({"tries": workload.tries} if workload.tries else {}),
+            **index,
+        },
+    )
+
+
+def workload_of(row: Row) -> Workload:
+    """The workload of a row. Raises ValueError where its attributes contradict it: every condition would fail."""
+    due = datetime.fromisoformat(row.text("at")) if row.has("at") else None
+    tries = row.number("tries") if row.has("tries") else 0
+    workload = row.record("row", _content)
+    if (workload.due_at, workload.tries) != (due, tries):
+        workload = workload._replace(due_at=due, tries=tries)
+    kept = (workload.id, workload.state, workload.attempt)
+    if kept != (row.key.identity, row.text("state"), row.number("attempt")):
+        raise ValueError("state or attempt of the row are not those of its content")
+    return workload
+
+
+def _text(workload: Workload) -> str:
+    known = {name: value for name, value in workload._asdict().items() if value is not None and name not in _BESIDE}
+    return json.dumps(json.loads(workload.unknown) | known, default=_plain, separators=(",", ":"))
+
+
+def _content(text: str) -> Workload:
+    """A workload without what is stored beside its JSON."""
+    row: dict[str, Any] = json.loads(text)
+    known = {name: row.pop(name) for name in Workload._fields if name in row and name not in _BESIDE}
+    parts = {name: _PARTS[name](value) if name in _PARTS else value for name, value in known.items()}
+    return Workload(**parts, due_at=None, unknown=json.dumps(row))
+
+
+def _plain(part: Any) -> object:  # noqa: ANN401 - a time, or a part of a row
+    if isinstance(part, Decision):
+        own = asdict(part)
+        return own | json.loads(own.pop("extensions"))
+    return asdict(part) if is_dataclass(part) and not isinstance(part, type) else instant(part)
+
+
+def _known(cls: Callable[..., T], part: Mapping[str, Any], **read: Any) -> T:  # noqa: ANN401 - of JSON
+    """A part of a row, of what this release knows of it: a newer one may have written more (docs/functions.md)."""
+    names = [each.name for each in fields(cls) if each.name in part]  # type: ignore[arg-type] # a dataclass
+    return cls(**{name: part[name] for name in names} | read)
+
+
+def _each(cls: Callable[..., T], parts: Iterable[Mapping[str, Any]]) -> tuple[T, ...]:
+    return tuple(_known(cls, each) for each in parts)
+
+
+def _pin(part: Mapping[str, Any]) -> Pin:
+    """A pin, of rows too that were written before any plan referred to another line."""
+    return _known(Pin, part, references=_each(Referred, part.get("references", ())))
+
+
+def _decision(part: Mapping[str, Any]) -> Decision:
+    """A decision, of rows too that were written before decisions held counts and rules."""
+    counts, enforced = (part.get(name) for name in ("counts", "enforced"))
+    own = {each.name for each in fields(Decision)}
+    return _known(
+        Decision,
+        part,
+        reasons=tuple(part["reasons"]),
+        counts=_known(Counts, counts) if counts else None,
+        broken=_each(BrokenRule, part.get("broken", ())),
+        enforced=_known(Enforced, enforced) if enforced else None,
+        extensions=json.dumps({name: value for name, value in part.items() if name not in own}),
+    )
+
+
+def _failed(part: Mapping[str, Any]) -> FailedAttempt:
+    return FailedAttempt(part["number"], part["run"], FailureCause(part["cause"]), datetime.fromisoformat(part["at"]))
+
+
+_PARTS: Final[Mapping[str, Any]] = {
+    "source": partial(_known, SourceObject),
+    "staged": partial(_known, SourceObject),
+    "parts": partial(_known, SourceObject),
+    "landed": partial(_known, SourceObject),
+    "pin": _pin,
+    "decision": _decision,
+    "candidate": _decision,
+    "answer": partial(_known, ApprovalAnswer),
+    "chosen": partial(_known, ChosenVersion),
+    "waiver": partial(_known, Waiver),
+    "cost": partial(_known, BilledCost),
+    "state": State,
+    "failed": lambda part: tuple(map(_failed, part)),
+    "not_before": datetime.fromisoformat,
+    "deadline": datetime.fromisoformat,
+}

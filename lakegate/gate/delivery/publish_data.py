@@ -19,13 +19,13 @@ from lakegate.gate.delivery.delivery_objects import address
 from lakegate.gate.delivery.delivery_row import TERMINAL, Decision, Pin, SourceObject
 from lakegate.gate.delivery.protocol import Outcome, State
 from lakegate.gate.delivery.transition import Observation, OutcomeChanged, is_same_write, move
+from lakegate.gate.delivery_store import Expected
 from lakegate.gate.effects import Alarm, ConcurrentUpdate, Effect, perform
 from lakegate.gate.ledger import stored_objects
 from lakegate.gate.ledger.blocks import Block, BlockKind, LedgerObject
 from lakegate.gate.ledger.commit import names_key
 from lakegate.gate.outbox import message
 from lakegate.gate.ports import Address, agree
-from lakegate.gate.table import Expected
 from lakegate.plan.result import Result, Shares
 from lakegate.timestamps import moment
 from lakegate.verdict.verdict import ACCEPTING

@@ -13,9 +13,9 @@ from lakegate.gate import lake_layout
 from lakegate.gate.delivery.attempt_request import write_request
 from lakegate.gate.delivery.delivery_objects import group_of, limits_of
 from lakegate.gate.delivery.delivery_row import FailureCause
+from lakegate.gate.delivery_store import Batch, Member
 from lakegate.gate.effects import Effect, perform
 from lakegate.gate.ports import Address
-from lakegate.gate.table import Batch, Member
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -26,9 +26,9 @@ from lakegate.gate.delivery.delivery_row import OF_VALIDATORS, FailureCause, job
 from lakegate.gate.delivery.protocol import Outcome, State
 from lakegate.gate.delivery.small_file_batches import cause_of_member, is_to_start, join
 from lakegate.gate.delivery.transition import Observation, OutcomeChanged, move
+from lakegate.gate.delivery_store import Batch
 from lakegate.gate.effects import ConcurrentUpdate, Effect, Steps, perform
 from lakegate.gate.ports import Address, invocation, is_invocation
-from lakegate.gate.table import Batch
 from lakegate.plan.request import BatchRequest, Request
 
 if TYPE_CHECKING:

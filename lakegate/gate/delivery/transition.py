@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from lakegate.errors import ConditionFailed, LakegateError
 from lakegate.gate.delivery.delivery_row import UNANSWERED, Decision, FailureCause, Pin, SourceObject
 from lakegate.gate.delivery.protocol import Outcome
+from lakegate.gate.delivery_store import Expected
 from lakegate.gate.effects import ConcurrentUpdate, Effect, perform
 from lakegate.gate.ports import Message
-from lakegate.gate.table import Expected
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,7 +10,8 @@ from lakegate.gate.registry.registry_rows import WITHDRAWN
 from lakegate.text import did_you_mean
 
 if TYPE_CHECKING:
-    from lakegate.gate.registry.registry_rows import Publication, Registry, RegistrySnapshot
+    from lakegate.gate.registry.registry_rows import Publication, RegistrySnapshot
+    from lakegate.gate.registry.registry_store import Registry
 
 
 def snapshot_of(registry: Registry, contract: str) -> RegistrySnapshot:

@@ -1,19 +1,14 @@
-"""Versions and routes of contracts, proposals, and the port of their rows."""
+"""Versions and routes of contracts, and proposals."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final
 
 from lakegate.contract.contract_model import COMMON, line_of
 from lakegate.gate.registry.contract_owners import EVERY_CONTRACT, are_named
 from lakegate.json_codec import digest
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from lakegate.gate.ledger.blocks import Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,79 +177,6 @@ class SeenParent:
 def is_among(name: str, prefix: str = "") -> bool:
     """Whether an id is listed with contracts, or among those with a prefix: no contract has an id that begins with `_`."""
     return name.startswith(prefix or "_") is bool(prefix)
-
-
-class Registry(Protocol):
-    """Contracts and their routes."""
-
-    def routes(self, bucket: str, prefixes: tuple[str, ...]) -> tuple[Route, ...]:
-        """The routes that stand at these prefixes (at most 100): one strongly consistent batch."""
-        ...
-
-    def contract(self, contract: str) -> RegistrySnapshot:
-        """The versions and routes of one contract: one strongly consistent read, however large the registry is.
-
-        Where its list is lost, what the items of its versions and routes have, with the revision 0.
-        """
-        ...
-
-    def missing(self, seen: RegistrySnapshot) -> RegistrySnapshot:
-        """Those versions and routes of a contract, as `contract` returned it, whose own items are absent or others."""
-        ...
-
-    def damaged(self) -> Mapping[str, tuple[str, ...]]:
-        """The contracts whose items disagree, each with the ids of those that are absent, or are not as the others have it."""
-        ...
-
-    def publish(
-        self,
-        publication: Publication,
-        seen: RegistrySnapshot | None = None,
-        record: Record | None = None,
-        parent: SeenParent | None = None,
-        proposal: Proposal | None = None,
-    ) -> None:
-        """Write version, routes, the list of the contract and a record of the ledger, and remove a proposal, in one transaction.
-
-        Of a parent the list of children is written, if nobody has written the parent since it was read (reason `parent`).
-
-        `seen` is the contract as `contract` returned it: what was decided by it is written only if nobody has written since.
-        Raises ConditionFailed, with a reason for each item: `version` if the version is published with another content, `prefix`
-        if the prefix belongs to another dataset, `contract` if somebody else has written, `proposal` if it is not there any
-        more; the reasons of the record's items follow, as `Ledger.append` has them.
-        """
-        ...
-
-    def snapshot(self, prefix: str = "") -> RegistrySnapshot:
-        """All contracts, for people: item by item, so it is not a snapshot, but what was there before the call is in it.
-
-        A version is in it if its own item or the list of its contract has it; routes are those by which deliveries are judged.
-        With the prefix of their ids what else has versions: published workflows.
-        """
-        ...
-
-    def page(self, after: str, prefix: str = "") -> RegistryPage:
-        """The next contracts after a place, from the beginning if it is empty. All pages together have every contract.
-
-        With the prefix of their ids what else has versions, as `snapshot`.
-        """
-        ...
-
-    def propose(self, proposal: Proposal, seen: Proposal | None) -> None:
-        """Put a proposal in the place of the one that was seen.
-
-        Raises ConditionFailed with the reasons `proposal`, if another one is there now, and `contract`, if that has another
-        revision than the proposal's base.
-        """
-        ...
-
-    def proposal(self, contract: str, version: str) -> Proposal | None:
-        """The proposal of a version; strongly consistent."""
-        ...
-
-    def proposals(self) -> tuple[Proposal, ...]:
-        """All proposals, for people, as `snapshot` reads."""
-        ...
 
 
 RETIRED = "retired"

@@ -156,9 +156,9 @@ class Gate:
         upload = env.upload(KEY, body)
         run(intake(env.dependencies, LANDING, KEY), env.memory.clock)
         self.measure()
-        run(advance(env.dependencies, env.memory.rows.rows[upload.workload]), env.memory.clock)
+        run(advance(env.dependencies, env.memory.workloads[upload.workload]), env.memory.clock)
         for _ in range(100):
-            row = env.memory.rows.rows[upload.workload]
+            row = env.memory.workloads[upload.workload]
             if row.state in {State.PUBLISHED, State.QUARANTINED, State.FAILED}:
                 return row
             time.sleep(0.2)

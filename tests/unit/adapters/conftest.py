@@ -11,6 +11,7 @@ from moto.dynamodb.parsing.reserved_keywords import ReservedKeywords
 
 from lakegate.aws.dynamodb_table import DEFINITIONS, DynamoTable
 from lakegate.aws.s3_objects import S3Store, Uploads
+from lakegate.gate.table import TableName
 from tests.fakes.moto_state import MotoState
 from tests.fakes.quick_moto import client, quick_aws
 
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 
 ACCOUNT = "123456789012"
 BUCKETS = ("landing", "lake")
-OPERATORS = {"AND", "OR", "NOT", "SET", "REMOVE"}
+NAMES = {each: each.value for each in TableName}
+OPERATORS = {"AND", "OR", "NOT", "BETWEEN", "SET", "REMOVE"}
 RESERVED = set(ReservedKeywords.get_reserved_keywords()) - OPERATORS
 
 
@@ -31,11 +33,11 @@ class Cloud:
     s3: S3Client
     dynamodb: DynamoDBClient
 
-    def table(self, name: str) -> DynamoTable:
-        return DynamoTable(self.dynamodb, name)
+    def table(self) -> DynamoTable:
+        return DynamoTable(self.dynamodb, NAMES)
 
     def store(self, **knobs: object) -> S3Store:
-        return S3Store(self.s3, ACCOUNT, Uploads(self.table("workloads")), **knobs)  # type: ignore[arg-type] # any knob
+        return S3Store(self.s3, ACCOUNT, Uploads(self.table()), **knobs)  # type: ignore[arg-type] # any knob
 
 
 _EMPTY: list[MotoState] = []

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.aws.ledger_table import DynamoLedger
-from lakegate.aws.registry_table import DynamoRegistry
+from lakegate.aws.dynamodb_table import DynamoTable
 from lakegate.errors import AccessDenied, InputError
 from lakegate.features.proposals.proposal import propose
 from lakegate.gate.datasets.dataset_names import published_lines
@@ -17,7 +16,9 @@ from lakegate.gate.effects import run
 from lakegate.gate.registry.contract_versions import CompiledContract
 from lakegate.gate.registry.publish_contract import IncompatibleVersion, planned, publish
 from lakegate.gate.registry.registry_rows import Publication, Route
+from lakegate.gate.registry.registry_store import Registry
 from lakegate.gate.registry.routes import add_route, remove_route
+from lakegate.gate.table import Row, RowKey, TableName
 from tests.fakes.moto_state import MotoState
 from tests.simulation.environment import LANDING, Environment
 from tests.unit.compare.builder import document
@@ -46,9 +47,7 @@ def compiled(version: str, contract: str = "shop", **extra: object) -> CompiledC
 def stack(cloud: Cloud) -> Dependencies:
     """The registry and the ledger are tables; everything else is in memory."""
     env = Environment()
-    registry = DynamoRegistry(cloud.table("registry"), LANDING, cloud.table("ledger"))
-    ledger = DynamoLedger(cloud.table("ledger"), cloud.table("workloads"))
-    return replace(env.dependencies, registry=registry, ledger=ledger)
+    return replace(env.dependencies, table=cloud.table())
 
 
 def built(cloud: Cloud) -> Dependencies:
@@ -210,17 +209,19 @@ def test_proposals_are_no_items_of_a_contract_that_can_be_lost(cloud: Cloud) -> 
     assert (there.registry.snapshot(), there.registry.damaged()) == (before, {})
 
 
-class Refused:
-    """A ledger that the caller may not read."""
+class Refused(DynamoTable):
+    """The table of the ledger may not be read."""
 
-    def get(self, _key: object) -> None:
-        raise AccessDenied
+    def get(self, key: RowKey) -> Row | None:
+        if key.table is TableName.LEDGER:
+            raise AccessDenied("GetItem")
+        return super().get(key)
 
 
 def test_who_may_not_read_the_ledger_finds_what_is_listed(cloud: Cloud) -> None:
     """A contract without a list is none for them; they publish nothing."""
     there = built(cloud)
-    registry = replace(there.registry, ledger=Refused())  # type: ignore[type-var] # a dataclass
+    registry = Registry(Refused(there.table.client, there.table.names), LANDING)  # type: ignore[attr-defined] # of DynamoDB
     found = registry.contract("shop"), registry.contract("nobody")
     lose(cloud, [ITEMS[0]])
 

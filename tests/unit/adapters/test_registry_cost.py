@@ -19,8 +19,8 @@ def test_the_route_of_a_key_is_found_in_one_request() -> None:
 def test_publishing_reads_as_much_of_a_large_registry_as_of_a_small_one() -> None:
     """The items of its own contract, which are compared with its list; a scan would read every item."""
     costs = []
-    for twin, registry in (filled(5, 5), filled(200, 600)):
-        dependencies = around(registry)
+    for twin, _ in (filled(5, 5), filled(200, 600)):
+        dependencies = around(twin)
         measured(twin, publishing(dependencies, "1.0.0"))
         costs.append(measured(twin, publishing(dependencies, "1.0.1")))
 

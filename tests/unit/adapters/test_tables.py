@@ -12,11 +12,6 @@ from botocore.stub import Stubber
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.aws.delivery_items import message_item, message_of, workload_item, workload_of
-from lakegate.aws.delivery_tables import DynamoAgenda, DynamoWorkloads
-from lakegate.aws.dynamodb_table import SHARDS, shards, transact
-from lakegate.aws.ledger_table import DynamoLedger
-from lakegate.aws.registry_table import DynamoRegistry
 from lakegate.aws.wiring import StsIdentity
 from lakegate.errors import (
     ConditionFailed,
@@ -27,12 +22,15 @@ from lakegate.errors import (
     TransactionConflict,
     UnreadableItem,
 )
-from lakegate.gate.delivery.delivery_row import Decision, Pin, SourceObject, Workload
+from lakegate.gate.delivery.delivery_row import Decision, Pin, SourceObject, Workload, workload_of, workload_row
 from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery_store import Agenda, Expected, Workloads, message_of, message_row
 from lakegate.gate.ledger.blocks import GENESIS, Block, BlockKind, LedgerObject, digest
+from lakegate.gate.ledger.ledger_store import Ledger
 from lakegate.gate.ports import Message
 from lakegate.gate.registry.registry_rows import Publication, RegistrySnapshot, Route
-from lakegate.gate.table import Expected
+from lakegate.gate.registry.registry_store import Registry
+from lakegate.gate.table import SHARDS, Delete, RowKey, TableName, shards
 from lakegate.verdict.verdict import Counts
 from tests.fakes.identity import ALICE
 
@@ -89,8 +87,8 @@ def block(height: int = 0, previous: str = GENESIS, name: str = "w1") -> Block:
     )
 
 
-def ledger_of(cloud: Cloud) -> DynamoLedger:
-    return DynamoLedger(cloud.table("ledger"), cloud.table("workloads"))
+def ledger_of(cloud: Cloud) -> Ledger:
+    return Ledger(cloud.table())
 
 
 def failed_conditions(act: Any, *call: Any, **named: Any) -> tuple[str, ...]:
@@ -102,7 +100,7 @@ def failed_conditions(act: Any, *call: Any, **named: Any) -> tuple[str, ...]:
 @given(workloads)
 def test_a_row_comes_back_as_it_was_written(workload: Workload) -> None:
     """Every field of a workload survives the table, whatever it holds."""
-    assert workload == workload_of(workload_item(workload))
+    assert workload == workload_of(workload_row(workload))
 
 
 @given(
@@ -112,12 +110,12 @@ def test_a_row_comes_back_as_it_was_written(workload: Workload) -> None:
 )
 def test_a_message_comes_back_as_it_was_written(message: Message) -> None:
     """Every field of a message survives the table; its body is JSON."""
-    assert message == message_of(message_item(message))
+    assert message == message_of(message_row(message))
 
 
 def test_a_place_of_another_form_begins_the_listing_again(cloud: Cloud) -> None:
     """A cursor is derived: one that cannot be read counts as absent, but one that was kept first and for ever."""
-    agenda = DynamoAgenda(cloud.table("workloads"))
+    agenda = Agenda(cloud.table())
     cloud.dynamodb.put_item(TableName="workloads", Item={"id": {"S": "cursor#landing"}, "cursor": {"N": "1"}})
 
     assert agenda.cursor("landing") is None
@@ -127,7 +125,7 @@ def test_a_place_of_another_form_begins_the_listing_again(cloud: Cloud) -> None:
 
 def test_what_is_due_is_found_oldest_first_over_all_shards(cloud: Cloud) -> None:
     """Open workloads that are due are found in the order of their due times, closed ones and later ones are not."""
-    table, agenda = DynamoWorkloads(cloud.table("workloads")), DynamoAgenda(cloud.table("workloads"))
+    table, agenda = Workloads(cloud.table()), Agenda(cloud.table())
     names = [f"w{n}" for n in range(4 * SHARDS)]
     for n, name in enumerate(names):
         table.create(ROW._replace(id=name, due_at=NOW - timedelta(seconds=n)))
@@ -150,7 +148,7 @@ def publication(*routes: Route, document: str = "d1", retired: tuple[str, ...] =
 
 def test_a_version_keeps_what_was_recorded_when_it_was_published(cloud: Cloud) -> None:
     """How many rules may go unmeasured is read back; of versions of older releases it is none."""
-    registry = DynamoRegistry(cloud.table("registry"), "landing", cloud.table("ledger"))
+    registry = Registry(cloud.table(), "landing")
     registry.publish(replace(publication(), unmeasured_rules=2))
     older = replace(publication(), version="0.9.0")
     registry.publish(older)
@@ -162,7 +160,7 @@ def test_a_version_keeps_what_was_recorded_when_it_was_published(cloud: Cloud) -
 
 def test_contracts_of_an_older_release_are_listed_when_somebody_publishes(cloud: Cloud) -> None:
     """Before, they are found by a scan that writes nothing; a listing that was interrupted is completed."""
-    registry = DynamoRegistry(cloud.table("registry"), "landing", cloud.table("ledger"))
+    registry = Registry(cloud.table(), "landing")
     registry.publish(publication(route("in/")))
     theirs = Publication("bills", "1.0.0", "active", "d", (route("bills/", "bills"),))
     registry.publish(theirs)
@@ -182,7 +180,7 @@ def test_contracts_of_an_older_release_are_listed_when_somebody_publishes(cloud:
 
 def test_what_was_seen_before_the_listing_is_decided_again(cloud: Cloud) -> None:
     """The listing counts as a change of the contract, so that the publisher reads it."""
-    registry = DynamoRegistry(cloud.table("registry"), "landing", cloud.table("ledger"))
+    registry = Registry(cloud.table(), "landing")
     registry.publish(publication(route("in/")))
     for name in ("contract#orders", "contract#"):
         cloud.dynamodb.delete_item(TableName="registry", Key={"id": {"S": name}})
@@ -194,9 +192,9 @@ def test_what_was_seen_before_the_listing_is_decided_again(cloud: Cloud) -> None
 
 def test_a_contract_reads_one_item(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
     """Once contracts are listed, publishing scans nothing, whether or not the contract is known."""
-    registry = DynamoRegistry(cloud.table("registry"), "landing", cloud.table("ledger"))
+    registry = Registry(cloud.table(), "landing")
     registry.publish(publication(route("in/")))
-    monkeypatch.setattr(DynamoRegistry, "snapshot", None)
+    monkeypatch.setattr(Registry, "snapshot", None)
     registry.publish(publication(route("out/")))
     registry.publish(Publication("new", "1.0.0", "active", "d", ()))
 
@@ -205,7 +203,7 @@ def test_a_contract_reads_one_item(cloud: Cloud, monkeypatch: pytest.MonkeyPatch
 
 def test_a_contract_fits_into_one_item(cloud: Cloud) -> None:
     """What DynamoDB would refuse is refused with its reason, and nothing is written."""
-    registry = DynamoRegistry(cloud.table("registry"), "landing", cloud.table("ledger"))
+    registry = Registry(cloud.table(), "landing")
     plans = tuple((f"d{number}", "x" * 64) for number in range(6_000))
     with pytest.raises(InputError, match="390,000 bytes"):
         registry.publish(replace(publication(), plans=plans))
@@ -215,7 +213,7 @@ def test_a_contract_fits_into_one_item(cloud: Cloud) -> None:
 
 def test_what_a_batch_left_out_is_asked_for_again(cloud: Cloud) -> None:
     """Keys that DynamoDB did not process are asked for again, a few times, and then count as throttled."""
-    registry = DynamoRegistry(cloud.table("registry"), "landing", cloud.table("ledger"))
+    registry = Registry(cloud.table(), "landing")
     unprocessed = {"registry": {"Keys": [{"id": {"S": "route#landing/in/"}}]}}
     item: dict[str, Any] = {"id": {"S": "route#landing/in/"}}
     item |= {name: {"S": getattr(route(), name)} for name in ("bucket", "prefix", "contract", "dataset")}
@@ -234,7 +232,7 @@ def test_what_a_batch_left_out_is_asked_for_again(cloud: Cloud) -> None:
 
 def test_a_route_that_cannot_be_read_matters_where_it_is_the_most_specific(cloud: Cloud) -> None:
     """Below a route that can be read a shorter one decides nothing; a longer one might be another line's."""
-    registry = DynamoRegistry(cloud.table("registry"), "landing", cloud.table("ledger"))
+    registry = Registry(cloud.table(), "landing")
     for prefix in ("in/", "in/deep/"):
         publication = Publication(
             "orders", "1.0.0", "active", "contracts/1", (route(prefix),), plans=(("lines", "p1"),)
@@ -250,7 +248,7 @@ def test_a_route_that_cannot_be_read_matters_where_it_is_the_most_specific(cloud
 
 def test_no_block_is_written_over(cloud: Cloud) -> None:
     """Even with a head that was set back, a height that is taken stays what it is."""
-    table, ledger = DynamoWorkloads(cloud.table("workloads")), ledger_of(cloud)
+    table, ledger = Workloads(cloud.table()), ledger_of(cloud)
     for name in ("w1", "w2"):
         table.create(decided(name))
     ledger.commit(block(), published(), Expected(State.DECIDED, 1), NEWS)
@@ -262,7 +260,7 @@ def test_no_block_is_written_over(cloud: Cloud) -> None:
 
 def test_a_commit_has_the_token_of_its_block(cloud: Cloud) -> None:
     """The token is of the content, so that ten minutes of repetitions are one commit."""
-    DynamoWorkloads(cloud.table("workloads")).create(decided())
+    Workloads(cloud.table()).create(decided())
     tokens: list[str] = []
 
     def listen(params: Any, **_: Any) -> None:
@@ -298,7 +296,7 @@ def test_every_end_of_a_transaction_has_its_error(
     with Stubber(cloud.dynamodb) as stub:
         stub.add_client_error("transact_write_items", code, "canary", 400, modeled_fields=details)
         with pytest.raises(PortError) as raised:
-            transact(cloud.dynamodb, [{}, {}], ("one", "two"))
+            cloud.table().transact([Delete(RowKey(TableName.WORKLOADS, each), None, each) for each in ("one", "two")])
 
     assert error is type(raised.value)
     assert "canary" not in str(raised.value)

@@ -89,7 +89,7 @@ def test_a_token_may_be_limited_to_contracts(served: Api, claim: str, allowed: b
 def test_a_limited_token_reads_workloads_of_its_contracts(serve: Callable[[Environment], Api]) -> None:
     """By either address; a workload without a contract is nobody's who is limited."""
     env, row = landed()
-    env.memory.rows.write(row._replace(id="b" * 64, pin=None))
+    env.memory.write(row._replace(id="b" * 64, pin=None))
     api = serve(env)
 
     def statuses(claim: dict[str, Any]) -> list[int]:

@@ -119,7 +119,7 @@ def test_a_summary_that_proves_a_violation_is_refused_before_anything_is_sent(se
             "message": "name: wanted ; measured 1 of 2 rows fails (50 %)",
         },
     ]
-    assert served.env.memory.announcements.kept == {}
+    assert served.env.memory.announcements == {}
 
 
 @pytest.mark.parametrize("policy", [{"mode": Mode.OBSERVE}, {}])
@@ -168,7 +168,7 @@ def test_a_workload_whose_contract_is_not_pinned_belongs_to_the_announced_one(se
     upload = served.env.upload(made["upload"]["key"], b"good:1")
     take_in(served, upload.version.key)
     row = served.env.dependencies.workloads.get(upload.workload)
-    served.env.memory.rows.write(row._replace(state=State.RECEIVED, pin=None))
+    served.env.memory.write(row._replace(state=State.RECEIVED, pin=None))
     limited = {"jwt": {"claims": {"iss": "https://i", "sub": "s", "lakegate_contracts": "orders"}}}
     other = {"jwt": {"claims": {"iss": "https://i", "sub": "s", "lakegate_contracts": "other"}}}
     route = "GET /api/v1/workload/{id}"

@@ -39,7 +39,7 @@ def test_a_callback_is_carried_out_by_the_next_sweep(serve: Callable[[Environmen
     api, row, token = waiting(serve)
     body = {"token": token, "transition": "approve"}
     first, again = sent(api, row.id, body), sent(api, row.id, body)
-    claimed = dict(api.env.memory.rows.contents)
+    claimed = dict(api.env.memory.contents)
     swept(api.env)
     late = sent(api, row.id, {"token": token, "transition": "decline", "reason": "known"})
 
@@ -81,7 +81,7 @@ def test_who_has_no_token_learns_nothing(serve: Callable[[Environment], Api], bo
 
     assert {(each.status, each.text) for each in (*before, elsewhere, ended)} == {(404, ended.text)}
     assert ended.body["detail"] == "No answer is awaited by this token."
-    assert api.env.memory.requests.kept == {}
+    assert api.env.memory.requests == {}
     assert len(records(api.env)) == 1
 
 

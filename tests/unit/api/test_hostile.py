@@ -9,6 +9,7 @@ import pytest
 
 from lakegate.errors import PortError, Throttled, TransactionConflict, Unanswered
 from lakegate.features.http_api.api_routes import ROUTES
+from lakegate.gate.registry.registry_store import Registry
 from lakegate.http_routes import CALLBACK_ROUTE, LARGEST_BODY
 from tests.unit.api.conftest import CONTRACTS, document
 
@@ -87,7 +88,7 @@ def refused(answered: Any, api_: Api) -> None:
     assert answered.body["status"] == answered.status
     assert set(answered.body) >= {"type", "title", "status", "detail", "instance"}
     assert CANARY not in api_.log.getvalue()
-    assert api_.env.memory.registry.versions.keys() == {("orders", "1.0.0")}
+    assert api_.env.memory.versions == {"orders#1.0.0"}
 
 
 @pytest.mark.parametrize("name", IDS)
@@ -115,7 +116,7 @@ def test_a_body_that_is_no_announcement_is_refused(served: Api, body: bytes) -> 
     """Also where the address names the contract; nothing is kept."""
     refused(served.call("POST /api/v1/workload", body), served)
     refused(served.call(f"POST {CONTRACTS}/{{id}}/workload", body, path="else"), served)
-    assert served.env.memory.announcements.kept == {}
+    assert served.env.memory.announcements == {}
 
 
 @pytest.mark.parametrize("kind", TYPES)
@@ -192,10 +193,10 @@ def test_what_went_wrong_inside_is_not_told(
 ) -> None:
     """Neither the answer nor the log has the text of an unexpected error; busy services ask for a repetition."""
 
-    def broken(_name: str) -> None:
+    def broken(*_: object) -> None:
         raise error(CANARY)
 
-    monkeypatch.setattr(served.env.dependencies.registry, "contract", broken)
+    monkeypatch.setattr(Registry, "contract", broken)
     answered = served.contract("shop")
 
     assert (answered.status, CANARY in answered.text) == (status, False)

@@ -55,7 +55,7 @@ def failed() -> tuple[Environment, str]:
     """An environment with a workload that has no verdict."""
     env, row = landed()
     attempt = FailedAttempt(1, "r", FailureCause.NO_RESULT, env.dependencies.clock.now())
-    env.memory.rows.write(row._replace(state=State.FAILED, due_at=None, failed=(attempt,)))
+    env.memory.write(row._replace(state=State.FAILED, due_at=None, failed=(attempt,)))
     return env, row.id
 
 
@@ -297,7 +297,7 @@ def test_an_approval_is_recorded_and_the_next_sweep_publishes(serve: Callable[[E
     env, api, workload = waiting(serve)
     before = api.call(WORKLOAD, path=workload)
     first, again = asked(api, workload, {"transition": "approve"}), asked(api, workload, {"transition": "approve"})
-    row, claimed = env.dependencies.workloads.get(workload), dict(env.memory.rows.contents)
+    row, claimed = env.dependencies.workloads.get(workload), dict(env.memory.contents)
     swept(env)
     late = asked(api, workload, {"transition": "decline", "reason": "known"})
     repeated = asked(api, workload, {"transition": "approve"})

@@ -155,7 +155,7 @@ def test_nothing_but_the_row_of_the_validation_is_written(serve: Callable[[Envir
     """No workload, message or block; the end of its invocation, and a sweep, find nothing to do for it."""
     env, row = rejected()
     api = serve(stack(env))
-    before = (dict(env.memory.rows.rows), dict(env.memory.rows.messages), env.dependencies.ledger.blocks(LINE))
+    before = (dict(env.memory.workloads), dict(env.memory.messages), env.dependencies.ledger.blocks(LINE))
     keys = set(env.lake)
     begun(api, wanted(row.id))
     name = payloads(env)[-1]["workload"]
@@ -163,7 +163,7 @@ def test_nothing_but_the_row_of_the_validation_is_written(serve: Callable[[Envir
     for failed in (False, True):
         run(invocation_ended(env.dependencies, name, 1, failed=failed), env.dependencies.clock)
     run(sweep(env.dependencies), env.dependencies.clock)
-    after = (dict(env.memory.rows.rows), dict(env.memory.rows.messages), env.dependencies.ledger.blocks(LINE))
+    after = (dict(env.memory.workloads), dict(env.memory.messages), env.dependencies.ledger.blocks(LINE))
 
     assert after == before
     assert {each.partition("/")[0] for each in set(env.lake) - keys} == {"plans", "runs"}
@@ -174,7 +174,7 @@ def test_nothing_but_the_row_of_the_validation_is_written(serve: Callable[[Envir
 def test_a_finished_delivery_is_read_where_it_is(serve: Callable[[Environment], Api], body: bytes, folder: str) -> None:
     """By the id of its workload, or of a part of it, each object by its version."""
     env, row = rejected(body)
-    env.memory.rows.write(row._replace(id="a" * 64, due_at=None, joined=row.id))
+    env.memory.write(row._replace(id="a" * 64, due_at=None, joined=row.id))
     api = serve(stack(env))
     begun(api, wanted(row.id))
     request, _ = asked(env)
@@ -433,7 +433,7 @@ def test_data_of_others_is_as_if_it_were_not_there(serve: Callable[[Environment]
     env.upload(f"{PREFIX}_temporary/c.csv", b"good:1")
     deleted = env.upload(f"{PREFIX}gone.csv", b"good:1")
     env.delete(deleted)
-    env.memory.rows.write(row._replace(id="b" * 64, pin=None))
+    env.memory.write(row._replace(id="b" * 64, pin=None))
     api = serve(stack(env))
     paths = [
         *(
@@ -456,7 +456,7 @@ def test_data_of_others_is_as_if_it_were_not_there(serve: Callable[[Environment]
         (404, "urn:lakegate:problem:not-found", "`access.path` names no data that you may have validated.")
     }
     assert payloads(env) == []
-    assert env.memory.validations.kept == {}
+    assert env.memory.validations == {}
 
 
 def test_the_address_may_name_the_contract(serve: Callable[[Environment], Api]) -> None:
@@ -600,7 +600,7 @@ def test_a_body_that_is_no_validation_is_refused(serve: Callable[[Environment], 
     answer = serve(env).call(START, body)
 
     assert (answer.status, answer.body["type"]) == (400, "urn:lakegate:problem:invalid-body")
-    assert env.memory.validations.kept == {}
+    assert env.memory.validations == {}
 
 
 def test_large_and_deep_bodies_are_refused(serve: Callable[[Environment], Api]) -> None:
@@ -638,4 +638,4 @@ def test_a_validation_disturbs_no_delivery(serve: Callable[[Environment], Api]) 
     env.memory.jobs.runs = {name: each for name, each in env.memory.jobs.runs.items() if "Payload" not in each.request}
     settle(stage)
 
-    assert [each.state.value for each in env.memory.rows.rows.values()] == ["PUBLISHED"]
+    assert [each.state.value for each in env.memory.workloads.values()] == ["PUBLISHED"]

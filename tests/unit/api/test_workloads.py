@@ -125,7 +125,7 @@ def test_a_workload_that_failed_names_the_cause(serve: Callable[[Environment], A
     """It is neither accepted nor rejected."""
     env, row = landed()
     attempt = FailedAttempt(1, "r", FailureCause.NO_RESULT, env.dependencies.clock.now())
-    env.memory.rows.write(row._replace(state=State.FAILED, due_at=None, failed=(attempt,)))
+    env.memory.write(row._replace(state=State.FAILED, due_at=None, failed=(attempt,)))
     body = serve(env).workload(row.id).body
 
     assert (body["status"], body["verdict"], body["result"]["result"]) == ("Failed", None, "NOK")
@@ -136,7 +136,7 @@ def test_an_upload_that_could_not_be_read_names_the_cause(serve: Callable[[Envir
     """It failed before a contract was found for it."""
     env, row = landed()
     attempt = FailedAttempt(0, "", FailureCause.ACCESS_DENIED, env.dependencies.clock.now())
-    env.memory.rows.write(row._replace(state=State.FAILED, due_at=None, pin=None, failed=(attempt,)))
+    env.memory.write(row._replace(state=State.FAILED, due_at=None, pin=None, failed=(attempt,)))
     body = serve(env).workload(row.id).body
 
     assert (body["status"], body["dataContractId"]) == ("Failed", None)
@@ -146,7 +146,7 @@ def test_an_upload_that_could_not_be_read_names_the_cause(serve: Callable[[Envir
 def test_a_part_is_answered_with_its_delivery(serve: Callable[[Environment], Api]) -> None:
     """What a part of a delivery of several objects became is what the delivery became."""
     env, row = landed()
-    env.memory.rows.write(row._replace(id="a" * 64, state=State.JOINED, due_at=None, joined=row.id))
+    env.memory.write(row._replace(id="a" * 64, state=State.JOINED, due_at=None, joined=row.id))
 
     assert serve(env).workload("a" * 64).body["workloadId"] == row.id
 

@@ -31,9 +31,8 @@ HERE = ["--stack", "anchored"]
 
 
 def signs(lakegate: Lakegate, *keys: MemoryKey) -> None:
-    ledger = replace(lakegate.dependencies.ledger, signing=SigningKeys(*keys))  # type: ignore[type-var] # of DynamoDB
     of = {"anchors": AnchorStore(BUCKET, 30)}.__getitem__
-    lakegate.dependencies = replace(lakegate.dependencies, ledger=ledger, signing=SigningKeys(*keys), of=of)
+    lakegate.dependencies = replace(lakegate.dependencies, signing=SigningKeys(*keys), of=of)
 
 
 class At:

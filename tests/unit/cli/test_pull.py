@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.aws.dataset_tables import DynamoLineRows
 from lakegate.errors import PortError
 from lakegate.features.pull.pull_task import leased, tick
+from lakegate.gate.datasets.dataset_lines import LineRows
 from lakegate.gate.effects import run
 from tests.fakes.pulls import MemorySource
 
@@ -89,7 +89,7 @@ def test_the_pulls_of_one_owner_are_listed_without_the_index(
     def refuse(*_: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr(DynamoLineRows, "due", refuse)
+    monkeypatch.setattr(LineRows, "due", refuse)
 
     assert scheduled.json("pull", "list", "--contract", "shop") == all_of_them
     assert len(all_of_them["pulls"]) == 1

@@ -308,8 +308,7 @@ def test_a_stack_without_a_bucket_keeps_no_anchors(kept: Lakegate) -> None:
 def test_a_signed_line_of_the_stack_is_verified(lakegate: Lakegate, tmp_path: Path) -> None:
     """From intake to `verify --key`: signed in the commit, read with its signatures, and a removed one is found."""
     keys = SigningKeys(ONE)
-    ledger = replace(lakegate.dependencies.ledger, signing=keys)  # type: ignore[type-var] # of DynamoDB
-    lakegate.dependencies = replace(lakegate.dependencies, ledger=ledger, signing=keys)
+    lakegate.dependencies = replace(lakegate.dependencies, signing=keys)
     lakegate.routed()
     lakegate.delivered()
     path = tmp_path / "key.pem"

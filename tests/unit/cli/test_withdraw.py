@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.aws.registry_table import DynamoRegistry
 from lakegate.aws.wiring import StsIdentity, SystemClock
 from lakegate.errors import InputError
 from lakegate.features.proposals.proposal import propose_withdrawal
 from lakegate.gate.effects import run
+from lakegate.gate.registry.registry_store import Registry
 from tests.fakes.identity import ALICE, BOB
 from tests.unit.cli.test_approve import signed_in  # noqa: F401 - a fixture
 
@@ -204,6 +204,6 @@ def test_a_proposal_of_somebody_else_at_the_same_time_is_left(
         lakegate.ok("approve", f"shop@{version}", "--yes")
         signed_in(ALICE)
     lakegate.ok("withdraw", "shop@1.1.0")
-    monkeypatch.setattr(DynamoRegistry, "proposal", lambda *_: None)
+    monkeypatch.setattr(Registry, "proposal", lambda *_: None)
 
     assert refusal(lakegate, "withdraw", "shop@1.1.0").endswith("look at `lakegate proposals`")

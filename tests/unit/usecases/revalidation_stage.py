@@ -89,7 +89,7 @@ class RevalidationStage:
     def runs(self) -> list[Run]:
         """Job runs and invocations that measure accepted data, the first one first."""
         jobs = self.env.memory.jobs.runs.values()
-        return [each for each in jobs if _names(each) not in {*self.env.memory.rows.rows, "somebody-else"}]
+        return [each for each in jobs if _names(each) not in {*self.env.memory.workloads, "somebody-else"}]
 
     def request(self, run_: Run) -> Request:
         body = self.env.memory.objects.read(Address(LAKE, key_of(request_of(run_.request))))

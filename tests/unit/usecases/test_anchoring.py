@@ -145,7 +145,7 @@ def test_the_next_day_has_the_heads_of_that_day(env: Environment) -> None:
     env.memory.registry.publish(published)
     kept(env)
     first = today(env)
-    del env.memory.registry._contracts["gone"]  # noqa: SLF001 - as somebody who hides a line
+    del env.memory.table.rows["registry", "contract"]["gone"]  # as somebody who hides a line
     extend(env, CHAINS[0])
     env.memory.clock.sleep(timedelta(days=40).total_seconds())
     kept(env)
@@ -204,9 +204,10 @@ def test_each_day_is_compared_with_the_one_before(env: Environment) -> None:
     kept(env)
     env.memory.clock.sleep(timedelta(days=1).total_seconds())
     kept(env, seconds=[900.0, 29.0])
-    chain = env.memory.ledger.chains[CHAINS[4]]
-    chain[0] = replace(chain[0], actor="arn:aws:iam::123456789012:user/mallory")
-    env.memory.ledger._heads[CHAINS[4]] = Head(0, digest(chain[0]))  # noqa: SLF001 - as above
+    chain = env.memory.chains[CHAINS[4]]
+    other = replace(chain[0], actor="arn:aws:iam::123456789012:user/mallory")
+    env.memory.put_block(other)
+    env.memory.put_head(CHAINS[4], Head(0, digest(other)))
     env.memory.clock.sleep(timedelta(days=1).total_seconds())
 
     assert kept(env) == AnchorPass(5, 8, [CHAINS[4]], is_complete=True)
@@ -312,18 +313,19 @@ def test_a_chain_that_contradicts_the_anchor_before_is_counted_and_named(
     deployed: Environment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Rewritten, also if it has grown since; cut off; gone: once, on the next day. What only grew is none of them."""
-    chains, heads = deployed.memory.ledger.chains, deployed.memory.ledger._heads  # noqa: SLF001 - what controls the tables
+    memory = deployed.memory
     same, grown, cut, gone, fresh = CHAINS
     for chain in (cut, fresh):
         extend(deployed, chain)
     anchor_handler.handler({}, Context())  # type: ignore[arg-type] # as above
     for chain in (same, grown):
-        chains[chain][0] = replace(chains[chain][0], actor="arn:aws:iam::123456789012:user/mallory")
-        heads[chain] = Head(0, digest(chains[chain][0]))
+        memory.put_block(replace(memory.chains[chain][0], actor="arn:aws:iam::123456789012:user/mallory"))
+        memory.put_head(chain, Head(0, digest(memory.chains[chain][0])))
     extend(deployed, grown)
     extend(deployed, fresh)
-    del chains[cut][1:], chains[gone], heads[gone]
-    heads[cut] = Head(0, digest(chains[cut][0]))
+    memory.cut(cut, 1)
+    memory.cut(gone, -1)
+    memory.put_head(cut, Head(0, digest(memory.chains[cut][0])))
     deployed.memory.clock.sleep(timedelta(days=1).total_seconds())
     stream = io.StringIO()
     monkeypatch.setattr(anchor_handler.LOG._logger.handlers[0], "stream", stream)  # noqa: SLF001 - likewise

@@ -98,7 +98,7 @@ def test_what_waits_is_neither_claimed_nor_visible_and_asks() -> None:
     assert (row.decision, row.candidate.verdict, row.answer) == (None, "accepted_with_warnings", None)
     assert (row.due_at, row.deadline) == (row.deadline, row.deadline)
     assert Promises(env).places(row.id) == {}
-    assert (env.memory.rows.contents, env.memory.rows.producers) == ({}, set())
+    assert (env.memory.contents, env.memory.changes("producer")) == ({}, [])
     assert env.dependencies.ledger.blocks(LINE) == ()
     assert (message.kind, body["state"], body["verdict"], body["height"], body["report"]) == (
         "awaiting",
@@ -121,7 +121,7 @@ def test_an_approved_delivery_is_published_as_it_was_judged() -> None:
     assert after.answer == ApprovalAnswer(ALICE, approved=True, reason="", at=at)
     assert list(Promises(env).places(row.id).values()) == [b"good:1"]
     assert records(env) == [("approval", ALICE, {"workload": row.id, "attempt": 1, "verdict": "accepted"})]
-    assert list(env.memory.rows.contents.values()) == [row.id]
+    assert list(env.memory.contents.values()) == [row.id]
 
 
 def test_rows_of_a_split_that_waited_are_published_apart() -> None:
@@ -150,7 +150,7 @@ def test_a_declined_delivery_is_quarantined_with_who_and_why() -> None:
     assert list(Promises(env).places(row.id).values()) == [b"split:12"]
     content = {"workload": row.id, "attempt": 1, "verdict": "accepted_with_warnings", "reason": REASON}
     assert records(env) == [("decline", ALICE, content)]
-    assert env.memory.rows.contents == {}
+    assert env.memory.contents == {}
 
 
 def test_silence_is_no_approval() -> None:
@@ -290,7 +290,7 @@ def test_content_that_was_accepted_meanwhile_is_not_published_twice() -> None:
     env = Environment()
     env.upload(f"{PREFIX}again.csv", b"good:1")
     env, row = waiting(env=env)
-    (other,) = [each for each in env.memory.rows.rows.values() if each.id != row.id]
+    (other,) = [each for each in env.memory.workloads.values() if each.id != row.id]
     first, second = approved(env, row), approved(env, other)
 
     assert first.state is State.PUBLISHED

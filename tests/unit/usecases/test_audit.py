@@ -136,12 +136,12 @@ def test_a_version_of_another_size_or_checksum_is_altered(change: dict[str, obje
     assert found(env) == [(Damage.ALTERED, 0, f"{PREFIX}0.csv")]
 
 
-def test_an_object_without_a_recorded_checksum_is_compared_by_version_and_size(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_object_without_a_recorded_checksum_is_compared_by_version_and_size() -> None:
     """A block may say that the store gave none: then there is nothing to compare."""
     env = finished(b"good:1")
     block = env.dependencies.ledger.blocks(LINE)[0]
     bare = replace(block, objects=(replace(block.objects[0], checksum=""),))
-    monkeypatch.setitem(env.memory.ledger.chains, LINE, [bare])
+    env.memory.put_block(bare)
     env.memory.objects.delete(Address(LAKE, HEAD))
 
     assert found(env) == []
@@ -257,7 +257,7 @@ def test_a_finding_of_a_delivery_whose_row_is_gone_has_no_file_name() -> None:
     """The ledger knows it all the same."""
     env = finished(b"good:1")
     env.memory.objects.delete(at(recorded(env)))
-    env.memory.rows.rows.clear()
+    env.memory.workloads.clear()
 
     assert found(env) == [(Damage.HIDDEN, 0, "")]
 

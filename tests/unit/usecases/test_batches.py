@@ -20,9 +20,11 @@ from lakegate.gate.delivery.delivery_terms import BatchLimits
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery.replay import replay
+from lakegate.gate.delivery_store import Batches, Workloads
 from lakegate.gate.effects import run
 from lakegate.gate.ports import Address, JobState
 from lakegate.gate.sweep import sweep
+from lakegate.gate.table import Update, workloads_key
 from tests.fakes.jobs import Ending
 from tests.simulation.contract import PLAN
 from tests.simulation.environment import LAKE, LANDING, PREFIX, Environment
@@ -30,7 +32,7 @@ from tests.unit.usecases.scenarios import drive
 
 if TYPE_CHECKING:
     from lakegate.gate.delivery.delivery_row import Workload
-    from lakegate.gate.table import Batch, Member
+    from lakegate.gate.delivery_store import Batch, Member
 
 LIMITS = BatchLimits(3, 1_000, 60)
 COUNTED = [FailureCause.RUN_FAILED] * 3
@@ -302,7 +304,8 @@ def test_members_without_bytes_share_equally() -> None:
     (row,) = rows(env, arrived(env, b"good:1"))
     batch = env.dependencies.batches.get(row.batch)
     empty = tuple(each._replace(size=0) for each in (*batch.members, *batch.members))
-    env.memory.rows.batches.items[batch.id] = batch._replace(members=empty)
+    members = ["/".join(map(str, each)) for each in empty]
+    env.memory.table.write(Update(workloads_key("batch", batch.id), sets={"members": members}))
 
     assert small_file_batches.share_of(env.dependencies, row) == 0.5
 
@@ -338,14 +341,14 @@ def test_a_failure_of_one_member_stops_no_other(monkeypatch: pytest.MonkeyPatch)
     workloads = arrived(env, b"good:1", b"good:2", b"good:3")
     ((run_id, job),) = env.new_jobs()
     run(job, env.dependencies.clock)
-    get = env.memory.rows.get
+    get = Workloads.get
 
-    def refusing(workload: str) -> Workload:
+    def refusing(rows: Workloads, workload: str) -> Workload:
         if workload == workloads[0]:
             raise Throttled
-        return get(workload)
+        return get(rows, workload)
 
-    monkeypatch.setattr(env.memory.rows, "get", refusing)
+    monkeypatch.setattr(Workloads, "get", refusing)
     with pytest.raises(Throttled):
         drive(env.dependencies, completion(env.dependencies, run_id))
     monkeypatch.undo()
@@ -372,16 +375,16 @@ def test_a_thousand_small_deliveries_are_ten_runs() -> None:
     assert runs(env) == 10
 
 
-def unreadable(env: Environment, batch: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def unreadable(batch: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """From here on the item of a batch cannot be read."""
-    usual = env.memory.rows.batches.get
+    usual = Batches.get
 
-    def get(identity: str) -> Batch:
+    def get(rows: Batches, identity: str) -> Batch:
         if identity == batch:
             raise UnreadableItem(f"batch#{batch}", "it is not JSON")
-        return usual(identity)
+        return usual(rows, identity)
 
-    monkeypatch.setattr(env.memory.rows.batches, "get", get)
+    monkeypatch.setattr(Batches, "get", get)
 
 
 @pytest.mark.parametrize(
@@ -391,7 +394,7 @@ def test_a_batch_that_cannot_be_read_stops_nobody(bodies: tuple[bytes, ...], mon
     """Its members are judged alone, whether its run was started or not, and those that follow open another one."""
     env = Environment(batch=LIMITS)
     workloads = arrived(env, *bodies)
-    unreadable(env, rows(env, workloads)[0].batch, monkeypatch)
+    unreadable(rows(env, workloads)[0].batch, monkeypatch)
     workloads += arrived(env, b"good:9")
     for _ in range(4):
         finished(env, minutes=90)

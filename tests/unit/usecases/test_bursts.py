@@ -14,7 +14,7 @@ QUICK = Account(runs_at_once=1_000, seconds_of_a_run=1)
 
 
 def states(burst: Burst) -> set[State]:
-    return {row.state for row in burst.env.memory.rows.rows.values()}
+    return {row.state for row in burst.env.memory.workloads.values()}
 
 
 def until_closed(burst: Burst, minutes: int) -> None:
@@ -29,7 +29,7 @@ def test_a_burst_gets_times_to_start_and_is_not_throttled() -> None:
     burst, timing = Burst(QUICK), Timing()
     began = burst.env.memory.clock.now()
     burst.upload(30)
-    rows = list(burst.env.memory.rows.rows.values())
+    rows = list(burst.env.memory.workloads.values())
     waiting = [row for row in rows if row.state is State.SUBMITTING]
 
     assert (len(rows), len(waiting), burst.jobs.throttled, burst.failures) == (30, 10, 0, [])
@@ -43,7 +43,7 @@ def test_nothing_of_a_burst_fails_however_little_the_service_takes(queued: int) 
     burst = Burst(QUICK._replace(runs_at_once=3, queued=queued))
     burst.upload(150)
     until_closed(burst, 120)
-    rows = burst.env.memory.rows.rows.values()
+    rows = burst.env.memory.workloads.values()
 
     assert (burst.failures, states(burst)) == ([], {State.PUBLISHED})
     assert {row.attempt for row in rows} == {1}
@@ -54,7 +54,7 @@ def test_a_batch_whose_start_is_refused_is_started_later() -> None:
     burst = Burst(QUICK._replace(queued=0))
     burst.upload(1)
     assert (states(burst), burst.failures) == ({State.SUBMITTING}, [])
-    (row,) = burst.env.memory.rows.rows.values()
+    (row,) = burst.env.memory.workloads.values()
     assert row.due_at == burst.env.memory.clock.now() + Timing().longest_backoff
 
     burst.jobs.account = QUICK

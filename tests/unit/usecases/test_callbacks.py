@@ -72,20 +72,20 @@ def test_each_webhook_gets_a_token_of_its_own_and_hashes_alone_are_kept() -> Non
     assert sent[PEOPLE] is None
     assert sent[ERP] == CallbackInvitation(tokens[0], f"/api/v1/workload/{row.id}/callback", moment(row.deadline))
     assert tokens[0] != tokens[1]
-    assert env.memory.callbacks.kept == {
+    assert env.memory.callbacks == {
         hashlib.sha256(token.encode()).hexdigest(): CallbackToken(row.id, 1, channel, row.deadline)
         for token, channel in zip(tokens, (ERP, OTHER), strict=True)
     }
-    assert not [token for token in tokens if token in repr(env.memory.channels.sent) + repr(env.memory.rows.rows)]
+    assert not [token for token in tokens if token in repr(env.memory.channels.sent) + repr(env.memory.workloads)]
 
 
 def test_a_token_that_is_sent_again_is_the_same_one() -> None:
     """A channel that did not answer gets it once more, and both are one."""
     env, row, sent = asked()
-    kept = dict(env.memory.callbacks.kept)
+    kept = dict(env.memory.callbacks)
     again = drive(env.dependencies, invited(env.dependencies, ERP, row.id))
 
-    assert (again, env.memory.callbacks.kept) == (sent[ERP], kept)
+    assert (again, env.memory.callbacks) == (sent[ERP], kept)
 
 
 def test_who_has_the_token_approves() -> None:
@@ -120,7 +120,7 @@ def test_a_token_is_for_one_attempt_of_one_delivery_until_a_time() -> None:
     env, row, sent = asked()
     token = token_of(sent)
     other = row._replace(id="1" * 64)
-    env.memory.rows.write(other)
+    env.memory.write(other)
     for workload, given in (
         (row.id, token[:-1] + "x"),
         (row.id, ""),
@@ -130,10 +130,10 @@ def test_a_token_is_for_one_attempt_of_one_delivery_until_a_time() -> None:
     ):
         with pytest.raises(UnknownToken):
             called(env, row._replace(id=workload), given)
-    env.memory.rows.write(row._replace(attempt=2))
+    env.memory.write(row._replace(attempt=2))
     with pytest.raises(UnknownToken):
         called(env, row, token)
-    env.memory.rows.write(row)
+    env.memory.write(row)
     env.memory.clock.sleep(8 * 24 * 3_600)
     with pytest.raises(UnknownToken):
         called(env, row, token)

@@ -98,6 +98,6 @@ def test_sums_are_by_line_producer_and_day() -> None:
         "day": {NOBODY: unknown, "2026-11-22": Spent(3, 1, RUN.plus(RUN))},
     }
     assert list(groups["producer"]) == sorted(groups["producer"])
-    assert spent_by("line", [delivery_of(row, env.memory.ledger.chains["orders/lines_v1"][0])]) == {
+    assert spent_by("line", [delivery_of(row, env.memory.chains["orders/lines_v1"][0])]) == {
         "orders/lines_v1": Spent(1, 0, RUN)
     }

@@ -18,6 +18,7 @@ from lakegate.gate.delivery import advance
 from lakegate.gate.delivery.find_deliveries import at_rest, readable_row
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery_store import Workloads
 from lakegate.gate.effects import Defect, run
 from lakegate.gate.scheduled_tasks import Discovery, Turn, discover
 from lakegate.gate.send_messages import notify
@@ -62,14 +63,14 @@ def test_a_sweep_goes_on(monkeypatch: pytest.MonkeyPatch, act: str) -> None:
         steps = intake(env.dependencies, LANDING, f"{PREFIX}{number}.csv")
         next(steps).do()
         steps.close()
-    usual = getattr(env.memory.rows, act)
-    monkeypatch.setattr(env.memory.rows, act, refusing(usual, workloads[0], ValueError(SECRET)))
+    usual = getattr(Workloads, act)
+    monkeypatch.setattr(Workloads, act, refusing(usual, workloads[0], ValueError(SECRET)))
     env.memory.clock.sleep(600)
     swept = run(sweep(env.dependencies), env.dependencies.clock)
 
     assert f"ValueError @ {workloads[0]}" in of(swept.failures)
     assert all(isinstance(each, Defect) and SECRET not in str(each) for each in swept.failures)
-    assert env.memory.rows.rows[workloads[1]].state is State.VALIDATING
+    assert env.memory.workloads[workloads[1]].state is State.VALIDATING
 
 
 def test_what_is_held_and_cannot_be_read_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,13 +82,13 @@ def test_what_is_held_and_cannot_be_read_is_passed_over(monkeypatch: pytest.Monk
         drive(env.dependencies, intake(env.dependencies, LANDING, f"{PREFIX}{number}.csv"))
     drive(env.dependencies, resume(env.dependencies, "orders/lines_v1"))
     unreadable = UnreadableItem(f"workload#{workloads[0]}", "it is not JSON")
-    monkeypatch.setattr(env.memory.rows, "get", refusing(env.memory.rows.get, workloads[0], unreadable))
+    monkeypatch.setattr(Workloads, "get", refusing(Workloads.get, workloads[0], unreadable))
     env.memory.clock.sleep(600)
     swept = run(sweep(env.dependencies), env.dependencies.clock)
 
     assert unreadable in swept.failures
-    assert env.memory.rows.rows[workloads[1]].state is State.VALIDATING
-    assert list(env.memory.rows.pauses) == ["orders/lines_v1"]
+    assert env.memory.workloads[workloads[1]].state is State.VALIDATING
+    assert list(env.memory.pauses) == ["orders/lines_v1"]
 
 
 def test_a_batch_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,17 +126,17 @@ def test_notify_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """A message that cannot be sent waits; one whose row cannot be read is sent, once; the others are sent."""
     gate = Gate()
     broken, unreadable, good = (gate.ends("published", "accepted", ()).id for _ in range(3))
-    ids = {each.workload: each.id for each in gate.env.memory.rows.messages.values()}
-    sender, table = gate.env.memory.notifier, gate.env.memory.rows
+    ids = {each.workload: each.id for each in gate.env.memory.messages.values()}
+    sender = gate.env.memory.notifier
     monkeypatch.setattr(sender, "send", refusing(sender.send, ids[broken], ZeroDivisionError()))
     refused = UnreadableItem(f"workload#{unreadable}", "it is not JSON")
-    monkeypatch.setattr(table, "get", refusing(table.get, unreadable, refused))
+    monkeypatch.setattr(Workloads, "get", refusing(Workloads.get, unreadable, refused))
     gate.env.memory.clock.sleep(60)
     notified = run(notify(gate.env.dependencies), gate.env.dependencies.clock)
 
     assert of(notified.failures) == [f"ZeroDivisionError @ {ids[broken]}", str(refused)]
     assert [each.workload for each in notified.sent] == [unreadable, good]
-    assert [each.workload for each in table.messages.values()] == [broken]
+    assert [each.workload for each in gate.env.memory.messages.values()] == [broken]
 
 
 @pytest.mark.parametrize("error", [ZeroDivisionError(), UnreadableItem("promise#orders/lines_v1", "it is not JSON")])
@@ -182,14 +183,15 @@ def test_a_notice_that_cannot_be_read_stops_no_other(monkeypatch: pytest.MonkeyP
     gate.subscribe(OPERATOR, "rejected")
     gate.ends("quarantined", "rejected")
     unreadable = UnreadableItem("notice#x", "it is not JSON")
-    monkeypatch.setattr(gate.env.memory.notices, "due", lambda *_: ("bad",))
-    monkeypatch.setattr(gate.env.memory.notices, "get", refusing(gate.env.memory.notices.get, "bad", unreadable))
+    monkeypatch.setattr(notices.Notices, "due", lambda *_: ("bad",))
+    usual = notices.Notices.get
+    monkeypatch.setattr(notices.Notices, "get", refusing(usual, "bad", unreadable))
     notified = gate.turn()
 
     assert (notified.channels.failures, [to for to, *_ in gate.sent()]) == ([unreadable], [OPERATOR])
 
     throttled = Throttled("GetItem")
-    monkeypatch.setattr(gate.env.memory.notices, "get", refusing(gate.env.memory.notices.get, "bad", throttled))
+    monkeypatch.setattr(notices.Notices, "get", refusing(usual, "bad", throttled))
     assert gate.turn().channels.failures == [throttled]
 
 
@@ -197,8 +199,8 @@ def test_a_row_that_cannot_be_read_leaves_its_block(monkeypatch: pytest.MonkeyPa
     """Of a finished delivery the block says what became of it; the row is reported."""
     env, row = quarantined()
     refused = UnreadableItem(f"workload#{row.id}", "it is not JSON")
-    monkeypatch.setattr(env.memory.rows, "get", refusing(env.memory.rows.get, row.id, refused))
-    (block,) = env.memory.ledger.chains["orders/lines_v1"]
+    monkeypatch.setattr(Workloads, "get", refusing(Workloads.get, row.id, refused))
+    (block,) = env.memory.chains["orders/lines_v1"]
     found = at_rest(env.dependencies, block)  # type: ignore[arg-type] # of a delivery
 
     assert (found.id, found.row, found.block) == (row.id, None, block)

@@ -16,6 +16,7 @@ from lakegate.gate.delivery.delivery_row import replay_id
 from lakegate.gate.delivery.find_deliveries import Delivery, first_of_content, named, recent, result_of
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery_store import Agenda, Workloads
 from lakegate.gate.effects import Alarm
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.registry_rows import Publication, Route
@@ -133,7 +134,7 @@ def test_a_duplicate_leads_nowhere_for_who_may_not_read_claims(monkeypatch: pyte
     stage = world_of()
     uploads = [finished(stage, f"{PREFIX}{name}.csv", b"good:1") for name in ("one", "again")]
     row = stage.env.dependencies.workloads.get(uploads[1].workload)
-    monkeypatch.setattr(stage.env.memory.rows, "owner", Mock(side_effect=AccessDenied("GetItem")))
+    monkeypatch.setattr(Agenda, "owner", Mock(side_effect=AccessDenied("GetItem")))
 
     assert row.decision is not None
     assert (row.decision.reasons, first_of_content(stage.env.dependencies, row)) == (("duplicate-content",), None)
@@ -228,7 +229,7 @@ def test_an_unknown_key_is_not_found_beside_a_row_that_cannot_be_read(monkeypatc
     stage = world_of()
     stage.env.upload(f"{PREFIX}day.csv", b"good:1")
     refused = UnreadableItem("workload#day", "it is not JSON")
-    monkeypatch.setattr(stage.env.memory.rows, "get", Mock(side_effect=refused))
+    monkeypatch.setattr(Workloads, "get", Mock(side_effect=refused))
 
     with pytest.raises(UnreadableItem):
         named(stage.env.dependencies, f"{PREFIX}day.csv", 5)

@@ -204,7 +204,7 @@ def test_a_failed_delivery_with_a_result_can_be_reported() -> None:
 def test_the_block_names_the_objects() -> None:
     """A command that has read the block shows each object."""
     env, row = finished(b"split:1")
-    block = env.memory.ledger.chains[LINE][0]
+    block = env.memory.chains[LINE][0]
     page = Page(clean_up.page_of(env.dependencies, delivery_of(row, block)))  # type: ignore[arg-type]
 
     assert page.text.count(f"workload={row.id}/") == len(block.objects)  # type: ignore[union-attr]

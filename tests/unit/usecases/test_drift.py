@@ -93,7 +93,7 @@ def checked(env: Environment, *, seconds: list[float] | None = None) -> DriftChe
 def test_every_line_is_compared_and_drift_is_reported(env: Environment) -> None:
     """Each line with drift has one message, which names fields of the contract and no text of a producer."""
     first, second = checked(env), checked(env)
-    messages = {each.line: json.loads(each.body) for each in env.memory.rows.messages.values()}
+    messages = {each.line: json.loads(each.body) for each in env.memory.messages.values()}
 
     assert (first.compared, first.drifted, first.failures) == (len(lines(env)), ["b/rows_v1", "c/rows_v1"], [])
     assert second.drifted == first.drifted

@@ -9,11 +9,12 @@ import pytest
 
 from lakegate.contract.contract_model import Severity
 from lakegate.contract.delivery_policy import Mode, OnReject, Policy
-from lakegate.gate.datasets.delivery_history import Refusals, chosen, entry_of, history, observe_report
+from lakegate.gate.datasets.delivery_history import Refusals, chosen, history, observe_report
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.delivery_row import Decision, Enforced
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.effects import run
+from lakegate.gate.ledger.ledger_store import History, entry_of
 from lakegate.verdict.verdict import BrokenRule
 from tests.simulation.contract import PLAN
 from tests.simulation.environment import LANDING, PREFIX, Environment
@@ -30,7 +31,7 @@ def delivered(env: Environment, *bodies: bytes) -> None:
         drive(env.dependencies, intake(env.dependencies, LANDING, key))
         for _, job in env.new_jobs():
             run(job, env.memory.clock)
-        drive(env.dependencies, advance(env.dependencies, env.memory.rows.get(upload.workload)))
+        drive(env.dependencies, advance(env.dependencies, env.memory.workloads[upload.workload]))
         env.memory.clock.sleep(3_600)
 
 
@@ -70,20 +71,20 @@ def test_warnings_are_no_refusals() -> None:
     assert list(report.rules) == ["name"]
 
 
-def test_a_history_ends_at_its_time() -> None:
+def test_a_history_ends_at_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is older is neither listed nor read: heights grow with time, but for the difference of two clocks."""
     env = Environment()
     delivered(env, *(f"good:{n}".encode() for n in range(5)))
     since = env.memory.clock.now() - timedelta(hours=3, minutes=5)
     read = []
-    entries = env.memory.ledger.entries
+    entries = History.entries
 
-    def counted(chain: str, **which: object) -> object:
-        found = entries(chain, **which)  # type: ignore[arg-type]  # as given
+    def counted(history: History, chain: str, **which: object) -> object:
+        found = entries(history, chain, **which)  # type: ignore[arg-type]  # as given
         read.extend(found)
         return found
 
-    env.memory.ledger.entries = counted  # type: ignore[method-assign,assignment]  # to count
+    monkeypatch.setattr(History, "entries", counted)
     found = list(chosen(env.dependencies, LINE, since=since, page=2))
 
     assert [each.height for each in found] == [4, 3, 2]
@@ -94,7 +95,7 @@ def test_a_decision_of_an_earlier_release_is_listed_by_its_reasons() -> None:
     """Rows that were decided before decisions held rules have only texts: what precedes the message is the rule."""
     env = Environment()
     delivered(env, b"bad:1")
-    (row,) = env.memory.rows.rows.values()
+    (row,) = env.memory.workloads.values()
     (block,) = env.memory.ledger.blocks(LINE)
     older = row._replace(decision=Decision("rejected", ("amount: 2", "name: null", "amount: 3")))
 

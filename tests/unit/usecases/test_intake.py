@@ -49,7 +49,7 @@ def test_an_unversioned_landing_bucket_is_refused(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(InputError):
         drive(env.dependencies, intake(env.dependencies, LANDING, KEY))
 
-    assert env.memory.rows.rows == {}
+    assert env.memory.workloads == {}
 
 
 @pytest.mark.parametrize("key", [KEY, "elsewhere/x.csv"], ids=["a line", "no route"])
@@ -67,8 +67,8 @@ def test_a_version_deleted_before_intake_saw_it_is_gone(key: str) -> None:
         SourceObject(LANDING, key, deleted.version.version, size=6),
         None,
     )
-    assert [each.kind for each in env.memory.rows.messages.values() if each.workload == deleted.workload] == ["gone"]
-    assert set(env.memory.rows.rows) == {deleted.workload, kept.workload}
+    assert [each.kind for each in env.memory.messages.values() if each.workload == deleted.workload] == ["gone"]
+    assert set(env.memory.workloads) == {deleted.workload, kept.workload}
 
 
 def test_what_was_judged_and_removed_is_not_gone() -> None:
@@ -76,10 +76,10 @@ def test_what_was_judged_and_removed_is_not_gone() -> None:
     stage = Stage(Environment(), lambda _: Fault.NONE)
     upload = stage.env.upload(KEY, b"good:1")
     settle(stage)
-    before = dict(stage.env.memory.rows.rows)
+    before = dict(stage.env.memory.workloads)
     drive(stage.env.dependencies, intake(stage.env.dependencies, LANDING, KEY, upload.version.version))
 
-    assert (stage.env.memory.rows.rows, before[upload.workload].state) == (before, State.PUBLISHED)
+    assert (stage.env.memory.workloads, before[upload.workload].state) == (before, State.PUBLISHED)
 
 
 @pytest.mark.parametrize("key", [PREFIX, f"{PREFIX}_temporary/0/x.csv", f"{PREFIX}_SUCCESS"])
@@ -89,7 +89,7 @@ def test_what_is_no_delivery_is_not_gone_either(key: str) -> None:
     env.delete(env.upload(key, b""))
     drive(env.dependencies, intake(env.dependencies, LANDING, key, env.uploads[0].version.version))
 
-    assert env.memory.rows.rows == {}
+    assert env.memory.workloads == {}
 
 
 def test_unrouted_keys_may_be_ignored() -> None:
@@ -100,7 +100,7 @@ def test_unrouted_keys_may_be_ignored() -> None:
     upload = env.upload(KEY, b"good:2")
     drive(dependencies, sweep(dependencies))
 
-    assert {upload.workload} == set(env.memory.rows.rows)
+    assert {upload.workload} == set(env.memory.workloads)
 
 
 def test_a_folder_marker_is_no_delivery() -> None:
@@ -109,7 +109,7 @@ def test_a_folder_marker_is_no_delivery() -> None:
     env.upload(PREFIX, b"")
     drive(env.dependencies, sweep(env.dependencies))
 
-    assert (env.memory.rows.rows, list(env.landing)) == ({}, [PREFIX])
+    assert (env.memory.workloads, list(env.landing)) == ({}, [PREFIX])
 
 
 def test_a_key_with_many_versions_is_read_page_by_page(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,8 +122,8 @@ def test_a_key_with_many_versions_is_read_page_by_page(monkeypatch: pytest.Monke
     monkeypatch.setattr(env.memory.objects, "versions", partial(listing, limit=2))
     drive(env.dependencies, intake(env.dependencies, LANDING, KEY))
 
-    assert {KEY} == {row.source.key for row in env.memory.rows.rows.values()}
-    assert len(env.memory.rows.rows) == 5
+    assert {KEY} == {row.source.key for row in env.memory.workloads.values()}
+    assert len(env.memory.workloads) == 5
 
 
 def test_versions_behind_a_page_of_delete_markers_are_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,7 +135,7 @@ def test_versions_behind_a_page_of_delete_markers_are_claimed(monkeypatch: pytes
     monkeypatch.setattr(env.memory.objects, "versions", lambda _bucket, _key, after=None: pages[after])
     drive(env.dependencies, intake(env.dependencies, LANDING, KEY))
 
-    assert [row.source.key for row in env.memory.rows.rows.values()] == [KEY]
+    assert [row.source.key for row in env.memory.workloads.values()] == [KEY]
 
 
 def test_a_key_whose_versions_fill_a_page_ends_the_listing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,7 +145,7 @@ def test_a_key_whose_versions_fill_a_page_ends_the_listing(monkeypatch: pytest.M
     monkeypatch.setattr(env.memory.objects, "versions", partial(env.memory.objects.versions, limit=1))
     drive(env.dependencies, intake(env.dependencies, LANDING, KEY))
 
-    assert len(env.memory.rows.rows) == 1
+    assert len(env.memory.workloads) == 1
 
 
 def test_of_two_claims_one_wins() -> None:
@@ -161,8 +161,8 @@ def test_of_two_claims_one_wins() -> None:
     env.memory.clock.sleep(1)
     refused_at(env, Effect.CLAIM, late, meanwhile)
 
-    assert len(env.memory.rows.rows) == 1
-    assert [row.attempt for row in env.memory.rows.rows.values()] == [1]
+    assert len(env.memory.workloads) == 1
+    assert [row.attempt for row in env.memory.workloads.values()] == [1]
 
 
 def test_a_claim_whose_answer_was_lost_is_continued() -> None:
@@ -193,7 +193,7 @@ def test_a_plan_that_is_not_itself_raises_an_alarm(plan: bytes | None, code: str
         drive(env.dependencies, intake(env.dependencies, LANDING, KEY))
 
     assert (code, upload.workload) == (raised.value.code, raised.value.workload)
-    assert env.memory.rows.rows == {}
+    assert env.memory.workloads == {}
 
 
 def test_a_version_deleted_between_two_looks_of_the_door_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,8 +230,8 @@ def test_duplicates_may_be_accepted() -> None:
     for run_id in list(env.memory.jobs.runs):
         drive(dependencies, completion(dependencies, run_id))
 
-    assert [row.state for row in env.memory.rows.rows.values()] == [State.PUBLISHED] * 2
-    assert env.memory.rows.contents == {}
+    assert [row.state for row in env.memory.workloads.values()] == [State.PUBLISHED] * 2
+    assert env.memory.contents == {}
 
 
 @pytest.mark.parametrize("algorithm", ["crc32", "crc64nvme", "sha256", ""])
@@ -256,7 +256,7 @@ def test_different_contents_of_one_size_are_no_duplicates(algorithm: str) -> Non
         stage.env.upload(KEY, body, algorithm)
         settle(stage)
 
-    assert {row.state for row in stage.env.memory.rows.rows.values()} == {State.PUBLISHED}
+    assert {row.state for row in stage.env.memory.workloads.values()} == {State.PUBLISHED}
 
 
 def test_plans_that_are_remembered_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -292,6 +292,6 @@ def test_a_shared_landing_bucket_keeps_what_is_not_for_the_gate(find: str) -> No
     else:
         drive(env.dependencies, sweep(env.dependencies))
 
-    assert [(row.id, row.source.key) for row in env.memory.rows.rows.values()] == [(taken.workload, KEY)]
+    assert [(row.id, row.source.key) for row in env.memory.workloads.values()] == [(taken.workload, KEY)]
     left = env.memory.objects.versions(LANDING, "").versions
     assert {earlier.version.version, other.version.version} <= {version.version for version in left}

@@ -28,7 +28,7 @@ def test_a_run_of_somebody_elses_is_no_business_of_ours() -> None:
     drive(env.dependencies, completion(env.dependencies, env.stranger))
     drive(env.dependencies, completion(env.dependencies, "no-such-run"))
 
-    assert env.memory.rows.rows == {}
+    assert env.memory.workloads == {}
 
 
 def test_a_run_that_is_not_there_counts_as_lost() -> None:

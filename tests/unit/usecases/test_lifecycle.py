@@ -71,12 +71,12 @@ class Gate:
         """The row of an upload, at its end."""
         upload = self.env.upload(key, body)
         settle(self.stage)
-        return self.env.memory.rows.rows[upload.workload]
+        return self.env.memory.workloads[upload.workload]
 
 
 def records(env: Environment) -> list[Record]:
     """The records of the line."""
-    return [block for block in env.memory.ledger.chains.get(LINE, ()) if isinstance(block, Record)]
+    return [block for block in env.memory.chains.get(LINE, ()) if isinstance(block, Record)]
 
 
 def in_sunset() -> Gate:
@@ -99,7 +99,7 @@ def test_a_command_writes_line_record_and_message_at_once() -> None:
     gate.changed("", partial(subscribed, team="finance"))
     began = moment(env.memory.clock.now())
     line = gate.changed("deprecate", DEPRECATE)
-    (record,), (message,) = records(env), env.memory.rows.messages.values()
+    (record,), (message,) = records(env), env.memory.messages.values()
     plan = [{"status": each.status.value, "at": each.at} for each in line.changes[1:]]
     state = {
         "status": "deprecated",
@@ -155,7 +155,7 @@ def test_dates_are_recorded_by_the_sweep_at_the_time_they_were_planned_for() -> 
     for _ in range(2):
         run(sweep(env.dependencies), env.dependencies.clock)
         env.memory.clock.sleep(60)
-    kinds = [each.kind for each in env.memory.rows.messages.values()]
+    kinds = [each.kind for each in env.memory.messages.values()]
 
     assert [(each.content["act"], each.content["status"], each.content["since"]) for each in records(env)] == [
         ("deprecate", "deprecated", line.changes[0].at),
@@ -178,7 +178,7 @@ def test_a_plan_and_its_change_are_announced() -> None:
     later = moment(env.memory.clock.now() + timedelta(days=10))
     for ending in (ENDING, ENDING, Ending("another reason")):
         gate.changed("deprecate", partial(deprecate, ending=ending, on=later))
-    (first, second) = env.memory.rows.messages.values()
+    (first, second) = env.memory.messages.values()
 
     assert [first.kind, second.kind] == ["planned", "planned"]
     assert [json.loads(each.body)["status"] for each in (first, second)] == ["active", "active"]
@@ -204,7 +204,7 @@ def test_an_illegal_command_writes_nothing() -> None:
         with pytest.raises(IllegalTransition, match="an active line is deprecated first"):
             gate.changed(command.__name__, command)
 
-    assert env.memory.lines.written == []
+    assert env.memory.lines_written == []
 
 
 def test_a_command_without_an_answer_is_repeated_without_a_second_record() -> None:
@@ -382,11 +382,11 @@ def test_the_judging_time_decides_however_late_the_delivery_is_judged() -> None:
     stage = Stage(env, lambda _: Fault.NONE)
     upload = env.upload(f"{PREFIX}a.csv", b"good:1")
     stage.deliver(0)
-    while (row := env.memory.rows.rows.get(upload.workload)) is None or row.state is State.RECEIVED:
+    while (row := env.memory.workloads.get(upload.workload)) is None or row.state is State.RECEIVED:
         stage.step(stage.workers[0])
     env.memory.clock.sleep(90 * DAY)
     settle(stage)
-    row = env.memory.rows.rows[upload.workload]
+    row = env.memory.workloads[upload.workload]
 
     assert row.decision is not None
     assert (row.state, row.pin.status, row.decision.verdict) == (  # type: ignore[union-attr]
@@ -406,7 +406,7 @@ def test_a_draft_is_refused_or_observed(mode: Mode) -> None:
     run(intake(env.dependencies, LANDING, upload.version.key), env.dependencies.clock)
     for _, job in env.new_jobs():
         run(job, env.dependencies.clock)
-    row = run(advance(env.dependencies, env.memory.rows.rows[upload.workload]), env.dependencies.clock)
+    row = run(advance(env.dependencies, env.memory.workloads[upload.workload]), env.dependencies.clock)
 
     assert row.decision is not None
     if mode is Mode.ENFORCE:
@@ -481,9 +481,9 @@ def test_a_breaking_version_is_announced_and_acknowledged() -> None:
     lines = [
         run(acknowledge(env.dependencies, name, "2.0.0", team), env.dependencies.clock) for team in ("sales", "finance")
     ]
-    breaking, active = env.memory.rows.messages.values()
+    breaking, active = env.memory.messages.values()
     now = moment(env.memory.clock.now())
-    acts = [each.content for each in env.memory.ledger.chains[name] if isinstance(each, Record)]
+    acts = [each.content for each in env.memory.chains[name] if isinstance(each, Record)]
 
     assert [each.status_at(now) for each in lines] == [S.DRAFT, S.ACTIVE]
     assert [detail_type(each) for each in (breaking, active)] == ["line breaking", "line active"]
@@ -508,7 +508,7 @@ def test_every_event_about_a_line_fits_its_schema() -> None:
     gate.changed("reactivate", reactivate)
     gate.changed("deprecate", partial(deprecate, ending=ENDING, on=moment(env.memory.clock.now() + timedelta(days=1))))
     run(change(env.dependencies, "orders/lines_v2", "draft", drafted), env.dependencies.clock)
-    messages = [each for each in env.memory.rows.messages.values() if each.line]
+    messages = [each for each in env.memory.messages.values() if each.line]
     for each in messages:
         validate("line-event", detail(each))
 

@@ -56,7 +56,7 @@ def test_keys_without_a_route_have_a_history_without_rules() -> None:
     env = Environment()
     env.upload("elsewhere/day.csv", b"good:1")
     settle(Stage(env, lambda _: Fault.NONE))
-    (chain,) = env.memory.ledger.chains
+    (chain,) = env.memory.chains
     found = line_report(env.dependencies, chain, env.dependencies.clock.now() - DAY)
 
     assert (len(found.deliveries), found.rules, found.reasons) == (1, [], [("unrouted", 1, 0)])
@@ -73,11 +73,11 @@ def test_freshness_is_that_of_the_blocks_and_the_promise_that_of_the_plan() -> N
     plan = replace(PLAN, checks=(*PLAN.checks, *levels))
     env.publish("1.0.0", "active", plan)
     judged(env, b"%PDF:1")
-    (block,) = env.memory.ledger.chains[LINE]
+    (block,) = env.memory.chains[LINE]
     assert isinstance(block, Block)
     assert block.kind is BlockKind.QUARANTINED
     at = "2026-01-01T00:00:00Z"
-    env.memory.ledger.chains[LINE][0] = replace(block, event_time=(at, at))
+    env.memory.put_block(replace(block, event_time=(at, at)))
     found = line_report(env.dependencies, LINE, env.dependencies.clock.now() - DAY)
 
     assert found.promised == Fraction(3_600)

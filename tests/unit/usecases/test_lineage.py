@@ -56,7 +56,7 @@ def ended(body: bytes, audience: str = "operator") -> tuple[Environment, Workloa
     env, row = finished(body)
     subscribe(env, audience)
     env.memory.clock.sleep(60)
-    env.memory.rows.post(message(env.dependencies, row))
+    env.memory.post(message(env.dependencies, row))
     return env, row
 
 
@@ -173,7 +173,7 @@ def test_channels_for_lineage_and_for_notifications_do_not_mix() -> None:
     gate.ends("quarantined", "rejected")
     first = turn(gate.env)
     gate.ends("gone", None)
-    gate.env.memory.rows.post(
+    gate.env.memory.post(
         replace(gate.env.memory.notifier.sent[0], id="x", kind="drift", workload="", line=LINE, body=DRIFT)
     )
 
@@ -229,7 +229,7 @@ def test_a_failed_delivery_that_is_replayed_meanwhile_is_reported_as_failed() ->
     assert turn(gate.env) == []
     gate.env.memory.channels.broken.clear()
     gate.env.memory.clock.sleep(3_600)
-    gate.env.memory.rows.rows[row.id] = row._replace(state=State.PUBLISHED, attempt=2)
+    gate.env.memory.workloads[row.id] = row._replace(state=State.PUBLISHED, attempt=2)
     [found] = turn(gate.env)
     again = gate.ends("failed", None, failed=(failure,))
     [other] = turn(gate.env)

@@ -196,11 +196,11 @@ def test_only_heads_are_marked_to_expire() -> None:
 def test_what_a_delivery_writes_does_not_grow_with_its_line() -> None:
     """Bytes of heads and segments by delivery: bounded by the size of a segment, whatever the height of the line."""
     env = settled(b"good:1").env
-    chain = env.memory.ledger.chains[LINE]
+    chain = env.memory.chains[LINE]
     entry = len(json.dumps(whole(env)[0]))
     written: list[int] = []
     for height in range(1, 400):
-        chain.append(replace(chain[0], height=height))
+        env.memory.put_block(replace(chain[0], height=height))
         before = env.memory.objects.written_bytes
         drive(env.dependencies, update(env.dependencies, LINE))
         written.append(env.memory.objects.written_bytes - before)

@@ -10,9 +10,8 @@ import pytest
 from lakegate.contract.delivery_policy import Treatment
 from lakegate.errors import ConditionFailed, InputError, TransactionConflict
 from lakegate.features.odf.odf_publisher import set_watermark
+from lakegate.features.odf.slice_turns import Turns
 from lakegate.gate.ledger.blocks import Block, Record
-from tests.fakes.ledger import MemoryTurns
-from tests.fakes.rows import Turn
 from tests.simulation.environment import LINE, PREFIX
 from tests.simulation.sliced import PLAN, judged, settled, with_watermark
 from tests.unit.ledger_chain import verify
@@ -87,7 +86,7 @@ def test_a_line_without_slices_has_no_watermark() -> None:
 
 def test_no_watermark_is_set_between_a_decision_and_its_commit(line: Line) -> None:
     """The block would have an earlier one than the record below it."""
-    line.env.memory.rows.turns[LINE] = Turn(9, "another delivery")
+    line.env.memory.put_turn(LINE, 9, "another delivery")
     with pytest.raises(InputError, match="decided and not committed"):
         marked(line)
 
@@ -98,7 +97,7 @@ def test_a_busy_line_is_tried_again(line: Line, monkeypatch: pytest.MonkeyPatch)
     def refuse(*_: object) -> None:
         raise ConditionFailed("head", "")
 
-    monkeypatch.setattr(MemoryTurns, "mark", refuse)
+    monkeypatch.setattr(Turns, "mark", refuse)
     with pytest.raises(TransactionConflict):
         marked(line)
 

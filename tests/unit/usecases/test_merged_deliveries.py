@@ -19,7 +19,6 @@ from lakegate.gate.lake_layout import manifest_key, state_key
 from lakegate.gate.ledger.blocks import Block
 from lakegate.gate.ports import Address
 from lakegate.timestamps import moment
-from tests.fakes.rows import Turn
 from tests.simulation.environment import LAKE, LANDING, LINE, PREFIX
 from tests.simulation.promises import manifest_deliveries
 from tests.simulation.sliced import LEDGER, SNAPSHOTS, Line, judged, settled
@@ -94,12 +93,12 @@ def test_a_merged_delivery_is_published_with_its_state() -> None:
 def test_a_request_waits_while_the_state_of_the_line_is_committed() -> None:
     """The file of a decided delivery may not be in its place yet."""
     line = judged(plan=LEDGER)
-    line.env.memory.rows.turns[LINE] = Turn(0, "another delivery")
+    line.env.memory.put_turn(LINE, 0, "another delivery")
     line.env.upload(f"{PREFIX}1.csv", b"good:1")
     run(intake(line.env.dependencies, LANDING, f"{PREFIX}1.csv"), line.env.memory.clock)
 
     assert line.rows()[0].attempt == 0
-    line.env.memory.rows.turns[LINE] = Turn(0)
+    line.env.memory.put_turn(LINE, 0)
     settled(line)
     assert [(row.state, row.attempt) for row in line.rows()] == [(State.PUBLISHED, 1)]
 

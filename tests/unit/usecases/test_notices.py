@@ -11,7 +11,7 @@ import pytest
 
 from lakegate.contract.delivery_policy import Policy
 from lakegate.errors import ConditionFailed, NotFound, PortError, Throttled, Unanswered
-from lakegate.features.notifications.notices import DUE_PER_TURN, deliver, retry
+from lakegate.features.notifications.notices import DUE_PER_TURN, Notices, deliver, retry
 from lakegate.gate.datasets.dataset_lines import Ending
 from lakegate.gate.datasets.lifecycle import change, deprecate
 from lakegate.gate.datasets.subscriptions import subscribed, unsubscribed
@@ -54,8 +54,8 @@ class Gate:
         row = self.row._replace(
             id=f"{self.number:064x}", state=State(kind.upper()), decision=decision, attempt=1, **changes
         )
-        self.env.memory.rows.rows[row.id] = row
-        self.env.memory.rows.post(message(self.env.dependencies, row, self.number))
+        self.env.memory.workloads[row.id] = row
+        self.env.memory.post(message(self.env.dependencies, row, self.number))
         return row
 
     def turn(self, hours: float = 0) -> Notified:
@@ -141,7 +141,7 @@ def test_a_notification_of_new_data_says_how_to_read_it() -> None:
     gate.subscribe(CONSUMER, "accepted")
     row = gate.ends("published", "accepted", ())
     counted = replace(row.decision, counts=Counts(12, 12, 0)) if row.decision else None
-    gate.env.memory.rows.rows[row.id] = row._replace(decision=counted)
+    gate.env.memory.workloads[row.id] = row._replace(decision=counted)
     gate.turn()
     [(_, found)] = gate.env.memory.channels.sent
 
@@ -229,7 +229,7 @@ def test_a_change_of_a_line_names_what_changes() -> None:
         "fields": fields,
     }
     for name, kind, body in [("orders/lines_v2", "breaking", breaking), (LINE, "drift", drift)]:
-        gate.env.memory.rows.post(Message(f"{name}:{kind}", "", kind, json.dumps(body), now, name))
+        gate.env.memory.post(Message(f"{name}:{kind}", "", kind, json.dumps(body), now, name))
     gate.turn()
 
     assert sorted((each.kind, each.title, each.text) for _, each in gate.env.memory.channels.sent) == [
@@ -303,7 +303,7 @@ def test_a_dead_letter_waits_for_a_person() -> None:
     gate.env.memory.channels.broken.clear()
     gate.ends("quarantined", "rejected")
     still = gate.turn(3).channels
-    [dead] = gate.env.dependencies.of("notices").dead(10)
+    [dead] = gate.env.dependencies.rows("notices").dead(10)
     for _ in range(2):
         run(retry(gate.env.dependencies, dead), gate.env.dependencies.clock)
     run(retry(gate.env.dependencies, "nothing"), gate.env.dependencies.clock)
@@ -328,7 +328,7 @@ def test_who_has_unsubscribed_is_not_notified() -> None:
     after = gate.turn(2)
 
     assert gate.sent() == []
-    assert gate.env.dependencies.of("notices").due(gate.env.memory.clock.now(), 10) == ()
+    assert gate.env.dependencies.rows("notices").due(gate.env.memory.clock.now(), 10) == ()
     assert after.channels.failures == []
 
 
@@ -351,7 +351,7 @@ def test_a_message_whose_delivery_is_unknown_is_sent_to_the_bus_alone() -> None:
     gate = Gate()
     gate.subscribe(OPERATOR, "rejected")
     row = gate.ends("quarantined", "rejected")
-    del gate.env.memory.rows.rows[row.id]
+    del gate.env.memory.workloads[row.id]
     gate.ends("gone", None, pin=None)
     done = gate.turn()
 
@@ -405,26 +405,26 @@ def test_turns_at_the_same_time_lose_nothing() -> None:
     call = steps.throw(ConditionFailed("notice"))
     assert call.effect is Effect.MARK_SENT
     steps.close()
-    [notice] = gate.env.memory.notices.notices.values()
+    [notice] = gate.env.memory.notices.values()
     assert [each.count for each in notice.causes] == [2]
 
 
-def test_a_notice_that_others_write_all_the_time_is_left_to_the_next_turn() -> None:
+def test_a_notice_that_others_write_all_the_time_is_left_to_the_next_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     """The message stays in the outbox."""
     gate = Gate()
     gate.subscribe(OPERATOR, "rejected")
     gate.ends("quarantined", "rejected")
-    gate.env.memory.notices.write = lambda _: (_ for _ in ()).throw(ConditionFailed("notice"))  # type: ignore[method-assign]
+    monkeypatch.setattr(Notices, "write", lambda *_: (_ for _ in ()).throw(ConditionFailed("notice")))
     done = gate.turn()
 
     assert [type(each).__name__ for each in done.failures] == ["TransactionConflict"]
     assert len(gate.env.dependencies.outbox.pending(10)) == 1
 
 
-def test_a_table_that_does_not_answer_is_a_failure_of_the_turn() -> None:
+def test_a_table_that_does_not_answer_is_a_failure_of_the_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     """What was sent to the bus is still reported as sent."""
     gate = Gate()
-    gate.env.memory.notices.due = lambda *_: (_ for _ in ()).throw(Throttled("Query"))  # type: ignore[method-assign]
+    monkeypatch.setattr(Notices, "due", lambda *_: (_ for _ in ()).throw(Throttled("Query")))
     done = run(deliver(gate.env.dependencies), gate.env.dependencies.clock)
 
     assert ([str(each) for each in done.failures], done.sent, DUE_PER_TURN) == (["Query"], 0, 1_000)
@@ -439,7 +439,7 @@ def test_who_is_asked_gets_the_commands() -> None:
     first = gate.ends("awaiting", candidate=judged, deadline=end)
     second = gate.ends("awaiting", candidate=judged, deadline=end)
     done = gate.ends("awaiting", candidate=judged, deadline=end)
-    gate.env.memory.rows.rows[done.id] = done._replace(state=State.PUBLISHED, decision=judged, candidate=None)
+    gate.env.memory.workloads[done.id] = done._replace(state=State.PUBLISHED, decision=judged, candidate=None)
     gate.turn()
     sent = [each for _, each in gate.env.memory.channels.sent]
 

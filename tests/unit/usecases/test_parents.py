@@ -14,7 +14,7 @@ import pytest
 from lakegate.contract.contract_model import labels_of
 from lakegate.errors import AccessDenied, InputError
 from lakegate.features.notifications.notices import noted
-from lakegate.gate.datasets.dataset_lines import Line, LineStatus, ParentNotice, StatusChange
+from lakegate.gate.datasets.dataset_lines import DatasetLines, Line, LineStatus, ParentNotice, StatusChange
 from lakegate.gate.datasets.lifecycle import change, parent_announced
 from lakegate.gate.datasets.subscriptions import subscribed
 from lakegate.gate.ledger.blocks import document_of
@@ -353,7 +353,7 @@ def test_a_line_is_marked_by_its_own_parent_alone() -> None:
 def test_who_may_not_write_lines_publishes_without_notice(monkeypatch: pytest.MonkeyPatch) -> None:
     """A version for now; one with a day is published, too, and its publisher is told."""
     env = family()
-    monkeypatch.setattr(env.memory.lines, "write", Mock(side_effect=AccessDenied("PutItem")))
+    monkeypatch.setattr(DatasetLines, "write", Mock(side_effect=AccessDenied("PutItem")))
 
     assert published(env, policy(8, "1.1.0")).version == "1.1.0"
     with pytest.raises(AccessDenied):

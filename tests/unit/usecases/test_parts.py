@@ -19,6 +19,7 @@ from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery.replay import replay
 from lakegate.gate.effects import Alarm, Effect
 from lakegate.gate.ports import Address
+from lakegate.gate.registry.registry_store import Registry
 from lakegate.gate.sweep import sweep
 from lakegate.timestamps import moment
 from tests.decisions import waive
@@ -64,7 +65,7 @@ def finish(env: Environment) -> None:
 
 
 def deliveries(env: Environment) -> list[Workload]:
-    return [row for row in env.memory.rows.rows.values() if not row.joined]
+    return [row for row in env.memory.workloads.values() if not row.joined]
 
 
 def only(env: Environment) -> Workload:
@@ -84,7 +85,7 @@ def test_the_parts_of_a_delivery_are_one_request_one_block_and_one_entry() -> No
     finish(env)
     row = only(env)
     request = read_json(env.lake[f"runs/{row.id}/attempt=1/request.json"][-1].body)
-    (block,) = env.memory.ledger.chains[LINE]
+    (block,) = env.memory.chains[LINE]
     folder = f"accepted/{LINE}/ingest_date={row.pin.ingest_date if row.pin else ''}/workload={row.id}/"
 
     assert [(each["uri"], each["size"]) for each in request["parts"]] == [
@@ -133,7 +134,7 @@ def test_a_failed_delivery_keeps_its_parts() -> None:
     row = only(env)
 
     assert row.state is State.FAILED
-    assert [each.joined for each in env.memory.rows.rows.values() if each.joined] == [row.id] * 2
+    assert [each.joined for each in env.memory.workloads.values() if each.joined] == [row.id] * 2
     assert {f"{FOLDER}{number}.csv" for number in range(2)} <= set(env.landing)
 
 
@@ -151,7 +152,7 @@ def test_a_rejected_delivery_is_replayed_as_a_whole() -> None:
     env.publish("1.0.0", "active", replace(PLAN, policy=replace(PLAN.policy, delivery=SUCCESS)))
     drive(env.dependencies, replay(env.dependencies, row.id))
     finish(env)
-    again = env.memory.rows.rows[replay_id(row.id)]
+    again = env.memory.workloads[replay_id(row.id)]
 
     assert (row.state, reasons(row)) == (
         State.QUARANTINED,
@@ -242,7 +243,7 @@ def test_a_retired_contract_takes_no_parts() -> None:
     ]
 
 
-def test_a_delivery_whose_route_is_removed_is_unrouted() -> None:
+def test_a_delivery_whose_route_is_removed_is_unrouted(monkeypatch: pytest.MonkeyPatch) -> None:
     """A delivery that was FAILED keeps its parts; without a route no contract judges them."""
     env = environment()
     complete(env, SUCCESS)
@@ -250,7 +251,7 @@ def test_a_delivery_whose_route_is_removed_is_unrouted() -> None:
     finish(env)
     failed = only(env)
     env.unlock()
-    env.memory.registry.routes = lambda *_: ()  # type: ignore[method-assign]
+    monkeypatch.setattr(Registry, "routes", lambda *_: ())
     drive(env.dependencies, replay(env.dependencies, failed.id))
     finish(env)
 
@@ -385,7 +386,7 @@ def test_objects_below_the_folder_are_no_parts() -> None:
     finish(env)
 
     assert only(env).parts is not None
-    assert {row.source.key for row in env.memory.rows.rows.values() if row.joined} == {
+    assert {row.source.key for row in env.memory.workloads.values() if row.joined} == {
         f"{FOLDER}0.csv",
         f"{FOLDER}1.csv",
     }
@@ -536,7 +537,7 @@ def test_a_delivery_of_parts_is_held_while_its_line_is_paused() -> None:
     assert (waiting, row.state) == (State.HELD, State.PUBLISHED)
     assert row.parts is not None
     assert row.parts.size == 18
-    assert env.memory.rows.pauses == {}
+    assert env.memory.pauses == {}
 
 
 def test_a_rejected_delivery_of_parts_is_waived_as_a_whole() -> None:
@@ -556,7 +557,7 @@ def test_a_rejected_delivery_of_parts_is_waived_as_a_whole() -> None:
             env.memory.objects.delete(Address(LAKE, key, env.lake[key][-1].version))
         drive(env.dependencies, resumed(steps, call))
         places = [key for key, stored in env.lake.items() if key.startswith("accepted/") and stored[-1].described]
-        ends.append((env.memory.rows.rows[replay_id(row.id)].state, sum("/workload=" in key for key in places)))
+        ends.append((env.memory.workloads[replay_id(row.id)].state, sum("/workload=" in key for key in places)))
 
     assert ends == [(State.PUBLISHED, 2), (State.GONE, 0)]
 
@@ -568,7 +569,7 @@ def test_a_part_deleted_before_intake_saw_it_is_no_delivery(unit: DeliveryUnit) 
     env.delete(env.uploads[0])
     drive(env.dependencies, intake(env.dependencies, LANDING, f"{FOLDER}0.csv", env.uploads[0].version.version, 6))
 
-    assert env.memory.rows.rows == {}
+    assert env.memory.workloads == {}
 
 
 def test_a_marker_deleted_before_intake_saw_it_is_gone() -> None:

@@ -41,7 +41,7 @@ def held(*names: str, lag: float = 0.0) -> Environment:
 
 def states(env: Environment) -> list[State]:
     """In the order of the uploads."""
-    return [env.memory.rows.rows[each.workload].state for each in env.uploads]
+    return [env.memory.workloads[each.workload].state for each in env.uploads]
 
 
 def resumed(env: Environment) -> None:
@@ -57,7 +57,7 @@ def test_a_line_is_judged_in_order_of_arrival_a_batch_at_a_time() -> None:
     runs = [run.request["name"] for run in list(env.memory.jobs.runs.values())[1:]]
 
     assert runs == [each.workload for each in env.uploads]
-    assert env.memory.rows.pauses == {}
+    assert env.memory.pauses == {}
 
 
 def test_a_lagging_index_lets_no_held_delivery_overtake_another() -> None:
@@ -70,7 +70,7 @@ def test_a_lagging_index_lets_no_held_delivery_overtake_another() -> None:
         call = steps.send(call.do())
     steps.close()
     env.memory.clock.sleep(3600)
-    drive(env.dependencies, advance(env.dependencies, env.memory.rows.rows[later.workload]))
+    drive(env.dependencies, advance(env.dependencies, env.memory.workloads[later.workload]))
     resumed(env)
     for _ in range(2):
         drive(env.dependencies, sweep(env.dependencies))
@@ -121,12 +121,12 @@ def test_a_line_paused_again_keeps_what_it_still_holds() -> None:
     """A worker that found it resumed pins nothing any more."""
     env = held("a")
     resumed(env)
-    row = env.memory.rows.rows[env.uploads[0].workload]
+    row = env.memory.workloads[env.uploads[0].workload]
     again = partial(drive, env.dependencies, pause(env.dependencies, LINE, ""))
     refused_at(env, Effect.PIN, advance(env.dependencies, row), again)
 
     assert states(env) == [State.HELD]
-    assert env.memory.rows.pauses[LINE].held == 1
+    assert env.memory.pauses[LINE].held == 1
     drive(env.dependencies, sweep(env.dependencies))
     assert states(env) == [State.HELD]
 
@@ -144,7 +144,7 @@ def test_a_delivery_that_would_be_held_too_late_is_judged() -> None:
         call.do()
     hold = steps.throw(refused.value)
     resumed(env)
-    env.memory.rows.end(LINE)
+    env.dependencies.pauses.end(LINE)
     drive(env.dependencies, continued(steps, hold))
 
     assert (hold.effect, states(env)) == (Effect.HOLD, [State.VALIDATING])
@@ -155,13 +155,13 @@ def test_a_replay_of_a_paused_line_is_held() -> None:
     env, row = quarantined()
     drive(env.dependencies, pause(env.dependencies, LINE, ""))
     drive(env.dependencies, replay(env.dependencies, row.id))
-    waiting = env.memory.rows.rows[replay_id(row.id)]
+    waiting = env.memory.workloads[replay_id(row.id)]
 
     assert (waiting.state, waiting.due_at, waiting.held) == (State.HELD, env.memory.clock.now(), LINE)
     resumed(env)
     env.memory.clock.sleep(60)
     drive(env.dependencies, sweep(env.dependencies))
-    assert env.memory.rows.rows[replay_id(row.id)].state is State.VALIDATING
+    assert env.memory.workloads[replay_id(row.id)].state is State.VALIDATING
 
 
 def test_a_held_delivery_whose_version_was_deleted_is_gone() -> None:
@@ -172,7 +172,7 @@ def test_a_held_delivery_whose_version_was_deleted_is_gone() -> None:
     drive(env.dependencies, sweep(env.dependencies))
 
     assert states(env) == [State.GONE, State.VALIDATING]
-    assert env.memory.rows.pauses == {}
+    assert env.memory.pauses == {}
 
 
 def test_a_sweep_whose_time_is_short_lets_nothing_go() -> None:
@@ -192,11 +192,11 @@ def test_what_another_worker_let_go_is_left_to_it() -> None:
     env = held("a", "b", lag=30.0)
     resumed(env)
     env.memory.clock.sleep(60)
-    env.memory.rows.held(LINE, 10)  # the index has caught up, and lags again from here on
-    first = env.memory.rows.rows[env.uploads[0].workload]
+    env.dependencies.pauses.held(LINE, 10)  # the index has caught up, and lags again from here on
+    first = env.memory.workloads[env.uploads[0].workload]
     steps = advance(env.dependencies, first)
     next(steps).do()
     drive(env.dependencies, sweep(env.dependencies))
 
     assert states(env) == [State.PINNED, State.VALIDATING]
-    assert env.memory.rows.pauses == {}
+    assert env.memory.pauses == {}

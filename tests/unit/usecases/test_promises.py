@@ -13,7 +13,7 @@ import pytest
 from lakegate.aws.wiring import detail
 from lakegate.contract.service_levels import Promise
 from lakegate.errors import AccessDenied, Throttled
-from lakegate.gate.datasets.dataset_lines import Line, LineStatus, Pledge, PromisingLine, StatusChange
+from lakegate.gate.datasets.dataset_lines import Line, LineRows, LineStatus, Pledge, PromisingLine, StatusChange
 from lakegate.gate.datasets.freshness_deadlines import accepted, missed, not_accepted, reported
 from lakegate.gate.datasets.lifecycle import change
 from lakegate.gate.datasets.subscriptions import subscribed
@@ -176,7 +176,8 @@ def test_a_retired_line_promises_nothing() -> None:
     gate = promising(("frequency", 3_600))
     lines = gate.env.memory.lines
     retired = StatusChange(LineStatus.RETIRED, moment(gate.env.memory.clock.now()))
-    lines.lines[LINE] = replace(lines.get(LINE), changes=(retired,), recorded=1)
+    before = lines.get(LINE)
+    lines.write(replace(before, changes=(retired,), recorded=1, revision=before.revision + 1))
     gate.turn(2)
     gate.turn()
 
@@ -194,7 +195,7 @@ def test_an_event_is_sent_once_where_its_promises_cannot_be_read(lost: str) -> N
         raise AccessDenied("GetObject")
 
     if lost == "row":
-        del gate.env.memory.rows.rows[row.id]
+        del gate.env.memory.workloads[row.id]
     else:
         gate.env.dependencies = replace(gate.env.dependencies, plans={})
         gate.env.memory.objects.read = refuse  # type: ignore[method-assign,assignment]
@@ -204,22 +205,20 @@ def test_an_event_is_sent_once_where_its_promises_cannot_be_read(lost: str) -> N
     assert len(gate.env.memory.notifier.sent) == 1
 
 
-def test_lines_that_fail_and_an_index_that_fails_are_failures_of_the_turn() -> None:
+def test_lines_that_fail_and_an_index_that_fails_are_failures_of_the_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     """The next turn reports them; channels are served meanwhile."""
     gate = promising(("frequency", 3_600))
     gate.env.memory.clock.sleep(7_200)
-    promises = gate.env.memory.promises
 
     def refuse(*_: Any) -> None:
         raise Throttled("GetItem")
 
     for name in ("get", "due"):
-        kept = getattr(promises, name)
-        setattr(promises, name, refuse)
+        monkeypatch.setattr(LineRows, name, refuse)
         assert [str(each) for each in run(notify(gate.env.dependencies), gate.env.dependencies.clock).failures] == [
             "GetItem"
         ]
-        setattr(promises, name, kept)
+        monkeypatch.undo()
     gate.turn()
     gate.turn()
 
@@ -240,15 +239,15 @@ def test_an_accepted_delivery_that_another_turn_has_noted_is_not_written_again()
     assert accepted(reported(first, found), after, "2.0.0", (), "").pledges == ()
 
 
-def test_two_turns_report_a_missed_promise_once() -> None:
+def test_two_turns_report_a_missed_promise_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Both find it in the index; the second finds it reported, or its write refused."""
     gate = promising(("frequency", 3_600))
     gate.env.memory.clock.sleep(7_200)
     due = gate.env.memory.promises.due(gate.env.memory.clock.now(), 10)
     gate.turn()
-    gate.env.memory.promises.due = lambda *_: due  # type: ignore[method-assign]
+    monkeypatch.setattr(LineRows, "due", lambda *_: due)
     gate.turn()
-    gate.env.memory.promises.write = lambda _: (_ for _ in ()).throw(AssertionError)  # type: ignore[method-assign]
+    monkeypatch.setattr(LineRows, "write", lambda *_: (_ for _ in ()).throw(AssertionError))
     gate.turn()
 
     assert len(late(gate)) == 1

@@ -23,6 +23,7 @@ from lakegate.gate.ports import Address
 from lakegate.gate.registry.contract_versions import CompiledContract
 from lakegate.gate.registry.publish_contract import IncompatibleVersion, planned, publish, reactivate_line
 from lakegate.gate.registry.registry_rows import Publication, Route
+from lakegate.gate.registry.registry_store import Registry
 from lakegate.gate.registry.routes import add_route, remove_route
 from lakegate.plan.plan import Plan
 from tests.fakes import Memory
@@ -480,15 +481,15 @@ def test_a_delete_of_what_never_was_leaves_no_marker() -> None:
     assert memory.objects.buckets[LAKE] == {}
 
 
-def test_a_route_is_removed_from_its_own_contract() -> None:
+def test_a_route_is_removed_from_its_own_contract(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another contract, whatever its name, is neither written again nor asked."""
     env = Environment()
     for contract in ("zoo", "shop", "art"):
         published(env, contract=contract)
     route(env)
     writes: list[Publication] = []
-    write = env.dependencies.registry.publish
-    env.dependencies.registry.publish = lambda it, *more: (writes.append(it), write(it, *more))[1]  # type: ignore[method-assign]
+    write = Registry.publish
+    monkeypatch.setattr(Registry, "publish", lambda at, it, *more: (writes.append(it), write(at, it, *more))[1])
 
     drive(env.dependencies, remove_route(env.dependencies, "a/"))
 

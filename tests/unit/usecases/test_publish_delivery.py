@@ -12,11 +12,12 @@ from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import Outcome, State
 from lakegate.gate.delivery.publish_data import publish
 from lakegate.gate.delivery.transition import Observation
+from lakegate.gate.delivery_store import Expected
 from lakegate.gate.effects import Alarm, ConcurrentUpdate, Effect
 from lakegate.gate.ledger.blocks import GENESIS, Head
+from lakegate.gate.ledger.ledger_store import Ledger
 from lakegate.gate.ports import Address
 from lakegate.gate.sweep import sweep
-from lakegate.gate.table import Expected
 from tests.simulation.environment import LAKE, LANDING, Environment
 from tests.unit.usecases.scenarios import (
     KEY,
@@ -146,12 +147,12 @@ def test_a_head_that_moves_is_followed_and_then_left_to_the_sweep(monkeypatch: p
     env, row = decided()
     asked: list[str] = []
 
-    def stale(chain: str) -> Head:
+    def stale(_: Ledger, chain: str) -> Head:
         asked.append(chain)
         return Head(6, GENESIS)
 
-    monkeypatch.setattr(env.memory.ledger, "head", stale)
-    monkeypatch.setattr(env.memory.ledger, "commit", refuse_head)
+    monkeypatch.setattr(Ledger, "head", stale)
+    monkeypatch.setattr(Ledger, "commit", refuse_head)
     with pytest.raises(TransactionConflict):
         drive(env.dependencies, advance(env.dependencies, row))
 
@@ -166,10 +167,10 @@ def test_a_commit_that_lost_its_decision_is_overtaken(monkeypatch: pytest.Monkey
     def refuse_state(*_: object) -> None:
         raise ConditionFailed("state", "head")
 
-    monkeypatch.setattr(env.memory.ledger, "commit", refuse_state)
+    monkeypatch.setattr(Ledger, "commit", refuse_state)
 
     assert drive(env.dependencies, advance(env.dependencies, row)) == row
-    assert env.memory.ledger.chains == {}
+    assert env.memory.chains == {}
 
 
 def test_a_manifest_that_moves_is_left_to_the_sweep(monkeypatch: pytest.MonkeyPatch) -> None:

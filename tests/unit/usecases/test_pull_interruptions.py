@@ -8,6 +8,7 @@ import pytest
 
 from lakegate.errors import PortError
 from lakegate.features.pull.pull_task import LEASE
+from lakegate.gate.datasets.dataset_lines import LineRows
 from lakegate.gate.effects import Effect
 from tests.simulation.environment import LANDING
 from tests.unit.usecases.pull_stage import LINE, scheduled
@@ -129,7 +130,7 @@ def test_an_index_that_lags_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> 
     """The row says when it is due."""
     stage = scheduled(SMALL)
     stage.tick()
-    monkeypatch.setattr(stage.env.memory.pulls, "due", lambda *_: (LINE,))
+    monkeypatch.setattr(LineRows, "due", lambda *_: (LINE,))
     stage.tick()
 
     assert (len(stage.source.opened), stage.row.leased) == (1, "")

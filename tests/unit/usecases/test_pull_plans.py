@@ -16,6 +16,7 @@ from lakegate.gate.datasets.dataset_lines import LineStatus, StatusChange
 from lakegate.gate.datasets.pauses import pause, resume
 from lakegate.gate.effects import run
 from lakegate.gate.registry.registry_rows import RegistryPage
+from lakegate.gate.registry.registry_store import Registry
 from lakegate.gate.scheduled_tasks import PAGES
 from lakegate.timestamps import moment
 from tests.unit.usecases.pull_stage import LINE, PULL, PullStage, scheduled
@@ -59,7 +60,7 @@ def test_a_paused_line_is_not_pulled() -> None:
     stage.tick()
     assert (stage.source.opened, stage.due > stage.env.memory.clock.now()) == ([], True)
     run(resume(stage.dependencies, LINE), stage.env.memory.clock)
-    stage.env.memory.rows.end(LINE)
+    stage.env.dependencies.pauses.end(LINE)
     stage.tick(1)
 
     assert stage.bodies == [SMALL]
@@ -125,15 +126,14 @@ def test_the_registry_is_read_page_by_page(monkeypatch: pytest.MonkeyPatch) -> N
     """A tick reads some pages, the next one goes on behind them, and begins again after the last."""
     stage = PullStage()
     stage.publish()
-    registry, asked = stage.env.memory.registry, list[str]()
-    whole = registry.page
+    asked, whole = list[str](), Registry.page
 
-    def page(after: str) -> RegistryPage:
+    def page(registry: Registry, after: str) -> RegistryPage:
         asked.append(after)
         number = int(after or "0") + 1
-        return RegistryPage((), str(number)) if number < PAGES + 3 else whole("")
+        return RegistryPage((), str(number)) if number < PAGES + 3 else whole(registry, "")
 
-    monkeypatch.setattr(registry, "page", page)
+    monkeypatch.setattr(Registry, "page", page)
     for _ in range(3):
         stage.tick()
 

@@ -6,12 +6,12 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from lakegate.aws.delivery_items import workload_item, workload_of
 from lakegate.gate.delivery.advance import completion
 from lakegate.gate.delivery.attempt_request import job_request
-from lakegate.gate.delivery.delivery_row import Referred
+from lakegate.gate.delivery.delivery_row import Referred, workload_of, workload_row
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.ledger.blocks import BlockKind
+from lakegate.gate.table import Row
 from lakegate.plan.check import NONE, Check, Query, QueryRelation, Tier, Unit
 from lakegate.plan.metrics import Metric
 from tests.simulation.contract import PLAN
@@ -111,12 +111,12 @@ def test_a_row_keeps_its_references() -> None:
     """What was pinned comes back from the table as it was; a row of before there were any has none."""
     env = Environment()
     published(env, b"good:1")
-    (first,) = env.memory.rows.rows.values()
+    (first,) = env.memory.workloads.values()
     assert first.pin is not None
     row = first._replace(pin=replace(first.pin, references=(Referred("a/b_v1", 7),)))
-    item = workload_item(row)
-    older = json.loads(item["row"]["S"])
+    item = workload_row(row)
+    older = json.loads(item.text("row"))
     del older["pin"]["references"]
 
     assert row.pin == workload_of(item).pin
-    assert first.pin == workload_of(item | {"row": {"S": json.dumps(older)}}).pin
+    assert first.pin == workload_of(Row(item.key, {**item.values, "row": json.dumps(older)})).pin

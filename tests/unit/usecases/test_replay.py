@@ -199,7 +199,7 @@ def test_a_failed_delivery_is_judged_by_the_version_chosen_last() -> None:
         drive(env.dependencies, replay(env.dependencies, upload.workload, version))
         row = env.dependencies.workloads.get(upload.workload)
         pinned.append((row.pin.version if row.pin else "", row.chosen and row.chosen.version))
-        env.memory.rows.rows[row.id] = row._replace(state=State.FAILED, due_at=None)
+        env.memory.workloads[row.id] = row._replace(state=State.FAILED, due_at=None)
 
     assert pinned == [("1.0.0", "1.0.0"), ("1.1.0", None)]
 

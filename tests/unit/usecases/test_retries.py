@@ -118,7 +118,7 @@ def test_a_token_that_was_taken_is_a_cause() -> None:
 def test_back_off_doubles_up_to_its_limit() -> None:
     """5, 10 and 20 seconds, then half a minute each."""
     env, row = submitted(*[Ending.FAILED] * 9)
-    env.memory.rows.write(row._replace(limit=10))
+    env.memory.write(row._replace(limit=10))
     pauses = []
     for _ in range(6):
         row, began = env.dependencies.workloads.get(row.id), env.memory.clock.now()
@@ -148,7 +148,7 @@ def test_giving_up_reports_the_cause_of_the_last_attempt() -> None:
     for _ in range(3):
         row = after_event(env, env.dependencies.workloads.get(row.id))
         played(env)
-    [message] = env.memory.rows.messages.values()
+    [message] = env.memory.messages.values()
 
     assert row.state is State.FAILED
     assert [(each.number, each.cause) for each in row.failed] == [(n, FailureCause.RUN_FAILED) for n in (1, 2, 3)]
@@ -167,7 +167,7 @@ def test_a_sweep_waits_once_for_all_that_it_prepares() -> None:
     began = env.memory.clock.now()
     drive(env.dependencies, sweep(env.dependencies))
 
-    assert {(row.state, row.attempt) for row in env.memory.rows.rows.values()} == {(State.VALIDATING, 2)}
+    assert {(row.state, row.attempt) for row in env.memory.workloads.values()} == {(State.VALIDATING, 2)}
     assert env.memory.clock.now() - began == timedelta(seconds=5)
 
 

@@ -20,7 +20,9 @@ from lakegate.gate.datasets.subscriptions import subscribed
 from lakegate.gate.decisions import TRIES
 from lakegate.gate.effects import Effect, run
 from lakegate.gate.ledger.blocks import deliveries
+from lakegate.gate.ledger.ledger_store import Ledger
 from lakegate.gate.ports import Address
+from lakegate.gate.registry.registry_store import Registry
 from lakegate.gate.scheduled_tasks import run_row
 from lakegate.gate.send_messages import notify
 from lakegate.gate.sweep import sweep
@@ -379,14 +381,13 @@ def test_accepted_data_of_another_format_is_not_measured() -> None:
 def test_the_chain_of_a_line_is_read_once_at_the_start_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """A chain may be long: what is measured, in which format and by which versions, follows from one reading."""
     stage, read = measured_hourly(b"good", b"good"), list[str]()
-    ledger = stage.env.memory.ledger
-    blocks = ledger.blocks
+    blocks = Ledger.blocks
 
-    def reading(chain: str, above: int = -1) -> tuple[AnyBlock, ...]:
+    def reading(ledger: Ledger, chain: str, above: int = -1) -> tuple[AnyBlock, ...]:
         read.append(chain)
-        return blocks(chain, above)
+        return blocks(ledger, chain, above)
 
-    monkeypatch.setattr(ledger, "blocks", reading)
+    monkeypatch.setattr(Ledger, "blocks", reading)
     stage.sweep(60)
 
     assert (len(stage.runs), read) == (1, [LINE])
@@ -466,7 +467,7 @@ def test_a_registry_that_does_not_answer_stops_no_sweep(monkeypatch: pytest.Monk
     def refused(*_: object) -> None:
         raise Unanswered("Scan")
 
-    monkeypatch.setattr(stage.env.memory.registry, "page", refused)
+    monkeypatch.setattr(Registry, "page", refused)
     upload = stage.env.upload(f"{PREFIX}late.csv", b"good:late")
     swept = stage.sweep()
 
@@ -727,7 +728,7 @@ def test_a_row_that_is_lost_gets_other_runs() -> None:
     """The row is written again from its beginning: its revisions come again, the ids of its runs do not."""
     stage = measured_hourly()
     stage.measure()
-    stage.env.memory.revalidations.lines.clear()
+    stage.env.memory.table.rows["workloads", "revalidation"].clear()
     stage.sweep()
     stage.measure()
 
@@ -747,17 +748,17 @@ def test_only_the_latest_end_lists_rules() -> None:
 def test_schedules_are_looked_for_after_deliveries_and_while_there_is_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is due is continued first; each page that was read is kept as read, also where a later one fails."""
     stage = measured_hourly()
-    registry, whole, left = stage.env.memory.registry, stage.env.memory.registry.page, [600.0]
+    whole, left = Registry.page, [600.0]
     asked: list[str] = []
     upload = stage.env.upload(f"{PREFIX}late.csv", b"good:late")
 
-    def page(after: str) -> RegistryPage:
+    def page(registry: Registry, after: str) -> RegistryPage:
         assert stage.env.dependencies.workloads.get(upload.workload).run
         asked.append(after)
         left[0] -= 300.0
-        return replace(whole(""), after=f"{len(asked)}")
+        return replace(whole(registry, ""), after=f"{len(asked)}")
 
-    monkeypatch.setattr(registry, "page", page)
+    monkeypatch.setattr(Registry, "page", page)
     timed = replace(stage.env.dependencies, remaining=lambda: left[0])
     run(sweep(timed), stage.env.memory.clock)
     left[0] = 300.0

@@ -67,7 +67,7 @@ def test_nothing_is_visible_before_the_time() -> None:
     assert row.deadline is not None
     seen = (
         Promises(env).places(row.id),
-        dict(env.memory.rows.contents),
+        dict(env.memory.contents),
         env.dependencies.ledger.blocks("orders/lines_v1"),
     )
     early = at(env, row, row.deadline - timedelta(seconds=1))
@@ -86,7 +86,7 @@ def test_what_was_accepted_meanwhile_is_a_duplicate_at_the_time() -> None:
     later(env, 26 * 60)
 
     assert row.state is State.SCHEDULED
-    assert sorted(each.state for each in env.memory.rows.rows.values()) == [State.PUBLISHED, State.QUARANTINED]
+    assert sorted(each.state for each in env.memory.workloads.values()) == [State.PUBLISHED, State.QUARANTINED]
 
 
 def test_an_approved_delivery_waits_for_the_time() -> None:
@@ -125,7 +125,7 @@ def test_what_waits_for_its_time_can_be_declined(body: bytes, approved: bool) ->
 
     assert waits.candidate is not None
     assert after.decision is not None
-    assert (after.state, env.memory.rows.contents) == (State.QUARANTINED, {})
+    assert (after.state, env.memory.contents) == (State.QUARANTINED, {})
     assert after.decision.reasons == (f"declined: wrong month (by {ALICE})", *waits.candidate.reasons)
     assert records == [*(["approval"] if approved else []), "decline"]
 

@@ -9,7 +9,7 @@ import pytest
 from lakegate.errors import ConditionFailed
 from lakegate.features.odf.slice_turns import DecidedSlices, with_slices
 from lakegate.gate.delivery.advance import advance
-from lakegate.gate.delivery.delivery_row import TERMINAL
+from lakegate.gate.delivery.delivery_row import TERMINAL, workload_of
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery.publish_data import _commit
 from lakegate.gate.effects import Effect, run
@@ -30,22 +30,15 @@ BODIES = {"accepted": b"good:1", "rejected": b"bad:1", "split": b"split:12", "re
 def lived(body: bytes, key: str = f"{PREFIX}day.csv") -> tuple[Environment, list[Workload]]:
     """An environment in which a delivery has ended, and every row that it had before."""
     env = Environment()
-    rows: list[Workload] = []
-    usual = env.memory.rows.write
-
-    def write(workload: Workload) -> None:
-        rows.append(workload)
-        usual(workload)
-
-    env.memory.rows.write = write  # type: ignore[method-assign]
     env.upload(key, body)
     settle(Stage(env, lambda _: Fault.NONE))
+    rows = [workload_of(each.row) for each in env.memory.changes("workload") if each.row]
     return env, [each for each in rows if each.state not in TERMINAL]
 
 
 def set_back(env: Environment, row: Workload) -> None:
     """The row alone is that of an earlier time."""
-    env.memory.rows.write(row)
+    env.memory.write(row)
 
 
 def swept(env: Environment, times: int = 3) -> None:
@@ -61,7 +54,7 @@ def blocks(env: Environment) -> list[tuple[str, int]]:
     """Every block of a delivery, in all chains."""
     return [
         (each.workload, each.height)
-        for chain in env.memory.ledger.chains.values()
+        for chain in env.memory.chains.values()
         for each in chain
         if isinstance(each, Block)
     ]
@@ -115,7 +108,7 @@ def test_a_commit_that_meets_its_own_block_ends_the_row() -> None:
     """Also a worker that looked before anybody had committed: the condition of the transaction is the ledger's own."""
     env, row = decided()
     drive(env.dependencies, advance(env.dependencies, row))
-    (block,) = env.memory.ledger.chains[LINE]
+    (block,) = env.memory.chains[LINE]
     assert isinstance(block, Block)
     set_back(env, row)
     drive(env.dependencies, _commit(env.dependencies, row, State.PUBLISHED, None, block.objects))
@@ -161,7 +154,7 @@ def test_the_turn_of_a_line_ends_with_what_is_settled() -> None:
     drive(env.dependencies, advance(env.dependencies, row))
     set_back(env, row._replace(decision=with_slices(row.decision, DecidedSlices((0, 6)))))
     with pytest.raises(ConditionFailed):
-        env.memory.rows.end_turn(row._replace(decision=with_slices(row.decision, DecidedSlices((0, 6)))))
+        env.memory.turns.end_turn(row._replace(decision=with_slices(row.decision, DecidedSlices((0, 6)))))
     swept(env)
 
     assert env.dependencies.workloads.get(row.id).state is State.PUBLISHED

@@ -14,6 +14,7 @@ from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import Alarm, Effect
 from lakegate.gate.ledger.blocks import Record
+from lakegate.gate.ledger.ledger_store import Ledger
 from lakegate.gate.ledger.signatures import key_content
 from lakegate.gate.ledger.verification import verify_signed
 from lakegate.gate.ports import SigningKeys
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 def signing(env: Environment, *keys: MemoryKey) -> None:
     """From here on the stack has these keys: the current one, and the one that it replaces."""
-    env.memory.ledger.signing = SigningKeys(*keys)
+    env.memory.signing = SigningKeys(*keys)
     env.dependencies = replace(env.dependencies, signing=SigningKeys(*keys))
 
 
@@ -63,7 +64,7 @@ def test_a_stack_without_a_key_signs_nothing() -> None:
     env, row = decided()
     delivered(env, row)
 
-    assert (signed(env), env.memory.ledger.signatures) == ({}, {})
+    assert (signed(env), {each.signature for each in env.memory.ledger.signed(LINE)}) == ({}, {None})
 
 
 def test_the_first_delivery_names_the_key_and_later_ones_do_not() -> None:
@@ -173,19 +174,17 @@ def test_a_key_that_is_replaced_meanwhile_signs_nothing_more(monkeypatch: pytest
     signing(env, ONE)
     delivered(env, row)
     other = another(env)
-    ledger, key = env.memory.ledger, env.memory.ledger.key
+    key = Ledger.key
 
-    def replaced(chain: str) -> str:
-        known = key(chain)
+    def replaced(ledger: Ledger, chain: str) -> str:
+        known = key(ledger, chain)
         if known == ONE.name:
-            ledger.signing = SigningKeys(TWO, ONE)
             head = ledger.head(chain)
             record = key_record(head.height + 1, head.digest, TWO, ONE)
-            ledger.append(replace(record, chain=chain))
-            ledger.signing = SigningKeys(ONE)
+            replace(ledger, signing=SigningKeys(TWO, ONE)).append(replace(record, chain=chain))
         return known
 
-    monkeypatch.setattr(ledger, "key", replaced)
+    monkeypatch.setattr(Ledger, "key", replaced)
     with pytest.raises(Alarm, match="signing-key-differs"):
         drive(env.dependencies, advance(env.dependencies, other))
 

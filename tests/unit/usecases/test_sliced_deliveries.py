@@ -19,7 +19,6 @@ from lakegate.gate.lake_layout import destination_key, manifest_key
 from lakegate.gate.ledger.blocks import Block, LedgerSlice, digest, from_json, to_json
 from lakegate.gate.ports import Address
 from tests.decisions import waive
-from tests.fakes.rows import Turn
 from tests.published_schemas import validate
 from tests.simulation.contract import block_digest
 from tests.simulation.environment import LAKE, LINE, PREFIX
@@ -146,7 +145,7 @@ def test_a_delivery_waits_for_the_commit_of_the_one_before_it() -> None:
     """It stays VALIDATING, without another attempt, while its offset is the next one."""
     line = judged(b"good:1")
     (row,) = line.rows()
-    line.env.memory.rows.turns[LINE] = Turn(0, "another delivery")
+    line.env.memory.put_turn(LINE, 0, "another delivery")
 
     assert drive(line.env.dependencies, advance(line.env.dependencies, row)) == row
 
@@ -169,7 +168,7 @@ def test_a_lost_turn_raises_an_alarm() -> None:
     steps = advance(line.env.dependencies, row)
     next(steps).do()
     steps.close()
-    line.env.memory.rows.turns[LINE] = Turn(6)
+    line.env.memory.put_turn(LINE, 6)
 
     assert alarm_of(line.env, line.rows()[0]) == "turn-lost"
 

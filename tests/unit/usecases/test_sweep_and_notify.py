@@ -12,6 +12,7 @@ from lakegate.gate.delivery import advance
 from lakegate.gate.delivery.find_deliveries import recent
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery_store import Agenda
 from lakegate.gate.effects import Alarm, Effect, run
 from lakegate.gate.ports import Address, Message, VersionPage
 from lakegate.gate.send_messages import notify
@@ -134,19 +135,19 @@ def test_a_sweep_goes_on_while_it_has_time() -> None:
     env = crowded(7)
     drive(env.dependencies, sweep(env.dependencies, 2, 2))
 
-    assert len(env.memory.rows.rows) == 7
+    assert len(env.memory.workloads) == 7
 
 
 def test_a_sweep_that_is_out_of_time_leaves_the_rest_to_the_next() -> None:
     """The page that was not finished is listed again, so that nothing is passed over."""
     env = crowded(7, calls=9)  # three objects and three pages, two looks at the registry and a line
     drive(env.dependencies, sweep(env.dependencies, 2, 2))
-    claimed = len(env.memory.rows.rows)
+    claimed = len(env.memory.workloads)
     env.dependencies = replace(env.dependencies, remaining=lambda: 900.0)
     for _ in range(2):
         drive(env.dependencies, sweep(env.dependencies, 2, 2))
 
-    assert (claimed, len(env.memory.rows.rows)) == (3, 7)
+    assert (claimed, len(env.memory.workloads)) == (3, 7)
 
 
 def test_pages_of_delete_markers_do_not_outlast_the_time_of_a_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,7 +198,7 @@ def test_a_store_that_refuses_to_delete_leaves_a_closed_delivery(prefix: str, mo
     }
 
 
-def test_one_sweep_continues_more_workloads_than_a_batch() -> None:
+def test_one_sweep_continues_more_workloads_than_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     """After a burst, everything that is due is continued, once each, by one read of the index."""
     env = crowded(0)
     for number in range(5):
@@ -206,11 +207,11 @@ def test_one_sweep_continues_more_workloads_than_a_batch() -> None:
     for _, job in env.new_jobs():
         run(job, env.dependencies.clock)
     env.memory.clock.sleep(600)
-    reads, due = [], env.memory.rows.due
-    env.memory.rows.due = lambda *given: reads.append(given) or due(*given)  # type: ignore[method-assign,func-returns-value]
+    reads, due = [], Agenda.due
+    monkeypatch.setattr(Agenda, "due", lambda *given: reads.append(given) or due(*given))
     drive(env.dependencies, sweep(env.dependencies, 2, 2))
 
-    assert {row.state for row in env.memory.rows.rows.values()} == {State.PUBLISHED}
+    assert {row.state for row in env.memory.workloads.values()} == {State.PUBLISHED}
     assert len(reads) == 1
 
 
@@ -220,11 +221,11 @@ def test_work_that_is_due_is_left_where_time_is_short() -> None:
     env.upload(KEY, b"good:1")
     drive(env.dependencies, intake(env.dependencies, LANDING, KEY))
     env.memory.clock.sleep(600)
-    before = dict(env.memory.rows.rows)
+    before = dict(env.memory.workloads)
     env.dependencies = replace(env.dependencies, remaining=lambda: 30.0)
     drive(env.dependencies, sweep(env.dependencies))
 
-    assert env.memory.rows.rows == before
+    assert env.memory.workloads == before
 
 
 def test_a_retry_is_not_begun_where_time_is_short() -> None:
@@ -251,7 +252,7 @@ def test_what_lies_beside_the_data_is_no_delivery() -> None:
         drive(env.dependencies, intake(env.dependencies, LANDING, key))
     drive(env.dependencies, sweep(env.dependencies))
 
-    assert env.memory.rows.rows == {}
+    assert env.memory.workloads == {}
     assert recent(env.dependencies, 10) == ()
     assert sorted(env.landing) == sorted(keys)
 
@@ -261,7 +262,7 @@ def test_a_message_that_cannot_be_sent_stays_and_delays_no_other() -> None:
     env = Environment()
     for number in range(2):
         message = Message(f"m{number}", "w", "gone", "{}", env.dependencies.clock.now())
-        env.memory.rows.post(message)
+        env.memory.post(message)
     env.memory.clock.sleep(60)
     env.memory.faults.refusals.extend([Throttled()] * 5)
     notified = run(notify(env.dependencies), env.dependencies.clock)
@@ -271,4 +272,4 @@ def test_a_message_that_cannot_be_sent_stays_and_delays_no_other() -> None:
         ["gone"],
     )
     assert [message.id for message in env.memory.notifier.sent] == ["m1"]
-    assert list(env.memory.rows.messages) == ["m0"]
+    assert list(env.memory.messages) == ["m0"]

@@ -73,7 +73,7 @@ def test_a_waived_delivery_is_accepted_with_the_reasons_of_its_rejection() -> No
     waiver = Waiver(ALICE, REASON, expires, row.id)
     block = env.dependencies.ledger.blocks(LINE)[-1]
     manifest = json.loads(env.lake[f"accepted/{LINE}/_manifest.json"][-1].body)
-    messages = [json.loads(each.body) for each in env.memory.rows.messages.values()]
+    messages = [json.loads(each.body) for each in env.memory.messages.values()]
     assert row.decision is not None
     assert after.decision is not None
     assert not isinstance(block, Record)
@@ -293,6 +293,6 @@ def test_subscribers_to_rejections_hear_of_a_waiver() -> None:
     env, row = rejected()
     drive(env.dependencies, command(env, "subscribe"))
     waived(env, row)
-    (message,) = env.memory.rows.messages.values()
+    (message,) = env.memory.messages.values()
 
     assert [each["team"] for each in json.loads(message.body)["subscribers"]] == ["finance"]

@@ -163,6 +163,6 @@ def test_a_delivery_follows_the_workflow_of_its_plan(
         env = Environment(list(endings))
         upload = env.upload(KEY, body)
         settle(Stage(env, lambda _: Fault.NONE))
-        row = env.memory.rows.rows[upload.workload]
+        row = env.memory.workloads[upload.workload]
 
     assert (row.state, [each.cause for each in row.failed]) == (state, failed)

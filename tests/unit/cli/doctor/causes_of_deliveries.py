@@ -7,9 +7,10 @@ import json
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from lakegate.aws.delivery_items import workload_item
-from lakegate.aws.dynamodb_table import instant
+from lakegate.aws.dynamodb_table import item_of
+from lakegate.gate.delivery.delivery_row import workload_row
 from lakegate.gate.delivery.protocol import State
+from lakegate.gate.table import instant
 from tests.unit.cli.doctor.causes_of_stack import Case, log
 from tests.unit.cli.stack import LAKE, LANDING
 
@@ -85,7 +86,7 @@ def received(world: World, state: State = State.STAGED) -> str:
     workload = delivered(world)
     row = world.lakegate.dependencies.workloads.get(workload)
     moved = row._replace(state=state, due_at=world.now())
-    world.lakegate.clients["dynamodb"].put_item(TableName="workloads", Item=workload_item(moved))
+    world.lakegate.clients["dynamodb"].put_item(TableName="workloads", Item=item_of(workload_row(moved)))
     world.ahead = LATER
     return workload
 
@@ -96,7 +97,7 @@ def batched(world: World) -> None:
     row = world.lakegate.dependencies.workloads.get(workload)
     later = world.now() + LATER
     moved = row._replace(state=State.SUBMITTING, batch="b" * 64, not_before=later, due_at=later, run="")
-    world.lakegate.clients["dynamodb"].put_item(TableName="workloads", Item=workload_item(moved))
+    world.lakegate.clients["dynamodb"].put_item(TableName="workloads", Item=item_of(workload_row(moved)))
 
 
 def starts_later(world: World) -> None:
@@ -105,7 +106,7 @@ def starts_later(world: World) -> None:
     row = world.lakegate.dependencies.workloads.get(workload)
     later = world.now() + LATER
     moved = row._replace(state=State.SUBMITTING, not_before=later, due_at=later, run="")
-    world.lakegate.clients["dynamodb"].put_item(TableName="workloads", Item=workload_item(moved))
+    world.lakegate.clients["dynamodb"].put_item(TableName="workloads", Item=item_of(workload_row(moved)))
 
 
 def waiting(world: World, hours: float = 20) -> None:
@@ -114,7 +115,7 @@ def waiting(world: World, hours: float = 20) -> None:
     row = world.lakegate.dependencies.workloads.get(workload)
     end = world.now() + timedelta(hours=hours)
     moved = row._replace(state=State.AWAITING, deadline=end, due_at=end)
-    world.lakegate.clients["dynamodb"].put_item(TableName="workloads", Item=workload_item(moved))
+    world.lakegate.clients["dynamodb"].put_item(TableName="workloads", Item=item_of(workload_row(moved)))
 
 
 def unanswered(world: World) -> None:

@@ -12,9 +12,10 @@ from botocore.exceptions import (
     ReadTimeoutError,
 )
 
-from lakegate.aws.delivery_items import message_item
-from lakegate.aws.dynamodb_table import instant
+from lakegate.aws.dynamodb_table import item_of
+from lakegate.gate.delivery_store import message_row
 from lakegate.gate.ports import Message
+from lakegate.gate.table import instant
 from tests.unit.cli.doctor.world import UUID, encrypted
 from tests.unit.cli.stack import LAKE, LANDING
 
@@ -118,7 +119,9 @@ def old(world: World) -> None:
 
 def unsent(world: World) -> None:
     at, message = instant(world.now() - timedelta(hours=1)), Message("x", "w", "failed", "{}", world.now())
-    world.lakegate.clients["dynamodb"].put_item(TableName="workloads", Item=message_item(message) | {"at": {"S": at}})
+    world.lakegate.clients["dynamodb"].put_item(
+        TableName="workloads", Item=item_of(message_row(message)) | {"at": {"S": at}}
+    )
 
 
 def ringing(world: World) -> None:

@@ -1,0 +1,479 @@
+"""Deliveries, messages, pauses and batches as rows of the table of workloads, and their conditional writes."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+
+from lakegate.errors import ConditionFailed, NotFound, Throttled, UnreadableItem
+from lakegate.extension_points import registered
+from lakegate.gate.delivery.delivery_row import (
+    Workload,
+    held_shard,
+    producer_id,
+    workload_key,
+    workload_of,
+    workload_row,
+)
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.ports import Message
+from lakegate.gate.table import (
+    AllOf,
+    AnyOf,
+    AtLeast,
+    Below,
+    CheckRow,
+    Delete,
+    Equals,
+    Has,
+    HasLength,
+    Lacks,
+    Put,
+    Row,
+    RowAbsent,
+    RowExists,
+    Shorter,
+    Update,
+    Without,
+    all_readable,
+    due_at,
+    found,
+    instant,
+    workloads_key,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lakegate.gate.table import Condition, RowKey, Tables, Write
+
+# ---- Deliveries ----
+
+
+class Expected(NamedTuple):
+    """The fence of every write on a workload: what its row must still say."""
+
+    state: State
+    attempt: int
+
+
+def fenced(expected: Expected) -> Condition:
+    """State and attempt of a row are what its writer read."""
+    return AllOf(Equals("state", str(expected.state)), Equals("attempt", expected.attempt))
+
+
+class RowConditions(Protocol):
+    """Writes of a feature in the transactions of a row (reason `turn`): a row of the extension point `row conditions`."""
+
+    def decided(self, workload: Workload, expected: Expected) -> list[Write]:
+        """Those that belong to the write of a decision; none for other writes."""
+        ...
+
+    def committed(self, workload: Workload) -> list[Write]:
+        """Those that belong to the commit."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Workloads:
+    """The rows of workloads."""
+
+    table: Tables
+
+    def create(self, workload: Workload) -> None:
+        """Put if absent. Raises ConditionFailed when the id is taken."""
+        self.table.write(Put(workload_row(workload), RowAbsent(), "state"))
+
+    def get(self, workload: str) -> Workload:
+        """The row. Raises NotFound."""
+        row = found(self.table, workload_key(workload), workload_of)
+        if row is None:
+            raise NotFound(workload)
+        return row
+
+    def save(
+        self,
+        workload: Workload,
+        expected: Expected,
+        *,
+        message: Message | None = None,
+        content: str | None = None,
+        accepted: bool = False,
+    ) -> None:
+        """Replace the row if it is still at `expected`, together with an outbox row and a claim on a content.
+
+        `content` is put if absent or already this workload's. `accepted`: the producer of the pin is marked as known to
+        the line. All or nothing. ConditionFailed.reasons has one entry each for row, message, content and pause, in this
+        order: `""` where it held, else `state`, `content` or `pause`. The pause of its line decides whether a row becomes
+        HELD or PINNED.
+
+        A decision with slices (`Decision.offsets`) is written only at the next offset of its line, by its watermark
+        (`Decision.watermarks`) and its merge state (`Decision.before`), and while no other one is DECIDED there; else the last
+        reason is `turn`. `Ledger.commit` lets the next one in.
+        """
+        writes: list[Write] = [Put(workload_row(workload), fenced(expected), "state")]
+        if message:
+            writes.append(Put(message_row(message)))
+        if content:
+            claim = Row(workloads_key("content", content), {"owner": workload.id})
+            writes.append(Put(claim, AnyOf(RowAbsent(), Equals("owner", workload.id)), "content"))
+        if accepted:  # without a condition: whichever accepted delivery is named, there is one
+            assert workload.pin is not None
+            writes.append(Put(Row(producer_key(workload.pin.chain, workload.pin.prefix), {"owner": workload.id})))
+        writes += _pause_writes(workload, expected)
+        conditions: Iterator[RowConditions] = registered("row conditions")
+        writes += [write for each in conditions for write in each.decided(workload, expected)]
+        try:
+            self.table.transact(writes)
+        except ConditionFailed as failed:
+            state, claimed, pause, turn = (
+                each if each in failed.reasons else "" for each in ("state", "content", "pause", "turn")
+            )
+            raise ConditionFailed(state, "", claimed, pause or turn) from None
+
+    def lease(self, workload: Workload, until: datetime, tries: int = 0) -> None:
+        """Set `due_at` to `until`, and `tries`, if `due_at` is still that of `workload`. Raises ConditionFailed."""
+        if workload.due_at is None:
+            raise ConditionFailed("due_at")
+        changes = {"at": instant(until), "tries": tries}
+        seen = Equals("at", instant(workload.due_at))
+        self.table.write(Update(workload_key(workload.id), sets=changes, if_=seen, reason="due_at"))
+
+
+def producer_key(line: str, prefix: str) -> RowKey:
+    """The key of the mark that a delivery of a producer to a line was accepted."""
+    return workloads_key("producer", producer_id(line, prefix))
+
+
+# ---- Which workloads are due, who owns a content, and where listings stopped ----
+
+
+RESERVATIONS: Final = 3
+"""How often both updates of a reservation are tried: each round fails only if another worker reserves at that moment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Agenda:
+    """What is due, by the index, which lags: every find is read again by key. All else is strongly consistent."""
+
+    table: Tables
+
+    def due(self, now: datetime, limit: int) -> tuple[str, ...]:
+        """Ids of workloads whose `due_at` is not after `now`, the oldest first."""
+        return self.table.due("due", limit, instant(now))
+
+    def owner(self, content: str) -> str | None:
+        """The workload that has claimed this content."""
+        return found(self.table, workloads_key("content", content), lambda row: row.text("owner"))
+
+    def cursor(self, name: str) -> str | None:
+        """Where a listing stopped the last time; None, also where it cannot be read: start at the beginning."""
+        with suppress(UnreadableItem):
+            return self._cursor(name)
+        return None
+
+    def keep(self, name: str, cursor: str | None) -> None:
+        """Remember where a listing stopped. Without a condition: losing a cursor only repeats a listing."""
+        self.table.write(Put(Row(workloads_key("cursor", name), {"cursor": cursor} if cursor else {})))
+
+    def keep_first(self, name: str, cursor: str) -> str:
+        """Keep a cursor unless there is one; the one that is kept then, and is never taken away."""
+        with suppress(ConditionFailed):
+            self.table.write(Put(Row(workloads_key("cursor", name), {"cursor": cursor}), RowAbsent(), "cursor"))
+        return self._cursor(name) or cursor
+
+    def reserve_start(self, now: datetime, interval: timedelta, burst: int) -> datetime:
+        """Reserve the start of one job run: the time from which it may be sent, `now` or later. Raises Throttled.
+
+        A token bucket of all workers together: `burst` tokens, one more after each interval. Starts that find no token get
+        the times at which the next ones will be there, first come, first served.
+
+        One atomic update: `free` is when all tokens will be there again, in milliseconds, and moves on by an interval. Of the
+        two updates one fits, because a write knows no maximum; unless another worker comes between them.
+        """
+        moment, step = int(now.timestamp() * 1000), int(interval.total_seconds() * 1000)
+        key = workloads_key("cursor", "starts")
+        later = Update(key, adds={"free": step}, if_=AtLeast("free", moment), reason="free")
+        is_idle = AnyOf(Lacks("free"), Below("free", moment))
+        idle = Update(key, sets={"free": moment + step}, if_=is_idle, reason="free")
+        for each in (later, idle) * RESERVATIONS:
+            with suppress(ConditionFailed):
+                wait = self.table.update(each).number("free") - burst * step - moment
+                return now + timedelta(milliseconds=max(wait, 0))
+        raise Throttled("UpdateItem")
+
+    def _cursor(self, name: str) -> str | None:
+        key = workloads_key("cursor", name)
+        return found(self.table, key, lambda row: row.text("cursor") if row.has("cursor") else None)
+
+
+# ---- Messages, written in the transaction of the state that they describe ----
+
+
+MESSAGE_LIFE: Final = timedelta(days=90)
+"""How long a message stays after it was written; by then it was sent, or an alarm has rung for months."""
+
+
+def message_row(message: Message) -> Row:
+    """The row of a message not yet sent."""
+    return Row(
+        workloads_key("message", message.id),
+        {
+            "workload": message.workload,
+            **({"line": message.line} if message.line else {}),
+            "kind": message.kind,
+            "body": message.body,
+            **due_at("message", message.id, instant(message.at)),
+            "expires": int((message.at + MESSAGE_LIFE).timestamp()),
+        },
+    )
+
+
+def message_of(row: Row) -> Message:
+    """The message of a row not yet sent. Raises ValueError where its body is not JSON: nobody could send it."""
+    json.loads(row.text("body"))
+    return Message(
+        id=row.key.identity,
+        workload=row.text("workload"),
+        kind=row.text("kind"),
+        body=row.text("body"),
+        at=datetime.fromisoformat(row.text("at")),
+        line=row.text("line") if row.has("line") else "",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Outbox:
+    """Messages; listed by an index that lags."""
+
+    table: Tables
+
+    def add(self, message: Message) -> bool:
+        """Put a message of its own, of no state, if there is none with its id. Returns whether there was none."""
+        try:
+            self.table.write(Put(message_row(message), RowAbsent(), "message"))
+        except ConditionFailed:
+            return False
+        return True
+
+    def pending(self, limit: int) -> tuple[Message, ...]:
+        """Messages not yet marked, the oldest first; each read again by key, because the index lags."""
+        rows = [self.table.get(workloads_key("message", name)) for name in self.table.due("message", limit)]
+        return tuple(all_readable(self.table, (row for row in rows if row and row.has("at")), message_of))
+
+    def sent(self, message: Message) -> None:
+        """Take the message out of the index; its row stays until it expires. Marking twice is done."""
+        with suppress(ConditionFailed):
+            self.table.write(Update(workloads_key("message", message.id), removes=("at", "shard"), if_=RowExists()))
+
+
+# ---- Pauses of lines ----
+
+
+LONG: Final = timedelta(days=3)
+"""A pause that lasts longer may have been forgotten: an operator is told of it."""
+MOST: Final = 1_000
+"""Paused lines that are listed."""
+PAUSED: Final = AllOf(RowExists(), Lacks("resumed"))
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """A paused line; also one that was resumed, until all that was held is judged."""
+
+    line: str
+    since: datetime
+    by: str
+    """The ARN of the caller."""
+    reason: str = ""
+    held: int = 0
+    """Workloads in the state HELD: counted in the transactions that change that state."""
+    resumed: datetime | None = None
+
+    def is_long(self, now: datetime) -> bool:
+        """Whether it has lasted so long that it may have been forgotten."""
+        return self.resumed is None and now - self.since > LONG
+
+
+@dataclass(frozen=True, slots=True)
+class Pauses:
+    """Paused lines. `listed` and `held` read an index that lags; all else is strongly consistent.
+
+    Workloads.save holds a delivery only while its line is paused or being resumed, pins one only while neither is the case,
+    and lets one go only while its line is being resumed.
+    """
+
+    table: Tables
+
+    def pause_of(self, line: str) -> Pause | None:
+        """The pause of a line; None where there is none."""
+        return found(self.table, pause_key(line), _pause)
+
+    def listed(self) -> tuple[str, ...]:
+        """Lines with a pause, the oldest first."""
+        return self.table.due("pause", MOST)
+
+    def held(self, line: str, limit: int) -> tuple[str, ...]:
+        """Ids of the workloads that are held, in order of arrival."""
+        return self.table.listed(held_shard(line), limit)
+
+    def begin(self, pause: Pause) -> None:
+        """Pause a line, also one that is being resumed; what is held stays counted. Raises ConditionFailed if it is paused."""
+        since = instant(pause.since)
+        self.table.write(
+            Update(
+                pause_key(pause.line),
+                sets={
+                    "since": since,
+                    "by": pause.by,
+                    "reason": pause.reason,
+                    **due_at("pause", pause.line, since),
+                },
+                defaults={"held": 0},
+                removes=("resumed",),
+                if_=AnyOf(RowAbsent(), Has("resumed")),
+                reason="pause",
+            )
+        )
+
+    def resume(self, line: str, at: datetime) -> None:
+        """Let the sweep judge what is held. Raises ConditionFailed if the line is not paused."""
+        self.table.write(Update(pause_key(line), sets={"resumed": instant(at)}, if_=PAUSED, reason="pause"))
+
+    def end(self, line: str) -> None:
+        """Remove the pause. Raises ConditionFailed unless the line was resumed and nothing is held."""
+        self.table.write(Delete(pause_key(line), AllOf(Has("resumed"), Equals("held", 0)), "pause"))
+
+
+def pause_key(line: str) -> RowKey:
+    """The key of the row of a paused line."""
+    return workloads_key("pause", line)
+
+
+def _pause(row: Row) -> Pause:
+    return Pause(
+        row.key.identity,
+        datetime.fromisoformat(row.text("since")),
+        row.text("by"),
+        row.text("reason"),
+        row.number("held"),
+        datetime.fromisoformat(row.text("resumed")) if row.has("resumed") else None,
+    )
+
+
+def _pause_writes(workload: Workload, expected: Expected) -> list[Write]:
+    """What a write of a row does to the pause of its line, or requires of it; nothing for most writes."""
+    line = workload.pin.chain if workload.pin else ""
+    if workload.state is State.HELD:
+        return [_counted(workload.held, 1, RowExists())]
+    if expected.state is State.HELD:
+        is_pinned = workload.state is State.PINNED
+        moved = [CheckRow(pause_key(line), RowAbsent(), "pause")] if is_pinned and line != workload.held else []
+        return [_counted(workload.held, -1, Has("resumed") if is_pinned else RowExists()), *moved]
+    pins = expected.state is State.RECEIVED and workload.state is State.PINNED
+    return [CheckRow(pause_key(line), RowAbsent(), "pause")] if pins else []
+
+
+def _counted(line: str, change: int, condition: Condition) -> Update:
+    return Update(pause_key(line), adds={"held": change}, if_=condition, reason="pause")
+
+
+# ---- Batches: a member is one text of a list, so that joining is one conditional update ----
+
+
+class Member(NamedTuple):
+    """An attempt of a workload, in a batch."""
+
+    workload: str
+    attempt: int
+    size: int
+    """Bytes."""
+
+
+class Batch(NamedTuple):
+    """A batch. It is open until a request is stored with it; after that its members never change."""
+
+    id: str
+    files: int
+    """The most members."""
+    bytes: int
+    """With so many bytes, or more, it takes no further member."""
+    closes_at: datetime
+    """After this time the next worker that reads it closes it."""
+    members: tuple[Member, ...] = ()
+    request: str = ""
+    """The whole request of StartJobRun as JSON, stored when the batch was closed."""
+    run: str = ""
+    """Id of its job run, once that is known."""
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it takes no further member."""
+        return len(self.members) >= self.files or sum(each.size for each in self.members) >= self.bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Batches:
+    """The rows of batches."""
+
+    table: Tables
+
+    def get(self, batch: str) -> Batch:
+        """The batch. Raises NotFound."""
+        there = found(self.table, workloads_key("batch", batch), _batch)
+        if there is None:
+            raise NotFound(batch)
+        return there
+
+    def join(self, batch: Batch, member: Member) -> None:
+        """Add a member; the first one creates the batch, with the limits of `batch`, which are ignored afterwards.
+
+        Raises ConditionFailed where it is closed or full, or has the member.
+        """
+        joining = "/".join(map(str, member))
+        is_open = AllOf(
+            Lacks("request"), Shorter("members", "files"), Below("total", "most"), Without("members", joining)
+        )
+        self.table.write(
+            Update(
+                workloads_key("batch", batch.id),
+                defaults={"files": batch.files, "most": batch.bytes, "closes": instant(batch.closes_at)},
+                adds={"total": member.size},
+                appends={"members": joining},
+                if_=AnyOf(Lacks("members"), is_open),
+                reason="batch",
+            )
+        )
+
+    def close(self, batch: Batch, request: str) -> None:
+        """Store the request, if the batch is open and has exactly the members of `batch`. Raises ConditionFailed.
+
+        Members are only ever added, so their number identifies them.
+        """
+        unchanged = AllOf(Lacks("request"), HasLength("members", len(batch.members)))
+        key = workloads_key("batch", batch.id)
+        self.table.write(Update(key, sets={"request": request}, if_=unchanged, reason="batch"))
+
+    def started(self, batch: str, run: str) -> None:
+        """Store the id of the job run; every caller stores the same one."""
+        self.table.write(Update(workloads_key("batch", batch), sets={"run": run}))
+
+
+def _batch(row: Row) -> Batch:
+    return Batch(
+        id=row.key.identity,
+        files=row.number("files"),
+        bytes=row.number("most"),
+        closes_at=datetime.fromisoformat(row.text("closes")),
+        members=tuple(map(_member, row.values["members"])),
+        request=row.text("request") if row.has("request") else "",
+        run=row.text("run") if row.has("run") else "",
+    )
+
+
+def _member(joined: str) -> Member:
+    workload, attempt, size = joined.split("/")
+    return Member(workload, int(attempt), int(size))

@@ -1,0 +1,384 @@
+"""Blocks, records and the index of finished deliveries as rows of the ledger's table, and the commit."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from lakegate.admission.refusals import code_of, is_code
+from lakegate.errors import ConditionFailed, UnreadableItem
+from lakegate.extension_points import registered
+from lakegate.gate.delivery.delivery_row import Enforced, workload_row
+from lakegate.gate.delivery_store import fenced, message_row
+from lakegate.gate.ledger.blocks import GENESIS, Block, Head, canonical, from_json
+from lakegate.gate.ledger.signatures import KEY, Signature, SignedText, fingerprint, signed_text
+from lakegate.gate.ports import UNSIGNED
+from lakegate.gate.table import (
+    HEAD,
+    MOST_WRITES,
+    AllOf,
+    Equals,
+    Put,
+    Row,
+    RowAbsent,
+    RowKey,
+    StoredRecord,
+    TableName,
+    all_readable,
+    found,
+)
+from lakegate.json_codec import MAX_INTEGER
+from lakegate.verdict.verdict import LONGEST_RULE, MAX_RULES, BrokenRule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from lakegate.gate.delivery.delivery_row import Decision, Workload
+    from lakegate.gate.delivery_store import Expected, RowConditions
+    from lakegate.gate.ledger.blocks import AnyBlock, Record
+    from lakegate.gate.ports import Message, SigningKey, SigningKeys
+    from lakegate.gate.table import Condition, Tables, Write
+
+# ---- The index of finished deliveries: rows of the ledger's table beside the blocks, written in the commit ----
+#
+# The row of a block has the entry as an attribute of its own. For the verdict, and for each broken rule, the entry is
+# written once more, below a key of its own: `<chain>#verdict#<verdict>`, `<chain>#rule#<SHA-256 of the rule>`. No chain
+# ends so: the last part of a chain is `_v<number>`, or a date.
+
+
+ENTRY: Final = "entry"
+"""The attribute of the index in the row of a block: no part of what is digested."""
+
+
+class HistoryEntry(NamedTuple):
+    """One finished delivery, as the index describes it."""
+
+    height: int
+    at: str
+    """RFC 3339, UTC: when its block was written."""
+    workload: str
+    kind: str
+    """Of its block: `published`, `quarantined`."""
+    verdict: str
+    version: str
+    """Of the contract; empty where no route covers the key."""
+    rows: int | None = None
+    """None where nothing was measured."""
+    rejected_rows: int | None = None
+    """Rows that were kept out of the accepted data."""
+    rules: tuple[BrokenRule, ...] = ()
+    """Those that failed or warned, the worst first."""
+    enforced: Enforced | None = None
+    """What `mode: enforce` would have decided; None where it was the mode."""
+    producer: str = ""
+    """The folder of the landing bucket: text of the producer's. Empty for a block of an earlier release."""
+    indexed: bool = True
+    """False for a block of an earlier release: it is found by height alone, and its rules are not known."""
+
+
+def entry_of(block: Block, workload: Workload) -> HistoryEntry:
+    """The entry of a delivery that is committed with this block."""
+    decision = workload.decision
+    assert decision is not None
+    counts = decision.counts
+    landed = workload.landed or workload.source
+    return HistoryEntry(
+        block.height,
+        block.system_time,
+        block.workload,
+        block.kind.value,
+        block.verdict,
+        block.contract_version,
+        block.rows,
+        counts.rejected_rows if counts else block.rejected_rows,
+        broken_rules(decision),
+        decision.enforced,
+        landed.key.rpartition("/")[0] + "/",
+    )
+
+
+def broken_rules(decision: Decision) -> tuple[BrokenRule, ...]:
+    """The broken rules, and the codes of refusals that are no rule of the contract, such as `duplicate-content`."""
+    codes = [each for each in decision.reasons if is_code(each)]
+    unlisted = codes if decision.broken else map(code_of, decision.reasons)  # an earlier release decided
+    refused = (BrokenRule(code[:LONGEST_RULE], "fail") for code in dict.fromkeys(unlisted))
+    return (*decision.broken, *refused)[:MAX_RULES]
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """The finished deliveries of each line, written in the transaction that commits them."""
+
+    table: Tables
+
+    def entries(
+        self, chain: str, *, rule: str = "", verdict: str = "", below: int | None = None, limit: int = 100
+    ) -> tuple[HistoryEntry, ...]:
+        """At most `limit` deliveries of a line below a height, the newest first; strongly consistent.
+
+        With a rule or a verdict only those that break it, or have it: a query of its own key, not a filter. At most one of both.
+        """
+        key = _of_rule(chain, rule) if rule else _of_verdict(chain, verdict) if verdict else chain
+        rows = self.table.heights(key, below=MAX_INTEGER if below is None else below, newest=True, page=limit)
+        return tuple(islice((entry for row in rows if (entry := self._entry(chain, row))), limit))
+
+    def _entry(self, chain: str, row: Row) -> HistoryEntry | None:
+        """The entry of a row; None for a record of what a person did, and for a block that cannot be read.
+
+        An entry is derived: one that cannot be read is that of the block, or is made of it.
+        """
+        with suppress(UnreadableItem):
+            if row.has(ENTRY):
+                return row.decoded(_written_entry)
+        if row.key.name != chain:
+            of_block = self.table.get(RowKey(TableName.LEDGER, chain, row.key.height))
+            return self._entry(chain, of_block) if of_block else None
+        for block in all_readable(self.table, [row], block_of):
+            if isinstance(block, Block):
+                return HistoryEntry(
+                    block.height,
+                    block.system_time,
+                    block.workload,
+                    block.kind.value,
+                    block.verdict,
+                    block.contract_version,
+                    block.rows,
+                    block.rejected_rows,
+                    indexed=False,
+                )
+        return None
+
+
+def index_rows(block: Block, workload: Workload) -> tuple[str, list[Row]]:
+    """The entry of a delivery, for the row of its block, and the rows that list it by verdict and rule."""
+    entry = entry_of(block, workload)
+    document = entry._asdict()
+    document["rules"] = [(each.rule, each.status, each.rows) for each in entry.rules]
+    document["enforced"] = asdict(entry.enforced) if entry.enforced else None
+    del document["indexed"]
+    written = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    names = (_of_verdict(block.chain, entry.verdict), *(_of_rule(block.chain, each.rule) for each in entry.rules))
+    return written, [Row(RowKey(TableName.LEDGER, name, block.height), {ENTRY: written}) for name in names]
+
+
+def _of_verdict(chain: str, verdict: str) -> str:
+    return f"{chain}#verdict#{verdict}"
+
+
+def _of_rule(chain: str, rule: str) -> str:
+    return f"{chain}#rule#{hashlib.sha256(rule.encode(errors='surrogatepass')).hexdigest()}"
+
+
+def _written_entry(row: Row) -> HistoryEntry:
+    """The entry as the commit wrote it; what a newer release has added is ignored."""
+    document = json.loads(row.text(ENTRY))
+    rules, enforced = document.pop("rules"), document.pop("enforced")
+    return HistoryEntry(
+        **{name: value for name, value in document.items() if name in HistoryEntry._fields},
+        rules=tuple(BrokenRule(*each) for each in rules),
+        enforced=Enforced(**enforced) if enforced else None,
+    )
+
+
+# ---- The chains: blocks as the text they are digested from ----
+
+
+TOKEN_LENGTH: Final = 36
+"""The longest ClientRequestToken. The token of a commit is the digest of its block."""
+
+
+class CommittedBlock(NamedTuple):
+    """Where the one block of a delivery is."""
+
+    chain: str
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """The chains of blocks; the commit also writes the row and the message of the workload."""
+
+    table: Tables
+    signing: SigningKeys = UNSIGNED
+
+    def head(self, chain: str) -> Head:
+        """The top of the chain; strongly consistent."""
+        return found(self.table, head_key(chain), _top) or Head(HEAD, GENESIS)
+
+    def heads(self, chains: Sequence[str]) -> tuple[Head, ...]:
+        """The tops of these chains, in their order; each strongly consistent, but not of one moment. Raises Throttled."""
+        keys = [head_key(chain) for chain in chains]
+        tops = dict(all_readable(self.table, self._batched(keys), lambda row: (row.key, _top(row))))
+        return tuple(tops.get(key, Head(HEAD, GENESIS)) for key in keys)
+
+    def digests(self, places: Sequence[tuple[str, int]]) -> tuple[str, ...]:
+        """The digest of the block at each chain and height, computed of what is stored; empty where there is none. As `heads`."""
+        keys = [RowKey(TableName.LEDGER, *place) for place in places]
+        stored = {row.key: hashlib.sha3_256(_stored(row)).hexdigest() for row in self._batched(keys)}
+        return tuple(stored.get(key, "") for key in keys)
+
+    def blocks(self, chain: str, above: int = -1, *, strict: bool = True) -> tuple[AnyBlock, ...]:
+        """The blocks above a height, in order; strongly consistent.
+
+        Raises UnreadableItem where one is no block. Not `strict`: it is left out.
+        """
+        rows = self.table.heights(chain, max(above, HEAD))
+        return (
+            tuple(row.decoded(block_of) for row in rows) if strict else tuple(all_readable(self.table, rows, block_of))
+        )
+
+    def texts(self, chain: str) -> Iterator[bytes]:
+        """Every block as it is stored, lowest first, read page by page."""
+        return (each.text for each in self.signed(chain))
+
+    def signed(self, chain: str) -> Iterator[SignedText]:
+        """Likewise, each with its signature: what `lakegate.gate.ledger.verification.verify_signed` is given."""
+        return map(_signed, self.table.heights(chain))
+
+    def key(self, chain: str) -> str:
+        """The fingerprint of the key that signs the chain, empty before its first record of one; strongly consistent."""
+        return found(self.table, _key_of_key(chain), lambda row: row.text("key")) or ""
+
+    def committed(self, workload: str) -> CommittedBlock | None:
+        """Where the block of a delivery is; None before it is committed. Strongly consistent."""
+        return found(self.table, _once_key(workload), lambda row: CommittedBlock(row.text("at"), row.number("block")))
+
+    def commit(self, block: Block, workload: Workload, expected: Expected, message: Message) -> None:
+        """**The commit**: the writes of one transaction.
+
+        1. the row, if it is at `expected` with the same result: no delayed worker commits a decision that was not taken;
+        2. the head, if it is the block below: no two blocks have the same predecessor;
+        3. the block, if its height is free: no block is ever overwritten;
+        4. the row of the delivery, if there is none: a row that was set back is not committed again;
+        5. the message;
+        6. the delivery in the index of its line, by its verdict and by each rule that it breaks;
+        7. of slices, the end of the delivery's turn.
+
+        ConditionFailed.reasons: one entry each for row and head, `""` where it held, else `state` or `head`; where the delivery
+        is committed, a third entry, `repeated`. A delivery with slices also needs the turn of its line, and ends it; without it
+        there is a further entry, `turn`. Raises TransactionConflict, IdempotencyMismatch. The token is of the content.
+
+        In a stack that signs, the block is written with its signature. Raises SigningDenied.
+        """
+        row = workload_row(workload)
+        entry, listed = index_rows(block, workload)
+        own, head, stored = block_writes(block, self.signing.current, {ENTRY: entry})
+        decided = AllOf(fenced(expected), Equals("result", row.text("result")))
+        conditions: Iterator[RowConditions] = registered("row conditions")
+        turns = [write for each in conditions for write in each.committed(workload)]
+        writes: list[Write] = [
+            Put(row, decided, "state"),
+            head,
+            stored,
+            _once(block),
+            Put(message_row(message)),
+            *map(Put, listed),
+            *turns,
+        ]
+        try:
+            self.table.transact(writes, own[:TOKEN_LENGTH])
+        except ConditionFailed as failed:
+            state, of_head, block_at_height, *others = failed.reasons
+            raise ConditionFailed(state, of_head or block_at_height, *filter(None, others)) from None
+
+    def append(self, record: Record) -> None:
+        """Record and new head in one transaction.
+
+        Conditions: the head is `record.previous` at `record.height - 1`; no chain has a record of the same event.
+        ConditionFailed.reasons: one entry each, `""` where it held, else `head` or `event`. Raises TransactionConflict.
+
+        A record that names a key is written with its signature, by the key that it replaces or, of the first, by itself; from
+        then on `key` answers with it. Raises SigningDenied.
+        """
+        writes = record_writes(record)
+        if record.kind == KEY:
+            signer = self.signing.replaced if record.content["replaces"] else self.signing.current
+            writes[:2] = block_writes(record, signer)[1:]
+            writes.append(Put(Row(_key_of_key(record.chain), {"key": record.content["key"]})))
+        try:
+            self.table.transact(writes)
+        except ConditionFailed as failed:
+            raise ConditionFailed(*record_reasons(failed.reasons)) from None
+
+    def _batched(self, keys: Sequence[RowKey]) -> Iterator[Row]:
+        for first in range(0, len(keys), MOST_WRITES):
+            yield from self.table.batch(keys[first : first + MOST_WRITES])
+
+
+def record_writes(record: Record) -> list[Write]:
+    """Head, record, and the row of its event: for a transaction that also writes what is recorded."""
+    event = Row(RowKey(TableName.LEDGER, f"event#{record.event}"), {"at": record.chain})
+    return [*block_writes(record)[1:], Put(event, RowAbsent(), "event")]
+
+
+def record_reasons(failed: Sequence[str]) -> tuple[str, str]:
+    """The reasons of `Ledger.append` by those of a transaction with `record_writes`."""
+    return "head" if "head" in failed else "", "event" if "event" in failed else ""
+
+
+def head_key(chain: str) -> RowKey:
+    """The key of the head of a chain."""
+    return RowKey(TableName.LEDGER, chain, HEAD)
+
+
+def block_writes(
+    block: AnyBlock, signer: SigningKey | None = None, beside: dict[str, str] | None = None
+) -> tuple[str, Put, Put]:
+    """The digest of a block, and the writes of its head and of itself."""
+    text = canonical(block)
+    own = hashlib.sha3_256(text).hexdigest()
+    stored: dict[str, Any] = {"block": StoredRecord(block, text.decode), "digest": own, **(beside or {})}
+    if signer is not None:
+        stored |= {"key": fingerprint(signer.public_key()), "signature": signer.sign(signed_text(own))}
+    head = Row(head_key(block.chain), {"top": block.height, "digest": own})
+    place = RowKey(TableName.LEDGER, block.chain, block.height)
+    return own, Put(head, _follows(block), "head"), Put(Row(place, stored), RowAbsent(), "head")
+
+
+def _follows(block: AnyBlock) -> Condition:
+    """The head of the chain is the block below."""
+    if (block.height, block.previous) == (0, GENESIS):
+        return RowAbsent()
+    return AllOf(Equals("top", block.height - 1), Equals("digest", block.previous))
+
+
+def _once_key(workload: str) -> RowKey:
+    return RowKey(TableName.LEDGER, f"workload#{workload}")
+
+
+def _once(block: Block) -> Put:
+    """The row of a delivery that is committed, put if absent."""
+    return Put(Row(_once_key(block.workload), {"at": block.chain, "block": block.height}), RowAbsent(), "repeated")
+
+
+def _key_of_key(chain: str) -> RowKey:
+    return RowKey(TableName.LEDGER, f"{chain}#key")
+
+
+def _top(row: Row) -> Head:
+    return Head(row.number("top"), row.text("digest"))
+
+
+def block_of(row: Row) -> AnyBlock:
+    """The block or record of a row."""
+    return row.record("block", from_json)
+
+
+def _stored(row: Row) -> bytes:
+    """The text of a block as somebody wrote it; half a surrogate pair, which no block holds, stays what it is."""
+    try:
+        return row.text("block").encode(errors="surrogatepass")
+    except (KeyError, TypeError):
+        return b""
+
+
+def _signed(row: Row) -> SignedText:
+    key, signature = row.values.get("key", ""), row.values.get("signature")
+    if signature is None:
+        return SignedText(_stored(row))
+    value = bytes(signature) if isinstance(signature, bytes) else b""
+    return SignedText(_stored(row), Signature(key if isinstance(key, str) else "", value))

@@ -1,0 +1,433 @@
+"""Contracts, versions, routes and proposals as rows of the registry's table, and how they are published."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from lakegate.errors import AccessDenied, ConditionFailed, InputError, UnreadableItem
+from lakegate.gate.ledger.blocks import contract_chain
+from lakegate.gate.ledger.ledger_store import head_key, record_reasons, record_writes
+from lakegate.gate.registry.contract_owners import EVERY_CONTRACT
+from lakegate.gate.registry.registry_rows import (
+    Proposal,
+    Publication,
+    RegistryPage,
+    RegistrySnapshot,
+    Route,
+    SeenParent,
+    is_among,
+)
+from lakegate.gate.table import (
+    MOST_WRITES,
+    AllOf,
+    AnyOf,
+    CheckRow,
+    Delete,
+    Equals,
+    Put,
+    Row,
+    RowAbsent,
+    RowKey,
+    StoredRecord,
+    TableName,
+    all_readable,
+    at_revision,
+    found,
+)
+from lakegate.json_codec import canonical
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from lakegate.gate.ledger.blocks import Record
+    from lakegate.gate.table import Condition, Tables, Write
+
+PAGE_ITEMS: Final = 500
+"""Rows of a page; DynamoDB reads at most one MB of them."""
+MAX_CONTENT: Final = 390_000
+"""Bytes of the versions and routes of one contract: an item of DynamoDB has at most 400 KB."""
+_OF_A_VERSION: Final = ("contract", "version", "status", "document")
+_OF_A_ROUTE: Final = ("bucket", "prefix", "dataset", "version", "status", "plan")
+_TEXTS: Final = ("contract", *_OF_A_ROUTE)
+
+
+@dataclass(frozen=True, slots=True)
+class Registry:
+    """Contracts and their routes."""
+
+    table: Tables
+    landing: str
+    """The bucket whose prefixes are routed."""
+
+    def routes(self, bucket: str, prefixes: tuple[str, ...]) -> tuple[Route, ...]:
+        """The routes that stand at these prefixes (at most 100), the longest first: one strongly consistent batch."""
+        rows = self.table.batch([_route_key(bucket, prefix) for prefix in prefixes])
+        routes: list[Route] = []
+        for row in sorted(rows, key=lambda row: len(row.key.name), reverse=True):
+            try:
+                routes.append(row.decoded(_route))
+            except UnreadableItem:
+                if not routes:  # it is the most specific one: any other may be another line's
+                    raise
+        return tuple(routes)
+
+    def contract(self, contract: str) -> RegistrySnapshot:
+        """The versions and routes of one contract: one strongly consistent read, however large the registry is.
+
+        Where its list is lost, and in a registry of an older release, what the rows of its versions and routes have, with the
+        revision 0. The records of the ledger tell a lost list from a contract that was never published.
+        """
+        there = found(self.table, _contract_key(contract), _contract)
+        if there is not None:
+            return there
+        if self._is_listed() and not self._was_published(contract):
+            return RegistrySnapshot()
+        return self._found().get(contract, RegistrySnapshot())
+
+    def missing(self, seen: RegistrySnapshot) -> RegistrySnapshot:
+        """Those versions and routes of a contract, as `contract` returned it, whose own rows are absent or others."""
+        wanted = _own_rows(seen)
+        keys = tuple(wanted)
+        there: dict[RowKey, Row] = {}
+        for start in range(0, len(keys), MOST_WRITES):
+            there |= {row.key: row for row in self.table.batch(keys[start : start + MOST_WRITES])}
+        return RegistrySnapshot(
+            tuple(each for each in seen.versions if _is_other(there, wanted[_version_key(each)])),
+            tuple(each for each in seen.routes if _is_other(there, wanted[_route_key(each.bucket, each.prefix)])),
+        )
+
+    def damaged(self) -> Mapping[str, tuple[str, ...]]:
+        """The contracts whose rows disagree, each with the ids of those that are absent, or are not as the others have it.
+
+        One scan, as `snapshot`. A row that cannot be read is left out: it is no other one.
+        """
+        rows = {row.key: row for row in self.table.scan(TableName.REGISTRY)}
+        lists = {key: row for key, row in rows.items() if key.name.startswith("contract#")}
+        contracts = all_readable(self.table, lists.values(), lambda row: (row.key, _contract(row)))
+        wanted = {key: _own_rows(snapshot) for key, snapshot in contracts}
+        damages: dict[str, set[str]] = {}
+        for key, own in wanted.items():
+            lost = {name.name for name, row in own.items() if _is_other(rows, row) and _is_readable(rows.get(name))}
+            damages.setdefault(key.identity, set()).update(lost)
+        for key, row in rows.items():
+            if key.name.startswith(("version#", "route#")) and row.has("contract"):
+                listed_by = _contract_key(row.text("contract"))
+                is_unreadable = listed_by in lists and listed_by not in wanted
+                if not is_unreadable and key not in wanted.get(listed_by, {}):
+                    damages.setdefault(row.text("contract"), set()).add(listed_by.name)
+        return {name: tuple(sorted(lost)) for name, lost in sorted(damages.items()) if lost}
+
+    def publish(
+        self,
+        publication: Publication,
+        seen: RegistrySnapshot | None = None,
+        record: Record | None = None,
+        parent: SeenParent | None = None,
+        proposal: Proposal | None = None,
+    ) -> None:
+        """Write version, routes, the list of the contract and a record of the ledger, and remove a proposal, in one transaction.
+
+        Of a parent the list of children is written, if nobody has written the parent since it was read (reason `parent`).
+
+        `seen` is the contract as `contract` returned it: what was decided by it is written only if nobody has written since.
+        Raises ConditionFailed, with a reason for each row: `version` if the version is published with another content, `prefix`
+        if the prefix belongs to another dataset, `contract` if somebody else has written, `proposal` if it is not there any
+        more; the reasons of the record's rows follow, as `Ledger.append` has them.
+        """
+        before = self.contract(publication.contract) if seen is None else seen
+        if before.revision == 0 and not self._is_listed():
+            self._list_contracts()
+            before = self.contract(publication.contract) if seen is None else seen
+        own = Equals("contract", publication.contract)
+        writes: list[Write] = [
+            Put(_version_row(publication), AnyOf(RowAbsent(), Equals("document", publication.document)), "version"),
+            *(
+                Put(_route_row(each), AnyOf(RowAbsent(), AllOf(own, Equals("dataset", each.dataset))), "prefix")
+                for each in publication.routes
+            ),
+            *(
+                Delete(_route_key(self.landing, prefix), AnyOf(RowAbsent(), own), "prefix")
+                for prefix in publication.retired
+            ),
+            _listed(publication.contract, before.after(publication), "contract"),
+        ]
+        if parent is not None:
+            writes.append(_listed(parent.contract, parent.seen.with_child(publication.contract), "parent"))
+        if proposal is not None:
+            key = _proposal_key(publication.contract, publication.version)
+            writes.append(Delete(key, _if_unchanged(proposal), "proposal"))
+        recorded = [] if record is None else record_writes(record)
+        try:
+            self.table.transact([*writes, *recorded])
+        except ConditionFailed as failed:
+            of_record = record_reasons(failed.reasons[len(writes) :]) if recorded else ()
+            raise ConditionFailed(*failed.reasons[: len(writes)], *of_record) from None
+
+    def snapshot(self, prefix: str = "") -> RegistrySnapshot:
+        """All contracts, for people: row by row, so it is not a snapshot, but what was there before the call is in it.
+
+        A version is in it if its own row or the list of its contract has it; routes are those by which deliveries are judged.
+        With the prefix of their ids what else has versions: published workflows.
+        """
+        everything = list(self.table.scan(TableName.REGISTRY))
+        own = all_readable(self.table, _of_kind(everything, "version"), _publication)
+        versions = {_version_key(each): each for each in own}
+        for contract in all_readable(self.table, _of_kind(everything, "contract"), _contract):
+            for each in contract.versions:
+                versions.setdefault(_version_key(each), each)
+        return RegistrySnapshot(
+            tuple(each for each in versions.values() if is_among(each.contract, prefix)),
+            tuple(all_readable(self.table, _of_kind(everything, "route"), _route)),
+        )
+
+    def page(self, after: str, prefix: str = "") -> RegistryPage:
+        """The next contracts after a place, from the beginning if it is empty. All pages together have every contract.
+
+        With the prefix of their ids what else has versions, as `snapshot`. A registry of an older release is one page.
+        """
+        if not after and not self._is_listed():
+            return RegistryPage(tuple(each for name, each in self._found().items() if is_among(name, prefix)), "")
+        rows, following = self.table.page(TableName.REGISTRY, "contract", after, PAGE_ITEMS)
+        contracts = all_readable(self.table, (row for row in rows if is_among(row.key.identity, prefix)), _contract)
+        return RegistryPage(tuple(contracts), following)
+
+    def propose(self, proposal: Proposal, seen: Proposal | None) -> None:
+        """Put a proposal in the place of the one that was seen.
+
+        Raises ConditionFailed with the reasons `proposal`, if another one is there now, and `contract`, if that has another
+        revision than the proposal's base.
+        """
+        publication = proposal.publication
+        key = _proposal_key(publication.contract, publication.version)
+        row = Row(key, {"digest": proposal.digest, "proposal": canonical(proposal).decode()})
+        base = CheckRow(_contract_key(publication.contract), at_revision(proposal.base), "contract")
+        self.table.transact([Put(row, _if_unchanged(seen), "proposal"), base])
+
+    def proposal(self, contract: str, version: str) -> Proposal | None:
+        """The proposal of a version; strongly consistent."""
+        return found(self.table, _proposal_key(contract, version), _proposal)
+
+    def proposals(self) -> tuple[Proposal, ...]:
+        """All proposals, for people, as `snapshot` reads."""
+        rows = _of_kind(self.table.scan(TableName.REGISTRY), "proposal")
+        return tuple(all_readable(self.table, rows, _proposal))
+
+    def _was_published(self, contract: str) -> bool:
+        """Whether the ledger has records of a contract; not, for who may not read it: publishers may."""
+        try:
+            return self.table.get(head_key(contract_chain(contract))) is not None
+        except AccessDenied:
+            return False
+
+    def _is_listed(self) -> bool:
+        """Whether every contract that is published has a list."""
+        return self.table.get(_contract_key("")) is not None
+
+    def _list_contracts(self) -> None:
+        """Write the list of each contract that an older release published, then the mark that all have one."""
+        for name, snapshot in (*self._found().items(), ("", RegistrySnapshot())):
+            with suppress(ConditionFailed):
+                self.table.write(_listed(name, replace(snapshot, revision=1), "contract"))
+
+    def _found(self) -> Mapping[str, RegistrySnapshot]:
+        """All contracts, by the rows of their versions and routes. Raises UnreadableItem: lists are written of this."""
+        versions: dict[str, list[Publication]] = {}
+        routes: dict[str, list[Route]] = {}
+        children: dict[str, set[str]] = {}
+        everything = list(self.table.scan(TableName.REGISTRY))
+        for row in _of_kind(everything, "version"):
+            version = row.decoded(_publication)
+            versions.setdefault(version.contract, []).append(version)
+            children.setdefault(version.parent, set()).add(version.contract)
+        for row in _of_kind(everything, "route"):
+            route = row.decoded(_route)
+            routes.setdefault(route.contract, []).append(route)
+        return {
+            name: RegistrySnapshot(
+                tuple(versions.get(name, ())),
+                tuple(routes.get(name, ())),
+                children=tuple(sorted(children.get(name, ()))),
+            )
+            for name in {**versions, **routes}
+        }
+
+
+# ---- Keys ----
+
+
+def _contract_key(contract: str) -> RowKey:
+    return RowKey(TableName.REGISTRY, f"contract#{contract}")
+
+
+def _version_key(publication: Publication) -> RowKey:
+    return RowKey(TableName.REGISTRY, f"version#{publication.contract}#{publication.version}")
+
+
+def _route_key(bucket: str, prefix: str) -> RowKey:
+    return RowKey(TableName.REGISTRY, f"route#{bucket}/{prefix}")
+
+
+def _proposal_key(contract: str, version: str) -> RowKey:
+    return RowKey(TableName.REGISTRY, f"proposal#{contract}#{version}")
+
+
+def _of_kind(rows: Iterable[Row], kind: str) -> Iterator[Row]:
+    return (row for row in rows if row.key.name.startswith(f"{kind}#"))
+
+
+# ---- The row that lists all versions and routes of a contract ----
+
+
+def _listed(contract: str, snapshot: RegistrySnapshot, reason: str) -> Put:
+    """The list of a contract, written if it is one revision older."""
+    versions = [
+        (
+            each.version,
+            each.status,
+            each.document,
+            each.plans,
+            each.unmeasured_rules,
+            each.labels,
+            each.needs,
+            *([each.inherited_from] if each.inherited_from or _is_apart(each) else []),
+            *([each.shared_with, each.own] if _is_apart(each) else []),
+        )
+        for each in snapshot.versions
+    ]
+    routes = [{name: getattr(each, name) for name in (*_OF_A_ROUTE, "major")} for each in snapshot.routes]
+    children = {"children": snapshot.children} if snapshot.children else {}
+    unknown: dict[str, Any] = json.loads(snapshot.unknown)
+    content = json.dumps(unknown | {"versions": versions, "routes": routes, **children}, separators=(",", ":"))
+    if len(content) > MAX_CONTENT:
+        raise InputError(
+            f"the versions, routes and children of {contract} need more than {MAX_CONTENT:,} bytes: use another id"
+        )
+    row = Row(
+        _contract_key(contract), {"revision": snapshot.revision, "content": StoredRecord(snapshot, lambda: content)}
+    )
+    return Put(row, at_revision(snapshot.revision - 1), reason)
+
+
+def _contract(row: Row) -> RegistrySnapshot:
+    return row.record("content", partial(_content, row.key.identity, row.number("revision")))
+
+
+def _content(contract: str, revision: int, text: str) -> RegistrySnapshot:
+    content = json.loads(text)
+    versions = tuple(
+        Publication(
+            contract,
+            version,
+            status,
+            document,
+            (),
+            plans=_pairs(plans),
+            unmeasured_rules=unmeasured_rules,
+            labels=_pairs(labels),
+            needs=_pairs(more[0]) if more else (),
+            inherited_from=more[1] if len(more) > 1 else "",
+            **_apart(*more[2:]),
+        )
+        for version, status, document, plans, unmeasured_rules, labels, *more in content["versions"]
+    )
+    names = (*_OF_A_ROUTE, "major")
+    routes = tuple(Route(contract=contract, **{name: route[name] for name in names}) for route in content["routes"])
+    known = {"versions", "routes", "children"}
+    unknown = json.dumps({name: value for name, value in content.items() if name not in known})
+    return RegistrySnapshot(versions, routes, revision, tuple(content.get("children", ())), unknown)
+
+
+def _apart(shared_with: Sequence[str] = (), own: Sequence[str] = EVERY_CONTRACT) -> dict[str, tuple[str, ...]]:
+    """What keeps a version apart from contracts of other owners, as JSON has it; in rows of older releases there is nothing."""
+    return {"shared_with": tuple(shared_with), "own": tuple(own)}
+
+
+def _is_apart(publication: Publication) -> bool:
+    return (publication.shared_with, publication.own) != ((), EVERY_CONTRACT)
+
+
+def _pairs(listed: Sequence[Sequence[str]]) -> tuple[tuple[str, str], ...]:
+    """Pairs of texts, as JSON has them."""
+    return tuple((name, value) for name, value in listed)
+
+
+# ---- Rows of versions, routes and proposals ----
+
+
+def _version_row(publication: Publication) -> Row:
+    return Row(
+        _version_key(publication),
+        {
+            **{name: getattr(publication, name) for name in _OF_A_VERSION},
+            "plans": dict(publication.plans),
+            "unmeasured_rules": publication.unmeasured_rules,
+            "labels": json.dumps(publication.labels),
+            "needs": json.dumps(publication.needs),
+            **({"inherited_from": publication.inherited_from} if publication.inherited_from else {}),
+            "apart": json.dumps([publication.shared_with, publication.own]),
+        },
+    )
+
+
+def _publication(row: Row) -> Publication:
+    shared_with, own = _apart(*json.loads(row.text("apart")) if row.has("apart") else ()).values()
+    plans = row.values["plans"].items()
+    if not all(isinstance(plan, str) for _, plan in plans):
+        raise TypeError("plans")
+    return Publication(
+        routes=(),
+        plans=tuple(sorted(plans)),
+        unmeasured_rules=row.number("unmeasured_rules") if row.has("unmeasured_rules") else 0,
+        labels=_pairs(json.loads(row.text("labels"))) if row.has("labels") else (),
+        needs=_pairs(json.loads(row.text("needs"))) if row.has("needs") else (),
+        inherited_from=row.text("inherited_from") if row.has("inherited_from") else "",
+        shared_with=shared_with,
+        own=own,
+        **{name: row.text(name) for name in _OF_A_VERSION},  # type: ignore[arg-type] # four texts
+    )
+
+
+def _route_row(route: Route) -> Row:
+    values = {name: getattr(route, name) for name in _TEXTS}
+    return Row(_route_key(route.bucket, route.prefix), {**values, "major": route.major})
+
+
+def _route(row: Row) -> Route:
+    return Route(major=row.number("major"), **{name: row.text(name) for name in _TEXTS})
+
+
+def _own_rows(seen: RegistrySnapshot) -> dict[RowKey, Row]:
+    """The row of each version and route of a contract, by its key."""
+    return {row.key: row for row in (*map(_version_row, seen.versions), *map(_route_row, seen.routes))}
+
+
+def _is_readable(row: Row | None) -> bool:
+    try:
+        if row is not None:
+            row.decoded(_publication if row.key.name.startswith("version#") else _route)
+    except UnreadableItem:
+        return False
+    return True
+
+
+def _is_other(there: Mapping[RowKey, Row], wanted: Row) -> bool:
+    """Whether a row is lost, or is not as it should be; a newer release may have written more attributes."""
+    row = there.get(wanted.key)
+    return row is None or any(row.values.get(name) != value for name, value in wanted.values.items())
+
+
+def _proposal(row: Row) -> Proposal:
+    document = json.loads(row.text("proposal"))
+    content: dict[str, Any] = document.pop("publication") | {"routes": (), "retired": ()}
+    pairs = {name: tuple(map(tuple, content[name])) for name in ("plans", "labels", "needs")}
+    kept_apart = _apart(content.get("shared_with", ()), content.get("own", EVERY_CONTRACT))
+    return Proposal(Publication(**content | pairs | kept_apart), **document)
+
+
+def _if_unchanged(seen: Proposal | None) -> Condition:
+    """The row of a proposal is the one that was seen."""
+    return RowAbsent() if seen is None else Equals("digest", seen.digest)
