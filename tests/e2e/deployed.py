@@ -8,7 +8,7 @@ import signal
 import threading
 import time
 import urllib.request
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,10 +17,11 @@ from uuid import uuid4
 from infra.local.aws.guard import HEADER
 from infra.local.local_stack import Stack
 from lakegate.aws.clients import client
-from lakegate.aws.delivery_tables import DynamoAgenda
 from lakegate.errors import NotFound
 from lakegate.gate.delivery.delivery_row import workload_id
 from lakegate.gate.delivery.protocol import END_STATES, State
+from lakegate.gate.delivery_store import Agenda
+from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
 from lakegate.gate.ledger.blocks import deliveries
 from lakegate.gate.sweep import sweep
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
     from lakegate.aws.open_stack import DeployedStack, LocalState
     from lakegate.gate.delivery.delivery_row import Workload
-    from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.ports import Clock
 
 LIMIT = 720.0
@@ -257,17 +257,26 @@ class Deployed:
 
     def later(self, minutes: float) -> Dependencies:
         """The gate of a later time."""
-        agenda = Starting(self.dependencies.agenda.table)  # type: ignore[attr-defined] # the one of AWS
         clock = Later(self.dependencies.clock, timedelta(minutes=minutes))
-        return replace(self.dependencies, agenda=agenda, clock=clock)
+        values = {each.name: getattr(self.dependencies, each.name) for each in fields(Dependencies)}
+        return LaterDependencies(**values | {"clock": clock})
 
 
-class Starting(DynamoAgenda):
+class Starting(Agenda):
     """The agenda of a gate whose clock is ahead: starts are reserved by the time of all others, who would wait until then."""
 
     def reserve_start(self, _now: datetime, interval: timedelta, burst: int) -> datetime:
         """See `Agenda`."""
         return super().reserve_start(datetime.now(UTC), interval, burst)
+
+
+class LaterDependencies(Dependencies):
+    """Those of a gate whose clock is ahead."""
+
+    @property
+    def agenda(self) -> Agenda:
+        """Reserves starts by the time of all others."""
+        return Starting(self.table)
 
 
 def _command(folder: Path) -> bytes:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from infra.packaging.bundles import FUNCTIONS, PULL, own_files
-from lakegate.aws import dynamodb_table
+from lakegate.gate import table
 from tests.infra.packaging.iam import Call, allowed
 from tests.sam.built import ROOT, Stack
 
@@ -138,13 +138,13 @@ OF_KIND = {
 
 def test_no_kind_of_item_is_forgotten() -> None:
     """The table of keys lists every kind that the functions write."""
-    _, _, listed = (dynamodb_table.__doc__ or "").partition("workloads  `id`")
+    _, _, listed = (table.__doc__ or "").partition("workloads  `id`")
     written = {
         kind
         for module in own_files((*FUNCTIONS.entries, *PULL.entries), ROOT)
         if module.suffix == ".py"
         for kind in re.findall(
-            r'text\(f?"(\w+)#|KIND: Final = "(\w+)"|DynamoLineRows\(table, "(\w+)"', module.read_text()
+            r'workloads_key\("(\w+)"|KIND: Final = "(\w+)"|LineRows\((?:\w+\.)?table, "(\w+)"', module.read_text()
         )
     }
 
