@@ -22,11 +22,16 @@ from typing import Any, Final
 
 from lakegate.diff.change_kinds import DiffDocument
 from lakegate.features.anchors.anchors import Anchor
+from lakegate.features.drift.schema_drift import DriftEvent
 from lakegate.features.notifications.message_text import NotificationDocument
+from lakegate.features.pull.pull_task import PullEvent
+from lakegate.features.revalidation.revalidation import RevalidationEvent
+from lakegate.gate.datasets.freshness_deadlines import LateEvent
+from lakegate.gate.datasets.lifecycle import LifecycleEvent
 from lakegate.gate.datasets.manifest_documents import Manifest
 from lakegate.gate.ledger.blocks import FORMAT, MARKED, RECORD_FORMAT, SLICED, WAIVED, Block, Record
 from lakegate.gate.ledger.record_contents import CONTENTS
-from lakegate.gate.outbox import EventDetail
+from lakegate.gate.outbox import LINE_KINDS, DatasetEventDetail, EventDetail
 from lakegate.json_codec import (
     DECIMAL,
     KEYWORDS,
@@ -56,6 +61,7 @@ FORMATS: Final[dict[str, Json]] = {
     "diff": DiffDocument,
     "event": EventDetail,
     "block": Block,
+    "line-event": DatasetEventDetail,
     "manifest": Manifest,
     "notification": NotificationDocument,
     "plan": Plan,
@@ -78,6 +84,21 @@ def _event(kind: str, **members: Json) -> Json:
     return {"properties": {"kind": {"const": kind}, "body": {"properties": body}}}
 
 
+BODIES: Final[dict[str, type]] = {
+    **dict.fromkeys(LINE_KINDS, LifecycleEvent),
+    "drift": DriftEvent,
+    "late": LateEvent,
+    "pull": PullEvent,
+    "revalidation": RevalidationEvent,
+}
+"""By the kind of an event about a dataset."""
+
+
+def _body_of(kind: str, cls: type) -> Json:
+    body = {"properties": {"body": {"$ref": f"#/$defs/{cls.__name__}"}}}
+    return {"if": {"properties": {"kind": {"const": kind}}}, "then": body}
+
+
 BETWEEN_MEMBERS: Final[dict[str, dict[str, Json]]] = {
     "event": {
         "oneOf": [
@@ -88,6 +109,7 @@ BETWEEN_MEMBERS: Final[dict[str, dict[str, Json]]] = {
             _event("awaiting", line=TEXT, height=NULL, contract_version=TEXT, verdict=ACCEPTED),
         ]
     },
+    "line-event": {"allOf": [_body_of(kind, cls) for kind, cls in BODIES.items()]},
     "record": {"properties": {"format": {"const": RECORD_FORMAT}}},
     "block": {
         "properties": {"format": {"enum": [FORMAT, WAIVED, SLICED, MARKED]}},
@@ -126,6 +148,8 @@ def derived(cls: Json, more: dict[str, Json] = NOTHING_MORE, name: str = "") -> 
     """The schema of the documents of a dataclass. `more`: what its hints do not say."""
     definitions: Definitions = {}
     whole = _object(cls, definitions) if isinstance(cls, type) else _value(cls, definitions)
+    for body in BODIES.values() if name == "line-event" else ():
+        _defined(body, definitions)
     if more:
         own = more.get("properties", {})
         whole["required"], whole["properties"] = [*own, *whole["required"]], own | whole["properties"]

@@ -12,13 +12,11 @@ from lakegate.gate.delivery.people_decisions import Waiver
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.lake_layout import uri_of
 from lakegate.gate.ports import Message
-from lakegate.json_codec import Bounds, Exact, NotEmpty, Permitted, Sha256, decode, encode
+from lakegate.json_codec import Bounds, Exact, NotEmpty, Permitted, Sha256, encode
 from lakegate.plan.billed_cost import Amount, BilledCost
 from lakegate.verdict.check_status import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from lakegate.gate.delivery.delivery_row import Workload
     from lakegate.gate.dependencies import Dependencies
 
@@ -85,11 +83,36 @@ class EventDetail:
     body: EventBody
 
 
+LINE_KINDS = (
+    *("draft", "active", "deprecated", "sunset", "retired", "planned", "breaking"),
+    *("drift", "late", "pull", "revalidation"),
+)
+"""The kinds of events about a dataset: those of its lifecycle, then those with a body of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetEventDetail:
+    """The detail of an event about a dataset.
+
+    The stack puts it on its event bus when the lifecycle of a dataset changes or is planned to, when its accepted data
+    drifts, when it misses a service level, when its data cannot be fetched, and when its accepted data was measured by
+    schedule (docs/events.md).
+    """
+
+    id: NotEmpty
+    """The same for every repetition of this event."""
+    line: NotEmpty
+    """Of the dataset."""
+    kind: Annotated[str, Permitted(LINE_KINDS)]
+    body: object
+    """By the kind."""
+
+
 def message(
     dependencies: Dependencies,
     workload: Workload,
     height: int | None = None,
-    subscribers: Sequence[Mapping[str, object]] = (),
+    subscribers: tuple[EventSubscriber, ...] = (),
 ) -> Message:
     """The message about a workload that ended or waits for a person: ids, numbers and masked reasons, no text of the producer.
 
@@ -113,7 +136,7 @@ def message(
         cost=workload.cost,
         seconds=_since(pin.judging_time, dependencies.clock.now()) if pin else None,
         cause=workload.failed[-1].cause if workload.state is State.FAILED else None,
-        subscribers=tuple(decode(EventSubscriber, each) for each in subscribers),
+        subscribers=subscribers,
         report=uri_of(dependencies.places.lake, workload),
         waiver=workload.waiver if workload.state is State.PUBLISHED else None,
     )

@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from io import BufferedReader
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple, Protocol
 
 from lakegate.admission.file_signatures import BOM, UnreadableError, settled
 from lakegate.admission.header import HEAD
@@ -27,7 +27,9 @@ from lakegate.gate.datasets.dataset_names import published_lines
 from lakegate.gate.datasets.lifecycle import addressed
 from lakegate.gate.datasets.readers_manifest import newest
 from lakegate.gate.effects import Effect, perform
+from lakegate.gate.outbox import EventSubscriber
 from lakegate.gate.ports import Address, Message
+from lakegate.json_codec import Bounds, Exact, NotEmpty, Permitted, encode
 from lakegate.plan.plan import Plan
 from lakegate.plan.predicates import Present
 from lakegate.plan.request import StagedPart
@@ -353,6 +355,32 @@ def _of_object(
     return (*replaced, *reader.differences(plan, accepted_by, data))
 
 
+@dataclass(frozen=True, slots=True)
+class DriftedField:
+    """A difference of accepted objects from the contract."""
+
+    difference: Annotated[str, Permitted(("absent", "type", "unreadable", "missing", "replaced"))]
+    field: str | None
+    """A declared field; null for the whole object."""
+    objects: Exact
+
+
+@dataclass(frozen=True, slots=True)
+class DriftEvent:
+    """The body of an event about accepted data that drifts."""
+
+    line: NotEmpty
+    contract_version: NotEmpty
+    compared: Exact
+    """Accepted objects that were compared."""
+    drifted: Exact
+    """Those that differ."""
+    newest_height: Exact
+    """Of the newest delivery that differs."""
+    fields: Annotated[tuple[DriftedField, ...], Bounds(1)]
+    subscribers: tuple[EventSubscriber, ...]
+
+
 def report_drift(dependencies: Dependencies, report: DriftReport) -> Steps[bool]:
     """Put a message about drift into the outbox, if there is none about the same drift yet. Returns whether it is new.
 
@@ -360,17 +388,19 @@ def report_drift(dependencies: Dependencies, report: DriftReport) -> Steps[bool]
     """
     if not report.drifted:
         return False
-    fields = [{"difference": kind, "field": field or None, "objects": count} for kind, field, count in report.fields]
+    fields = tuple(DriftedField(kind, field or None, count) for kind, field, count in report.fields)
     what = json.dumps([report.version, [(kind, field) for kind, field, _ in sorted(report.fields)]])
     identity = f"{report.line}:drift:{hashlib.sha256(what.encode()).hexdigest()[:16]}"
-    body = {
-        "line": report.line,
-        "contract_version": report.version,
-        "compared": report.objects,
-        "drifted": len(report.drifted),
-        "newest_height": report.drifted[0].height,
-        "fields": fields[:MAX_FIELDS],
-        "subscribers": addressed(dependencies.lines.get(report.line), "drift"),
-    }
-    message = Message(identity, "", "drift", json.dumps(body, sort_keys=True), dependencies.clock.now(), report.line)
+    body = DriftEvent(
+        line=report.line,
+        contract_version=report.version,
+        compared=report.objects,
+        drifted=len(report.drifted),
+        newest_height=report.drifted[0].height,
+        fields=fields[:MAX_FIELDS],
+        subscribers=addressed(dependencies.lines.get(report.line), "drift"),
+    )
+    message = Message(
+        identity, "", "drift", json.dumps(encode(body), sort_keys=True), dependencies.clock.now(), report.line
+    )
     return (yield from perform(Effect.REPORT_DRIFT, partial(dependencies.outbox.add, message)))

@@ -21,6 +21,7 @@ from lakegate.features.pull.pull_sources import SourceChanged, SourceIdentity
 from lakegate.gate.datasets.dataset_lines import LineRows
 from lakegate.gate.datasets.lifecycle import addressed
 from lakegate.gate.effects import Effect, perform
+from lakegate.gate.outbox import EventSubscriber
 from lakegate.gate.ports import Address, Message
 from lakegate.gate.scheduled_tasks import (
     ENOUGH,
@@ -38,8 +39,9 @@ from lakegate.gate.scheduled_tasks import (
     present,
     run_due,
 )
+from lakegate.json_codec import NotEmpty, encode
 from lakegate.plan.plan import Plan
-from lakegate.timestamps import instant_of, moment
+from lakegate.timestamps import Moment, instant_of, moment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -460,6 +462,21 @@ def pulls_of(dependencies: Dependencies, lines: Iterable[str] | None = None) -> 
     return tuple(sorted(rows, key=lambda row: (row.due, row.line)))
 
 
+@dataclass(frozen=True, slots=True)
+class PullEvent:
+    """The body of an event about a pull."""
+
+    line: NotEmpty
+    contract_version: NotEmpty
+    outcome: PullOutcome
+    reason: str | None
+    """A code, of a pull that failed; else null."""
+    at: Moment
+    next: Moment | None
+    """The next pull; null: there is none."""
+    subscribers: tuple[EventSubscriber, ...]
+
+
 def message_of(dependencies: Dependencies, row: PullingLine, end: PullEnd) -> Message | None:
     """The message about the end of a pull; None if nobody has to know: it has not failed, and neither has the one before.
 
@@ -468,17 +485,17 @@ def message_of(dependencies: Dependencies, row: PullingLine, end: PullEnd) -> Me
     failed = end.outcome is PullOutcome.FAILED
     if not failed and not (row.ends and row.ends[0].outcome is PullOutcome.FAILED):
         return None
-    body = {
-        "line": row.line,
-        "contract_version": row.version,
-        "outcome": end.outcome,
-        "reason": end.reason or None,
-        "at": end.at,
-        "next": following(row.schedule, end.at) or None,
-        "subscribers": addressed(dependencies.lines.get(row.line), "pull"),
-    }
+    body = PullEvent(
+        line=row.line,
+        contract_version=row.version,
+        outcome=end.outcome,
+        reason=end.reason or None,
+        at=end.at,
+        next=following(row.schedule, end.at) or None,
+        subscribers=addressed(dependencies.lines.get(row.line), "pull"),
+    )
     identity = f"{row.line}:pull:{row.next}:{end.outcome.lower()}"
-    return Message(identity, "", "pull", json.dumps(body, sort_keys=True), dependencies.clock.now(), row.line)
+    return Message(identity, "", "pull", json.dumps(encode(body), sort_keys=True), dependencies.clock.now(), row.line)
 
 
 def _found(dependencies: Dependencies, found: LabelledDataset) -> PullingLine | None:

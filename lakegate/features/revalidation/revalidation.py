@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
 from lakegate.contract.contract_model import REVALIDATED, parts_of
 from lakegate.errors import (
@@ -34,6 +34,8 @@ from lakegate.gate.delivery.submit_run import RunParameters, executors, invoke_j
 from lakegate.gate.effects import Effect, perform
 from lakegate.gate.ledger.blocks import Head, Record, digest, event_id
 from lakegate.gate.ledger.commit import record_at_head
+from lakegate.gate.ledger.record_contents import BrokenScheduledRule, StaleRule
+from lakegate.gate.outbox import EventSubscriber
 from lakegate.gate.ports import Address, JobState, Message, names_invocation
 from lakegate.gate.scheduled_tasks import (
     Discovery,
@@ -44,12 +46,13 @@ from lakegate.gate.scheduled_tasks import (
     present,
     write_row,
 )
+from lakegate.json_codec import Exact, NotEmpty, Permitted, encode
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import Request, StagedPart
 from lakegate.plan.result import Result
 from lakegate.stack import in_utc
 from lakegate.text import listed
-from lakegate.timestamps import instant_of, moment
+from lakegate.timestamps import Moment, instant_of, moment
 from lakegate.verdict.check_status import Status
 from lakegate.verdict.verdict import LONGEST_RULE, broken_rules, judge
 
@@ -428,23 +431,48 @@ def _record(dependencies: Dependencies, line: str, event: str, content: Content)
     raise TransactionConflict
 
 
+@dataclass(frozen=True, slots=True)
+class RevalidationEvent:
+    """The body of an event about accepted data that was measured by schedule."""
+
+    line: NotEmpty
+    contract_version: NotEmpty
+    outcome: Annotated[str, Permitted(("BROKEN", "FAILED", "HELD"))]
+    reason: str | None
+    """A code, of a run that measured nothing; else null."""
+    at: Moment
+    """When the run ended."""
+    next: Moment | None
+    """The next run of these schedules; null: there is none."""
+    schedules: tuple[NotEmpty, ...]
+    height: Exact
+    """Up to which accepted data was measured."""
+    rules: Exact
+    """How many were measured."""
+    broken: tuple[BrokenScheduledRule, ...]
+    """The worst first."""
+    stale: tuple[StaleRule, ...]
+    """The rules that do not hold, also those of other schedules."""
+    subscribers: tuple[EventSubscriber, ...]
+
+
 def _report(
     dependencies: Dependencies, row: RevalidatedLine, run: ScheduledRun, end: EndedRun, about: dict[str, Any]
 ) -> Steps[None]:
-    body = {
-        "line": row.line,
-        "contract_version": row.version,
-        "outcome": end.end,
-        "reason": end.reason or None,
-        "at": end.at,
-        "next": min(filter(None, (following(each, end.at) for each in run.schedules)), default=None),
-        "schedules": list(run.schedules),
-        "height": end.height,
+    body = RevalidationEvent(
+        line=row.line,
+        contract_version=row.version,
+        outcome=end.end,
+        reason=end.reason or None,
+        at=end.at,
+        next=min(filter(None, (following(each, end.at) for each in run.schedules)), default=None),
+        schedules=tuple(run.schedules),
+        height=end.height,
         **about,
-        "subscribers": addressed(dependencies.lines.get(row.line), KIND),
-    }
+        subscribers=addressed(dependencies.lines.get(row.line), KIND),
+    )
     identity = f"{row.line}:{KIND}:{run.id}"
-    message = Message(identity, "", KIND, json.dumps(body, sort_keys=True), dependencies.clock.now(), row.line)
+    message = Message(identity, "", KIND, json.dumps(encode(body), sort_keys=True), dependencies.clock.now(), row.line)
     yield from perform(Effect.REPORT_REVALIDATION, partial(dependencies.outbox.add, message))
 
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 from lakegate.errors import AccessDenied, NotFound
 from lakegate.gate.datasets.dataset_lines import Pledge, PromisingLine
 from lakegate.gate.datasets.lifecycle import addressed
 from lakegate.gate.effects import Alarm, Effect, perform
+from lakegate.gate.outbox import EventSubscriber
 from lakegate.gate.ports import Message
 from lakegate.gate.scheduled_tasks import ScheduledTask, change_row, is_retired
-from lakegate.timestamps import instant_of, moment
+from lakegate.json_codec import Exact, NotEmpty, Permitted, encode
+from lakegate.timestamps import Moment, instant_of, moment
 
 if TYPE_CHECKING:
     from lakegate.contract.service_levels import Promise
@@ -113,16 +115,33 @@ TASK: Final = ScheduledTask(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class LateEvent:
+    """The body of an event about a service level that a dataset misses."""
+
+    line: NotEmpty
+    contract_version: NotEmpty
+    promise: Annotated[str, Permitted(("frequency", "freshness", "latency"))]
+    seconds: Exact
+    """Within which the next delivery had to be accepted."""
+    last_accepted: Moment | None
+    """Null: none was."""
+    since: Moment
+    """When the time began."""
+    missed_at: Moment
+    subscribers: tuple[EventSubscriber, ...]
+
+
 def _message(dependencies: Dependencies, line: PromisingLine, pledge: Pledge) -> Message:
-    body = {
-        "line": line.line,
-        "contract_version": line.version,
-        "promise": pledge.name,
-        "seconds": pledge.seconds,
-        "last_accepted": line.last or None,
-        "since": pledge.since or line.last,
-        "missed_at": line.end_of(pledge),
-        "subscribers": addressed(dependencies.lines.get(line.line), "late"),
-    }
+    body = LateEvent(
+        line=line.line,
+        contract_version=line.version,
+        promise=pledge.name,
+        seconds=pledge.seconds,
+        last_accepted=line.last or None,
+        since=pledge.since or line.last,
+        missed_at=line.end_of(pledge),
+        subscribers=addressed(dependencies.lines.get(line.line), "late"),
+    )
     identity = f"{line.line}:late:{pledge.name}:{pledge.since or line.last}"
-    return Message(identity, "", "late", json.dumps(body, sort_keys=True), dependencies.clock.now(), line.line)
+    return Message(identity, "", "late", json.dumps(encode(body), sort_keys=True), dependencies.clock.now(), line.line)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -18,15 +18,17 @@ from lakegate.gate.datasets.dataset_lines import (
     Notice,
     ParentNotice,
     StatusChange,
-    Subscription,
 )
 from lakegate.gate.effects import Effect, perform
 from lakegate.gate.ledger.blocks import event_id
 from lakegate.gate.ledger.commit import record_at_head
+from lakegate.gate.ledger.record_contents import LifecycleState
+from lakegate.gate.outbox import EventSubscriber
 from lakegate.gate.ports import Message
 from lakegate.gate.scheduled_tasks import ScheduledTask
+from lakegate.json_codec import OMITTED, NotEmpty, encode
 from lakegate.text import counted, listed
-from lakegate.timestamps import instant_of, moment
+from lakegate.timestamps import Moment, instant_of, moment
 from lakegate.verdict.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -287,13 +289,26 @@ def _day(at: str) -> str:
 # ---- Subscribers of an event ----
 
 
-def addressed(line: Line, cause: str) -> list[dict[str, object]]:
+def addressed(line: Line, cause: str) -> tuple[EventSubscriber, ...]:
     """The subscribers to notify of a cause, as events have them."""
-    return [_subscriber(each) for each in line.subscriptions if cause in each.on]
+    asked = (each for each in line.subscriptions if cause in each.on)
+    return tuple(EventSubscriber(each.team, each.audience, tuple(each.to)) for each in asked)
 
 
-def _subscriber(subscription: Subscription) -> dict[str, object]:
-    return {"team": subscription.team, "audience": subscription.audience, "to": list(subscription.to)}
+@dataclass(frozen=True, slots=True)
+class LifecycleEvent(LifecycleState):
+    """The body of an event about the lifecycle of a dataset."""
+
+    line: NotEmpty
+    version: NotEmpty | None
+    """Of a dataset that began with a notice period."""
+    follows: NotEmpty | None
+    """The dataset whose subscribers were given notice."""
+    subscribers: tuple[EventSubscriber, ...]
+    inherited_from: Moment | None = field(default=None, metadata={OMITTED: True})
+    """Of a stricter parent: from when new versions inherit from it."""
+    owner: str | None = field(default=None, metadata={OMITTED: True})
+    """Of a stricter parent: the owner of the contract."""
 
 
 # ---- Changes by command and by date ----
@@ -410,18 +425,18 @@ def _message(dependencies: Dependencies, before: Line, after: Line, act: str, no
         return None
     notice = None if act == PARENT else after.notice
     asked = dependencies.lines.get(notice.follows) if notice and kind == "breaking" else after
-    body = {
-        "line": after.name,
+    body = LifecycleEvent(
         **_state(after, act, now),
-        "version": notice.version if notice else None,
-        "follows": notice.follows if notice else None,
-        "subscribers": addressed(asked, "breaking" if kind == "breaking" else "deprecated"),
-    }
+        line=after.name,
+        version=notice.version if notice else None,
+        follows=notice.follows if notice else None,
+        subscribers=addressed(asked, "breaking" if kind == "breaking" else "deprecated"),
+    )
     if act == PARENT:
         (parent,) = set(after.parents) - set(before.parents)
-        body |= {"follows": after.name, **asdict(parent)}
+        body = replace(body, follows=after.name, **asdict(parent))
     identity = f"{after.name}:{kind}:{after.revision}"
-    return Message(identity, "", kind, json.dumps(body, sort_keys=True), dependencies.clock.now(), after.name)
+    return Message(identity, "", kind, json.dumps(encode(body), sort_keys=True), dependencies.clock.now(), after.name)
 
 
 def _kind(before: Line, after: Line, act: str) -> str:

@@ -24,7 +24,7 @@ from lakegate.gate.effects import Alarm, ConcurrentUpdate, Effect, perform
 from lakegate.gate.ledger import stored_objects
 from lakegate.gate.ledger.blocks import Block, BlockKind, LedgerObject
 from lakegate.gate.ledger.commit import names_key
-from lakegate.gate.outbox import message
+from lakegate.gate.outbox import EventSubscriber, message
 from lakegate.gate.ports import Address, agree
 from lakegate.plan.result import Result, Shares
 from lakegate.timestamps import moment
@@ -259,7 +259,7 @@ def _commit(
     assert workload.pin is not None
     expected = Expected(workload.state, workload.attempt)
     is_rejection = to is State.QUARANTINED or workload.waiver is not None
-    subscribers = _subscribers(dependencies, workload.pin) if is_rejection else []
+    subscribers = _subscribers(dependencies, workload.pin) if is_rejection else ()
     for _ in range(COMMIT_TRIES):
         head = dependencies.ledger.head(workload.pin.chain)
         if (yield from names_key(dependencies, workload.pin.chain, head, workload.id)):
@@ -285,9 +285,9 @@ def _commit(
     raise TransactionConflict
 
 
-def _subscribers(dependencies: Dependencies, pin: Pin) -> list[dict[str, object]]:
+def _subscribers(dependencies: Dependencies, pin: Pin) -> tuple[EventSubscriber, ...]:
     """Subscribers of the dataset to rejected deliveries, also if they are let through."""
-    return addressed(dependencies.lines.get(pin.chain), "rejected") if pin.plan else []
+    return addressed(dependencies.lines.get(pin.chain), "rejected") if pin.plan else ()
 
 
 def _block(

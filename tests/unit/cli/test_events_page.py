@@ -111,7 +111,7 @@ def test_every_key_is_explained() -> None:
 def test_every_event_about_a_line_is_explained() -> None:
     """Kinds and keys are those of the schema."""
     schema: Any = load("line-event")
-    names = ("lifecycle", "drift", "late", "pull", "revalidation")
+    names = ("LifecycleEvent", "DriftEvent", "LateEvent", "PullEvent", "RevalidationEvent")
     lifecycle, drift, late, pull, revalidation = (set(schema["$defs"][name]["properties"]) for name in names)
 
     assert table("detail-type of a line") == {f"line {kind}" for kind in schema["properties"]["kind"]["enum"]}
