@@ -140,7 +140,7 @@ def _pulled(there: DeployedStack, dependencies: Dependencies, line: str, path: P
     s3.put_object(Bucket=PARTNER, Key=SOURCE, Body=path.read_bytes())
     run(run_now(dependencies, line), dependencies.clock)
     asked("lambda", "invoke", FunctionName=function)
-    end = next(iter(dependencies.of("pulls").get(line).ends), None)
+    end = next(iter(dependencies.rows("pulls").get(line).ends), None)
     if end is None or end.outcome is not PullOutcome.FETCHED:
         what = f"ended as {end.outcome} ({end.reason})" if end else "has not ended"
         raise SetUpError(f"the pull {what}: look at `lakegate pull list --local`.")

@@ -23,7 +23,7 @@ from infra.setup.environments import program
 from lakegate.cli.main import app
 from lakegate.errors import SetUpError
 from lakegate.extension_points import ROOT
-from lakegate.features.workflows.callbacks import CallbackToken
+from lakegate.features.workflows.callbacks import Callbacks, CallbackToken
 from lakegate.features.workflows.workflow_document import publish_workflow
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import run
@@ -190,7 +190,7 @@ def test_who_is_asked_approves_over_http(stack: Deployed) -> None:
     row, _ = stack.reached(other, State.AWAITING), stack.reached(landed, State.AWAITING)
     assert row.deadline is not None
     kept = CallbackToken(other.workload, row.attempt, "webhook:erp", row.deadline)
-    stack.dependencies.of("callbacks").keep(sha256(token.encode()).hexdigest(), kept)
+    Callbacks(stack.dependencies.table).keep(sha256(token.encode()).hexdigest(), kept)
     address = f"/api/v1/workload/{landed.workload}"
     before = answered(stack, address)
     send = ("-H", "Content-Type: application/json", "-d", json.dumps({"transition": "approve"}))

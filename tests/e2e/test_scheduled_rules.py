@@ -50,7 +50,7 @@ def test_accepted_data_is_measured_by_a_job_run(stack: Deployed) -> None:
     stack.sweep_later(60)
 
     def measured() -> bool:
-        row = dependencies.of("revalidations").get(LINE)
+        row = dependencies.rows("revalidations").get(LINE)
         return row.run is not None and dependencies.jobs.describe(row.run.run).state is JobState.SUCCESS
 
     until("the run has ended", measured)

@@ -241,7 +241,7 @@ def test_a_source_is_pulled_by_the_deployed_function(stack: Deployed) -> None:
         for _ in range(2):
             run(run_now(stack.dependencies, line), stack.dependencies.clock)
             counts.append(tick())
-    ends = stack.dependencies.of("pulls").get(line).ends
+    ends = stack.dependencies.rows("pulls").get(line).ends
     row = stack.finished(_workload(ends[-1].key))
 
     nothing = {"fetched": 0, "unchanged": 0, "failed": 0, "failures": 0}

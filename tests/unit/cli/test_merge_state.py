@@ -97,11 +97,11 @@ def test_a_ledger_is_read_and_verified(line: Lakegate) -> None:
 
 def test_a_state_that_is_rebuilt_has_an_equal_digest(line: Lakegate) -> None:
     """It is a function of the slices; nothing is written where it is the same."""
-    before = line.dependencies.of("turns").next_slice(LINE)
+    before = line.dependencies.rows("turns").next_slice(LINE)
     found = rebuilt(line)
 
     assert found == {"line": LINE, "keys": 3, "digest": found["digest"], "stored": found["digest"], "replaced": False}
-    assert line.dependencies.of("turns").next_slice(LINE) == before
+    assert line.dependencies.rows("turns").next_slice(LINE) == before
     assert "3 keys in its slices: the state is the same." in line.ok("dataset", "rebuild-state", LINE)
 
 
@@ -109,7 +109,7 @@ def test_a_state_that_is_rebuilt_has_an_equal_digest(line: Lakegate) -> None:
 def test_a_damaged_state_is_replaced(line: Lakegate, damage: str) -> None:
     """By one with the digest of before; deliveries go on with it, and `verify` knows its file."""
     wanted = rebuilt(line)["digest"]
-    for each in line.dependencies.of("turns").next_slice(LINE).runs:
+    for each in line.dependencies.rows("turns").next_slice(LINE).runs:
         place = Address(LAKE, each.uri)
         line.dependencies.objects.delete(place)
         if damage == "altered":
@@ -138,7 +138,7 @@ def test_a_state_is_rebuilt_from_a_restored_slice(line: Lakegate) -> None:
 
     assert len(line.dependencies.ledger.blocks(LINE)) == len(blocks) + 2
     assert rebuilt(line) == wanted
-    for each in line.dependencies.of("turns").next_slice(LINE).runs:
+    for each in line.dependencies.rows("turns").next_slice(LINE).runs:
         objects.delete(Address(LAKE, each.uri))
     assert rebuilt(line) == {**wanted, "stored": "", "replaced": True}
 
@@ -148,16 +148,16 @@ def test_a_delivery_under_way_does_not_undo_a_rebuilt_state(line: Lakegate) -> N
     workload = line.upload(body=b"id,amount\nd,4\na,1\n", name="3.csv")
     line.intake("orders/3.csv")
     row = answered(line, workload)
-    (damaged, *_) = line.dependencies.of("turns").next_slice(LINE).runs
+    (damaged, *_) = line.dependencies.rows("turns").next_slice(LINE).runs
     line.dependencies.objects.put(Address(LAKE, damaged.uri), bytes(48 * damaged.rows))
     assert rebuilt(line)["replaced"] is True
-    state = line.dependencies.of("turns").next_slice(LINE).runs
+    state = line.dependencies.rows("turns").next_slice(LINE).runs
 
     again = advanced(line, row)
     assert [(each.number, each.cause) for each in again.failed] == [(1, FailureCause.OVERTAKEN)]
     assert advanced(line, answered(line, workload)).state is State.PUBLISHED
     assert records(line) == [(0, "a", 1), (1, "b", 2), (2, "c", 3), (3, "d", 4)]
-    assert line.dependencies.of("turns").next_slice(LINE).runs[:1] == state
+    assert line.dependencies.rows("turns").next_slice(LINE).runs[:1] == state
     assert rebuilt(line)["replaced"] is False
 
 

@@ -71,8 +71,8 @@ def test_what_is_being_fetched_and_what_failed_is_shown(scheduled: Lakegate) -> 
     scheduled.ok("pull", "run", "orders")
     pulled(scheduled, MemorySource(BODY, size=lambda _: 1 << 60))
 
-    row = scheduled.dependencies.of("pulls").get("shop/orders_v1")
-    scheduled.dependencies.of("pulls").write(leased(row, "9999-01-01T00:00:00.000000Z"))
+    row = scheduled.dependencies.rows("pulls").get("shop/orders_v1")
+    scheduled.dependencies.rows("pulls").write(leased(row, "9999-01-01T00:00:00.000000Z"))
 
     assert scheduled.ok("pull", "run", "orders") == "shop/orders_v1 is being pulled. lakegate pull list\n"
     assert "is being fetched since" in fetching

@@ -47,10 +47,10 @@ def scheduled(lakegate: Lakegate) -> Iterator[Lakegate]:
 
 def swept(lakegate: Lakegate) -> None:
     """One sweep, for which everything that waits for a time is due."""
-    row = lakegate.dependencies.of("revalidations").get(LINE)
+    row = lakegate.dependencies.rows("revalidations").get(LINE)
     due = replace(row, schedules=tuple(DueSchedule(each.text, "2026-01-01T00:00:00.000000Z") for each in row.schedules))
     if row.revision:
-        lakegate.dependencies.of("revalidations").write(
+        lakegate.dependencies.rows("revalidations").write(
             replace(due, look="2026-01-01T00:00:00.000000Z" if row.run else "", revision=row.revision + 1)
         )
     found = run(sweep(lakegate.dependencies), lakegate.dependencies.clock)
@@ -60,7 +60,7 @@ def swept(lakegate: Lakegate) -> None:
 def measured(lakegate: Lakegate) -> None:
     """A run from its beginning to its end, by the native engine."""
     swept(lakegate)
-    row = lakegate.dependencies.of("revalidations").get(LINE)
+    row = lakegate.dependencies.rows("revalidations").get(LINE)
     assert row.run is not None
     request, plan = asked(f"s3://{LAKE}/runs/{row.run.id}/attempt=1/request.json")
     write(request, measure(request, plan, store=versions_of(request)))
@@ -135,9 +135,9 @@ def test_states_of_a_line_are_shown(scheduled: Lakegate) -> None:
     swept(scheduled)
     busy = scheduled.ok("history", "orders")
     measuring = scheduled.json("history", "orders")["revalidation"]["measuring"]
-    row = scheduled.dependencies.of("revalidations").get(LINE)
+    row = scheduled.dependencies.rows("revalidations").get(LINE)
     assert row.run is not None
-    scheduled.dependencies.of("revalidations").write(
+    scheduled.dependencies.rows("revalidations").write(
         replace(row, run=replace(row.run, attempt=3, deadline="2026-01-01T00:00:00.000000Z"), revision=row.revision + 1)
     )
     swept(scheduled)

@@ -153,13 +153,13 @@ def test_slices_that_do_not_follow_from_their_snapshots_are_found(line: Lakegate
 
 def test_a_damaged_state_of_snapshots_is_replaced(line: Lakegate) -> None:
     """By one with the digest and the time of before; the next snapshot is compared with it, and an older one stays late."""
-    before = line.dependencies.of("turns").next_slice(LINE).runs
+    before = line.dependencies.rows("turns").next_slice(LINE).runs
     wanted = rebuilt(line)["digest"]
     for each in before:
         line.dependencies.objects.delete(Address(LAKE, each.uri))
     assert rebuilt(line)["replaced"] is True
 
-    after = line.dependencies.of("turns").next_slice(LINE).runs
+    after = line.dependencies.rows("turns").next_slice(LINE).runs
     assert [each.as_of for each in after] == [each.as_of for each in before] == ["2026-11-04T00:00:00.000000Z"]
     assert rebuilt(line)["stored"] == wanted
     delivered(line, csv([("z", 0)]), "all_2026-11-03.csv")
@@ -172,12 +172,12 @@ def test_a_state_is_not_replaced_beside_a_snapshot_that_changes_nothing(
     line: Lakegate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No offset tells that it was decided, but the line knows its time: an older snapshot stays late."""
-    for each in line.dependencies.of("turns").next_slice(LINE).runs:
+    for each in line.dependencies.rows("turns").next_slice(LINE).runs:
         line.dependencies.objects.put(Address(LAKE, each.uri), bytes(each.rows))
 
     def sent(*of: Any) -> Any:
         monkeypatch.setattr(verify_slices, "send", send)
-        table: Any = line.dependencies.of("turns")
+        table: Any = line.dependencies.rows("turns")
         state = replace(table.next_slice(LINE).runs[0], as_of="2026-11-09T00:00:00.000000Z")
         table.replace_state(LINE, table.next_slice(LINE), (state,))
         return send(*of)
@@ -185,14 +185,14 @@ def test_a_state_is_not_replaced_beside_a_snapshot_that_changes_nothing(
     monkeypatch.setattr(verify_slices, "send", sent)
     assert "was decided meanwhile: repeat" in str(line("dataset", "rebuild-state", LINE).exception)
     assert rebuilt(line)["replaced"] is True
-    assert [each.as_of[:10] for each in line.dependencies.of("turns").next_slice(LINE).runs] == ["2026-11-09"]
+    assert [each.as_of[:10] for each in line.dependencies.rows("turns").next_slice(LINE).runs] == ["2026-11-09"]
 
 
 def test_the_state_of_a_line_without_rows_is_known(lakegate: Lakegate) -> None:
     """Its only snapshot was empty: there is no slice, and a state without keys, of which no file is read."""
     lakegate.routed(**{**SNAPSHOTS, "mergeStrategy: snapshot, ": "mergeStrategy: snapshot, allowEmpty: true, "})
     assert delivered(lakegate, csv([]), "all_2026-11-02.csv").state is State.PUBLISHED
-    (state,) = lakegate.dependencies.of("turns").next_slice(LINE).runs
+    (state,) = lakegate.dependencies.rows("turns").next_slice(LINE).runs
     lakegate.dependencies.objects.delete(Address(LAKE, state.uri))
 
     found = rebuilt(lakegate)

@@ -76,7 +76,7 @@ def test_offsets_go_on_where_the_slices_before_end(steps: list[tuple[str, bool]]
     assert [each.state for each in line.rows()] == [
         State.PUBLISHED if is_good else State.QUARANTINED for _, is_good in steps
     ]
-    assert line.env.dependencies.of("turns").next_slice(LINE).offset == offset
+    assert line.env.dependencies.rows("turns").next_slice(LINE).offset == offset
     assert verify_stored(line.env.memory.ledger.texts(LINE)) == ()
 
 
@@ -135,5 +135,5 @@ def test_a_watermark_stays_while_files_are_published_as_they_arrived() -> None:
     blocks = [each for each in line.env.dependencies.ledger.blocks(LINE) if isinstance(each, Block)]
 
     assert [each.watermark for each in blocks] == [mark, None, mark]
-    assert line.env.dependencies.of("turns").next_slice(LINE) == NextSlice(20, mark)
+    assert line.env.dependencies.rows("turns").next_slice(LINE) == NextSlice(20, mark)
     assert replace(blocks[1], slices=None) == blocks[1]

@@ -139,7 +139,7 @@ def test_a_snapshot_is_compared_with_the_state_and_the_slices_of_its_line() -> N
         [(5, times[0])],
         [(5, times[1])],
     ]
-    (run,) = line.env.dependencies.of("turns").next_slice(LINE).runs
+    (run,) = line.env.dependencies.rows("turns").next_slice(LINE).runs
     assert (run.rows, run.as_of) == (5, times[2])
     assert line.current() == set(b"good:2")
 

@@ -93,7 +93,7 @@ def test_a_block_and_the_manifest_have_the_watermark() -> None:
     listed = manifest_deliveries(line.env.lake, manifest_key(LINE)) or []
     assert [each["watermark"] for each in listed] == [mark] * 2
     validate("manifest", json.loads(line.env.memory.objects.read(Address(LAKE, manifest_key(LINE)))))
-    assert line.env.dependencies.of("turns").next_slice(LINE) == NextSlice(20, mark)
+    assert line.env.dependencies.rows("turns").next_slice(LINE) == NextSlice(20, mark)
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_a_delivery_that_is_overtaken_is_judged_again_by_the_same_means() -> Non
 
     assert sorted(decided_slices(row).offsets[0] > 0 for row in line.rows()) == [False, True]
     assert [each.cause for each in later.failed] == [FailureCause.OVERTAKEN]
-    assert line.env.dependencies.of("turns").next_slice(LINE) == NextSlice(14, "")
+    assert line.env.dependencies.rows("turns").next_slice(LINE) == NextSlice(14, "")
 
 
 def test_a_delivery_waits_for_the_commit_of_the_one_before_it() -> None:
