@@ -16,6 +16,7 @@ from lakegate.gate.effects import run
 from lakegate.gate.lake_layout import attempt_prefix
 from lakegate.gate.ledger.blocks import Record, deliveries
 from lakegate.gate.ports import Address
+from lakegate.gate.table import Update
 from lakegate.job.job_storage import ANYWHERE
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import Request
@@ -163,14 +164,7 @@ def test_a_delivery_under_way_does_not_undo_a_rebuilt_state(line: Lakegate) -> N
 
 def test_nothing_is_replaced_while_a_delivery_is_committed(line: Lakegate) -> None:
     """The file of its state is on its way."""
-    table: Any = line.dependencies.workloads
-    table.table.update(
-        turn_key(LINE),
-        "turn",
-        UpdateExpression="SET #writer = :other",
-        ExpressionAttributeNames={"#writer": "writer"},
-        ExpressionAttributeValues={":other": {"S": "another delivery"}},
-    )
+    line.dependencies.table.write(Update(turn_key(LINE), sets={"writer": "another delivery"}))
 
     assert "is decided and not committed yet" in str(line("dataset", "rebuild-state", LINE).exception)
 
