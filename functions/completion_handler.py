@@ -30,7 +30,7 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     INVOCATION.set(context)
     answer = batch(event, carry_on, JobMoved | InvocationEnded, LOG, METRICS)
     log_failures("StepFailures", dependencies().taken_out(), LOG, METRICS)
-    report_denied_deletions(dependencies().denied_deletions(), LOG)
+    report_denied_deletions(lambda: dependencies().denied_deletions(), LOG)
     return answer
 
 

@@ -21,7 +21,7 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """Take in every object that the messages name."""
     INVOCATION.set(context)
     answer = batch(event, take, ObjectSeen, LOG, METRICS)
-    report_denied_deletions(dependencies().denied_deletions(), LOG)
+    report_denied_deletions(lambda: dependencies().denied_deletions(), LOG)
     return answer
 
 

@@ -17,7 +17,7 @@ from aws_lambda_powertools.metrics import MetricUnit, single_metric
 from lakegate.aws.lambda_events import Decoded, InvocationEnded, JobMoved, Nothing, ObjectSeen, Unintelligible, decode
 from lakegate.aws.settings import PREFIX, read
 from lakegate.aws.wiring import bootstrap
-from lakegate.errors import LakegateError, Unfinished
+from lakegate.errors import LakegateError, SetUpError, Unfinished
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -151,9 +151,16 @@ def log_failures(what: str, failures: Sequence[BaseException], log: Logger, coun
     return len(failures)
 
 
-def report_denied_deletions(denied: Sequence[LakegateError], log: Logger) -> None:
-    """Log and count buckets where judged objects could not be deleted: one metric of the stack, whichever function met it."""
-    for failure in denied:
+def report_denied_deletions(denied: Callable[[], Sequence[LakegateError]], log: Logger) -> None:
+    """Log and count buckets where judged objects could not be deleted: one metric of the stack, whichever function met it.
+
+    Where the adapters could not be made nothing was deleted, and the messages say why.
+    """
+    try:
+        found = denied()
+    except SetUpError:
+        return
+    for failure in found:
         log.error("DeletionsDenied", extra=of_error(failure))
         dimensions = {"stack": os.environ.get(STACK, NAMESPACE), "service": "gate"}
         with single_metric("DeletionsDenied", MetricUnit.Count, 1, namespace=NAMESPACE, default_dimensions=dimensions):
