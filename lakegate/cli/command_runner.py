@@ -77,7 +77,11 @@ def command(function: Callable[P, CommandResult[Any]]) -> Callable[..., None]:
 
 def stack_command(function: Callable[Concatenate[DeployedStack, P], CommandResult[Any]]) -> Callable[..., None]:
     """A command of a stack in AWS, which is its first argument; the runner adds `--stack`, `--local` and `--json`."""
-    return _with_options(function, opened, (STACK, LOCAL))
+
+    def opens(name: str, *, local: bool) -> AbstractContextManager[DeployedStack]:
+        return opened(name, local=local)
+
+    return _with_options(function, opens, (STACK, LOCAL))
 
 
 def facade_command(function: Callable[Concatenate[StackFacade, P], CommandResult[Any]]) -> Callable[..., None]:

@@ -168,7 +168,7 @@ def copied(folder: Path, lake: Lake, runs: int) -> Iterator[str]:
         imported(FolderPlace(folder / "dataset"), target, Proof(signatures_by(None)))
 
     def verify() -> None:
-        assert not quietly(verify_dataset, folder / "dataset", Proof(signatures_by(None)), as_json=True)
+        assert not verify_dataset(folder / "dataset", Proof(signatures_by(None))).exit_code
 
     plain = best(copy, runs)
     for name, what in (
@@ -220,7 +220,7 @@ def asked(folder: Path, lake: DailyLake, runs: int) -> Iterator[str]:
     run(update(there, LINE), Environment().memory.clock)
     lake.export(folder / "daily")
     days = len(deliveries(filter(None, blocks)))
-    seconds = best(lambda: quietly(verify_dataset, folder / "daily", Proof(signatures_by(None)), as_json=True), 1)
+    seconds = best(lambda: verify_dataset(folder / "daily", Proof(signatures_by(None))), 1)
     yield f"| dataset verify, {days:,} slices of 100 rows | {days / seconds:.0f} slices/s, {2 * days / seconds:.0f} blocks/s | |"
     for name, wanted in (
         ("--as-at the first day", Projection(as_at=FIRST + timedelta(2))),

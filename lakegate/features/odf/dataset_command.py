@@ -17,7 +17,7 @@ from lakegate.aws.open_stack import DEFAULT_STACK, opened
 from lakegate.cli import terminal
 from lakegate.cli.command_runner import BESIDE, CommandResult, command, interruptible_folder, stack_command
 from lakegate.cli.contracts.check_command import CheckExit
-from lakegate.cli.options import LINE, AsJson, ContractFile, Line, Local, OfDataset, StackName, TargetFolder
+from lakegate.cli.options import LINE, ContractFile, Line, Local, OfDataset, StackName, TargetFolder
 from lakegate.cli.terminal import Grid
 from lakegate.contract_files import (
     ParentPaths,
@@ -161,6 +161,31 @@ class LineWatermark:
     line: str
     watermark: str
     before: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedDataset:
+    """What of a line is new at a destination."""
+
+    line: str
+    id: str
+    destination: str
+    head: str
+    blocks: int
+    slices: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class RecomputedState:
+    """The merge state of a line, computed again."""
+
+    line: str
+    keys: int
+    digest: str
+    stored: str
+    """The digest of the state before; empty where one of its files was not as listed."""
+    replaced: bool
 
 
 @app.callback()
@@ -325,25 +350,36 @@ def read(  # noqa: PLR0913 - a command has these options
 
 
 @app.command("export")
+@stack_command
 def export_(
+    there: DeployedStack,
     line: Line,
     destination: Annotated[str, typer.Argument(help="A folder, or s3://BUCKET/PREFIX.", show_default=False)],
-    stack: StackName = DEFAULT_STACK,
-    local: Local = False,
-    as_json: AsJson = False,
-) -> None:
+) -> CommandResult[ExportedDataset]:
     """Write a line of slices as a dataset of Open Data Fabric, with verdicts and the ledger as attachments.
 
     A web server in front of the destination makes it a repository of ODF. What is there already is not written again.
 
     Example: lakegate dataset export sales_v1 s3://shared-data/sales
     """
-    from lakegate.features.odf.exchange.odf_export import export_dataset  # noqa: PLC0415 - the engine is for this command alone
+    from lakegate.features.odf.exchange.odf_export import exported  # noqa: PLC0415 - the engine is for this command alone
+    from lakegate.features.odf.exchange.odf_repositories import place_of  # noqa: PLC0415 - likewise
 
-    export_dataset(line, destination, stack, local=local, as_json=as_json)
+    dependencies = there.dependencies()
+    found = exported(dependencies, line_named(dependencies, line), place_of(destination))
+    head = found.blocks[-1].name
+    written = f"{counted(found.slices, 'new slice')}, {counted(found.size, 'byte')}"
+    words = (
+        f"{found.line}: {found.new:,} new of {counted(len(found.blocks), 'block')}, {written}",
+        f"  identity  {found.id}",
+        f"  head      {head}",
+    )
+    result = ExportedDataset(found.line, found.id, destination, head, found.new, found.slices, found.size)
+    return CommandResult(result, words)
 
 
 @app.command("import")
+@command
 def import_(  # noqa: PLR0913 - a command has these options
     source: Annotated[
         str, typer.Argument(help="A folder, s3://BUCKET/PREFIX, or the address of a web server.", show_default=False)
@@ -356,8 +392,7 @@ def import_(  # noqa: PLR0913 - a command has these options
     unsigned: Unsigned = False,
     stack: StackName = DEFAULT_STACK,
     local: Local = False,
-    as_json: AsJson = False,
-) -> None:
+) -> CommandResult[dict[str, object]]:
     """Bring a dataset of Open Data Fabric into a folder: what is new, and only when all of it is verified.
 
     Blocks, hashes, offsets, times, columns and rows are compared; of a dataset that Lakegate wrote also the ledger in its
@@ -367,13 +402,13 @@ def import_(  # noqa: PLR0913 - a command has these options
     """
     from lakegate.features.odf.exchange.odf_import import import_dataset  # noqa: PLC0415 - likewise
 
-    import_dataset(
-        source, folder, _proof(key, anchor, must_be, takes_unsigned=unsigned), stack if local else None, as_json=as_json
-    )
+    proof = _proof(key, anchor, must_be, takes_unsigned=unsigned)
+    return import_dataset(source, folder, proof, stack if local else None)
 
 
 @app.command()
-def verify(  # noqa: PLR0913 - a command has these options
+@command
+def verify(
     folder: Annotated[
         Path, typer.Argument(help="A folder that `import` or `export` filled, or a copy of one.", show_default=False)
     ],
@@ -382,8 +417,7 @@ def verify(  # noqa: PLR0913 - a command has these options
     must_be: MustBe = None,
     *,
     unsigned: Unsigned = False,
-    as_json: AsJson = False,
-) -> None:
+) -> CommandResult[dict[str, object]]:
     """Verify a dataset of Open Data Fabric in a folder: its chain, the ledger in its attachments, and all of its data.
 
     Example: lakegate dataset verify sales/ --key key.pem
@@ -392,7 +426,7 @@ def verify(  # noqa: PLR0913 - a command has these options
     """
     from lakegate.features.odf.exchange.odf_import import verify_dataset  # noqa: PLC0415 - likewise
 
-    raise typer.Exit(verify_dataset(folder, _proof(key, anchor, must_be, takes_unsigned=unsigned), as_json=as_json))
+    return verify_dataset(folder, _proof(key, anchor, must_be, takes_unsigned=unsigned))
 
 
 def _proof(key: Path | None, anchor: list[str] | None, must_be: list[str] | None, *, takes_unsigned: bool) -> Proof:
@@ -425,21 +459,23 @@ def watermark(
 
 
 @app.command("rebuild-state")
+@stack_command
 def rebuild_state(
+    there: DeployedStack,
     line: Line,
-    stack: StackName = DEFAULT_STACK,
-    local: Local = False,
-    as_json: AsJson = False,
-) -> None:
+) -> CommandResult[RecomputedState]:
     """Compute what a line with a `mergeStrategy` knows of its keys again, from its slices.
 
     A state that is another one, or cannot be read, is replaced. The digest does not depend on its division into files.
 
     Example: lakegate dataset rebuild-state sales_v1
     """
-    from lakegate.features.odf.verify_slices import rebuild  # noqa: PLC0415 - the engine is for this command alone
+    from lakegate.features.odf.verify_slices import rebuilt  # noqa: PLC0415 - the engine is for this command alone
 
-    rebuild(line, stack, local=local, as_json=as_json)
+    found = rebuilt(there, line)
+    is_same = "the state was another one, and is replaced" if found.replaced else "the state is the same"
+    words = (f"{found.line}: {counted(found.keys, 'key')} in its slices: {is_same}.", f"Digest: {found.digest}")
+    return CommandResult(RecomputedState(found.line, found.keys, found.digest, found.stored, found.replaced), words)
 
 
 # ---- `lakegate dataset read` ----

@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import typer
 
 from lakegate.admission.file_signatures import UnreadableError
 from lakegate.aws.clients import client
-from lakegate.aws.open_stack import opened
 from lakegate.cli import terminal
 from lakegate.engine.measure.duckdb_tables import database
 from lakegate.engine.read.data_source import LocalStore, path_of
@@ -50,7 +48,6 @@ from lakegate.gate.ports import Address
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import StagedPart
 from lakegate.plan.slice_order import PublishedSlice, StateRun
-from lakegate.text import counted
 from lakegate.transfer.download_files import DiffersError, File, ListedDelivery, fetched, head_of
 from lakegate.transfer.upload_files import To, read, send
 
@@ -292,17 +289,10 @@ class RebuiltState:
     replaced: bool
 
 
-def rebuild(line: str, stack: str, *, local: bool, as_json: bool) -> None:
+def rebuilt(there: DeployedStack, line: str) -> RebuiltState:
     """Compute the state of a line from its slices, and replace it where it is another one."""
-    with opened(stack, local=local) as there, TemporaryDirectory(prefix="lakegate-state-") as name:
-        found = _rebuilt(there, line, Path(name))
-    if as_json:
-        names = ("line", "keys", "digest", "stored", "replaced")
-        terminal.print_json({each: getattr(found, each) for each in names})
-        return
-    is_same = "the state was another one, and is replaced" if found.replaced else "the state is the same"
-    typer.echo(f"{found.line}: {counted(found.keys, 'key')} in its slices: {is_same}.")
-    typer.echo(f"Digest: {found.digest}")
+    with TemporaryDirectory(prefix="lakegate-state-") as name:
+        return _rebuilt(there, line, Path(name))
 
 
 def _rebuilt(there: DeployedStack, named: str, folder: Path) -> RebuiltState:

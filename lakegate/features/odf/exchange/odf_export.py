@@ -12,13 +12,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
-from lakegate.aws.open_stack import opened
 from lakegate.cli import terminal
 from lakegate.cli.datasets.chain_proofs import signatures_by
 from lakegate.contract.delivery_policy import MergeStrategy
 from lakegate.contract.file_formats import Format
 from lakegate.errors import InputError
-from lakegate.features.odf.exchange.odf_repositories import check_file, head_of, is_whole, place_of
+from lakegate.features.odf.exchange.odf_repositories import check_file, head_of, is_whole
 from lakegate.features.odf.format.metadata_chain import (
     VOCABULARY,
     AddData,
@@ -34,14 +33,12 @@ from lakegate.features.odf.format.metadata_chain import (
     moment_of,
 )
 from lakegate.features.odf.format.odf_names import COMMON, point_of
-from lakegate.gate.datasets.dataset_names import line_named
 from lakegate.gate.ledger.blocks import Block, Record, canonical_json, from_json, stored_block
 from lakegate.gate.ledger.signatures import SignedText, signature_document, signature_from
 from lakegate.gate.ledger.stored_objects import erasures_of
 from lakegate.gate.ledger.verification import verify_signed
 from lakegate.plan.plan import Plan
-from lakegate.text import counted, shown
-from lakegate.text import printable as escaped
+from lakegate.text import shown
 from lakegate.transfer.download_files import DiffersError, File, ListedDelivery, fetched
 
 if TYPE_CHECKING:
@@ -350,25 +347,6 @@ class Exported:
     def slices(self) -> int:
         """Slices of the new blocks."""
         return sum(each.added is not None for each in self.blocks[len(self.blocks) - self.new :])
-
-
-def export_dataset(line: str, destination: str, stack: str, *, local: bool, as_json: bool) -> None:
-    """Write what is new of a line, and print what it is."""
-    with opened(stack, local=local) as there:
-        dependencies = there.dependencies()
-        found = exported(dependencies, line_named(dependencies, line), place_of(destination))
-    if as_json:
-        head = found.blocks[-1].name
-        counts = {"blocks": found.new, "slices": found.slices, "bytes": found.size}
-        terminal.print_json({"line": found.line, "id": found.id, "destination": destination, "head": head, **counts})
-        return
-    written = f"{counted(found.slices, 'new slice')}, {counted(found.size, 'byte')}"
-    for text in (
-        f"{found.line}: {found.new:,} new of {counted(len(found.blocks), 'block')}, {written}",
-        f"  identity  {found.id}",
-        f"  head      {found.blocks[-1].name}",
-    ):
-        terminal.answers().print(escaped(text), markup=False, soft_wrap=True)
 
 
 def exported(dependencies: Dependencies, line: str, place: OdfPlace) -> Exported:

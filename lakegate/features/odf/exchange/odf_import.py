@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from lakegate.aws.open_stack import entered, readable_errors
 from lakegate.cli import terminal
+from lakegate.cli.command_runner import CommandResult
 from lakegate.cli.datasets import chain_proofs
 from lakegate.cli.datasets.chain_proofs import MAX_SHOWN
 from lakegate.errors import InputError, NotFound
@@ -32,7 +33,6 @@ from lakegate.gate.ledger.blocks import stored_block
 from lakegate.gate.ledger.ledger_yaml import Passed
 from lakegate.gate.ledger.verification import verify_signed
 from lakegate.text import counted, shown
-from lakegate.text import printable as escaped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -273,17 +273,14 @@ def _kind(event: object) -> str:
 # 4. The head is replaced last. Until then the folder has the dataset that it had before; a repeated command goes on.
 
 
-def import_dataset(source: str, folder: Path, proof: Proof, stack: str | None, *, as_json: bool) -> None:
-    """Bring what is new of a dataset into a folder, and print what it is. `stack`: the local one, whose S3 is asked."""
+def import_dataset(source: str, folder: Path, proof: Proof, stack: str | None) -> CommandResult[dict[str, object]]:
+    """Bring what is new of a dataset into a folder. `stack`: the local one, whose S3 is asked."""
     if stack is not None:
         entered(stack, local=True)
     with readable_errors():
         found = imported(source_of(source), FolderPlace(folder), proof)
-    if as_json:
-        terminal.print_json(as_document(found, folder, proof))
-        return
-    for text in (*in_words(found, "new ", proof), f"Read its rows: lakegate dataset read {folder}"):
-        terminal.answers().print(escaped(text), markup=False, soft_wrap=True)
+    words = (*in_words(found, "new ", proof), f"Read its rows: lakegate dataset read {folder}")
+    return CommandResult(as_document(found, folder, proof), words)
 
 
 def imported(source: OdfSource, folder: FolderPlace, proof: Proof) -> DatasetCopy:
@@ -400,20 +397,17 @@ def _fetch(source: OdfSource, name: str, size: int, target: Path, arrived: Calla
 AS_STATED, BROKEN = 0, 1
 
 
-def verify_dataset(folder: Path, proof: Proof, *, as_json: bool) -> int:
-    """Print what a dataset is, or what is wrong with it; the exit code. InputError where there is none."""
+def verify_dataset(folder: Path, proof: Proof) -> CommandResult[dict[str, object]]:
+    """Whether a dataset is as it states, or its faults. InputError where there is none."""
     head = head_of(FolderPlace(folder))
     if head is None:
         raise InputError(
             f"{folder} has no dataset: refs/head is missing; `lakegate dataset import SOURCE {folder}` brings one"
         )
     found, faults = _verified(FolderPlace(folder), head, proof)
-    if as_json:
-        terminal.print_json({"faults": faults, **(as_document(found, folder, proof) if found else {})})
-    else:
-        for text in in_words(found, "", proof) if found and not faults else _faults_in_words(folder, faults):
-            terminal.answers().print(escaped(text), markup=False, soft_wrap=True)
-    return BROKEN if faults else AS_STATED
+    document = {"faults": faults, **(as_document(found, folder, proof) if found else {})}
+    words = in_words(found, "", proof) if found and not faults else _faults_in_words(folder, faults)
+    return CommandResult(document, words, BROKEN if faults else AS_STATED)
 
 
 def _verified(folder: FolderPlace, head: str, proof: Proof) -> tuple[DatasetCopy | None, list[str]]:

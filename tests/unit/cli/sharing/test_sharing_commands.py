@@ -34,13 +34,13 @@ def run(*words: object, code: int = 0) -> str:
 
 def test_what_the_commands_print(made: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """For people and for machines."""
-    monkeypatch.setattr("lakegate.features.odf.exchange.odf_export.line_named", lambda _, name: name)
+    monkeypatch.setattr("lakegate.features.odf.dataset_command.line_named", lambda _, name: name)
 
     @contextmanager
     def opened(*_: object, **__: object) -> Iterator[Any]:
         yield SimpleNamespace(dependencies=lambda: made.dependencies)
 
-    monkeypatch.setattr("lakegate.features.odf.exchange.odf_export.opened", opened)
+    monkeypatch.setattr("lakegate.cli.command_runner.opened", opened)
     shared, copy = tmp_path / "shared", tmp_path / "copy"
     exported_text = run("export", LINE, shared)
     head, key = (shared / "refs/head").read_text(), tmp_path / "key.pem"

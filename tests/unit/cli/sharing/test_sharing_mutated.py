@@ -44,7 +44,7 @@ def proof(shared: Path, made: Lake) -> Proof:
 def is_found(shared: Path, made: Lake) -> bool:
     """Whether a folder is none of the dataset."""
     try:
-        return bool(verify_dataset(shared, proof(shared, made), as_json=True))
+        return bool(verify_dataset(shared, proof(shared, made)).exit_code)
     except InputError:  # there is no head, or it names no block
         return True
 

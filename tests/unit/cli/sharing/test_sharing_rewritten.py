@@ -70,7 +70,7 @@ def rewritten(shared: Path, folder: Path, blocks: Blocks, *, renumbered: bool = 
 
 def refused(shared: Path, place: FolderPlace, folder: Path) -> str:
     """Why a dataset is refused where the key of the line is known; `dataset verify` finds it, too."""
-    assert verify_dataset(place.path, Proof(signatures_by(shared / "key.pem")), as_json=True) == BROKEN
+    assert verify_dataset(place.path, Proof(signatures_by(shared / "key.pem"))).exit_code == BROKEN
     with pytest.raises(InputError) as found:
         imported(place, FolderPlace(folder), Proof(signatures_by(shared / "key.pem")))
     assert not (folder / "refs").exists()
@@ -297,12 +297,12 @@ def test_another_line_of_the_same_stack_is_found(shared: Path, tmp_path: Path) -
     for number, names in enumerate(({LINE}, {str(own.state.id)}, {LINE, str(own.state.id)})):
         proof = Proof(known(shared / "key.pem"), names=frozenset(names))
         assert imported(FolderPlace(dataset), FolderPlace(tmp_path / str(number)), proof).name == LINE
-        assert verify_dataset(dataset, replace_signatures(proof, shared), as_json=True) == 0
+        assert verify_dataset(dataset, replace_signatures(proof, shared)).exit_code == 0
     for number, names in enumerate(({"shop/orders_v1"}, {str(point_of(b"another"))}, {LINE, "shop/orders_v1"})):
         proof = Proof(known(shared / "key.pem"), names=frozenset(names))
         with pytest.raises(InputError, match=f"of the line `{LINE}`, not"):
             imported(FolderPlace(dataset), FolderPlace(tmp_path / f"other {number}"), proof)
-        assert verify_dataset(dataset, replace_signatures(proof, shared), as_json=True) == BROKEN
+        assert verify_dataset(dataset, replace_signatures(proof, shared)).exit_code == BROKEN
 
 
 def replace_signatures(proof: Proof, shared: Path) -> Proof:
@@ -327,8 +327,8 @@ def test_what_nobody_signed_is_left_out(shared: Path, tmp_path: Path) -> None:
     assert (found.blocks, found.ledger.height, found.ledger.unproven) == (17, 4, 1)
     assert files_of(copy.path) == files_of(shared / "dataset")
     assert "Left out: 1 block of the ledger above" in "\n".join(in_words(found, "", proof()))
-    assert verify_dataset(tmp_path / "forged", proof(), as_json=True) == BROKEN
-    assert verify_dataset(tmp_path / "forged", proof(takes_unsigned=True), as_json=True) == 0
+    assert verify_dataset(tmp_path / "forged", proof()).exit_code == BROKEN
+    assert verify_dataset(tmp_path / "forged", proof(takes_unsigned=True)).exit_code == 0
     assert imported(FolderPlace(tmp_path / "forged"), whole, proof(takes_unsigned=True)).blocks == 18
     with pytest.raises(InputError, match="the folder has 18 blocks, and signatures cover 17 of them"):
         imported(FolderPlace(tmp_path / "forged"), whole, proof())
