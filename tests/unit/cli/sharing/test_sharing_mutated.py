@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -138,17 +137,15 @@ def nothing_left(path: Path) -> None:
 
 
 @pytest.mark.parametrize("change", [compressed, other_metadata, nothing_left])
-def test_a_slice_that_was_written_again_is_named(
-    shared: Path, made: Lake, capsys: pytest.CaptureFixture[str], change: Callable[[Path], None]
-) -> None:
+def test_a_slice_that_was_written_again_is_named(shared: Path, made: Lake, change: Callable[[Path], None]) -> None:
     """Also with the same rows, whose logical hash is the same: each file by its name, and no other one."""
     files = files_of(shared)
     for each in sorted((shared / "data").iterdir()):
         with restored(shared, files):
             change(each)
-            capsys.readouterr()
-            assert is_found(shared, made)
-            (fault,) = json.loads(capsys.readouterr().out)["faults"]
+            found = verify_dataset(shared, proof(shared, made))
+            assert found.exit_code
+            (fault,) = found.document["faults"]
             assert f"data/{each.name} is not as stated: its bytes are others than its name says" in fault
 
 
