@@ -236,9 +236,9 @@ def test_the_command_needs_the_api_alone(stack: Deployed, tmp_path: Path) -> Non
     delivered = lakegate("deliver", str(file), "--contract", SHOP, "--wait")
     followed = lakegate("status", delivered["workloadId"], "--contract", SHOP)
     shown = lakegate("show", SHOP)
-    document.write_text(shown["content"])
+    document.write_text(shown["text"])
     published = lakegate("publish", str(document))
 
-    assert (followed["status"], shown["id"]) == ("Accepted", SHOP)
-    assert published == {"contract": SHOP, "version": shown["version"], "warnings": []}
-    assert SHOP in [each["id"] for each in lakegate("contracts")["contracts"]]
+    assert (followed["state"], shown["contract"]) == ("PUBLISHED", SHOP)
+    assert (published["contract"], published["version"], published["warnings"]) == (SHOP, shown["version"], [])
+    assert SHOP in [each["contract"] for each in lakegate("contracts")["contracts"]]
