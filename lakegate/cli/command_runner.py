@@ -189,21 +189,6 @@ def is_interactive() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-# ---- Options that the HTTP API does not have ----
-
-
-def refuse_options(**given: object) -> None:
-    """Raise InputError for options that the API has nothing for."""
-    if names := [f"--{name.replace('_', '-')}" for name, value in given.items() if value]:
-        raise InputError(f"the HTTP API has nothing for {' and '.join(names)}: leave it out, or --api (LAKEGATE_API)")
-
-
-def refuse_contract(contract: str | None) -> None:
-    """Raise InputError for a contract beside a workload, where a command does not work through the API."""
-    if contract is not None:
-        raise InputError("--contract is for --api: here the workload alone names the delivery")
-
-
 # ---- Files that an option names ----
 
 
