@@ -249,14 +249,14 @@ class DynamoTable:
 
     def write(self, write: Put | Update | Delete) -> None:
         """PutItem, UpdateItem or DeleteItem."""
-        calls: Mapping[str, Any] = {
-            "Put": self.client.put_item,
-            "Update": self.client.update_item,
-            "Delete": self.client.delete_item,
-        }
         ((kind, parameters),) = self._request(write).items()
         with port_errors(write.reason):
-            calls[kind](**parameters)
+            if kind == "Put":
+                self.client.put_item(**parameters)
+            elif kind == "Update":
+                self.client.update_item(**parameters)
+            else:
+                self.client.delete_item(**parameters)
 
     def update(self, update: Update) -> Row:
         """UpdateItem."""
