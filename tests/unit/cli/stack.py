@@ -52,6 +52,12 @@ def deployed(clients: dict[str, Any]) -> dict[str, str]:
     return environment
 
 
+def lose_table(client: Any, name: str) -> None:
+    """Delete a table, as somebody does who takes its protection away before."""
+    client.update_table(TableName=name, DeletionProtectionEnabled=False)
+    client.delete_table(TableName=name)
+
+
 def add_function(client: Any, environment: dict[str, str]) -> None:
     code = io.BytesIO()
     with zipfile.ZipFile(code, "w") as archive:

@@ -17,7 +17,7 @@ from lakegate.gate.delivery.protocol import State
 from lakegate.gate.ports import Address
 from lakegate.transfer import upload_files
 from lakegate.transfer.upload_files import To, read, send
-from tests.unit.cli.stack import ACCOUNT, LANDING
+from tests.unit.cli.stack import ACCOUNT, LANDING, lose_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -224,7 +224,7 @@ def test_a_key_without_a_route_is_warned_of(lakegate: Lakegate) -> None:
 
 def test_who_may_not_read_the_registry_may_still_deliver(lakegate: Lakegate) -> None:
     """The warning is a courtesy."""
-    lakegate.clients["dynamodb"].delete_table(TableName="registry")
+    lose_table(lakegate.clients["dynamodb"], "registry")
     result = lakegate("upload", lakegate.file(), "--to", "orders/")
 
     assert (result.exit_code, result.stderr) == (0, "")

@@ -17,7 +17,7 @@ from lakegate.gate.delivery_store import message_row
 from lakegate.gate.ports import Message
 from lakegate.gate.table import instant
 from tests.unit.cli.doctor.world import UUID, encrypted
-from tests.unit.cli.stack import LAKE, LANDING
+from tests.unit.cli.stack import LAKE, LANDING, lose_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -297,7 +297,7 @@ CASES = (
     ),
     Case(
         "table-missing",
-        lambda world: world.lakegate.clients["dynamodb"].delete_table(TableName="ledger"),
+        lambda world: lose_table(world.lakegate.clients["dynamodb"], "ledger"),
         "docs/restore.md",
         blind=("recovery", "keys", "items"),
     ),
