@@ -6,6 +6,7 @@ import json
 import math
 import types
 import typing
+from copy import deepcopy
 from dataclasses import fields, is_dataclass
 from decimal import Decimal
 from enum import Enum
@@ -76,10 +77,10 @@ def mutated(document: Any, data: st.DataObject) -> Any:
     places = list(_places(document))
     holder, key = data.draw(st.sampled_from(places)) if places else (None, None)
     if holder is None:
-        return data.draw(st.sampled_from(STRANGE))
+        return deepcopy(data.draw(st.sampled_from(STRANGE)))
     act = data.draw(st.sampled_from(["replace", "other", "remove", "add", "repeat"]))
     if act == "replace":
-        holder[key] = data.draw(st.sampled_from(STRANGE))
+        holder[key] = deepcopy(data.draw(st.sampled_from(STRANGE)))  # it may be changed afterwards
     elif act == "other":
         source, name = data.draw(st.sampled_from(places))
         holder[key] = json.loads(json.dumps(source[name]))
@@ -117,7 +118,7 @@ def values(hint: Any) -> st.SearchStrategy[Any]:  # noqa: C901, PLR0911 - one ca
     if is_dataclass(base):
         return st.deferred(lambda: instances(base))
     if base in {object, Any}:
-        return st.sampled_from(STRANGE)
+        return st.sampled_from(STRANGE).map(deepcopy)
     if base is str and Pattern in constraints:
         found = st.from_regex(constraints[Pattern].expression, fullmatch=True)
         return found.filter(lambda text: least <= len(text) <= most)

@@ -71,7 +71,7 @@ def test_a_block_without_slices_has_no_watermark() -> None:
 @pytest.mark.parametrize("mark", ["", "2024-05-01", "2024-05-01T00:00:00Z"])
 def test_a_watermark_has_the_form_of_every_time(mark: str) -> None:
     """Six decimals, UTC: times are compared as texts."""
-    with pytest.raises(InputError, match="`watermark`"):
+    with pytest.raises(InputError, match=r"at watermark \(rule: pattern\)"):
         to_json(replace(sliced(0, "0" * 64, (0, 1)), watermark=mark))
 
 

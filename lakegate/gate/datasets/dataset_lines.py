@@ -206,14 +206,19 @@ class PromisingLine:
 
 
 class LineRow(Protocol):
-    """What a row is about, how often it was written, and when it is due (empty: never)."""
+    """A row about a dataset."""
 
     @property
-    def line(self) -> str: ...  # noqa: D102 - as above
+    def line(self) -> str:
+        """The name of the dataset."""
+
     @property
-    def revision(self) -> int: ...  # noqa: D102 - as above
+    def revision(self) -> int:
+        """How often it was written."""
+
     @property
-    def due(self) -> str: ...  # noqa: D102 - as above
+    def due(self) -> str:
+        """When there is something to do; empty: never."""
 
 
 RowT = TypeVar("RowT", bound=LineRow)

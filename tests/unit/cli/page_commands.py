@@ -47,7 +47,11 @@ def aws(line: str, names: Mapping[str, str], client: Callable[[str], Any]) -> di
         elif given:
             next(reversed(given.values())).append(word)
     parameters = {xform_name(name): (name, shape) for name, shape in shapes.items()}
-    request = {parameters[name][0]: _value(values, parameters[name][1]) for name, values in given.items()}
+    request = {
+        parameters[name][0]: _value(values, parameters[name][1]) for name, values in given.items() if name in parameters
+    }
+    for name in given.keys() - parameters.keys():  # a switch that is turned off
+        request[parameters[name.removeprefix("no_")][0]] = False
     answer: dict[str, Any] = getattr(made, method)(**request)
     return answer
 

@@ -110,7 +110,7 @@ def export(tmp_path: Path) -> Export:
     (made.data / "_manifest.json").write_text("{}")
     (tmp_path / "key.pem").write_bytes(ONE.pem)
     head = AnchoredHead(LINE, 3, digest(blocks_of(made.chain)[3]))
-    anchor = signed(Anchor(day(0), 0, True, 30, None, (head,)), [ONE])
+    anchor = signed(Anchor(day(0), 0, True, 30, None, (head,), ()), [ONE])
     at = tmp_path / "anchors" / anchor.key
     at.parent.mkdir(parents=True)
     at.write_bytes(to_json(anchor))

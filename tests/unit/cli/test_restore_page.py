@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 PAGE = sections("restore.md")
 FUNCTIONS = {f"{name}Function": "intake" for name in ("Intake", "Completion", "Sweep", "Notify")}
 NAMES = {**FUNCTIONS, "LakeBucket": LAKE, "WorkloadsTable": "workloads", "TIME": "2026-11-21T12:00:00Z"}
-AWS_OF_TABLES, SETTINGS = commands(PAGE["A damaged table"])[:4], commands(PAGE["A damaged table"])[4:]
+AWS_OF_TABLES, SETTINGS = commands(PAGE["A damaged table"])[:5], commands(PAGE["A damaged table"])[5:]
 
 
 def client(service: str) -> Any:
