@@ -256,12 +256,13 @@ class Promises:
         if found is None or found.state is not JobState.CANCELLED:
             return
         still = self.env.unanswered(found)
-        if not still:
-            return
-        if self.env.memory.clock.now() - self.env.began[run] < JOB_LIMIT:
+        if still and self.env.memory.clock.now() - self.env.began[run] < JOB_LIMIT:
             raise Violation("P4", "a healthy job run was cancelled")
-        for at in still:
-            self.env.lost(found, at)
+        for at in self.env.attempts_of(found):
+            if (
+                at in still or at in self.env.dead
+            ):  # whose own token was used for another request has a share in the batch, too
+                self.env.lost(found, at)
 
     def _grown(self) -> None:
         for name, chain in self.env.memory.chains.items():
