@@ -258,10 +258,8 @@ class Promises:
         still = self.env.unanswered(found)
         if still and self.env.memory.clock.now() - self.env.began[run] < JOB_LIMIT:
             raise Violation("P4", "a healthy job run was cancelled")
-        for at in self.env.attempts_of(found):
-            if (
-                at in still or at in self.env.dead
-            ):  # whose own token was used for another request has a share in the batch, too
+        for at in self.env.attempts_of(found):  # whose own token was taken has a share in the end of the batch, too
+            if at in still or at in self.env.dead:
                 self.env.lost(found, at)
 
     def _grown(self) -> None:
