@@ -352,12 +352,10 @@ def deploy(state: LocalState, log: Path, parameters: Mapping[str, str]) -> dict[
     own["SigningKey"] = "own"
     _sam(state, {**own, **parameters}, log)
     outputs = outputs_of(state)
-    files = {"validate.py": JOB, **dict(zip(JARS, jars(TOOLS), strict=False))}
-    for (
-        name,
-        path,
-    ) in files.items():  # the archive of the release is for EMR Serverless: a run has this clone's packages
-        client(state, "s3").put_object(Bucket=outputs["LakeBucket"], Key=f"code/current/{name}", Body=path.read_bytes())
+    files = {name: path.read_bytes() for name, path in zip(JARS, jars(TOOLS), strict=False)}
+    files |= {"validate.py": JOB.read_bytes(), "environment.tar.gz": b""}  # a run has this clone's packages
+    for name, body in files.items():
+        client(state, "s3").put_object(Bucket=outputs["LakeBucket"], Key=f"code/current/{name}", Body=body)
     return outputs
 
 

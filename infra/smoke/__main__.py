@@ -102,7 +102,10 @@ def _steps(lakegate: Commands, folder: Path, began: float) -> None:
     if good not in {path.read_text() for path in (folder / "read").rglob("*.csv")}:
         raise SmokeError("what was accepted cannot be read as it was uploaded")
     report("what was accepted is read as it was uploaded")
-    causes = lakegate("doctor", codes=(0, 3))
+    causes = lakegate("doctor", codes=(0, 1, 3))
+    faults = [f"{each['cause']}: {each['text']}" for each in causes["findings"] if each["level"] == "fault"]
+    if faults:
+        raise SmokeError(f"doctor finds {'; '.join(faults)}")
     report(f"doctor finds no fault; probes that could not look: {len(causes['unknown'])}")
 
 

@@ -80,7 +80,8 @@ def main(descriptor: int) -> None:
     runtime = import_module("ministack.core.lambda_runtime")
     runtime.zipfile = SimpleNamespace(**{**vars(zipfile), "ZipFile": LinkedBundle})  # type: ignore[attr-defined] # likewise
     provisioners = import_module("ministack.services.cloudformation.provisioners")
-    provisioners._cw_metric_alarm_record = of_first_metric(provisioners._cw_metric_alarm_record)  # type: ignore[attr-defined] # noqa: SLF001 - likewise
+    evaluator = import_module("ministack.core.iam_evaluator")
+    evaluator._gather_role_policies = by_name(evaluator._gather_role_policies)  # type: ignore[attr-defined] # noqa: SLF001 - likewise
     if ADDRESS in os.environ:
         application = import_module("application")
         made = application.handlers(Path(os.environ[ADDRESS]), os.environ["MINISTACK_REGION"])
@@ -177,17 +178,13 @@ def trusting(put_events: Callable[..., Any]) -> Callable[..., Any]:
     return put
 
 
-def of_first_metric(record: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
-    """An alarm of an expression over metrics is kept as one of the first of them: ministack knows no expressions."""
+def by_name(policies: Callable[[str, str], Any]) -> Callable[[str, str], Any]:
+    """The policies of a role by its name: ministack looks for the path before it, too, which an ARN has."""
 
-    def kept(name: str, properties: dict[str, Any]) -> Any:  # noqa: ANN401 - ministack's
-        first = next((each["MetricStat"] for each in properties.get("Metrics", ()) if "MetricStat" in each), None)
-        if first is None:
-            return record(name, properties)
-        others = {key: value for key, value in properties.items() if key != "Metrics"}
-        return record(name, {**others, **first["Metric"], "Period": first["Period"], "Statistic": first["Stat"]})
+    def gathered(role: str, account: str) -> Any:  # noqa: ANN401 - ministack's
+        return policies(role.rpartition("/")[2], account)
 
-    return kept
+    return gathered
 
 
 def bounded(concurrency: Callable[..., int]) -> Callable[..., int]:

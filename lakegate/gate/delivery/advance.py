@@ -122,6 +122,8 @@ def advance(dependencies: Dependencies, workload: Workload) -> Steps[Workload]:
                 yield from keep(dependencies, workload, found.unkept)
                 continue
             workload = yield from take(dependencies, workload, found)
+            if workload.state is State.HELD:  # sweep continues by arrival, also where the pause has just ended
+                return workload
         if workload.state in TERMINAL:
             workload = yield from tidy(dependencies, workload)
     except ConcurrentUpdate:
