@@ -294,9 +294,9 @@ class Environment:
         """Attempts that came to nothing, of one workload above a number or of all."""
         return sum(1 for each, number in self.dead if workload in {None, each} and number > above)
 
-    def waits(self, workload: str, above: int) -> int:
-        """Those of one workload above a number that only waited."""
-        return sum(1 for each, number in self.waited if each == workload and number > above)
+    def uncounted(self, workload: str, above: int) -> set[int]:
+        """Those of one workload above a number that cost it nothing: they only waited, or ended with the run of their batch."""
+        return {number for each, number in self.waited | self.shared if each == workload and number > above}
 
     def requests_of(self, run: Run) -> list[str]:
         """The keys of request.json of all attempts that a run was started for."""
@@ -320,10 +320,6 @@ class Environment:
         self.dead.add(at)
         if len(self.attempts_of(run)) > 1 and not self.has_result(run, at):
             self.shared.add(at)
-
-    def shares(self, workload: str, above: int) -> int:
-        """Attempts of one workload above a number that came to nothing with the run of their batch."""
-        return sum(1 for each, number in self.shared if each == workload and number > above)
 
     def note_missing(self) -> None:
         """What was invoked and is gone costs its attempt, and allows another one."""

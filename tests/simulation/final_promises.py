@@ -102,8 +102,8 @@ def _counted_deaths(promises: Promises, row: Workload) -> int:
     free = [each for each in row.failed if each.number > began and each.cause in {"does-not-fit", "no-function"}]
     if any((row.id, each.number) not in promises.env.free for each in free):
         raise Violation("P7", "an attempt cost nothing that was an attempt like any other")
-    uncounted = promises.env.waits(row.id, began) + promises.env.shares(row.id, began) + len(free)
-    return promises.env.deaths(row.id, began) - uncounted
+    uncounted = promises.env.uncounted(row.id, began).union(each.number for each in free)
+    return promises.env.deaths(row.id, began) - len(uncounted)
 
 
 def _check_finished(promises: Promises, row: Workload, *, there: bool) -> None:

@@ -482,7 +482,7 @@ class Promises:
             request = read_json(row.request)
             self.requests[token_of(request)] = request, row.not_before or BEGINNING
         began = self.rounds.get(row.id, 0)
-        more = self.env.waits(row.id, began) + self.env.shares(row.id, began)
+        more = len(self.env.uncounted(row.id, began))
         if row.attempt - began > ATTEMPTS + more + self.env.allowed_more(row.id, began):
             raise Violation("P7", f"attempt {row.attempt} is one too many")
         is_counted = (row.id, before.attempt) not in self.env.waited | self.env.shared | self.env.free
