@@ -301,8 +301,26 @@ def settle_region(environment: MutableMapping[str, str] = os.environ) -> None:
 
 def parameters_of(there: DeployedStack) -> dict[str, str]:
     """The parameters of the deployed stack, by key."""
-    found = asked("cloudformation", "describe_stacks", StackName=there.name)["Stacks"][0].get("Parameters", ())
-    return {each["ParameterKey"]: each["ParameterValue"] for each in found}
+    return {each["ParameterKey"]: each["ParameterValue"] for each in described(there).get("Parameters", ())}
+
+
+def described(there: DeployedStack) -> dict[str, Any]:
+    """The stack as CloudFormation describes it now."""
+    found: dict[str, Any] = asked("cloudformation", "describe_stacks", StackName=there.name)["Stacks"][0]
+    return found
+
+
+def resources_of(there: DeployedStack, ask: Callable[..., Any]) -> dict[str, str]:
+    """The physical names of the resources of a stack, by logical name."""
+    found: dict[str, str] = {}
+    more: dict[str, str] = {}
+    while True:
+        page = ask("cloudformation", "list_stack_resources", StackName=there.name, **more)
+        for each in page["StackResourceSummaries"]:
+            found[each["LogicalResourceId"]] = each.get("PhysicalResourceId", "")
+        if not page.get("NextToken"):
+            return found
+        more = {"NextToken": page["NextToken"]}
 
 
 def title_of(there: DeployedStack) -> str:

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from lakegate.aws.open_stack import asked, title_of
+from lakegate.aws.open_stack import asked, described, resources_of, title_of
 from lakegate.errors import NotFound, SetUpError
 from lakegate.text import counted
 
@@ -84,20 +84,22 @@ def protect_table(table: str, *, enabled: bool) -> None:
         asked("dynamodb", "update_table", TableName=table, DeletionProtectionEnabled=enabled)
 
 
-def delete_stack(there: DeployedStack, timeout: float) -> None:
-    """Delete the stack, and wait until it is gone.
+def refuse_deletion(there: DeployedStack) -> None:
+    """Raise SetUpError where the stack is protected, or others have rules on its event bus.
 
-    Raises SetUpError where it is protected, and where others have rules on its event bus: EventBridge deletes no bus that
-    has rules (API reference, DeleteEventBus).
+    EventBridge deletes no bus that has rules (API reference, DeleteEventBus). Nothing is changed: not even paused.
     """
     theirs = _rules_of_others(there)
     if theirs:
         bus = there.output("EventBusName")
         raise SetUpError(f"others have rules on the event bus {bus}: {', '.join(theirs)}. Let them be deleted first")
-    described = asked("cloudformation", "describe_stacks", StackName=there.name)["Stacks"][0]
-    if described.get("EnableTerminationProtection"):
+    if described(there).get("EnableTerminationProtection"):
         raise SetUpError(f"{title_of(there)} is protected: lakegate stack protect --off permits its deletion")
-    identity = described["StackId"]
+
+
+def delete_stack(there: DeployedStack, timeout: float) -> None:
+    """Delete the stack, and wait until it is gone."""
+    identity = described(there)["StackId"]
     asked("cloudformation", "delete_stack", StackName=identity)
 
     def gone() -> bool:
@@ -110,9 +112,11 @@ def delete_stack(there: DeployedStack, timeout: float) -> None:
 
 
 def _rules_of_others(there: DeployedStack) -> list[str]:
+    """Names of rules that are no resource of the stack, whose id is `bus|name`; none where the bus is gone."""
     with suppress(NotFound):
         rules = asked("events", "list_rules", EventBusName=there.output("EventBusName"))["Rules"]
-        return [each["Name"] for each in rules if not each["Name"].startswith(f"{there.name}-")]
+        own = {each.rpartition("|")[2] for each in resources_of(there, asked).values()}
+        return [each["Name"] for each in rules if each["Name"] not in own]
     return []
 
 
@@ -161,34 +165,32 @@ def make_change_set(there: DeployedStack, timeout: float, **request: object) -> 
 
     Raises SetUpError where CloudFormation cannot make it, with its reason.
     """
-    described = asked("cloudformation", "describe_stacks", StackName=there.name)["Stacks"][0]
+    stack = described(there)
     made = asked(
         "cloudformation",
         "create_change_set",
         **{
-            "StackName": described["StackId"],
+            "StackName": stack["StackId"],
             "ChangeSetName": f"lakegate-{uuid.uuid4().hex}",
             "UsePreviousTemplate": True,
-            "Capabilities": described.get("Capabilities") or ["CAPABILITY_IAM"],
+            "Capabilities": stack.get("Capabilities") or ["CAPABILITY_IAM"],
             "Parameters": [
-                {"ParameterKey": each["ParameterKey"], "UsePreviousValue": True}
-                for each in described.get("Parameters", ())
+                {"ParameterKey": each["ParameterKey"], "UsePreviousValue": True} for each in stack.get("Parameters", ())
             ],
             **request,
         },
     )
-    identity, reason = made["Id"], ""
+    identity, found = made["Id"], {}
 
     def is_made() -> bool:
-        nonlocal reason
+        nonlocal found
         found = asked("cloudformation", "describe_change_set", ChangeSetName=identity)
-        reason = found.get("StatusReason", "")
         return found["Status"] in {"CREATE_COMPLETE", "FAILED"}
 
     _until(is_made, timeout, f"the change set {identity} is still being made")
-    found = asked("cloudformation", "describe_change_set", ChangeSetName=identity)
     if found["Status"] == "FAILED":
         discard(ChangeSet(identity, ()))
+        reason = found.get("StatusReason", "")
         if not NOTHING_TO_CHANGE.search(reason):
             raise SetUpError(f"CloudFormation cannot change {title_of(there)}: {reason}")
         return ChangeSet(identity, ())
@@ -214,18 +216,18 @@ def discard(change_set: ChangeSet) -> None:
 
 def execute(there: DeployedStack, change_set: ChangeSet, timeout: float) -> None:
     """Execute a change set, and wait for its end. Raises SetUpError with the reasons where it was rolled back."""
-    identity = asked("cloudformation", "describe_stacks", StackName=there.name)["Stacks"][0]["StackId"]
+    stack = described(there)
+    began = stack.get("LastUpdatedTime")
     asked("cloudformation", "execute_change_set", ChangeSetName=change_set.identity)
-    status = ""
 
     def is_over() -> bool:
-        nonlocal status
-        status = asked("cloudformation", "describe_stacks", StackName=identity)["Stacks"][0]["StackStatus"]
-        return not status.endswith("_IN_PROGRESS")
+        nonlocal stack
+        stack = described(there)  # for a moment it may still be as it was before
+        return stack.get("LastUpdatedTime") != began and not stack["StackStatus"].endswith("_IN_PROGRESS")
 
     _until(is_over, timeout, f"{title_of(there)} is still being changed")
-    if status not in {"UPDATE_COMPLETE", "CREATE_COMPLETE", "IMPORT_COMPLETE"}:
-        raise SetUpError(f"{title_of(there)} is {status}: {'; '.join(reasons(identity))}")
+    if stack["StackStatus"] != "UPDATE_COMPLETE":
+        raise SetUpError(f"{title_of(there)} is {stack['StackStatus']}: {'; '.join(reasons(stack['StackId']))}")
 
 
 def reasons(identity: str) -> list[str]:

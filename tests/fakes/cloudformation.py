@@ -31,10 +31,19 @@ class CloudFormation:
     """Why an execution is rolled back."""
     made: dict[str, dict[str, Any]] = field(default_factory=dict)
     status: str = "CREATE_COMPLETE"
+    ahead: str = ""
+    """The state that an execution ends in, until somebody has seen it."""
     is_protected: bool = False
+    updates: int = 0
+    late: int = 0
+    """Looks at the stack after an execution that still see it as it was before."""
 
     def describe_stacks(self, StackName: str) -> dict[str, Any]:  # noqa: N803, ARG002 - as boto3 has it
         """With its parameters, in one page."""
+        if self.late and self.ahead:
+            self.late -= 1
+        elif self.ahead:
+            self.status, self.updates, self.ahead = self.ahead, self.updates + 1, ""
         parameters = [{"ParameterKey": name, "ParameterValue": "****"} for name in self.parameters]
         names = {"LandingBucket": "landing", "LakeBucket": "lake"} | {
             f"{each.capitalize()}Table": each for each in TABLES
@@ -43,6 +52,7 @@ class CloudFormation:
             "StackId": "arn:aws:cloudformation:us-east-1:123456789012:stack/lakegate/1",
             "StackName": "lakegate",
             "StackStatus": self.status,
+            "LastUpdatedTime": self.updates,
             "Parameters": parameters,
             "Outputs": [{"OutputKey": name, "OutputValue": value} for name, value in names.items()],
             "Capabilities": ["CAPABILITY_IAM"],
@@ -93,7 +103,7 @@ class CloudFormation:
 
     def execute_change_set(self, ChangeSetName: str) -> None:  # noqa: N803 - likewise
         """All of it, or nothing."""
-        self.status = "UPDATE_ROLLBACK_COMPLETE" if self.failure else "UPDATE_COMPLETE"
+        self.ahead = "UPDATE_ROLLBACK_COMPLETE" if self.failure else "UPDATE_COMPLETE"
         self.parameters = self.made.pop(ChangeSetName)["after"]
         for each in () if self.failure else self.resources.values():
             each.there = each.wanted

@@ -22,6 +22,7 @@ from lakegate.aws.stack_operations import (
     pause_stack,
     protect_stack,
     protect_table,
+    refuse_deletion,
     restore_drift,
 )
 from lakegate.cli.command_runner import CommandResult, confirm, stack_command
@@ -184,7 +185,7 @@ def repair(there: DeployedStack, *, yes: Yes = False, timeout: Timeout = LONGEST
     changes = [each.sentence for each in change_set.changes]
     try:
         confirm([f"{title_of(there)}: {each}" for each in changes], yes=yes)
-    except InputError:
+    except (InputError, typer.Abort):
         discard(change_set)
         raise
     if changes:
@@ -239,6 +240,7 @@ def delete(
     made = {name: found[name] for name, parameter in GIVEN.items() if not given.get(parameter)}
     names = list(made.values())
     effect = f"deletes {', '.join(names)} with all data" if data else f"keeps {', '.join(names)}"
+    refuse_deletion(there)
     confirm([f"{title_of(there)} is deleted, which {effect}"], yes=yes)
     pause_stack(there, timeout)
     delete_stack(there, timeout)

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import typer
 
-from lakegate.aws.open_stack import DEFAULT_STACK, entered, readable_errors
+from lakegate.aws.open_stack import DEFAULT_STACK, entered, readable_errors, resources_of
 from lakegate.cli.command_runner import CommandResult, command
 from lakegate.cli.options import Local, OptionalDelivery, StackName
 from lakegate.errors import UnreadableItem
@@ -177,16 +177,9 @@ def _examined(stack: DeployedStack, ask: StackReader, workload: str | None) -> t
     except UnreadableItem as refused:  # the row of the delivery: a cause, and the others are looked for all the same
         dependencies.left_out.append(refused)
         delivery = None
-    resources: dict[str, str] = {}
-    more: dict[str, str] = {}
-    while True:
-        page = ask("cloudformation", "list_stack_resources", StackName=stack.name, **more)
-        for each in page["StackResourceSummaries"]:
-            resources[each["LogicalResourceId"]] = each.get("PhysicalResourceId", "")
-        if not page.get("NextToken"):
-            break
-        more = {"NextToken": page["NextToken"]}
-    return ExaminedStack(stack, resources, dependencies, ask, delivery, is_embedded(os.environ)), delivery
+    return ExaminedStack(
+        stack, resources_of(stack, ask), dependencies, ask, delivery, is_embedded(os.environ)
+    ), delivery
 
 
 def is_embedded(environment: Mapping[str, str]) -> bool:

@@ -94,8 +94,12 @@ def test_nothing_that_holds_data_is_replaced(lakegate: Lakegate, cloud: CloudFor
     assert (cloud.made, cloud.resources["Rule"].there) == ({}, None)
 
 
-def test_a_repair_that_is_rolled_back_says_why(lakegate: Lakegate, cloud: CloudFormation) -> None:
-    """By the resource that failed first."""
+def test_a_repair_that_is_rolled_back_says_why(
+    lakegate: Lakegate, cloud: CloudFormation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the resource that failed first; a state from before the execution is not taken for its end."""
+    monkeypatch.setattr(stack_operations, "TICK_SECONDS", 0)
+    cloud.late = 3
     cloud.failure = "Access denied for events:PutRule"
     code, error = repaired(lakegate, "--yes")
 
@@ -125,17 +129,19 @@ def test_versions_that_cannot_be_deleted_end_the_deletion_of_a_bucket(monkeypatc
 def test_a_stack_whose_bus_has_rules_of_others_is_not_deleted(
     lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """EventBridge would refuse to delete the bus in the middle of the deletion; the owners of the rules are named before."""
-    rules = [{"Name": "lakegate-FailedRule-1"}, {"Name": "dashboard-of-sales"}]
+    """EventBridge would refuse to delete the bus in the middle of the deletion; whose they are is said before any pause."""
+    rules = [{"Name": each} for each in ("lakegate-FailedRule-1", "lakegate-dashboards", "dashboard-of-sales")]
     events = SimpleNamespace(list_rules=lambda **_: {"Rules": rules})
     client = open_stack.client
     monkeypatch.setattr(open_stack, "client", lambda service: events if service == "events" else client(service))
-    monkeypatch.setattr(stack_command, "pause_stack", lambda _there, _timeout: None)
+    own = {"FailedRule": "lakegate|lakegate-FailedRule-1"}
+    monkeypatch.setattr(stack_operations, "resources_of", lambda _there, _ask: own)
+    monkeypatch.setattr(stack_command, "pause_stack", pytest.fail)
     result = lakegate("stack", "delete", "--yes")
 
     assert result.exit_code
     assert str(result.exception) == (
-        "others have rules on the event bus default: dashboard-of-sales. Let them be deleted first"
+        "others have rules on the event bus default: lakegate-dashboards, dashboard-of-sales. Let them be deleted first"
     )
     assert client("cloudformation").describe_stacks(StackName="lakegate")["Stacks"]
 
@@ -159,7 +165,7 @@ def test_a_protected_stack_is_not_deleted(
 ) -> None:
     """The command says how the deletion is permitted."""
     cloud.is_protected = True
-    monkeypatch.setattr(stack_command, "pause_stack", lambda _there, _timeout: None)
+    monkeypatch.setattr(stack_command, "pause_stack", pytest.fail)
     monkeypatch.setattr(stack_operations, "_rules_of_others", lambda _there: [])
     result = lakegate("stack", "delete", "--yes")
 
