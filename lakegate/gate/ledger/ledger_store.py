@@ -86,6 +86,17 @@ def entry_of(block: Block, workload: Workload) -> HistoryEntry:
     assert decision is not None
     counts = decision.counts
     landed = workload.landed or workload.source
+    return _of_block(block)._replace(
+        rejected_rows=counts.rejected_rows if counts else block.rejected_rows,
+        rules=broken_rules(decision),
+        enforced=decision.enforced,
+        producer=landed.key.rpartition("/")[0] + "/",
+        indexed=True,
+    )
+
+
+def _of_block(block: Block) -> HistoryEntry:
+    """The part of an entry that the block itself has."""
     return HistoryEntry(
         block.height,
         block.system_time,
@@ -94,10 +105,8 @@ def entry_of(block: Block, workload: Workload) -> HistoryEntry:
         block.verdict,
         block.contract_version,
         block.rows,
-        counts.rejected_rows if counts else block.rejected_rows,
-        broken_rules(decision),
-        decision.enforced,
-        landed.key.rpartition("/")[0] + "/",
+        block.rejected_rows,
+        indexed=False,
     )
 
 
@@ -139,17 +148,7 @@ class History:
             return self._entry(chain, of_block) if of_block else None
         for block in all_readable(self.table, [row], block_of):
             if isinstance(block, Block):
-                return HistoryEntry(
-                    block.height,
-                    block.system_time,
-                    block.workload,
-                    block.kind.value,
-                    block.verdict,
-                    block.contract_version,
-                    block.rows,
-                    block.rejected_rows,
-                    indexed=False,
-                )
+                return _of_block(block)
         return None
 
 
