@@ -284,7 +284,7 @@ class Endpoint:
     """Of the operation."""
     answer: Callable[[Dependencies, HttpRequest], HttpAnswer]
     scope: str
-    """That a token must have; with IAM, the ARN of the route is what is granted. Empty: who has a token of a callback."""
+    """The scope that a token must have; with IAM the ARN of the route is granted. Empty: who has a token of a callback."""
     summary: str
     answers: Mapping[int, str]
     """By status, the definition in lakegate/schemas/api.json of the body."""

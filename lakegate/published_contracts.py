@@ -33,7 +33,7 @@ class DatasetOfVersion:
     """By which deliveries are judged now: of the line or of the version's document, whichever is stricter."""
     plan: str
     prefixes: tuple[str, ...]
-    """What delivers to it."""
+    """Prefixes that deliver to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +165,7 @@ class PublishedPlan:
 
 @dataclass(frozen=True, slots=True)
 class RouteOfLine:
-    """What lands below a prefix belongs to a line, and is judged by a version."""
+    """A route: objects below a prefix belong to a line, and are judged by a version."""
 
     prefix: str
     line: str
@@ -188,7 +188,7 @@ class PublishedVersion:
     """Its lines that are drafts."""
     warnings: tuple[Problem, ...]
     starts: dict[str, str] = field(default_factory=dict, kw_only=True, metadata=UNWRITTEN)
-    """When drafts take effect, by line."""
+    """The times when drafts take effect, by line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +216,7 @@ class NewProposal(ProposedVersion):
 def published_version(
     published: Publication, routes: Iterable[Route], drafts: Iterable[Line], warnings: Iterable[Problem]
 ) -> PublishedVersion:
-    """What came of publishing."""
+    """The outcome of a publication."""
     lines = tuple(drafts)
     return PublishedVersion(
         published.contract,

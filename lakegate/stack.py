@@ -488,12 +488,12 @@ class StackFacade(Protocol):
 
     @property
     def aws(self) -> AwsStack:
-        """What only a stack in AWS has. InputError through the API."""
+        """The part that only a stack in AWS has. Raises InputError through the API."""
         ...
 
     @property
     def api(self) -> RemoteStack | None:
-        """What only the API has, where the next sweep carries on what a person decides; None in AWS."""
+        """The part that only the API has, where the next sweep carries on what a person decides; None in AWS."""
         ...
 
     def refuse(self, **options: object) -> None:

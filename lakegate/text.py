@@ -127,6 +127,8 @@ def listed(words: Iterable[object]) -> str:
 
 def printable(text: str) -> str:
     r"""The text with every character that is not printed written as an escape (`\x1b`, `\u202e`), tabs as spaces."""
+    if text.isprintable():
+        return text
     return "".join(each if each.isprintable() else _escape(each) for each in text)
 
 

@@ -364,11 +364,11 @@ def wanted(name: str, services: frozenset[str], unused: tuple[str, ...] = ()) ->
 
 
 LAUNCHER = Path(__file__).with_name("python.sh")
-"""What the job is started with: no path of EMR's image matters, because nothing says where its Python is."""
+"""The launcher of the job: no path of EMR's image matters, because nothing says where its Python is."""
 PROGRAM = "bin/python3.11"
 """Below `python/` of an archive that carries an interpreter."""
 OF_AN_INTERPRETER = ("bin/*", "lib/*.so*", "lib/python3.11/*")
-"""What a job needs of it,"""
+"""The parts of it that a job needs,"""
 NOT_OF_AN_INTERPRETER = ("lib/python3.11/site-packages/*", "lib/python3.11/test/*", "lib/python3.11/config-*", "*.a")
 """but for these."""
 LAMBDA_PYTHON = "3.13"

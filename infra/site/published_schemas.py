@@ -79,7 +79,7 @@ ACCEPTED: Final = {"enum": ["accepted", "accepted_with_warnings"]}
 
 
 def _event(kind: str, **members: Json) -> Json:
-    """What the body of a kind of event has."""
+    """The members of the body of a kind of event."""
     body = {"state": {"const": kind.upper()}} | members
     return {"properties": {"kind": {"const": kind}, "body": {"properties": body}}}
 

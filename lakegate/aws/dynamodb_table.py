@@ -80,7 +80,7 @@ DEFINITIONS: Final[Mapping[str, Mapping[str, Any]]] = {
 }
 """Parameters of CreateTable for each table beside its name, as in the stack's template."""
 ROUNDS: Final = 3
-"""How often the unprocessed part of a batch is requested before the batch counts as throttled."""
+"""The number of times that the unprocessed part of a batch is requested before the batch counts as throttled."""
 LARGEST_PAGE: Final = 1_000
 """Items of one query; DynamoDB ends a page at 1 MB."""
 HIGHEST: Final = 2**53

@@ -50,7 +50,7 @@ BESIDE: Final = MappingProxyType({"beside": True})
 
 @dataclass(frozen=True, slots=True)
 class CommandResult(Generic[R_co]):
-    """What a command has done."""
+    """The result of a command."""
 
     result: R_co
     """A dataclass, whose fields are the document of `--json`; or a value with `to_json`."""

@@ -152,12 +152,12 @@ def producer_key(line: str, prefix: str) -> RowKey:
 
 
 RESERVATIONS: Final = 3
-"""How often both updates of a reservation are tried: each round fails only if another worker reserves at that moment."""
+"""Rounds in which both updates of a reservation are tried: each fails only if another worker reserves at that moment."""
 
 
 @dataclass(frozen=True, slots=True)
 class Agenda:
-    """What is due, by the index, which lags: every find is read again by key. All else is strongly consistent."""
+    """Rows that are due, by the index, which lags: every find is read again by key. All else is strongly consistent."""
 
     table: Tables
 
@@ -170,7 +170,7 @@ class Agenda:
         return found(self.table, workloads_key("content", content), lambda row: row.text("owner"))
 
     def cursor(self, name: str) -> str | None:
-        """Where a listing stopped the last time; None, also where it cannot be read: start at the beginning."""
+        """The place where a listing stopped the last time; None, also where it cannot be read: start at the beginning."""
         with suppress(UnreadableItem):
             return self._cursor(name)
         return None
@@ -214,7 +214,7 @@ class Agenda:
 
 
 MESSAGE_LIFE: Final = timedelta(days=90)
-"""How long a message stays after it was written; by then it was sent, or an alarm has rung for months."""
+"""The time for which a message stays after it was written; by then it was sent, or an alarm has rung for months."""
 
 
 def message_row(message: Message) -> Row:
@@ -365,7 +365,7 @@ def _pause(row: Row) -> Pause:
 
 
 def _pause_writes(workload: Workload, expected: Expected) -> list[Write]:
-    """What a write of a row does to the pause of its line, or requires of it; nothing for most writes."""
+    """Writes and conditions on the pause of a line that belong to a write of a row; none for most writes."""
     line = workload.pin.chain if workload.pin else ""
     if workload.state is State.HELD:
         return [_counted(workload.held, 1, RowExists())]

@@ -142,7 +142,7 @@ class Dependencies:
 
     @property
     def agenda(self) -> Agenda:
-        """What is due, claims on contents, cursors."""
+        """Due rows, claims on contents, cursors."""
         return Agenda(self.table)
 
     @property
@@ -182,7 +182,7 @@ class Dependencies:
 
     @property
     def left_out(self) -> list[UnreadableItem]:
-        """What reads of several rows left out because this release cannot read it; handlers and commands report it."""
+        """Rows that were left out because this release cannot read them; handlers and commands report them."""
         return self.table.left_out
 
     def rows(self, name: str) -> Any:  # noqa: ANN401 - its type is declared by the module that asks

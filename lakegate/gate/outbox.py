@@ -26,7 +26,7 @@ TOLD = ("published", "quarantined", "failed", "gone", "awaiting")
 
 @dataclass(frozen=True, slots=True)
 class EventSubscriber:
-    """Who asked to be notified."""
+    """Subscribers that are notified."""
 
     team: NotEmpty
     audience: Annotated[str, Permitted(("consumer", "producer", "operator"))]
@@ -36,12 +36,12 @@ class EventSubscriber:
 
 @dataclass(frozen=True, slots=True)
 class EventBody:
-    """What became of a delivery: ids, numbers and masked reasons, no text of the producer."""
+    """The outcome of a delivery: ids, numbers and masked reasons, no text of the producer."""
 
     workload: Sha256
     state: Annotated[str, Permitted(tuple(each.upper() for each in TOLD))]
     attempt: Exact
-    """How many job runs were started; 0: the delivery was refused before."""
+    """The number of job runs that were started; 0: the delivery was refused before."""
     line: NotEmpty | None
     height: Exact | None
     contract_version: str | None

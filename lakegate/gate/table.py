@@ -128,7 +128,7 @@ class Row(NamedTuple):
         return of(self.text(name))
 
     def decoded(self, of: Callable[[Row], T]) -> T:
-        """What the row contains. Raises UnreadableItem with its key."""
+        """The decoded contents of the row. Raises UnreadableItem with its key."""
         try:
             if not self.has("format") or self.number("format") <= FORMAT:
                 return of(self)
@@ -252,7 +252,7 @@ class Put:
     row: Row
     if_: Condition | None = None
     reason: str = ""
-    """What the condition is called where it fails."""
+    """The name of the condition where it fails."""
 
     @property
     def key(self) -> RowKey:
@@ -306,7 +306,7 @@ class Tables(Protocol):
 
     @property
     def left_out(self) -> list[UnreadableItem]:
-        """What reads of several rows left out because this release cannot read it: the caller reports it."""
+        """Rows that were left out because this release cannot read them: the caller reports them."""
         ...
 
     def get(self, key: RowKey) -> Row | None:
@@ -386,13 +386,13 @@ def unreadable(name: str, error: Exception) -> UnreadableItem:
 
 
 def found(table: Tables, key: RowKey, of: Callable[[Row], T]) -> T | None:
-    """What the row of a key contains; None where there is none. Raises UnreadableItem."""
+    """The decoded contents of the row of a key; None where there is none. Raises UnreadableItem."""
     row = table.get(key)
     return None if row is None else row.decoded(of)
 
 
 def all_readable(table: Tables, rows: Iterable[Row], of: Callable[[Row], T]) -> Iterator[T]:
-    """What rows contain; one that cannot be read is left out, and hides none of the others."""
+    """The decoded contents of rows; one that cannot be read is left out, and hides none of the others."""
     for row in rows:
         try:
             content = row.decoded(of)

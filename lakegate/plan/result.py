@@ -59,7 +59,7 @@ class Sample:
     at: Annotated[str, Bounds(most=8192)] = ""
     """The position in the row of an element of a list or map: `items[2]`, from 0."""
     raw: Annotated[tuple[bool, ...], Bounds(most=100)] = ()
-    """Which of the shapes are raw values; empty if none is."""
+    """The shapes that are raw values; empty if none is."""
     record: Annotated[str, Permitted(("header", "blank", "total"))] | None = None
     """The kind of a record without data: `header` (a repeated header) or `blank` (delimiters, quotes, spaces)."""
 

@@ -116,7 +116,7 @@ class MergedSnapshot:
     time: OptionalMoment
     """Empty: it is not known."""
     newest: OptionalMoment
-    """That of the newest snapshot before; empty: there is none."""
+    """The time of the newest snapshot before; empty: there is none."""
     without_key: Count = 0
     """Rows with a null in their key, or the key of an earlier row of the snapshot."""
     appended: Count = 0

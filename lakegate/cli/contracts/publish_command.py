@@ -95,7 +95,7 @@ class WeakerChild:
 
 @dataclass(frozen=True, slots=True)
 class PlannedPublication:
-    """What publishing would do (`--dry-run`)."""
+    """A preview of a publication (`--dry-run`)."""
 
     valid: bool
     new: bool
@@ -183,7 +183,7 @@ def published_result(
 
 
 def warnings_in_words(name: str, body: bytes, warnings: tuple[Problem, ...]) -> Iterator[Word]:
-    """Where a document is weaker than an announced version of its parent, as `lint` shows it."""
+    """Findings where a document is weaker than an announced version of its parent, as `lint` shows them."""
     if warnings:
         lines = tuple(body.decode(errors="replace").splitlines())
         yield lambda _: show({name: Examined((), warnings, lines)})
@@ -220,7 +220,7 @@ def _end(result: CommandResult[Any], *, as_json: bool) -> NoReturn:
 
 
 def _plan(compiled: CompiledContract, change: PlannedChange) -> PlannedPublication:
-    """What publishing would do, by the registry as it is."""
+    """A preview of a publication, by the registry as it is."""
     comparison = change.comparison
     return PlannedPublication(
         True,
@@ -261,7 +261,7 @@ def _published_in_words(found: PublishedVersion) -> Iterator[str]:
 
 
 def proposal_in_words(found: ProposedVersion) -> tuple[str, ...]:
-    """What waits for approval now."""
+    """A proposal that waits for approval now."""
     digest = found.proposal[:SHORT]
     return (
         f"Proposed {found.contract} {found.version} ({found.status}): proposal {digest}.",
@@ -296,7 +296,7 @@ class RemotePublication:
         return CommandResult(found, chain(words, warnings_in_words(self.file, self.body, found.warnings)))
 
     def _sent(self, contract: str) -> PublishedVersion | NewProposal:
-        """What came of it, once its effects are confirmed."""
+        """The outcome, once the effects are confirmed."""
         query = {"allowUnmeasured": "true"} if self.allow_unmeasured else {}
         query |= {} if self.inherited_from is None else {"from": self.inherited_from}
         confirmed = {**query, "confirm": "true"}

@@ -41,7 +41,7 @@ Prefix = Annotated[str, typer.Argument(help="Folders of the landing bucket, e.g.
 
 @dataclass(frozen=True, slots=True)
 class DescribedRoute:
-    """What lands below a prefix belongs to a dataset line."""
+    """A route: objects below a prefix belong to a dataset line."""
 
     bucket: str
     prefix: str

@@ -408,9 +408,9 @@ class AnchorPass:
     """Counts of a pass, for metrics."""
 
     documents: int = 0
-    """That were written."""
+    """Documents that were written."""
     heads: int = 0
-    """That they name."""
+    """Heads that they name."""
     contradicted: list[str] = field(default_factory=list)
     """Chains that are not any more what the anchor before names: rewritten, cut off or gone."""
     is_complete: bool = False
@@ -418,7 +418,7 @@ class AnchorPass:
 
 
 class AnchorStore(NamedTuple):
-    """Where anchors are kept."""
+    """The store of anchors."""
 
     bucket: str
     days: int
@@ -426,7 +426,7 @@ class AnchorStore(NamedTuple):
 
 
 def anchor_store(settings: Settings) -> AnchorStore:
-    """That of a stack."""
+    """The store of a stack."""
     return AnchorStore(settings.anchors, settings.anchor_days)
 
 

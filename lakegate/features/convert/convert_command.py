@@ -134,7 +134,7 @@ class ConvertedContract:
     """None: it is printed."""
     text: str | None
     omitted: tuple[str, ...]
-    """What the format cannot express."""
+    """Parts that the format cannot express."""
 
 
 @command

@@ -77,7 +77,7 @@ def is_asked(examined: ExaminedStack, row: Workload) -> bool:
 
 
 def asked(row: Workload) -> CauseFinding:
-    """That a delivery waits, and until when."""
+    """The cause that a delivery waits, and until when."""
     return CAUSES["answer-awaited"].found(row.id, until=in_utc(row.deadline), short=row.id[:SHORT_ID])
 
 

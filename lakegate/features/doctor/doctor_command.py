@@ -128,7 +128,7 @@ class UnknownProbe:
 
 @dataclass(frozen=True, slots=True)
 class DoctorReport:
-    """Why deliveries do not move."""
+    """Causes why deliveries do not move."""
 
     stack: str
     account: str | None

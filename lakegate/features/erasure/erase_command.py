@@ -64,7 +64,7 @@ class UnfinishedDelivery:
 
 @dataclass(frozen=True, slots=True)
 class ErasedRows:
-    """What was erased of a line, or would be."""
+    """Erased parts of a line, or a preview of them."""
 
     line: str
     dry_run: bool

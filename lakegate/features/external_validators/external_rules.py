@@ -374,6 +374,6 @@ def _answer(dependencies: Dependencies, workload: Workload, group: RuleGroup) ->
 
 
 LIMIT: Final = timedelta(hours=1)
-"""How long a validator may take, and read what it validates."""
+"""The time for which a validator may work, and read its data."""
 IN_PLANS: Final = PublishedPlans(validators_of, with_validators, bound_rules)
 COMPANION: Final = Companion(start_validations, answered, LIMIT)

@@ -44,15 +44,15 @@ class NotificationDocument:
     at: str
     """RFC 3339: when it was sent first."""
     times: Annotated[int, Bounds(1)]
-    """How often the cause has occurred."""
+    """The number of times that the cause has occurred."""
     since: str
-    """When it occurred first; empty for a test."""
+    """The time when it occurred first; empty for a test."""
     resolved: bool
     """Whether the cause is over."""
     workload: str
     """The latest delivery; empty if it is about a line."""
     callback: CallbackInvitation | None = field(default=None, metadata={OMITTED: True})
-    """How to answer for the delivery: of webhooks, where its workflow waits for a callback."""
+    """The way to call back for the delivery: of webhooks, where its workflow waits for that."""
 
 
 def headline(notification: Notification) -> str:

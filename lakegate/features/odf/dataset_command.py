@@ -128,7 +128,7 @@ class WrittenSlices:
 
 @dataclass(frozen=True, slots=True)
 class SliceCounts:
-    """How many slices were read, and how many have no row that is wanted."""
+    """The number of slices that were read, and of those without a wanted row."""
 
     read: int
     skipped: int
@@ -165,7 +165,7 @@ class LineWatermark:
 
 @dataclass(frozen=True, slots=True)
 class ExportedDataset:
-    """What of a line is new at a destination."""
+    """The part of a line that is new at a destination."""
 
     line: str
     id: str

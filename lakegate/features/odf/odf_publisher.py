@@ -117,7 +117,7 @@ def set_watermark(dependencies: Dependencies, line: str, at: datetime) -> Steps[
 
 
 class SliceTerms(NamedTuple):
-    """How accepted rows become slices, by the policy of a plan."""
+    """The way in which accepted rows become slices, by the policy of a plan."""
 
     event_time: str | None
     """The column with the times of their events."""
@@ -126,7 +126,7 @@ class SliceTerms(NamedTuple):
     snapshots: bool
     """Whether each delivery has all current rows, and what differs from the one before is published."""
     snapshot_time: str | None
-    """Where a name has the time of a snapshot."""
+    """The place of the time of a snapshot in a name."""
 
 
 def slice_terms(terms: Terms) -> SliceTerms:

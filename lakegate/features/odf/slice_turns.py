@@ -39,7 +39,7 @@ class NextSlice(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DecidedSlices:
-    """What the decision on a delivery has of its slices; in JSON its members stand beside those of the decision."""
+    """The members of a decision about slices; in JSON its members stand beside those of the decision."""
 
     offsets: tuple[int, int]
     """Of the first row, and after the last."""
@@ -48,7 +48,7 @@ class DecidedSlices:
     before: tuple[StateRun, ...] = ()
     """The merge state of its line, with which its rows were compared."""
     runs: tuple[StateRun, ...] = ()
-    """That from its slices on."""
+    """The watermark from its slices on."""
 
 
 def decided_slices(workload: Workload) -> DecidedSlices | None:

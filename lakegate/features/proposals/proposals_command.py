@@ -79,7 +79,7 @@ def proposals(
 
 
 def _proposed_now(proposal: Proposal, warnings: tuple[Problem, ...]) -> CommandResult[NewProposal]:
-    """What waits for approval now."""
+    """Proposals that wait for approval now."""
     found = new_proposal(proposal, warnings)
     return CommandResult(found, proposal_in_words(found))
 

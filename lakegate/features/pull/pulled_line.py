@@ -20,7 +20,7 @@ class FetchUnderWay:
 
 @dataclass(frozen=True, slots=True)
 class EndOfPull:
-    """How a pull ended."""
+    """The end of a pull."""
 
     outcome: str
     at: str
@@ -38,7 +38,7 @@ class PulledLine:
     source: str
     schedule: str
     next: str
-    """When it is due; empty: never."""
+    """The time when it is due; empty: never."""
     failures: int
     fetching: FetchUnderWay | None
     ends: tuple[EndOfPull, ...]

@@ -186,7 +186,7 @@ class ScheduledRun:
     id: str
     """Names the folder of its requests and results."""
     schedules: tuple[str, ...]
-    """That were due."""
+    """Schedules that were due."""
     plan: str
     """Digest of the plan with their checks alone."""
     height: int
@@ -441,14 +441,14 @@ class RevalidationEvent:
     reason: str | None
     """A code, of a run that measured nothing; else null."""
     at: Moment
-    """When the run ended."""
+    """The time when the run ended."""
     next: Moment | None
     """The next run of these schedules; null: there is none."""
     schedules: tuple[NotEmpty, ...]
     height: Exact
     """Up to which accepted data was measured."""
     rules: Exact
-    """How many were measured."""
+    """The number of rules that were measured."""
     broken: tuple[BrokenScheduledRule, ...]
     """The worst first."""
     stale: tuple[StaleRule, ...]
@@ -600,7 +600,7 @@ ATTEMPTS: Final = 3
 AGAIN: Final = timedelta(minutes=1)
 """Until a run is looked at again, and between attempts: less than the time between two sweeps, so that the next one looks."""
 QUEUE_TIMEOUT: Final = timedelta(minutes=360)
-"""How long EMR Serverless lets a job run wait (`QueueTimeoutMinutes` in template.yaml)."""
+"""The time for which EMR Serverless lets a job run wait (`QueueTimeoutMinutes` in template.yaml)."""
 OVER: Final = frozenset({JobState.SUCCESS, JobState.FAILED, JobState.CANCELLED})
 
 
@@ -661,7 +661,7 @@ def _started(
 
 
 def _longest(dependencies: Dependencies, run: str) -> timedelta:
-    """How long a run may wait and run: never less than EMR Serverless itself lets it, or it would be started again for ever."""
+    """The time for a run to wait and run: never less than EMR Serverless lets it, or it would be started again for ever."""
     timing = dependencies.timing
     if names_invocation(run):
         return timing.invocation

@@ -33,14 +33,14 @@ class CallbackToken(NamedTuple):
     workload: str
     attempt: int
     channel: str
-    """That it was sent to, such as `webhook:lakegate-channel-erp`."""
+    """The channel that it was sent to, such as `webhook:lakegate-channel-erp`."""
     until: datetime
     """The end of its validity."""
 
 
 @dataclass(frozen=True, slots=True)
 class Callbacks:
-    """What tokens are for, by the SHA-256 of each: rows that expire."""
+    """The uses of tokens, by the SHA-256 of each: rows that expire."""
 
     table: Tables
 
@@ -78,7 +78,7 @@ class CallbackCaller:
     """Identity: who has a token."""
 
     channel: str
-    """That it was sent to."""
+    """The channel that it was sent to."""
 
     def caller(self) -> str:
         """The author of the answer."""

@@ -214,11 +214,11 @@ class LineRow(Protocol):
 
     @property
     def revision(self) -> int:
-        """How often it was written."""
+        """The number of times that it was written."""
 
     @property
     def due(self) -> str:
-        """When there is something to do; empty: never."""
+        """The time when there is something to do; empty: never."""
 
 
 RowT = TypeVar("RowT", bound=LineRow)

@@ -127,7 +127,7 @@ class LateEvent:
     last_accepted: Moment | None
     """Null: none was."""
     since: Moment
-    """When the time began."""
+    """The beginning of the time."""
     missed_at: Moment
     subscribers: tuple[EventSubscriber, ...]
 

@@ -45,7 +45,7 @@ class Publisher(Protocol):
         ...
 
     def settled(self, dependencies: Dependencies, workload: Workload) -> Steps[None]:
-        """What is left to do for a delivery whose block is in the ledger and whose row was set back; of others nothing."""
+        """Do the rest for a delivery whose block is in the ledger and whose row was set back; nothing for others."""
         ...
 
     def copies(self, workload: Workload, result: Result) -> Iterable[tuple[WrittenSlice | WrittenRun, str]]:
@@ -53,7 +53,7 @@ class Publisher(Protocol):
         ...
 
     def listed(self, workload: Workload, result: Result) -> tuple[tuple[LedgerSlice, ...], str | None]:
-        """What the block lists, and the watermark of the line from it on."""
+        """The slices that the block lists, and the watermark of the line from it on."""
         ...
 
 

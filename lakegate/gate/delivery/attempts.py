@@ -148,7 +148,7 @@ def back_off(timing: Timing, now: datetime, workload: Workload, cause: FailureCa
 
 
 def _overtaken(workload: Workload) -> int:
-    """How many of the last attempts before this one were overtaken."""
+    """The number of attempts just before this one that were overtaken."""
     return sum(1 for _ in takewhile(lambda each: each.cause is FailureCause.OVERTAKEN, reversed(workload.failed)))
 
 
@@ -178,7 +178,7 @@ class Companion(NamedTuple):
     merged: Callable[[Dependencies, Workload, bytes], bytes | None]
     """The result of the run with what the others measured; None: they have not all reported. Raises as `start`."""
     limit: timedelta
-    """How long the others may take, and read what they measure."""
+    """The time for which the others may work, and read their data."""
 
 
 class Lost(LakegateError):  # noqa: N818 - the name is what happened

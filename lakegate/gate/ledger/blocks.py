@@ -143,11 +143,11 @@ def record_from(document: Mapping[str, Any]) -> Record:
 FORMAT: Final = "lakegate-block/1"
 """The format version in the block of a delivery; part of the digested bytes."""
 WAIVED: Final = "lakegate-block/3"
-"""That of a delivery which was accepted by waiver: its block has the member `waiver` besides."""
+"""The format of a delivery which was accepted by waiver: its block has the member `waiver` besides."""
 SLICED: Final = "lakegate-block/4"
-"""That of a delivery whose accepted rows are slices: its block has the member `slices` besides."""
+"""The format of a delivery whose accepted rows are slices: its block has the member `slices` besides."""
 MARKED: Final = "lakegate-block/5"
-"""That of a delivery with slices, of a line that has a watermark: its block has the member `watermark` besides."""
+"""The format of a delivery with slices, of a line that has a watermark: its block has the member `watermark` besides."""
 GENESIS: Final = "0" * 64
 """The previous digest of the first block of a chain."""
 

@@ -73,7 +73,7 @@ class HistoryEntry(NamedTuple):
     rules: tuple[BrokenRule, ...] = ()
     """Those that failed or warned, the worst first."""
     enforced: Enforced | None = None
-    """What `mode: enforce` would have decided; None where it was the mode."""
+    """The decision that `mode: enforce` would have made; None where it was the mode."""
     producer: str = ""
     """The folder of the landing bucket: text of the producer's. Empty for a block of an earlier release."""
     indexed: bool = True
@@ -191,7 +191,7 @@ TOKEN_LENGTH: Final = 36
 
 
 class CommittedBlock(NamedTuple):
-    """Where the one block of a delivery is."""
+    """The place of the one block of a delivery."""
 
     chain: str
     height: int
@@ -243,7 +243,7 @@ class Ledger:
         return found(self.table, _key_of_key(chain), lambda row: row.text("key")) or ""
 
     def committed(self, workload: str) -> CommittedBlock | None:
-        """Where the block of a delivery is; None before it is committed. Strongly consistent."""
+        """The place of the block of a delivery; None before it is committed. Strongly consistent."""
         return found(self.table, _once_key(workload), lambda row: CommittedBlock(row.text("at"), row.number("block")))
 
     def commit(self, block: Block, workload: Workload, expected: Expected, message: Message) -> None:

@@ -71,7 +71,7 @@ class WaiverContent:
     """The content of a record: a rejected delivery is let through."""
 
     workload: NotEmpty
-    """That was rejected."""
+    """The delivery that was rejected."""
     waived_by: NotEmpty
     """The workload that is accepted instead."""
     reason: NotEmpty
@@ -85,7 +85,7 @@ class ApprovalContent:
 
     workload: NotEmpty
     attempt: Started
-    """That was judged."""
+    """The attempt that was judged."""
     verdict: Accepted
     """Of the judgement."""
 
@@ -175,7 +175,7 @@ class ObjectToErase:
     version: NotEmpty
     """The version that is replaced."""
     rows: Exact | None
-    """That are erased; null where it is erased unread."""
+    """The number of rows that are erased; null where it is erased unread."""
     left: StagedCopy | None
     """The object without these rows; null where nothing is left."""
 
@@ -213,7 +213,7 @@ class ErasedObject:
 
     key: NotEmpty
     rows: Exact | None
-    """That were erased; null where it was erased unread."""
+    """The number of rows that were erased; null where it was erased unread."""
     left: StatedVersion | None
     """The version that readers get; null where nothing is left."""
 
@@ -300,7 +300,7 @@ class RevalidationContent:
     height: Exact
     """Up to which accepted data was measured."""
     schedules: tuple[NotEmpty, ...]
-    """That were due, in UTC."""
+    """The times that were due, in UTC."""
     rules: Exact
     """The number of measured rules."""
     broken: Annotated[tuple[BrokenScheduledRule, ...], Bounds(most=20)]

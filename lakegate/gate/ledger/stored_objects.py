@@ -41,7 +41,7 @@ class Left:
     at: str
     """Its time."""
     rows: int | None
-    """That were erased, by this and all earlier erasures; None where one erased the object unread."""
+    """Rows that were erased, by this and all earlier erasures; None where one erased the object unread."""
     current: LedgerObject | None
     """The object that readers get; None where nothing is left."""
     before: frozenset[str]

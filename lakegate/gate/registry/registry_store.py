@@ -342,7 +342,7 @@ def _content(contract: str, revision: int, text: str) -> RegistrySnapshot:
 
 
 def _apart(shared_with: Sequence[str] = (), own: Sequence[str] = EVERY_CONTRACT) -> dict[str, tuple[str, ...]]:
-    """What keeps a version apart from contracts of other owners, as JSON has it; in rows of older releases there is nothing."""
+    """Members that keep a version apart from contracts of other owners, as JSON has them; none in rows of older releases."""
     return {"shared_with": tuple(shared_with), "own": tuple(own)}
 
 
