@@ -27,12 +27,17 @@ def names(point: str) -> tuple[str, ...]:
 
 def loaded(point: str, name: str) -> Any:  # noqa: ANN401 - its type is declared by the module that asks the point
     """The registration at a point under a name. SetUpError where its feature is not installed."""
+    module, _, attribute = place_of(point, name).partition(":")
+    return getattr(import_module(module), attribute)
+
+
+def place_of(point: str, name: str) -> str:
+    """The module and the attribute that are registered at a point under a name, `MODULE:ATTRIBUTE`. Raises as `loaded`."""
     place = dict(_rows(point)).get(name, "")
     if not place or not _is_there(place):
         feature = place.split(".")[2] if place else f"that registers {name} as one of {point}"
         raise SetUpError(f"the feature {feature} is not installed")
-    module, _, attribute = place.partition(":")
-    return getattr(import_module(module), attribute)
+    return place
 
 
 def registered(point: str) -> Iterator[Any]:

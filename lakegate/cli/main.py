@@ -2,34 +2,36 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import sys
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
 
 import typer
 from typer._click.shell_completion import CompletionItem
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from lakegate.aws.open_stack import settle_region
 from lakegate.cli import terminal
 from lakegate.errors import ContractError, LakegateError, SetUpError
-from lakegate.extension_points import ROOT, advice, loaded, names
+from lakegate.extension_points import ROOT, advice, loaded, names, place_of
 from lakegate.text import printable as escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from typer._click import Context  # what the method of typer takes
+    from typer._click import Context, HelpFormatter  # what the methods of typer take
 
 CORE: Final[Mapping[str, Mapping[str, str]]] = {
     "Write contracts": {
         "schema": "lakegate.cli.contracts.schema_command:schema",
         "publish": "lakegate.cli.contracts.publish_command:publish",
         "withdraw": "lakegate.cli.contracts.withdraw_command:withdraw",
-        "proposals": "lakegate.features.proposals.proposals_command:proposals",
         "approve": "lakegate.cli.deliveries.decide_command:approve",
         "contracts": "lakegate.cli.contracts.contracts_command:contracts",
         "show": "lakegate.cli.contracts.contracts_command:show",
@@ -147,6 +149,14 @@ class _Group(TyperGroup):
         names = [CompletionItem(name) for name in available() if name.startswith(incomplete)]
         return names + super(TyperGroup, self).shell_complete(ctx, incomplete)
 
+    def format_help(self, ctx: Context, formatter: HelpFormatter) -> None:
+        """The list of commands, whose descriptions are read and not imported: no library of theirs is needed."""
+        commands, self.commands = self.commands, {name: _description(name) for name in available()}
+        try:
+            super().format_help(ctx, formatter)
+        finally:
+            self.commands = commands
+
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - likewise
         settle_region()
         return super().invoke(ctx)
@@ -154,8 +164,8 @@ class _Group(TyperGroup):
 
 @cache
 def _command(name: str) -> Any:  # noqa: ANN401 - likewise
-    module, _, attribute = COMMANDS[name].partition(":")
-    found = getattr(import_module(module), attribute) if attribute else loaded(POINT, module)
+    module, attribute = _place(COMMANDS[name])
+    found = getattr(import_module(module), attribute)
     if not isinstance(found, typer.Typer):
         alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
         alone.command(name)(found)
@@ -164,8 +174,33 @@ def _command(name: str) -> Any:  # noqa: ANN401 - likewise
         found.command(row.removeprefix(f"{name} "))(loaded(POINT, row))
     command = typer.main.get_command(found)
     command.name = name
-    command.rich_help_panel = next(title for title, group in GROUPS.items() if name in group)  # type: ignore[attr-defined]  # typer reads it
     return command
+
+
+def _place(place: str) -> tuple[str, str]:
+    """Module and attribute of a command, by its place or its row of the extension point."""
+    module, _, attribute = (place if ":" in place else place_of(POINT, place)).partition(":")
+    return module, attribute
+
+
+def _description(name: str) -> TyperCommand:
+    """A command as the list of all commands has it: the docstring of its function, or the `help` of its `typer.Typer`."""
+    module, attribute = _place(COMMANDS[name])
+    spec = find_spec(module)
+    assert spec is not None
+    assert spec.origin is not None
+    text = None
+    for node in ast.parse(Path(spec.origin).read_text(encoding="utf-8")).body:
+        match node:
+            case ast.FunctionDef(name=found) if found == attribute:
+                text = ast.get_docstring(node)
+            case (
+                ast.Assign(targets=[ast.Name(id=found)], value=ast.Call(keywords=options))
+                | ast.AnnAssign(target=ast.Name(id=found), value=ast.Call(keywords=options))
+            ) if found == attribute:
+                text = next(ast.literal_eval(each.value) for each in options if each.arg == "help")
+    panel = next(title for title, group in GROUPS.items() if name in group)
+    return TyperCommand(name, help=text, rich_help_panel=panel)
 
 
 app = typer.Typer(

@@ -40,6 +40,11 @@ def checks(absent):
         import_module("lakegate.cli.main").main()
     except SystemExit as ended:
         assert ended.code == 1, ended.code
+    sys.argv = ["lakegate", "--help"]
+    try:
+        import_module("lakegate.cli.main").main()
+    except SystemExit as ended:
+        assert ended.code == 0, ended.code
 
 def delivers(absent):
     places = tuple(f"lakegate.features.{each}." for each in absent)

@@ -11,8 +11,11 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
+from typer.core import TyperGroup
 
-from lakegate.cli.main import COMMANDS, GROUPS
+from lakegate.cli.main import COMMANDS, GROUPS, app
+from lakegate.extension_points import ROOT
 
 COMPLETE = """
 import json, sys
@@ -141,6 +144,21 @@ def test_help_of_the_plain_package_is_that_of_the_whole_one() -> None:
     assert plain == whole
     assert re.findall(r"╭─ (.*?) ─", whole) == ["Options", *GROUPS]
     assert [name for name in COMMANDS if not re.search(rf"│ {name} +[A-Z]\w+", whole)] == []
+
+
+def test_help_has_the_description_that_each_command_has_itself() -> None:
+    """It is read from the source: the modules of the commands are not imported, and neither are their libraries."""
+    output, imported = run({"COLUMNS": "200"}, "--help", hidden=(*AWS, "duckdb", "numpy", "pyarrow", "sqlglot"))
+    group = typer.main.get_command(app)
+    assert isinstance(group, TyperGroup)
+    listed = {name: re.search(rf"│ {name} +(\S.*?) +│", output) for name in COMMANDS}
+    own = {name: group.commands[name].help or "" for name in COMMANDS}
+
+    assert {name: found[1] if found else "" for name, found in listed.items()} == {
+        name: " ".join(text.split("\n\n")[0].split()) for name, text in own.items()
+    }
+    folders = {f"lakegate.cli.{each.name}" for each in (ROOT / "lakegate/cli").iterdir() if each.is_dir()}
+    assert set(json.loads(imported)) - folders == FRAME
 
 
 def test_bash_completes_with_the_script_that_the_command_prints() -> None:
