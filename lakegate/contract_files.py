@@ -23,7 +23,7 @@ from lakegate.rules.compile_plan import compile_plan
 from lakegate.text import printable, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from lakegate.contract.contract_model import Contract, Dataset
     from lakegate.diff.metadata_changes import ContractVersion
@@ -180,6 +180,10 @@ class ParentPlaces:
     """Files and folders; if there are any, the folder of the document is not searched."""
     registry: StackRegistry | None = None
     """The registry, for a parent that no file has."""
+    _found: dict[str, list[tuple[tuple[str, str], InputDocument]]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    """The contracts of the files, or of each folder, with id and version: a command reads them once."""
 
     @staticmethod
     def of(paths: list[Path] | None, stack: str, *, local: bool) -> ParentPlaces:
@@ -189,21 +193,28 @@ class ParentPlaces:
     def parents(self, document: str, text: bytes) -> Parents:
         """Finds the highest release of a major number, first in the files; they are read when a document inherits."""
         folder = Path() if document == STANDARD_INPUT else Path(document).parent
-        paths = [str(each) for each in self.paths]
         published = None if self.registry is None else self.registry.parents(text)
 
         def find(contract: str, line: int) -> ParentDocument | None:
             found = {
-                version: body
-                for (name, version), body in _identified(sources(paths) if paths else _beside(folder))
+                version: each
+                for (name, version), each in self._identified(folder)
                 if name == contract and is_release(version) and major(version) == line
             }
             newest = max(found, key=precedence, default=None)
             if newest is not None:
-                return ParentDocument(found[newest], find)
+                return ParentDocument(found[newest].read(), find)
             return None if published is None else published(contract, line)
 
         return find
+
+    def _identified(self, folder: Path) -> list[tuple[tuple[str, str], InputDocument]]:
+        """The contracts of the files, or beside a document, with id and version; what is not a contract is left out."""
+        place = "" if self.paths else str(folder)
+        if place not in self._found:
+            documents = sources([str(each) for each in self.paths]) if self.paths else _beside(folder)
+            self._found[place] = [(found, each) for each in documents if (found := _identity(each)) is not None]
+        return self._found[place]
 
 
 def _beside(folder: Path) -> Iterator[InputDocument]:
@@ -212,29 +223,27 @@ def _beside(folder: Path) -> Iterator[InputDocument]:
     return (InputDocument(each, found=True) for each in names)
 
 
-def _identified(documents: Iterable[InputDocument]) -> Iterator[tuple[tuple[str, str], bytes]]:
-    """The contracts of documents, with id and version; what is not a contract is left out."""
-    for each in documents:
-        text = each.read()
-        try:
-            identity = identity_of(text)
-            precedence(identity[1])
-        except (ContractError, InputError):
-            continue
-        yield identity, text
+def _identity(document: InputDocument) -> tuple[str, str] | None:
+    """The id and the version of a contract; None for what is none. InputError where it cannot be read."""
+    text = document.read()
+    try:
+        identity = identity_of(text)
+        precedence(identity[1])
+    except (ContractError, InputError):
+        return None
+    return identity
 
 
 # ---- From a file's name to a compiled plan ----
 
 
-ALONE = ParentPlaces()
-"""Parents are files beside the document."""
+def load(path: Path, places: ParentPlaces | None = None) -> Contract:
+    """The contract in a file, with what it inherits; ContractError or InputError where it cannot be used.
 
-
-def load(path: Path, places: ParentPlaces = ALONE) -> Contract:
-    """The contract in a file, with what it inherits; ContractError or InputError where it cannot be used."""
+    Without places, parents are files beside the document.
+    """
     text = read_text(path)
-    examined = resolve(text, places.parents(str(path), text)).examined
+    examined = resolve(text, (places or ParentPlaces()).parents(str(path), text)).examined
     if examined.contract is None or examined.errors:
         raise ContractError(examined.errors)
     return examined.contract

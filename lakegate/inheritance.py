@@ -11,7 +11,7 @@ from lakegate.contract.contract_model import COMMON, Origin
 from lakegate.contract.documents.document_formats import NO_VARIABLES
 from lakegate.contract.documents.document_tree import address, steps_of
 from lakegate.contract.documents.extension_settings import CSV, POLICY, STORAGE
-from lakegate.contract.documents.read_document import parse
+from lakegate.contract.documents.read_document import document_of
 from lakegate.contract.semantic_versions import major
 from lakegate.contract.service_levels import KIND as SERVICE_LEVEL
 from lakegate.contract.service_levels import level_name
@@ -426,7 +426,7 @@ def resolve(text: bytes, parents: Parents, variables: Mapping[str, str] = NO_VAR
 
 def identity_of(text: bytes) -> tuple[str, str]:
     """The id and the version that a document declares, read without judging the document; ContractError for no document."""
-    top = parse(text).top
+    top = document_of(text).top
     version = top["version"].text or top["info"]["version"].text
     return top["id"].text or "", version or ""
 

@@ -9,10 +9,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from lakegate.contract.contract_model import NESTED_KIND, Contract
-from lakegate.contract.documents.document_formats import NO_VARIABLES, contract_of
+from lakegate.contract.documents.document_formats import NO_VARIABLES, read_alone
 from lakegate.contract.documents.document_tree import Document, Notes, steps_of
-from lakegate.contract.documents.read_document import parse
-from lakegate.contract.documents.ref_definitions import embedded
 from lakegate.errors import ContractError, Problem
 from lakegate.lints.findings import MAX_FINDINGS, LintLevel
 from lakegate.lints.lint_codes import LINTS
@@ -207,13 +205,12 @@ def examine(text: bytes, variables: Mapping[str, str] = NO_VARIABLES, complete: 
 
     `variables` are the values of `${NAME}`, for versions that support variables.
     """
-    notes = Notes()
     with limited_hints():
         try:
-            document = embedded(parse(text))
-            contract = contract_of(document, notes, variables)
+            found = read_alone(text, variables)
         except ContractError as error:
             return Examined(error.problems, ())
+        document, contract, notes = found.document, found.contract, Notes([*found.errors], [*found.warnings])
         if contract is not None:
             contract = complete(contract, document, notes)
             lint(contract.with_own_common, document, notes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from hashlib import sha256
@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from lakegate.contract_files import ALONE, ParentPlaces, load
+from lakegate.contract_files import ParentPlaces, load
 from lakegate.local_check import check_result
 from lakegate.local_check.data_files import DataFile, accepted, complete, linked, referred, referred_lines
 from lakegate.plan.request import Request, StagedPart
@@ -110,7 +110,7 @@ class LocalDelivery:
     failures: Path | None
     show_values: bool
     engine: EngineName
-    parents: ParentPlaces = ALONE
+    parents: ParentPlaces = field(default_factory=ParentPlaces)
     """Of the contract and of the reference contracts."""
     slices: SliceOrder | None = None
     """The beginning of the slices of accepted rows, if some are to be written."""

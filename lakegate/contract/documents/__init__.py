@@ -1,1 +1,1 @@
-"""Contract documents read into one ODCS tree with positions."""
+"""Readers of contract documents: trees with positions, and the model of a contract."""

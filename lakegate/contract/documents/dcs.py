@@ -1,4 +1,4 @@
-"""Data Contract Specification rewritten into the ODCS tree."""
+"""Data Contract Specification: models, fields, older checks, service levels."""
 
 from __future__ import annotations
 

@@ -1,11 +1,7 @@
 """Reads contract documents. Each format has one module; the version that a document declares selects it.
 
-::
-
-    read(text)      the contract, or ContractError with every error at once
-    examine(text)   all errors and warnings, and the contract as far as it can be read
-
-A document that inherits is read by `lakegate.inheritance`, which passes a `complete` that adds what is inherited.
+The same bytes are parsed, validated and read once, whoever asks: `read_alone`. What a contract inherits and what its rules mean
+is added by `lakegate.lints.linter`.
 """
 
 from __future__ import annotations
@@ -13,11 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from types import MappingProxyType
 
 from lakegate.contract.contract_model import Contract
 from lakegate.contract.documents import dcm, dcs, odcs
 from lakegate.contract.documents.document_tree import Document, Notes
+from lakegate.contract.documents.read_document import KEPT, document_of
+from lakegate.contract.documents.ref_definitions import embedded
+from lakegate.errors import Problem
 from lakegate.text import listed, shown
 
 
@@ -56,8 +56,34 @@ def declares_format(text: bytes) -> bool:
     return bool(found - {SHARED_KEY}) or (SHARED_KEY in found and not is_other)
 
 
-def contract_of(document: Document, notes: Notes, variables: Mapping[str, str]) -> Contract | None:
-    """The contract in a document of any known format; None where none reads it."""
+@dataclass(frozen=True, slots=True)
+class ReadDocument:
+    """A document and the contract in it, without what it inherits."""
+
+    document: Document
+    contract: Contract | None
+    """As far as it could be read; None if the format or version is unknown."""
+    errors: tuple[Problem, ...]
+    """The violations of the format and of its schema."""
+    warnings: tuple[Problem, ...]
+
+
+def read_alone(text: bytes, variables: Mapping[str, str] = NO_VARIABLES) -> ReadDocument:
+    """Read a document; ContractError where it has no tree, or exceeds a limit.
+
+    `variables` are the values of `${NAME}`, for versions that support variables.
+    """
+    return _read(text, tuple(sorted(variables.items())))
+
+
+@lru_cache(KEPT)
+def _read(text: bytes, variables: tuple[tuple[str, str], ...]) -> ReadDocument:
+    document, notes = embedded(document_of(text)), Notes()
+    contract = _contract_of(document, notes, dict(variables))
+    return ReadDocument(document, contract, tuple(notes.errors), tuple(notes.warnings))
+
+
+def _contract_of(document: Document, notes: Notes, variables: Mapping[str, str]) -> Contract | None:
     kind = document.top["kind"].text or KIND
     found = next((each for each in FORMATS if document.top[each.key].present), None)
     if found is None or KIND.casefold() not in kind.casefold().replace(" ", ""):

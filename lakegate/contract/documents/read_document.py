@@ -8,6 +8,7 @@ any use, invisible characters, anything but UTF-8. `lakegate.contract.documents.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NoReturn
 
 import yaml
@@ -17,12 +18,20 @@ from lakegate.contract.documents.yaml_parser import Composer, mark_of
 from lakegate.errors import ContractError, Problem
 
 LARGEST_BYTES = 1 << 20
+KEPT = 4
+"""Documents that are kept after they were read: a command reads one, those that it inherits from, and the version before."""
 _UNSEEN = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 _PAIR = re.compile(r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 
 
+@lru_cache(KEPT)
+def document_of(text: bytes) -> Document:
+    """The parsed document; the same bytes are parsed once, whoever asks. ContractError with all its problems."""
+    return parse(text)
+
+
 def parse(text: bytes) -> Document:
-    """Parse a text; ContractError with all its problems."""
+    """Parse a text, or a part of a document; ContractError with all its problems."""
     decoded = _decoded(text)
     composer = Composer()
     try:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from lakegate.contract.documents.document_tree import Document, Mark, Node, Place
-from lakegate.contract.documents.read_document import parse
+from lakegate.contract.documents.read_document import document_of
 from lakegate.contract.documents.yaml_parser import DEEPEST_LEVEL, MAX_NODES, MOST_CHARACTERS, sized, too_long
 from lakegate.errors import ContractError, InputError, Problem
 from lakegate.text import did_you_mean, shown
@@ -44,7 +44,7 @@ def bundled(text: bytes, read: FileReader) -> bytes:
     if REFERENCE.encode() not in text:
         return text
     try:
-        document = parse(text)
+        document = document_of(text)
     except ContractError:
         return text
     if not isinstance(document.root.content, dict) or FILES in document.root.content:
@@ -106,7 +106,7 @@ class UsedDefinitions:
             return f"a document uses at most {MAX_FILES} files"
         try:
             text = self.read(file)
-            top = parse(text).top
+            top = document_of(text).top
         except InputError as error:
             return str(error)
         except ContractError as error:
@@ -177,7 +177,7 @@ def _joined(document: Document, bundle: UsedDefinitions) -> bytes:
         made = f'{before.rstrip()}, "{FILES}": {{{", ".join(entries)}}}{brace}{after}'
     else:
         made = "\n".join([text.removesuffix("\n"), f"{FILES}:", *(f"  {each}" for each in entries), ""])
-    again = parse(made.encode())
+    again = document_of(made.encode())
     if not again.top[FILES].present or again.without(FILES).plain() != document.plain():
         reason = "it does not end with its root, to which they are added: remove what follows"
         raise ContractError((Problem("syntax", "$", None, reason),))

@@ -19,7 +19,6 @@ from lakegate.contract.documents.extension_settings import CSV, EXTENSION, POLIC
 from lakegate.contract.documents.imported_schema import Converted, own_name, part
 from lakegate.contract.documents.odcs_fields import PERSONAL
 from lakegate.contract.documents.odcs_quality import BETWEEN, QUARTZ
-from lakegate.contract.documents.read_document import parse
 from lakegate.contract.documents.unknown_keys import DEPRECATION, DEPRECATION_KEYS
 from lakegate.contract.documents.yaml_writer import Flow, Items, YamlEntry
 from lakegate.contract.documents.yaml_writer import written as written_yaml
@@ -848,8 +847,8 @@ def settled(document: Plain) -> tuple[str, ContractVersion]:
     while True:
         text, rounds = _text(document), rounds + 1
         examined = examine(text.encode(), complete=_alone)
-        if examined.contract is not None and not examined.errors:
-            return text, ContractVersion(examined.contract.with_own_common, parse(text.encode()))
+        if examined.contract is not None and examined.document is not None and not examined.errors:
+            return text, ContractVersion(examined.contract.with_own_common, examined.document)
         refused = {place for each in examined.errors if (place := _leavable(each.path)) is not None}
         if not refused or rounds == MAX_ROUNDS:
             raise ContractError(examined.errors)

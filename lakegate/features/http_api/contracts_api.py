@@ -216,9 +216,9 @@ def document_in(request: HttpRequest) -> bytes:
 @lru_cache(KEPT_DOCUMENTS)
 def _actors(text: bytes) -> Mapping[str, object]:
     """Name and group of producer and consumer, as the document has them."""
-    from lakegate.contract.documents.read_document import parse  # noqa: PLC0415 - as above
+    from lakegate.contract.documents.read_document import document_of  # noqa: PLC0415 - as above
 
-    top = parse(text).top
+    top = document_of(text).top
     return {
         name: {"name": top[name]["name"].text, "group": top[name]["group"].text} if top[name].entries else None
         for name in ACTORS
