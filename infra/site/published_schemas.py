@@ -29,7 +29,7 @@ from lakegate.features.revalidation.revalidation import RevalidationEvent
 from lakegate.gate.datasets.freshness_deadlines import LateEvent
 from lakegate.gate.datasets.lifecycle import LifecycleEvent
 from lakegate.gate.datasets.manifest_documents import Manifest
-from lakegate.gate.ledger.blocks import FORMAT, MARKED, RECORD_FORMAT, SLICED, WAIVED, Block, Record
+from lakegate.gate.ledger.blocks import FORMAT, Block, Record
 from lakegate.gate.ledger.record_contents import CONTENTS
 from lakegate.gate.outbox import LINE_KINDS, DatasetEventDetail, EventDetail
 from lakegate.json_codec import (
@@ -110,29 +110,16 @@ BETWEEN_MEMBERS: Final[dict[str, dict[str, Json]]] = {
         ]
     },
     "line-event": {"allOf": [_body_of(kind, cls) for kind, cls in BODIES.items()]},
-    "record": {"properties": {"format": {"const": RECORD_FORMAT}}},
+    "record": {"properties": {"format": {"const": FORMAT}}},
     "block": {
-        "properties": {"format": {"enum": [FORMAT, WAIVED, SLICED, MARKED]}},
-        "allOf": [
-            {
-                "if": {"properties": {"format": {"const": WAIVED}}},
-                "then": {"required": ["waiver"]},
-                "else": {"properties": {"waiver": False}},
-            },
-            {
-                "if": {"properties": {"format": {"enum": [SLICED, MARKED]}}},
-                "then": {"required": ["slices"], "properties": {"kind": {"const": "published"}}},
-                "else": {"properties": {"slices": False}},
-            },
-            {
-                "if": {"properties": {"format": {"const": MARKED}}},
-                "then": {"required": ["watermark"], "properties": {"slices": {"minItems": 1}}},
-                "else": {"properties": {"watermark": False}},
-            },
-        ],
+        "properties": {"format": {"const": FORMAT}},
+        "dependentSchemas": {
+            "slices": {"properties": {"kind": {"const": "published"}}},
+            "watermark": {"required": ["slices"], "properties": {"slices": {"minItems": 1}}},
+        },
     },
 }
-"""Rules between members: the format of blocks follows from other members, and the bodies of events from their kind."""
+"""Rules between members, such as the bodies of events, which follow from their kind."""
 NOTHING_MORE: Final[dict[str, Json]] = {}
 Definitions: typing.TypeAlias = dict[str, tuple[type, Json]]
 """By their names the dataclasses that are definitions of a schema, and the definitions."""

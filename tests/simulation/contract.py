@@ -127,12 +127,12 @@ def block_digest(block: Block) -> str:
     if block.slices is not None:
         names = ("event_time", "key", "logical", "offset", "physical", "rows")
         listed = [{name: getattr(each, name) for name in names} for each in block.slices]
-        document |= {"format": "lakegate-block/4", "slices": listed}
+        document |= {"slices": listed}
     if block.watermark is not None:
-        document |= {"format": "lakegate-block/5", "watermark": block.watermark}
+        document |= {"watermark": block.watermark}
     if block.waiver is not None:
         names = ("actor", "expires", "reason", "rejected")
-        document |= {"format": "lakegate-block/3", "waiver": {each: getattr(block.waiver, each) for each in names}}
+        document |= {"waiver": {each: getattr(block.waiver, each) for each in names}}
     return hashlib.sha3_256(ENCODE(document).encode()).hexdigest()
 
 
@@ -143,7 +143,7 @@ def record_digest(record: Record) -> str:
         "chain": record.chain,
         "content": record.content,
         "event": record.event,
-        "format": "lakegate-block/2",
+        "format": "lakegate-block/1",
         "height": record.height,
         "kind": record.kind,
         "previous": record.previous,

@@ -66,8 +66,8 @@ class LedgerSlice:
 # with them. Its content belongs to its kind, as `lakegate.gate.ledger.record_contents` defines it.
 
 
-RECORD_FORMAT: Final = "lakegate-block/2"
-"""The format version of every record; that of deliveries is `lakegate-block/1`."""
+FORMAT: Final = "lakegate-block/1"
+"""The format version of every block; part of the digested bytes."""
 CONTRACTS: Final = "_contracts"
 """Chains of contracts begin with this name, which no contract can have."""
 
@@ -125,7 +125,7 @@ def document_of(record: Record) -> dict[str, object]:
     """The JSON document of a record. Raises InputError where the record or its content does not fit."""
     document: dict[str, object] = encode(record)
     record_from(document)
-    return document | {"format": RECORD_FORMAT}
+    return document | {"format": FORMAT}
 
 
 def record_from(document: Mapping[str, Any]) -> Record:
@@ -140,14 +140,6 @@ def record_from(document: Mapping[str, Any]) -> Record:
 # over those bytes. docs/ledger.md describes them for other languages, with test vectors.
 
 
-FORMAT: Final = "lakegate-block/1"
-"""The format version in the block of a delivery; part of the digested bytes."""
-WAIVED: Final = "lakegate-block/3"
-"""The format of a delivery which was accepted by waiver: its block has the member `waiver` besides."""
-SLICED: Final = "lakegate-block/4"
-"""The format of a delivery whose accepted rows are slices: its block has the member `slices` besides."""
-MARKED: Final = "lakegate-block/5"
-"""The format of a delivery with slices, of a line that has a watermark: its block has the member `watermark` besides."""
 GENESIS: Final = "0" * 64
 """The previous digest of the first block of a chain."""
 
@@ -186,14 +178,11 @@ class Block:
     event_time: tuple[NotEmpty, NotEmpty] | None
     """Earliest and latest event time in the data, RFC 3339; None if the contract has no event time."""
     waiver: Waiver | None = field(default=None, metadata={OMITTED: True})
-    """By which it was accepted; such a block has the format `WAIVED`."""
+    """By which it was accepted."""
     slices: tuple[LedgerSlice, ...] | None = field(default=None, metadata={OMITTED: True})
-    """Of a published delivery in the order of their offsets, none of one without rows; such a block has the format `SLICED`.
-
-    None: it is published as it arrived.
-    """
+    """Of a published delivery in the order of their offsets, none of one without rows. None: it is published as it arrived."""
     watermark: Moment | None = field(default=None, metadata={OMITTED: True})
-    """Of the line, from its slices on, as `system_time`; such a block has the format `MARKED`. None: the line has none."""
+    """Of the dataset, from its slices on, as `system_time`. None: the dataset has none."""
 
 
 AnyBlock: TypeAlias = Block | Record
@@ -233,11 +222,7 @@ def _has_exact_numbers(value: object) -> bool:
 def _document_of(block: Block) -> dict[str, object]:
     document: dict[str, object] = encode(block)
     _fit(decode_document(Block, "block", document))
-    return document | {"format": _format_of(block)}
-
-
-def _format_of(block: Block) -> str:
-    return WAIVED if block.waiver else MARKED if block.watermark else FORMAT if block.slices is None else SLICED
+    return document | {"format": FORMAT}
 
 
 def _fit(block: Block) -> None:
@@ -283,13 +268,12 @@ def from_json(text: str) -> AnyBlock:
         raise InputError("a stored block cannot be read: it is not the JSON of a block")
     if canonical_json(document) != text.encode():
         raise InputError("a stored block cannot be read: it is not in its canonical form")
-    form = document.pop("format")
-    if form == RECORD_FORMAT:
+    if document.pop("format") != FORMAT:
+        raise InputError("block.json does not fit its schema at format (rule: const)")
+    if document.get("kind") not in list(BlockKind):
         return record_from(document)
     block = decode_document(Block, "block", document)
     _fit(block)
-    if form != _format_of(block):
-        raise InputError("block.json does not fit its schema at format (rule: const)")
     return block
 
 

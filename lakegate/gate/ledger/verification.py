@@ -6,16 +6,12 @@ import hashlib
 import json
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from lakegate.errors import InputError
-from lakegate.gate.ledger import blocks
 from lakegate.gate.ledger.blocks import (
     FORMAT,
     GENESIS,
-    MARKED,
-    SLICED,
-    WAIVED,
     Block,
     Record,
     canonical_json,
@@ -30,8 +26,6 @@ if TYPE_CHECKING:
 
     from lakegate.gate.ledger.blocks import AnyBlock
     from lakegate.gate.ledger.signatures import Signature, Signatures, SignedText
-
-FORMATS: Final = (FORMAT, WAIVED, SLICED, MARKED, blocks.RECORD_FORMAT)
 
 
 class Wrong(StrEnum):
@@ -125,7 +119,7 @@ def _refused(text: bytes, reason: str) -> _Refused:
     except (InputError, RecursionError) as error:
         return _Refused(Wrong.UNREADABLE, str(error))
     form = str(document.get("format") if isinstance(document, dict) else None)
-    if form not in FORMATS:
+    if form != FORMAT:
         return _Refused(Wrong.SCHEMA, f"the format {shown(form)} is not known; a later release may know it")
     return _Refused(Wrong.SCHEMA, reason)
 
