@@ -138,6 +138,17 @@ def decode(cls: type[T] | types.UnionType, document: Json, *, strict: bool = Fal
         raise DecodeError("type", "less nested") from None
 
 
+def without_extensions(document: Mapping[str, Json], own: typing.Container[str]) -> tuple[dict[str, Json], str]:
+    """The members of a stored document that its reader knows, and as text all others: of features, or of a newer release."""
+    known = {name: value for name, value in document.items() if name in own}
+    return known, json.dumps({name: value for name, value in document.items() if name not in own})
+
+
+def with_extensions(known: Mapping[str, Json], extensions: str) -> dict[str, Json]:
+    """The document to store: the others as they were read, with the members that its writer knows."""
+    return {**json.loads(extensions), **known}
+
+
 def decode_document(cls: type[T] | types.UnionType, schema: str, document: Json) -> T:
     """The value of a document of a published schema; InputError with the place of the first violation if it does not fit."""
     try:

@@ -15,6 +15,7 @@ from lakegate.gate.delivery.people_decisions import ApprovalAnswer, Waiver
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.ports import JobState
 from lakegate.gate.table import Row, RowKey, StoredRecord, due_at, instant, workloads_key
+from lakegate.json_codec import with_extensions, without_extensions
 from lakegate.plan.billed_cost import BilledCost
 from lakegate.verdict.verdict import BrokenRule, Counts
 
@@ -202,7 +203,7 @@ class Decision:
     enforced: Enforced | None = None
     """The decision of `mode: enforce`; None where it was the mode."""
     extensions: str = "{}"
-    """Members of its JSON that are those of features, or of a newer release, as text: the core keeps them unread."""
+    """As `Workload.extensions`, of the decision."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,8 +273,8 @@ class Workload(NamedTuple):
     candidate: Decision | None = None
     """The verdict that waits until a person has answered, and its time has come."""
     answer: ApprovalAnswer | None = None
-    unknown: str = "{}"
-    """Keys of a newer release in the row, as JSON: they are written again as they were."""
+    extensions: str = "{}"
+    """Members of the row that are those of features, or of a newer release, as text: the core keeps them unread."""
     tries: int = 0
     """Workers that have taken it since its row was last written, and were not seen to come to an end."""
 
@@ -331,8 +332,9 @@ class PartList(NamedTuple):
 
 
 T = TypeVar("T")
-_BESIDE: Final = frozenset({"due_at", "tries", "unknown"})
+_BESIDE: Final = frozenset({"due_at", "tries", "extensions"})
 """Fields that are not in the JSON of a row under their names."""
+_MEMBERS: Final = frozenset(Workload._fields) - _BESIDE
 
 
 def workload_key(workload: str) -> RowKey:
@@ -379,21 +381,20 @@ def workload_of(row: Row) -> Workload:
 
 def _text(workload: Workload) -> str:
     known = {name: value for name, value in workload._asdict().items() if value is not None and name not in _BESIDE}
-    return json.dumps(json.loads(workload.unknown) | known, default=_plain, separators=(",", ":"))
+    return json.dumps(with_extensions(known, workload.extensions), default=_plain, separators=(",", ":"))
 
 
 def _content(text: str) -> Workload:
     """A workload without what is stored beside its JSON."""
-    row: dict[str, Any] = json.loads(text)
-    known = {name: row.pop(name) for name in Workload._fields if name in row and name not in _BESIDE}
+    known, extensions = without_extensions(json.loads(text), _MEMBERS)
     parts = {name: _PARTS[name](value) if name in _PARTS else value for name, value in known.items()}
-    return Workload(**parts, due_at=None, unknown=json.dumps(row))
+    return Workload(**parts, due_at=None, extensions=extensions)
 
 
 def _plain(part: Any) -> object:  # noqa: ANN401 - a time, or a part of a row
     if isinstance(part, Decision):
         own = asdict(part)
-        return own | json.loads(own.pop("extensions"))
+        return with_extensions(own, own.pop("extensions"))
     return asdict(part) if is_dataclass(part) and not isinstance(part, type) else instant(part)
 
 
@@ -415,15 +416,15 @@ def _pin(part: Mapping[str, Any]) -> Pin:
 def _decision(part: Mapping[str, Any]) -> Decision:
     """A decision, of rows too that were written before decisions held counts and rules."""
     counts, enforced = (part.get(name) for name in ("counts", "enforced"))
-    own = {each.name for each in fields(Decision)}
+    known, extensions = without_extensions(part, {each.name for each in fields(Decision)} - {"extensions"})
     return _known(
         Decision,
-        part,
+        known,
         reasons=tuple(part["reasons"]),
         counts=_known(Counts, counts) if counts else None,
         broken=_each(BrokenRule, part.get("broken", ())),
         enforced=_known(Enforced, enforced) if enforced else None,
-        extensions=json.dumps({name: value for name, value in part.items() if name not in own}),
+        extensions=extensions,
     )
 
 

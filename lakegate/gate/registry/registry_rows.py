@@ -123,8 +123,8 @@ class RegistrySnapshot:
     children: tuple[str, ...] = ()
     """The ids of the contracts that inherit from the contract, sorted."""
 
-    unknown: str = "{}"
-    """Keys of a newer release, as JSON: they are written again as they were."""
+    extensions: str = "{}"
+    """Members of its row that are those of a newer release, as text: they are written again as they were."""
 
     @property
     def standing(self) -> tuple[Publication, ...]:
@@ -153,7 +153,7 @@ class RegistrySnapshot:
             (*(each for each in self.routes if each.prefix not in written), *publication.routes),
             self.revision + 1,
             self.children,
-            self.unknown,
+            self.extensions,
         )
 
 

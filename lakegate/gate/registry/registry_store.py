@@ -38,7 +38,7 @@ from lakegate.gate.table import (
     at_revision,
     found,
 )
-from lakegate.json_codec import canonical
+from lakegate.json_codec import canonical, with_extensions, without_extensions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -300,8 +300,8 @@ def _listed(contract: str, snapshot: RegistrySnapshot, reason: str) -> Put:
     ]
     routes = [{name: getattr(each, name) for name in (*_OF_A_ROUTE, "major")} for each in snapshot.routes]
     children = {"children": snapshot.children} if snapshot.children else {}
-    unknown: dict[str, Any] = json.loads(snapshot.unknown)
-    content = json.dumps(unknown | {"versions": versions, "routes": routes, **children}, separators=(",", ":"))
+    known = {"versions": versions, "routes": routes, **children}
+    content = json.dumps(with_extensions(known, snapshot.extensions), separators=(",", ":"))
     if len(content) > MAX_CONTENT:
         raise InputError(
             f"the versions, routes and children of {contract} need more than {MAX_CONTENT:,} bytes: use another id"
@@ -317,7 +317,7 @@ def _contract(row: Row) -> RegistrySnapshot:
 
 
 def _content(contract: str, revision: int, text: str) -> RegistrySnapshot:
-    content = json.loads(text)
+    content, extensions = without_extensions(json.loads(text), {"versions", "routes", "children"})
     versions = tuple(
         Publication(
             contract,
@@ -336,9 +336,7 @@ def _content(contract: str, revision: int, text: str) -> RegistrySnapshot:
     )
     names = (*_OF_A_ROUTE, "major")
     routes = tuple(Route(contract=contract, **{name: route[name] for name in names}) for route in content["routes"])
-    known = {"versions", "routes", "children"}
-    unknown = json.dumps({name: value for name, value in content.items() if name not in known})
-    return RegistrySnapshot(versions, routes, revision, tuple(content.get("children", ())), unknown)
+    return RegistrySnapshot(versions, routes, revision, tuple(content.get("children", ())), extensions)
 
 
 def _apart(shared_with: Sequence[str] = (), own: Sequence[str] = EVERY_CONTRACT) -> dict[str, tuple[str, ...]]:

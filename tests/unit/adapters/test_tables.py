@@ -22,7 +22,15 @@ from lakegate.errors import (
     TransactionConflict,
     UnreadableItem,
 )
-from lakegate.gate.delivery.delivery_row import Decision, Pin, SourceObject, Workload, workload_of, workload_row
+from lakegate.gate.delivery.delivery_row import (
+    Decision,
+    FailedAttempt,
+    Pin,
+    SourceObject,
+    Workload,
+    workload_of,
+    workload_row,
+)
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery_store import Agenda, Expected, Workloads, message_of, message_row
 from lakegate.gate.ledger.blocks import GENESIS, Block, BlockKind, LedgerObject, digest
@@ -30,7 +38,7 @@ from lakegate.gate.ledger.ledger_store import Ledger
 from lakegate.gate.ports import Message
 from lakegate.gate.registry.registry_rows import Publication, RegistrySnapshot, Route
 from lakegate.gate.registry.registry_store import Registry
-from lakegate.gate.table import SHARDS, Delete, RowKey, TableName, shards
+from lakegate.gate.table import SHARDS, Delete, Row, RowKey, TableName, shards
 from lakegate.verdict.verdict import Counts
 from tests.fakes.identity import ALICE
 
@@ -45,6 +53,11 @@ CHAIN = "orders/lines_v1"
 
 times = st.datetimes(timezones=st.just(UTC))
 sources = st.builds(SourceObject, st.text(), st.text(), st.text(), size=st.integers(0, 2**53))
+extensions = st.dictionaries(st.text(max_size=3).map("new-{}".format), st.integers() | st.text()).map(json.dumps)
+"""Members of rows that only features or a newer release know."""
+decisions = st.builds(
+    Decision, st.text(), st.tuples(st.text()), counts=st.none() | st.builds(Counts), extensions=extensions
+)
 workloads = st.builds(
     Workload,
     st.text(),
@@ -56,8 +69,10 @@ workloads = st.builds(
     landed=st.none() | sources,
     not_before=st.none() | times,
     deadline=st.none() | times,
-    decision=st.none() | st.builds(Decision, st.text(), st.tuples(st.text()), counts=st.none() | st.builds(Counts)),
-    unknown=st.dictionaries(st.text(max_size=3).map("new-{}".format), st.integers() | st.text()).map(json.dumps),
+    decision=st.none() | decisions,
+    candidate=st.none() | decisions,
+    failed=st.tuples(st.builds(FailedAttempt, at=times)),
+    extensions=extensions,
 )
 
 
@@ -97,10 +112,27 @@ def failed_conditions(act: Any, *call: Any, **named: Any) -> tuple[str, ...]:
     return failed.value.reasons
 
 
+def sent(workload: Workload) -> Row:
+    """The row as another process reads it: of text."""
+    row = workload_row(workload)
+    return Row(row.key, {**row.values, "row": row.text("row")})
+
+
 @given(workloads)
 def test_a_row_comes_back_as_it_was_written(workload: Workload) -> None:
     """Every field of a workload survives the table, whatever it holds."""
-    assert workload == workload_of(workload_row(workload))
+    assert workload == workload_of(sent(workload))
+
+
+@pytest.mark.parametrize("member", ["of a newer release", "extensions", "unknown", "due_at"])
+def test_what_a_newer_release_has_written_of_a_delivery_is_kept(member: str) -> None:
+    """Also under the name of a field that is not stored under it."""
+    held = json.dumps({member: {"a": [1]}})
+    judged = Decision("accepted", extensions=held)
+    workload = ROW._replace(extensions=held, decision=judged, candidate=judged)
+    written = json.loads(sent(workload).text("row"))
+    assert [each[member] for each in (written, written["decision"], written["candidate"])] == [{"a": [1]}] * 3
+    assert workload_of(sent(workload)) == workload
 
 
 @given(
