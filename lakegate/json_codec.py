@@ -13,7 +13,7 @@ from decimal import Decimal
 from enum import Enum
 from functools import cache, partial
 from hashlib import sha256
-from operator import attrgetter
+from operator import attrgetter, getitem
 from typing import Annotated, Any, ClassVar, Final, Self
 
 from lakegate.errors import InputError
@@ -257,7 +257,7 @@ def limits(hint: Json) -> tuple[Json, Constraints]:
 
 def annotated(base: Json, constraints: Constraints) -> Json:
     """The inverse of `limits`."""
-    return Annotated.__class_getitem__((base, *constraints.values())) if constraints else base  # type: ignore[attr-defined] # made at run time
+    return getitem(Annotated, (base, *constraints.values())) if constraints else base
 
 
 # ---- Decoders ----

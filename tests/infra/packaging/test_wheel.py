@@ -21,6 +21,7 @@ from infra.packaging.release import build_wheel, sources
 from infra.setup.environments import install
 from infra.setup.schemas import pinned_schemas
 from lakegate.extension_points import ROOT
+from tests.simulation.contract import PLANS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -239,6 +240,15 @@ def other_python(version: str) -> str:
         if not ended.returncode:
             return each
     pytest.skip(f"this machine has no Python {version}")
+
+
+@pytest.mark.parametrize("version", OTHERS)
+def test_plans_are_read_by_other_pythons(version: str) -> None:
+    """Among them the Python of the functions: the codec is made of type hints, which versions of Python represent otherwise."""
+    read = "import sys; from lakegate.plan.plan import Plan; print(Plan.from_bytes(sys.argv[1].encode()).to_bytes().decode())"
+    plan = PLANS["1.0.0"].decode()
+
+    assert run([other_python(version), "-S", "-c", read, plan], ROOT).stdout.strip() == plan
 
 
 @pytest.mark.full
